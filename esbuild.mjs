@@ -1,8 +1,9 @@
 /**
- * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its probe, its process for texts and its sandbox, the command line and one bundle for each webview.
+ * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its
+ * probe, its process for texts and its sandbox, the command line and one bundle for each webview.
  *
- *   node esbuild.mjs [--watch] [--production]
- *   node esbuild.mjs --packages    prints which npm packages the bundles hold, and writes nothing
+ *   node esbuild.mjs [--watch] [--production] node esbuild.mjs --packages    prints which npm packages the bundles
+ *   hold, and writes nothing
  *
  * Native packages stay outside the bundles and are loaded from node_modules. This file is plain JavaScript on purpose:
  * it is the first thing that a fresh machine runs, whatever its Node.
@@ -28,7 +29,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
 const NATIVE = ['better-sqlite3', 'onnxruntime-node'];
 
 /** Bundled CommonJS packages call require(); an ES module has none of its own. */
-const REQUIRE_BANNER = "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);";
+const REQUIRE_BANNER =
+  "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);";
 
 const common = {
   absWorkingDir: root,
@@ -56,13 +58,22 @@ const webview = (name) => ({
 });
 
 /** Sets mathematics for a page that has some: loaded by that page, to which it goes by this name. */
-const mathematics = { ...webview('transcript'), entryPoints: ['webview/transcript/mathematics.ts'], outfile: 'dist/webview/mathematics.js', globalName: 'c3Mathematics' };
+const mathematics = {
+  ...webview('transcript'),
+  entryPoints: ['webview/transcript/mathematics.ts'],
+  outfile: 'dist/webview/mathematics.js',
+  globalName: 'c3Mathematics',
+};
 
-/** The extension loads its help for configurations when the first one is opened: a bundle of its own, required by name. */
+/**
+ * The extension loads its help for configurations when the first one is opened: a bundle of its own, required by name.
+ */
 const configurationApart = {
   name: 'configuration-apart',
   setup(plugin) {
-    plugin.onResolve({ filter: /^\.\/service\.ts$/ }, ({ kind }) => (kind === 'dynamic-import' ? { path: './configuration.cjs', external: true } : undefined));
+    plugin.onResolve({ filter: /^\.\/service\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './configuration.cjs', external: true } : undefined,
+    );
   },
 };
 
@@ -70,19 +81,45 @@ const hosted = { ...common, platform: 'node', target: 'node22', format: 'cjs', e
 
 const bundles = [
   // Modules that the editor's host is asked for go through require(), which the host answers.
-  { ...hosted, entryPoints: ['src/extension/extension.ts'], outfile: 'dist/extension.cjs', plugins: [configurationApart], supported: { 'dynamic-import': false } },
+  {
+    ...hosted,
+    entryPoints: ['src/extension/extension.ts'],
+    outfile: 'dist/extension.cjs',
+    plugins: [configurationApart],
+    supported: { 'dynamic-import': false },
+  },
   { ...hosted, entryPoints: ['src/extension/configuration/service.ts'], outfile: 'dist/configuration.cjs' },
   // A thread that reads data files, started by the help for configurations.
-  { ...nodeModule, entryPoints: ['src/extension/configuration/overlapWorker.ts'], outfile: 'dist/overlap.mjs', sourcemap: false },
+  {
+    ...nodeModule,
+    entryPoints: ['src/extension/configuration/overlapWorker.ts'],
+    outfile: 'dist/overlap.mjs',
+    sourcemap: false,
+  },
   { ...nodeModule, entryPoints: ['src/engine/main.ts'], outfile: 'dist/engine.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/worker.ts'], outfile: 'dist/worker.js', banner: { js: REQUIRE_BANNER } },
   { ...nodeModule, entryPoints: ['src/engine/probe.ts'], outfile: 'dist/probe.js', banner: { js: REQUIRE_BANNER } },
-  { ...nodeModule, entryPoints: ['src/engine/examineStore.ts'], outfile: 'dist/examineStore.js', banner: { js: REQUIRE_BANNER } },
+  {
+    ...nodeModule,
+    entryPoints: ['src/engine/examineStore.ts'],
+    outfile: 'dist/examineStore.js',
+    banner: { js: REQUIRE_BANNER },
+  },
   // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
-  { ...nodeModule, entryPoints: ['src/evaluate/python/sandbox/sandbox.ts'], outfile: 'dist/sandbox/sandbox.mjs', sourcemap: false },
+  {
+    ...nodeModule,
+    entryPoints: ['src/evaluate/python/sandbox/sandbox.ts'],
+    outfile: 'dist/sandbox/sandbox.mjs',
+    sourcemap: false,
+  },
   // In a folder of its own as well, for the same reason.
   { ...nodeModule, entryPoints: ['src/engine/text.ts'], outfile: 'dist/text/text.mjs', sourcemap: false },
-  { ...nodeModule, entryPoints: ['src/engine/cli.ts'], outfile: 'dist/cli.js', banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` } },
+  {
+    ...nodeModule,
+    entryPoints: ['src/engine/cli.ts'],
+    outfile: 'dist/cli.js',
+    banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` },
+  },
   ...pages.map(webview),
   mathematics,
 ];
@@ -105,14 +142,20 @@ const announce = {
 async function bundledPackages() {
   const results = await Promise.all(bundles.map((options) => build({ ...options, metafile: true, write: false })));
   const files = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  const names = files.map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+(?:\/node_modules\/(?:@[^/]+\/)?[^/]+)*)\//.exec(file)?.[1]);
+  const names = files.map(
+    (file) => /^node_modules\/((?:@[^/]+\/)?[^/]+(?:\/node_modules\/(?:@[^/]+\/)?[^/]+)*)\//.exec(file)?.[1],
+  );
   return [...new Set(names.filter((name) => name !== undefined))].sort();
 }
 
 if (process.argv.includes('--packages')) {
   console.log(JSON.stringify(await bundledPackages()));
 } else if (watching) {
-  const contexts = await Promise.all(bundles.map((options) => context({ ...options, logLevel: 'silent', plugins: [...(options.plugins ?? []), announce] })));
+  const contexts = await Promise.all(
+    bundles.map((options) =>
+      context({ ...options, logLevel: 'silent', plugins: [...(options.plugins ?? []), announce] }),
+    ),
+  );
   await Promise.all(contexts.map((watched) => watched.watch()));
 } else {
   const started = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The rules of the house: strict types, the directions in which the rooms import, and what may not reach a token, a page or a shell.
- * Comments cannot switch a rule off.
+ * The rules of the house: strict types, the directions in which the rooms import, and what may not reach a token, a
+ * page or a shell. Comments cannot switch a rule off.
  */
 import { defineConfig } from 'eslint/config';
 import importX from 'eslint-plugin-import-x';
@@ -9,11 +9,15 @@ import rooms from './rooms.json' with { type: 'json' };
 
 const FOLDERS = Object.keys(rooms);
 
-/** Where the files of an entry of rooms.json lie: a file, the files of one folder (FOLDER/*), or a folder with all in it. */
+/**
+ * Where the files of an entry of rooms.json lie: a file, the files of one folder (FOLDER/*), or a folder with all in
+ * it.
+ */
 const filesOf = (entry) => (entry.endsWith('.ts') || entry.endsWith('/*') ? entry : `${entry}/**`);
 
 /** The files of a folder without those of folders in it: these have rows of their own. */
-const directly = (folder) => (FOLDERS.some((other) => other.startsWith(`${folder}/`)) ? `./${folder}/*.ts` : `./${folder}`);
+const directly = (folder) =>
+  FOLDERS.some((other) => other.startsWith(`${folder}/`)) ? `./${folder}/*.ts` : `./${folder}`;
 
 const zones = FOLDERS.map((folder) => ({
   target: directly(folder),
@@ -27,7 +31,11 @@ const PACKAGES = [
   { name: 'vscode', home: 'src/extension', message: 'Only src/extension imports vscode.' },
   { name: 'better-sqlite3', home: 'src/store', message: 'Only src/store speaks SQL.' },
   { name: 'onnxruntime-node', home: 'src/runtime', message: 'Only src/runtime holds ONNX Runtime sessions.' },
-  { name: '@vscode/webview-ui-toolkit', home: 'webview/common/toolkit.ts', message: 'Import the controls from webview/common/toolkit.ts, so that they can be replaced.' },
+  {
+    name: '@vscode/webview-ui-toolkit',
+    home: 'webview/common/toolkit.ts',
+    message: 'Import the controls from webview/common/toolkit.ts, so that they can be replaced.',
+  },
 ];
 
 const NODE_MODULES = { regex: '^node:', message: 'No node: modules here: numbers in, numbers out.' };
@@ -51,46 +59,85 @@ export default defineConfig(
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     plugins: { 'import-x': importX },
-    settings: { 'import-x/resolver-next': [importX.createNodeResolver({ extensions: ['.ts', '.js', '.mjs', '.json'] })], 'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] } },
+    settings: {
+      'import-x/resolver-next': [importX.createNodeResolver({ extensions: ['.ts', '.js', '.mjs', '.json'] })],
+      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
+    },
     rules: {
       'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones }],
       'import-x/no-cycle': ['error', { ignoreExternal: true }],
       eqeqeq: 'error',
+      curly: 'error',
+      // Prettier breaks what it can; texts of programs stay whole.
+      'max-len': [
+        'error',
+        { code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true, ignoreUrls: true },
+      ],
       'no-eval': 'error',
       'no-new-func': 'error',
       '@typescript-eslint/no-implied-eval': 'error',
       'no-restricted-properties': [
         'error',
         { object: 'Math', property: 'random', message: 'Use the counter-based generator of src/runtime/random.ts.' },
-        ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'createContextualFragment'].map((property) => ({ property, message: 'Texts are never markup: use textContent.' })),
+        ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'createContextualFragment'].map((property) => ({
+          property,
+          message: 'Texts are never markup: use textContent.',
+        })),
         { object: 'document', property: 'write', message: 'Texts are never markup: use textContent.' },
       ],
       'no-restricted-syntax': [
         'error',
-        { selector: 'TSAsExpression > TSAsExpression[typeAnnotation.type="TSUnknownKeyword"]', message: 'A cast through unknown hides a wrong type: check the value.' },
+        { selector: 'PrivateIdentifier', message: 'Private members are marked `private`, as everywhere here.' },
+        {
+          selector: 'TSAsExpression > TSAsExpression[typeAnnotation.type="TSUnknownKeyword"]',
+          message: 'A cast through unknown hides a wrong type: check the value.',
+        },
       ],
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
-      '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: 'only-allowed-literals' }],
+      '@typescript-eslint/no-unnecessary-condition': [
+        'error',
+        { allowConstantLoopConditions: 'only-allowed-literals' },
+      ],
     },
   },
   imports(['src/**/*.ts', 'webview/**/*.ts']),
   ...['src/extension', 'src/store', 'src/runtime'].map((home) => imports([`${home}/**/*.ts`], home)),
   imports(['webview/common/toolkit.ts'], 'webview/common/toolkit.ts'),
-  imports(['src/shared/**/*.ts', 'src/credit/**/*.ts', 'src/diagnostics/**/*.ts', 'src/report/**/*.ts', 'webview/**/*.ts'], undefined, NODE_MODULES),
+  imports(
+    ['src/shared/**/*.ts', 'src/credit/**/*.ts', 'src/diagnostics/**/*.ts', 'src/report/**/*.ts', 'webview/**/*.ts'],
+    undefined,
+    NODE_MODULES,
+  ),
   imports(['webview/common/toolkit.ts'], 'webview/common/toolkit.ts', NODE_MODULES),
   {
     files: ['src/**/*.ts'],
-    rules: { 'no-restricted-globals': ['error', ...BROWSER.map((name) => ({ name, message: 'Only webview/ runs in a page.' }))] },
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...BROWSER.map((name) => ({ name, message: 'Only webview/ runs in a page.' })),
+      ],
+    },
   },
   { files: ['src/**/*.ts', 'webview/**/*.ts'], rules: { 'max-lines': ['error', 400] } },
   {
     files: ['test/**/*.ts'],
     rules: {
-      '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['test', 'it', 'describe', 'suite', 'before', 'after', 'beforeEach', 'afterEach'] }] }],
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        {
+          allowForKnownSafeCalls: [
+            {
+              from: 'package',
+              package: 'node:test',
+              name: ['test', 'it', 'describe', 'suite', 'before', 'after', 'beforeEach', 'afterEach'],
+            },
+          ],
+        },
+      ],
     },
   },
 );

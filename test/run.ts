@@ -1,10 +1,10 @@
 /**
  * The tests: node test/run.ts [unit|integration|attack] [ROOM|FILE ...]
  *
- * Behind a suite, rooms (`credit`, `runtime/graph`) or files choose what of it is run. Without an argument: types, lint, unit tests,
- * then the tests in a real VS Code. dist/ must have been built. The last line is the total of all, "N passed, N failed", and the exit
- * code follows it; before it stand the files that took longest. The unit tests try a sample of the attacks; `attack` tries all of
- * them, and counts by area what was tried and held.
+ * Behind a suite, rooms (`credit`, `runtime/graph`) or files choose what of it is run. Without an argument: types,
+ * lint, unit tests, then the tests in a real VS Code. dist/ must have been built. The last line is the total of all, "N
+ * passed, N failed", and the exit code follows it; before it stand the files that took longest. The unit tests try a
+ * sample of the attacks; `attack` tries all of them, and counts by area what was tried and held.
  */
 import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -25,7 +25,11 @@ interface Totals {
   readonly failed: number;
 }
 
-const TITLES: Readonly<Record<Suite, string>> = { unit: 'Unit tests', integration: 'Tests in a real VS Code', attack: 'Attacks' };
+const TITLES: Readonly<Record<Suite, string>> = {
+  unit: 'Unit tests',
+  integration: 'Tests in a real VS Code',
+  attack: 'Attacks',
+};
 
 const ROOT = join(import.meta.dirname, '..');
 /** One file; well above what any takes on two slow cores. */
@@ -53,16 +57,26 @@ const started = performance.now();
 if (only === undefined) {
   results.push(await check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']));
   results.push(await check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']));
+  results.push(await check('Layout', ['prettier', 'bin', 'prettier.cjs'], ['--check', '.']));
 }
 if (only === undefined || only === 'unit') {
   // Once, before test files that need it run beside each other; one that does not find it says so itself.
-  if (process.platform === 'linux') await installSwiftShader().catch(() => undefined);
+  if (process.platform === 'linux') {
+    await installSwiftShader().catch(() => undefined);
+  }
   results.push(await runSuite('unit', availableParallelism()));
 }
-if (only === undefined || only === 'integration') results.push(await runIntegration());
-if (only === 'attack') results.push(await runAttacks());
+if (only === undefined || only === 'integration') {
+  results.push(await runIntegration());
+}
+if (only === 'attack') {
+  results.push(await runAttacks());
+}
 
-const total = results.reduce((sum, { passed, failed }) => ({ passed: sum.passed + passed, failed: sum.failed + failed }), { passed: 0, failed: 0 });
+const total = results.reduce(
+  (sum, { passed, failed }) => ({ passed: sum.passed + passed, failed: sum.failed + failed }),
+  { passed: 0, failed: 0 },
+);
 showTimes();
 console.log(`\n${String(total.passed)} passed, ${String(total.failed)} failed`);
 process.exit(total.failed === 0 ? 0 : 1);
@@ -81,7 +95,9 @@ function filesAsked(suite: Suite): readonly string[] {
 function showTimes(): void {
   console.log(`\n== Time: ${((performance.now() - started) / 60_000).toFixed(1)} minutes; the files that took longest`);
   const slowest = [...durations].sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
-  for (const [file, seconds] of slowest) console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`);
+  for (const [file, seconds] of slowest) {
+    console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`);
+  }
 }
 
 /** A program over the whole tree, counted as one test. */
@@ -109,8 +125,11 @@ async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
   let totals: Totals = { passed: 0, failed: 1 };
   const stream = runTests({ files, concurrency, timeout: FILE_TIMEOUT });
   stream.on('test:summary', ({ file, counts, duration_ms: milliseconds }) => {
-    if (file !== undefined) durations.set(relative(ROOT, file), milliseconds / 1000);
-    else totals = { passed: counts.passed, failed: counts.tests - counts.passed };
+    if (file !== undefined) {
+      durations.set(relative(ROOT, file), milliseconds / 1000);
+    } else {
+      totals = { passed: counts.passed, failed: counts.tests - counts.passed };
+    }
   });
   await pipeline(stream, new spec(), process.stdout, { end: false });
   return totals;
@@ -133,7 +152,9 @@ async function runAttacks(): Promise<Totals> {
       }
     }
     console.log('\n== Attacks by area, and all of them');
-    for (const [area, { tried, held }] of [...areas].reverse()) console.log(`${area}: tried ${tried}, held ${held}`);
+    for (const [area, { tried, held }] of [...areas].reverse()) {
+      console.log(`${area}: tried ${tried}, held ${held}`);
+    }
     return totals;
   } finally {
     await rm(folder, { recursive: true, force: true });

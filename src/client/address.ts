@@ -1,6 +1,6 @@
 /**
- * Where the engine of a store is found: a socket in a folder of this user's, outside of every workspace, so that no workspace can name one.
- * On Windows it is a named pipe, and the folder holds the lock and the log only.
+ * Where the engine of a store is found: a socket in a folder of this user's, outside of every workspace, so that no
+ * workspace can name one. On Windows it is a named pipe, and the folder holds the lock and the log only.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, type Stats } from 'node:fs';
@@ -27,19 +27,33 @@ const LONGEST_SOCKET = 103;
  * @param create makes the usual folder
  * @throws C3Error('engine') where the folder is not this user's alone, or cannot be made
  */
-export function engineAddresses(store: string, create: boolean, env: NodeJS.ProcessEnv = process.env): readonly EngineAddress[] {
+export function engineAddresses(
+  store: string,
+  create: boolean,
+  env: NodeJS.ProcessEnv = process.env,
+): readonly EngineAddress[] {
   const name = storeName(store);
-  if (process.platform === 'win32') return [windowsAddress(name, create)];
+  if (process.platform === 'win32') {
+    return [windowsAddress(name, create)];
+  }
   const [first, ...others] = folders(env);
-  if (first === undefined) return [];
+  if (first === undefined) {
+    return [];
+  }
   const usable = [...(create ? [made(first)] : [first].filter(isThere)), ...others.filter(isThere)];
   return usable.map((folder) => unixAddress(checkedFolder(folder), name));
 }
 
-/** A name for a store: equal for every path that leads to it, as its writer's lock is. Neither it nor its folder need be there yet. */
+/**
+ * A name for a store: equal for every path that leads to it, as its writer's lock is. Neither it nor its folder need be
+ * there yet.
+ */
 export function storeName(store: string): string {
   const path = realFile(store);
-  return createHash('sha256').update(`${dirname(path)}\0${basename(path)}`).digest('hex').slice(0, DIGITS);
+  return createHash('sha256')
+    .update(`${dirname(path)}\0${basename(path)}`)
+    .digest('hex')
+    .slice(0, DIGITS);
 }
 
 /** The folders in which engines of this user are, the usual one first. */
@@ -57,7 +71,11 @@ function made(folder: string): string {
     mkdirSync(folder, { mode: PRIVATE_FOLDER });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      throw new C3Error('engine', `The folder ${folder}, in which engines are found, cannot be made: ${messageOf(error)}. Let it be made, or name another place in XDG_RUNTIME_DIR.`, { cause: error });
+      throw new C3Error(
+        'engine',
+        `The folder ${folder}, in which engines are found, cannot be made: ${messageOf(error)}. Let it be made, or name another place in XDG_RUNTIME_DIR.`,
+        { cause: error },
+      );
     }
   }
   return folder;
@@ -66,28 +84,53 @@ function made(folder: string): string {
 /** @throws C3Error('engine') for a folder in which another user could put something */
 function checkedFolder(folder: string): string {
   const problem = folderProblem(lstatSync(folder), process.getuid?.() ?? 0);
-  if (problem === null) return folder;
-  throw new C3Error('engine', `The folder ${folder}, in which engines are found, ${problem}: move it away, then try again.`);
+  if (problem === null) {
+    return folder;
+  }
+  throw new C3Error(
+    'engine',
+    `The folder ${folder}, in which engines are found, ${problem}: move it away, then try again.`,
+  );
 }
 
 /** Why a folder is not to be trusted; null where it belongs to the user alone. */
-export function folderProblem(stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'uid' | 'mode'>, user: number): string | null {
-  if (stats.isSymbolicLink()) return 'is a link';
-  if (!stats.isDirectory()) return 'is no folder';
-  if (stats.uid !== user) return `belongs to user ${String(stats.uid)}`;
+export function folderProblem(
+  stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'uid' | 'mode'>,
+  user: number,
+): string | null {
+  if (stats.isSymbolicLink()) {
+    return 'is a link';
+  }
+  if (!stats.isDirectory()) {
+    return 'is no folder';
+  }
+  if (stats.uid !== user) {
+    return `belongs to user ${String(stats.uid)}`;
+  }
   return (stats.mode & 0o077) === 0 ? null : 'can be opened by other users';
 }
 
 function unixAddress(folder: string, name: string): EngineAddress {
   const base = join(folder, name);
   const socket = `${base}.sock`;
-  if (Buffer.byteLength(socket) > LONGEST_SOCKET) throw new C3Error('engine', `The path ${socket} is too long for a socket: name a shorter folder in XDG_RUNTIME_DIR.`);
+  if (Buffer.byteLength(socket) > LONGEST_SOCKET) {
+    throw new C3Error(
+      'engine',
+      `The path ${socket} is too long for a socket: name a shorter folder in XDG_RUNTIME_DIR.`,
+    );
+  }
   return { socket, base, log: `${base}.log` };
 }
 
 function windowsAddress(name: string, create: boolean): EngineAddress {
   const folder = join(tmpdir(), 'c3-replay');
-  if (create) mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  if (create) {
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  }
   const user = createHash('sha256').update(homedir()).digest('hex').slice(0, DIGITS);
-  return { socket: `\\\\.\\pipe\\c3-replay-${user}-${name}`, base: join(folder, name), log: join(folder, `${name}.log`) };
+  return {
+    socket: `\\\\.\\pipe\\c3-replay-${user}-${name}`,
+    base: join(folder, name),
+    log: join(folder, `${name}.log`),
+  };
 }

@@ -1,4 +1,7 @@
-/** A store's engine as a window or a command sees it: found or started when first needed, spoken to in JSON-RPC, found anew after it ended. */
+/**
+ * A store's engine as a window or a command sees it: found or started when first needed, spoken to in JSON-RPC, found
+ * anew after it ended.
+ */
 import type { Socket } from 'node:net';
 import {
   createMessageConnection,
@@ -53,7 +56,13 @@ import {
 } from '../shared/protocols/engineProtocol.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
-import { jobInProgress, type ClientKind, type JobList, type RunJob, type RunProgress } from '../shared/protocols/jobs.ts';
+import {
+  jobInProgress,
+  type ClientKind,
+  type JobList,
+  type RunJob,
+  type RunProgress,
+} from '../shared/protocols/jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { VerificationReport } from '../shared/records/records.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
@@ -117,7 +126,9 @@ export class EngineClient {
 
   /** Connects to the engine if there is one; none is started. @returns whether there is a connection */
   async attach(): Promise<boolean> {
-    if (this.disposed) return false;
+    if (this.disposed) {
+      return false;
+    }
     return (await this.join(false)) !== null;
   }
 
@@ -187,7 +198,10 @@ export class EngineClient {
     return this.ask((connection) => connection.sendRequest(PlanRequest, params));
   }
 
-  /** Tries a model folder out; steps arrive as progress meanwhile. Token and errors as replay; a step that failed is an answer. */
+  /**
+   * Tries a model folder out; steps arrive as progress meanwhile. Token and errors as replay; a step that failed is an
+   * answer.
+   */
   testModel(params: TestModelParams, token: CancellationToken): Promise<readonly SelfTestStep[]> {
     return this.ask((connection) => connection.sendRequest(TestModelRequest, params, token));
   }
@@ -205,8 +219,16 @@ export class EngineClient {
   /** Ends the engine with what goes on in it; nothing where none lives. */
   async shutdown(): Promise<void> {
     const live = await this.join(false);
-    if (live === null) return;
-    await Promise.race([live.connection.sendRequest(ShutdownRequest).then(() => undefined, () => undefined), live.ended]);
+    if (live === null) {
+      return;
+    }
+    await Promise.race([
+      live.connection.sendRequest(ShutdownRequest).then(
+        () => undefined,
+        () => undefined,
+      ),
+      live.ended,
+    ]);
     await live.ended;
   }
 
@@ -221,23 +243,37 @@ export class EngineClient {
 
   private async ask<Result>(send: (connection: MessageConnection) => Promise<Result>): Promise<Result> {
     const live = await this.join(true);
-    if (live === null) throw new C3Error('engine', 'The engine could not be reached: try again.');
+    if (live === null) {
+      throw new C3Error('engine', 'The engine could not be reached: try again.');
+    }
     const ended = live.ended.then((): never => {
       throw new C3Error('engine', 'The engine ended before it had answered: see the log, then try again.');
     });
     try {
       return await Promise.race([send(live.connection), ended]);
     } catch (error) {
-      if (!(error instanceof ResponseError) && live.socket.destroyed) await ended;
+      if (!(error instanceof ResponseError) && live.socket.destroyed) {
+        await ended;
+      }
       throw errorOf(error);
     }
   }
 
-  /** The connection, made where there is none. @param start starts an engine where none lives; null where none does otherwise */
+  /**
+   * The connection, made where there is none.
+   * @param start starts an engine where none lives; null where none does otherwise
+   */
   private async join(start: boolean): Promise<Live | null> {
     for (;;) {
-      if (this.disposed) throw new C3Error('engine', 'The connection to the engine has been closed with its window: reload the window to use it again.');
-      if (this.live !== null) return this.live;
+      if (this.disposed) {
+        throw new C3Error(
+          'engine',
+          'The connection to the engine has been closed with its window: reload the window to use it again.',
+        );
+      }
+      if (this.live !== null) {
+        return this.live;
+      }
       if (this.joining === null) {
         const joining = this.connect(start);
         this.joining = joining;
@@ -249,7 +285,9 @@ export class EngineClient {
       }
       const joined = await this.joining.catch(() => null);
       // Whoever only looked found none; whoever has work starts one.
-      if (joined !== null || !start) return joined;
+      if (joined !== null || !start) {
+        return joined;
+      }
     }
   }
 
@@ -257,25 +295,50 @@ export class EngineClient {
     const { store, script, version } = this.options;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const socket = start ? await connectOrStart(store, script) : await connectToEngine(store);
-      if (socket === null) return null;
+      if (socket === null) {
+        return null;
+      }
       const live = await this.greet(socket);
       // It ended just then: there will be another one.
-      if (live === null) continue;
+      if (live === null) {
+        continue;
+      }
       const { hello } = live;
       const same = hello.protocol === PROTOCOL_VERSION && hello.version === version;
-      if (same || (!start && hello.protocol === PROTOCOL_VERSION)) return this.adopt(live);
+      if (same || (!start && hello.protocol === PROTOCOL_VERSION)) {
+        return this.adopt(live);
+      }
       // One that ends at once may do so before its answer is out.
-      if (start && (await Promise.race([live.connection.sendRequest(YieldRequest).then(({ ending }) => ending, () => false), live.ended.then(() => true)]))) {
+      if (
+        start &&
+        (await Promise.race([
+          live.connection.sendRequest(YieldRequest).then(
+            ({ ending }) => ending,
+            () => false,
+          ),
+          live.ended.then(() => true),
+        ]))
+      ) {
         await live.ended;
         continue;
       }
-      if (hello.protocol === PROTOCOL_VERSION) return this.adopt(live);
+      if (hello.protocol === PROTOCOL_VERSION) {
+        return this.adopt(live);
+      }
       const busy = jobInProgress(hello.list.jobs);
       live.socket.destroy();
-      if (!start) return null;
-      throw new C3Error('engine', `The engine of this store is of C3 ${hello.version} and this is ${version}; ${busy === null ? 'it is at work' : `"${busy.title}" goes on in it`}: wait for its end, or cancel it there. Reading works meanwhile.`);
+      if (!start) {
+        return null;
+      }
+      throw new C3Error(
+        'engine',
+        `The engine of this store is of C3 ${hello.version} and this is ${version}; ${busy === null ? 'it is at work' : `"${busy.title}" goes on in it`}: wait for its end, or cancel it there. Reading works meanwhile.`,
+      );
     }
-    throw new C3Error('engine', 'The engine ended again and again before it could be used: see the log, then try again.');
+    throw new C3Error(
+      'engine',
+      'The engine ended again and again before it could be used: see the log, then try again.',
+    );
   }
 
   /** Introduces this client; null where the connection ended before the answer. */
@@ -283,20 +346,42 @@ export class EngineClient {
     const { store, kind } = this.options;
     const { events } = this;
     const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
-    const ended = new Promise<undefined>((resolve) => { socket.once('close', () => { resolve(undefined); }); });
+    const ended = new Promise<undefined>((resolve) => {
+      socket.once('close', () => {
+        resolve(undefined);
+      });
+    });
     socket.on('error', () => undefined);
-    connection.onError(([error]) => { events.log(`connection: ${messageOf(error)}`); });
-    connection.onNotification(RunProgressNotification, (progress) => { events.runProgress(progress); });
-    connection.onNotification(ReplayProgressNotification, (progress) => { events.replayProgress(progress); });
-    connection.onNotification(VerifyProgressNotification, (progress) => { events.verifyProgress(progress); });
-    connection.onNotification(TestModelProgressNotification, (progress) => { events.testModelProgress(progress); });
-    connection.onNotification(JobsChangedNotification, (list) => { events.jobs(list); });
-    connection.onNotification(StoreWaitNotification, ({ words }) => { events.waiting(words); });
-    connection.onNotification(LogNotification, ({ line }) => { events.log(line); });
+    connection.onError(([error]) => {
+      events.log(`connection: ${messageOf(error)}`);
+    });
+    connection.onNotification(RunProgressNotification, (progress) => {
+      events.runProgress(progress);
+    });
+    connection.onNotification(ReplayProgressNotification, (progress) => {
+      events.replayProgress(progress);
+    });
+    connection.onNotification(VerifyProgressNotification, (progress) => {
+      events.verifyProgress(progress);
+    });
+    connection.onNotification(TestModelProgressNotification, (progress) => {
+      events.testModelProgress(progress);
+    });
+    connection.onNotification(JobsChangedNotification, (list) => {
+      events.jobs(list);
+    });
+    connection.onNotification(StoreWaitNotification, ({ words }) => {
+      events.waiting(words);
+    });
+    connection.onNotification(LogNotification, ({ line }) => {
+      events.log(line);
+    });
     connection.listen();
     const asked = connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: kind });
     const hello = await Promise.race([asked, ended]).catch((error: unknown) => {
-      if (socket.destroyed) return undefined;
+      if (socket.destroyed) {
+        return undefined;
+      }
       socket.destroy();
       throw errorOf(error);
     });
@@ -305,14 +390,20 @@ export class EngineClient {
 
   private adopt(live: Live): Live {
     this.live = live;
-    for (const line of live.hello.log) this.events.log(line);
+    for (const line of live.hello.log) {
+      this.events.log(line);
+    }
     this.events.ready(live.hello);
     this.events.jobs(live.hello.list);
     void live.ended.then(() => {
-      if (this.live === live) this.live = null;
+      if (this.live === live) {
+        this.live = null;
+      }
       this.events.ended();
       // Later, so that requests under way fail with the word on how the engine ended.
-      setImmediate(() => { live.connection.dispose(); });
+      setImmediate(() => {
+        live.connection.dispose();
+      });
     });
     return live;
   }
@@ -320,8 +411,14 @@ export class EngineClient {
 
 /** What went wrong in the words of the engine; cancellation stays apart from failure. */
 function errorOf(error: unknown): Error {
-  if (error instanceof C3Error) return error;
-  if (!(error instanceof ResponseError)) return new C3Error('engine', messageOf(error), { cause: error });
-  if (error.code === CANCELLED_CODE) return new CancelledError();
+  if (error instanceof C3Error) {
+    return error;
+  }
+  if (!(error instanceof ResponseError)) {
+    return new C3Error('engine', messageOf(error), { cause: error });
+  }
+  if (error.code === CANCELLED_CODE) {
+    return new CancelledError();
+  }
   return errorOfFailure(error.message, error.code === FAILED_CODE ? error.data : null, error);
 }

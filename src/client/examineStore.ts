@@ -1,4 +1,7 @@
-/** Has a store examined in a process of its own: damage that makes a look at it endless, or crashes it, takes nothing with it. */
+/**
+ * Has a store examined in a process of its own: damage that makes a look at it endless, or crashes it, takes nothing
+ * with it.
+ */
 import { fork } from 'node:child_process';
 import { isStoreExamination, type StoreExamination } from '../shared/protocols/storeExamination.ts';
 import { engineEnvironment } from './environment.ts';
@@ -11,19 +14,38 @@ const SECOND = 1000;
  * @param entry the program that does it
  * @param limit milliseconds
  */
-export function examineApart(path: string, all: boolean, entry: URL | string, limit: number): Promise<StoreExamination> {
+export function examineApart(
+  path: string,
+  all: boolean,
+  entry: URL | string,
+  limit: number,
+): Promise<StoreExamination> {
   return new Promise((resolve) => {
-    const fail = (finding: string): void => { resolve({ findings: [finding], extent: 'It was not examined to the end.', refusal: null, counts: null }); };
+    const fail = (finding: string): void => {
+      resolve({ findings: [finding], extent: 'It was not examined to the end.', refusal: null, counts: null });
+    };
     const child = fork(entry, [path, all ? 'all' : 'sampled'], {
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [], env: engineEnvironment(process.env), timeout: limit, killSignal: 'SIGKILL',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [],
+      env: engineEnvironment(process.env),
+      timeout: limit,
+      killSignal: 'SIGKILL',
     });
     child.on('message', (message) => {
-      if (isStoreExamination(message)) resolve(message);
+      if (isStoreExamination(message)) {
+        resolve(message);
+      }
       child.disconnect();
     });
-    child.on('error', (error) => { fail(`The examination of the store did not start: ${error.message}.`); });
+    child.on('error', (error) => {
+      fail(`The examination of the store did not start: ${error.message}.`);
+    });
     child.on('exit', (code, signal) => {
-      fail(signal === 'SIGKILL' ? `The examination of the store did not end within ${String(limit / SECOND)} seconds: damage can make it endless.` : `The examination of the store ended with ${signal ?? `code ${String(code)}`}.`);
+      fail(
+        signal === 'SIGKILL'
+          ? `The examination of the store did not end within ${String(limit / SECOND)} seconds: damage can make it endless.`
+          : `The examination of the store ended with ${signal ?? `code ${String(code)}`}.`,
+      );
     });
   });
 }

@@ -13,11 +13,16 @@ const LOOK_EVERY_MILLISECONDS = 30;
 const START_MILLISECONDS = 60_000;
 const TAIL_BYTES = 2000;
 
-/** A connection to the engine of a store; null where none lives. @throws C3Error('engine') where the place of engines is not to be trusted */
+/**
+ * A connection to the engine of a store; null where none lives.
+ * @throws C3Error('engine') where the place of engines is not to be trusted
+ */
 export async function connectToEngine(store: string): Promise<Socket | null> {
   for (const { socket } of engineAddresses(store, false)) {
     const connection = await connected(socket);
-    if (connection !== null) return connection;
+    if (connection !== null) {
+      return connection;
+    }
   }
   return null;
 }
@@ -32,13 +37,27 @@ export async function connectOrStart(store: string, script: string): Promise<Soc
   let started: Started | null = null;
   for (;;) {
     const connection = await connectToEngine(store);
-    if (connection !== null) return connection;
+    if (connection !== null) {
+      return connection;
+    }
     started ??= start(store, script);
     const { failed } = started;
-    if (failed() !== null) throw new C3Error('engine', `The engine could not be started (${failed() ?? ''}). ${tailOf(started.address.log)}`);
+    if (failed() !== null) {
+      throw new C3Error(
+        'engine',
+        `The engine could not be started (${failed() ?? ''}). ${tailOf(started.address.log)}`,
+      );
+    }
     // Another one that was just ending made way: it is tried again.
-    if (started.left()) started = null;
-    if (performance.now() > until) throw new C3Error('engine', `The engine did not answer within ${String(START_MILLISECONDS / 1000)} seconds: see ${engineAddresses(store, true)[0]?.log ?? 'its log'}, then try again.`);
+    if (started.left()) {
+      started = null;
+    }
+    if (performance.now() > until) {
+      throw new C3Error(
+        'engine',
+        `The engine did not answer within ${String(START_MILLISECONDS / 1000)} seconds: see ${engineAddresses(store, true)[0]?.log ?? 'its log'}, then try again.`,
+      );
+    }
     await delay(LOOK_EVERY_MILLISECONDS);
   }
 }
@@ -53,7 +72,9 @@ interface Started {
 
 function start(store: string, script: string): Started {
   const [address] = engineAddresses(store, true);
-  if (address === undefined) throw new C3Error('engine', 'There is no place for the engine.');
+  if (address === undefined) {
+    throw new C3Error('engine', 'There is no place for the engine.');
+  }
   const log = freshLog(address.log);
   let child: ChildProcess;
   try {
@@ -71,10 +92,14 @@ function start(store: string, script: string): Started {
   child.unref();
   let ended: string | null = null;
   let left = false;
-  child.once('error', (error) => { ended = messageOf(error); });
+  child.once('error', (error) => {
+    ended = messageOf(error);
+  });
   child.once('exit', (code, signal) => {
     left = code === 0;
-    if (code !== 0) ended = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+    if (code !== 0) {
+      ended = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+    }
   });
   return { address, failed: () => ended, left: () => left };
 }

@@ -25,7 +25,9 @@ export interface Estimate {
 export function unmasked(returns: readonly (number | null)[]): number[] {
   const kept = returns.filter((value) => value !== null);
   const wrong = kept.find((value) => !isReturn(value));
-  if (wrong !== undefined) throw new C3Error('input', `A return is ${wrong}; give ${RETURN_WORDS}, or null where the evaluator failed.`);
+  if (wrong !== undefined) {
+    throw new C3Error('input', `A return is ${wrong}; give ${RETURN_WORDS}, or null where the evaluator failed.`);
+  }
   return kept;
 }
 

@@ -10,13 +10,17 @@ export const sizeOf = (sample: Sample): number => ('n' in sample ? sample.n : sa
 
 /** The interval of a credit that is a difference times a factor. */
 export function scaled(interval: DifferenceInterval | null, factor: number): Bounds {
-  if (interval === null || interval.low === null || interval.high === null) return NO_BOUNDS;
+  if (interval === null || interval.low === null || interval.high === null) {
+    return NO_BOUNDS;
+  }
   return { low: interval.low * factor, high: interval.high * factor, method: interval.method };
 }
 
 /** The interval about the credit instead of about its own value: a learned value is taken as known. */
 export function shifted(interval: DifferenceInterval | null, credit: number): Bounds {
-  if (interval === null || interval.low === null || interval.high === null) return NO_BOUNDS;
+  if (interval === null || interval.low === null || interval.high === null) {
+    return NO_BOUNDS;
+  }
   const by = credit - interval.value;
   return { low: interval.low + by, high: interval.high + by, method: interval.method };
 }

@@ -47,7 +47,9 @@ export const findEstimator = (name: string): (Estimator & { readonly name: Credi
  */
 export function estimatorNamed(name: string): Estimator & { readonly name: CreditEstimator } {
   const found = findEstimator(name);
-  if (found !== null) return found;
+  if (found !== null) {
+    return found;
+  }
   const nearest = nearestName(name, CREDIT_ESTIMATORS);
   const hint = nearest === undefined ? `known are ${CREDIT_ESTIMATORS.join(', ')}` : `did you mean ${nearest}?`;
   throw new C3Error(
@@ -96,7 +98,9 @@ export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Cr
   const estimates = estimateGroup(group, estimator);
   const others = samplesOfOthers(samples);
   return estimates.map((found, index) => {
-    if (found === null) return null;
+    if (found === null) {
+      return null;
+    }
     const { low, high, method } = bounds({
       credit: found.credit,
       own: samples[index] ?? [],
@@ -108,7 +112,8 @@ export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Cr
 }
 
 function checkedCalls(calls: number): number {
-  if (!Number.isSafeInteger(calls) || calls < 0)
+  if (!Number.isSafeInteger(calls) || calls < 0) {
     throw new C3Error('input', `An alternative cost ${calls} evaluator calls; give a whole number of at least 0.`);
+  }
   return calls;
 }

@@ -1,4 +1,7 @@
-/** The one credit that a message shows: pooled over all buckets of its context, with an interval that holds however often somebody looks. */
+/**
+ * The one credit that a message shows: pooled over all buckets of its context, with an interval that holds however
+ * often somebody looks.
+ */
 import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/credit/creditPool.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import { bettingInterval } from './betting.ts';
@@ -10,10 +13,11 @@ export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
 /**
  * The headline of every alternative of a pool; messages of equal tokens are one.
  *
- * The credit is Q(a) - V(h): the message's expected return less that of the policy's own messages in its context, by leave-one-out over each bucket
- * (C3, eq. 13 to 15). The value is the mean difference over all pairs of a draw and a stream, buckets weighted by their independent units. The interval
- * is a betting confidence sequence over these units (see betting.ts). n counts distinct results on both sides; of a message that ends the episode, its
- * own result and every draw that it is compared with, since equal texts then have one result but are draws of their own.
+ * The credit is Q(a) - V(h): the message's expected return less that of the policy's own messages in its context, by
+ * leave-one-out over each bucket (C3, eq. 13 to 15). The value is the mean difference over all pairs of a draw and a
+ * stream, buckets weighted by their independent units. The interval is a betting confidence sequence over these units
+ * (see betting.ts). n counts distinct results on both sides; of a message that ends the episode, its own result and
+ * every draw that it is compared with, since equal texts then have one result but are draws of their own.
  * @returns by key; alternatives without an unmasked return are left out
  */
 export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
@@ -22,16 +26,27 @@ export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
   for (const bucket of pool.buckets) {
     for (const member of bucket.members) {
       const { key, drawn, repeated } = member;
-      if (drawn && repeated !== true) copies.set(key, (copies.get(key) ?? 0) + 1);
-      if (!isScored(member)) continue;
+      if (drawn && repeated !== true) {
+        copies.set(key, (copies.get(key) ?? 0) + 1);
+      }
+      if (!isScored(member)) {
+        continue;
+      }
       const involved = places.get(key) ?? [];
       places.set(key, involved);
-      if (involved.at(-1) !== bucket) involved.push(bucket);
+      if (involved.at(-1) !== bucket) {
+        involved.push(bucket);
+      }
     }
   }
   const span = spanOf(pool);
   const names = new ResultNames(pool);
-  return new Map([...places].map(([key, involved]) => [key, headlineOf(pool, key, { involved, copies: copies.get(key) ?? 0 }, span, names)]));
+  return new Map(
+    [...places].map(([key, involved]) => [
+      key,
+      headlineOf(pool, key, { involved, copies: copies.get(key) ?? 0 }, span, names),
+    ]),
+  );
 }
 
 /** Where a message is in a pool: looked for once, because a pool may hold thousands of requests. */
@@ -42,15 +57,45 @@ interface Place {
   readonly copies: number;
 }
 
-function headlineOf(pool: CreditPool, key: string, { involved, copies }: Place, span: number | null, names: ResultNames): Headline {
+function headlineOf(
+  pool: CreditPool,
+  key: string,
+  { involved, copies }: Place,
+  span: number | null,
+  names: ResultNames,
+): Headline {
   const alone = !involved.some((bucket) => membersOf(bucket, key).draws.some((draw) => draw.key !== key));
   const behind = names.behind(involved, key);
   const base = { estimator: 'loo', ...behind, copies } as const;
-  if (alone) return { ...base, value: 0, low: null, high: null, interval: 'none', effectiveN: 0, verdict: 'alone', more: null, reason: null };
+  if (alone) {
+    return {
+      ...base,
+      value: 0,
+      low: null,
+      high: null,
+      interval: 'none',
+      effectiveN: 0,
+      verdict: 'alone',
+      more: null,
+      reason: null,
+    };
+  }
   const evidence = involved.map((bucket) => evidenceOf(bucket, key, pool.terminal)).filter((found) => found !== null);
   const effectiveN = evidence.reduce((total, { units }) => total + units, 0);
   const value = valueOf(evidence, effectiveN);
-  if (span === null) return { ...base, value, low: null, high: null, interval: 'none', effectiveN, verdict: 'undecided', more: null, reason: RANGE_UNKNOWN };
+  if (span === null) {
+    return {
+      ...base,
+      value,
+      low: null,
+      high: null,
+      interval: 'none',
+      effectiveN,
+      verdict: 'undecided',
+      more: null,
+      reason: RANGE_UNKNOWN,
+    };
+  }
   const bounds = bettingInterval(evidence, span);
   // Units of unequal blocks may pull the interval off the mean of all pairs.
   const low = Math.min(bounds.low, value);
@@ -62,15 +107,21 @@ function headlineOf(pool: CreditPool, key: string, { involved, copies }: Place, 
 
 function valueOf(evidence: readonly BucketEvidence[], effectiveN: number): number {
   let total = 0;
-  for (const { cells, units } of evidence) total += units * (cells.reduce((sum, cell) => sum + cell, 0) / cells.length);
+  for (const { cells, units } of evidence) {
+    total += units * (cells.reduce((sum, cell) => sum + cell, 0) / cells.length);
+  }
   return total / effectiveN;
 }
 
 /** The width of the range of returns; null where a return lies outside what is known. */
 function spanOf({ buckets, range }: CreditPool): number | null {
-  if (range === null || range.high <= range.low) return null;
+  if (range === null || range.high <= range.low) {
+    return null;
+  }
   const isWithin = ({ value }: PoolResult): boolean => value === null || (value >= range.low && value <= range.high);
-  return buckets.every(({ members }) => members.every(({ results }) => results.every(isWithin))) ? range.high - range.low : null;
+  return buckets.every(({ members }) => members.every(({ results }) => results.every(isWithin)))
+    ? range.high - range.low
+    : null;
 }
 
 /** Which results of a pool are the same: those of equal messages that drew equal numbers. */
@@ -88,14 +139,19 @@ class ResultNames {
           // A message that ends the episode has one result, in whatever bucket.
           const shared = terminal ? key : result.source === null ? null : `${key} ${String(id)} ${result.source}`;
           const name = (shared === null ? undefined : known.get(shared)) ?? next++;
-          if (shared !== null) known.set(shared, name);
+          if (shared !== null) {
+            known.set(shared, name);
+          }
           this.names.set(result, name);
         }
       }
     }
   }
 
-  /** What stands behind a message's credit: distinct results, calls that were paid, and results that were taken from an equal one. */
+  /**
+   * What stands behind a message's credit: distinct results, calls that were paid, and results that were taken from an
+   * equal one.
+   */
   behind(buckets: readonly PoolBucket[], key: string): Pick<Headline, 'n' | 'evaluatorCalls' | 'reused'> {
     const seen = new Set<number>();
     let evaluatorCalls = 0;
@@ -107,9 +163,13 @@ class ResultNames {
       for (const { results } of [...own, ...draws.filter((draw) => draw.key !== key || !own.includes(draw))]) {
         for (const result of results) {
           evaluatorCalls += result.evaluatorCalls;
-          if (result.value === null) continue;
+          if (result.value === null) {
+            continue;
+          }
           const name = this.names.get(result) ?? -1;
-          if (seen.has(name) && result.evaluatorCalls === 0) reused++;
+          if (seen.has(name) && result.evaluatorCalls === 0) {
+            reused++;
+          }
           seen.add(name);
         }
       }

@@ -24,9 +24,14 @@ export interface DifferenceInterval extends Interval {
  */
 export function wilson(successes: number, n: number): Interval | null {
   if (!Number.isSafeInteger(successes) || !Number.isSafeInteger(n) || successes < 0 || successes > n) {
-    throw new C3Error('input', `${successes} successes of ${n} is no proportion; give whole numbers with 0 <= successes <= n.`);
+    throw new C3Error(
+      'input',
+      `${successes} successes of ${n} is no proportion; give whole numbers with 0 <= successes <= n.`,
+    );
   }
-  if (n === 0) return null;
+  if (n === 0) {
+    return null;
+  }
   const value = successes / n;
   const shrink = 1 + Z ** 2 / n;
   const centre = (value + Z ** 2 / (2 * n)) / shrink;
@@ -36,15 +41,17 @@ export function wilson(successes: number, n: number): Interval | null {
 }
 
 /**
- * Newcombe's hybrid score interval of a difference of two independent proportions, first - second (Statistics in Medicine 17, 1998,
- * method 10): made for small counts, defined for any.
+ * Newcombe's hybrid score interval of a difference of two independent proportions, first - second (Statistics in
+ * Medicine 17, 1998, method 10): made for small counts, defined for any.
  * @returns null where either side is empty; n counts both sides
  * @throws C3Error('input') as wilson does
  */
 export function newcombe(successes: number, n: number, otherSuccesses: number, otherN: number): Interval | null {
   const first = wilson(successes, n);
   const second = wilson(otherSuccesses, otherN);
-  if (first === null || second === null) return null;
+  if (first === null || second === null) {
+    return null;
+  }
   const value = first.value - second.value;
   const below = Math.hypot(first.value - (first.low ?? 0), (second.high ?? 1) - second.value);
   const above = Math.hypot((first.high ?? 1) - first.value, second.value - (second.low ?? 0));
@@ -52,19 +59,26 @@ export function newcombe(successes: number, n: number, otherSuccesses: number, o
 }
 
 /**
- * Welch's t interval of a difference of two means, first - second, with unequal variances and Satterthwaite's degrees of freedom.
+ * Welch's t interval of a difference of two means, first - second, with unequal variances and Satterthwaite's degrees
+ * of freedom.
  * @returns null where either side is empty; null bounds unless both sides have at least two values that differ
  */
 export function welch(one: Sample, other: Sample): Interval | null {
   const [first, second] = [momentsOf(one), momentsOf(other)];
-  if (first.n === 0 || second.n === 0) return null;
+  if (first.n === 0 || second.n === 0) {
+    return null;
+  }
   const value = first.mean - second.mean;
   const n = first.n + second.n;
   const unknown = { value, low: null, high: null, n };
-  if (!first.spread || !second.spread) return unknown;
+  if (!first.spread || !second.spread) {
+    return unknown;
+  }
   const [a, b] = [first.squares / (first.n - 1) / first.n, second.squares / (second.n - 1) / second.n];
   // Squares of tiny deviations are too small for a number.
-  if (a + b === 0) return unknown;
+  if (a + b === 0) {
+    return unknown;
+  }
   // Shares, not squares of variances: those could leave the number range.
   const share = a / (a + b);
   const degrees = 1 / (share ** 2 / (first.n - 1) + (1 - share) ** 2 / (second.n - 1));
@@ -92,28 +106,39 @@ export function meanInterval(values: Sample): DifferenceInterval | null {
  */
 export function student(values: Sample): Interval | null {
   const { n, mean: value, squares, spread } = momentsOf(values);
-  if (n === 0) return null;
-  if (!spread || squares === 0) return { value, low: null, high: null, n };
+  if (n === 0) {
+    return null;
+  }
+  if (!spread || squares === 0) {
+    return { value, low: null, high: null, n };
+  }
   const reach = studentTQuantile((1 + LEVEL) / 2, n - 1) * Math.sqrt(squares / (n - 1) / n);
   return { value, low: value - reach, high: value + reach, n };
 }
 
 /**
- * The interval of first - weight * second for two independent samples: for binary ones by recovering the variance from the two Wilson
- * intervals (MOVER; Zou and Donner, Statistics in Medicine 27, 2008), of which Newcombe's is the case of weight 1; else Welch's.
+ * The interval of first - weight * second for two independent samples: for binary ones by recovering the variance from
+ * the two Wilson intervals (MOVER; Zou and Donner, Statistics in Medicine 27, 2008), of which Newcombe's is the case of
+ * weight 1; else Welch's.
  * @param weight in [0, 1]; 0 leaves the second sample out
  * @returns null where the first side is empty, or the second and it counts
  */
 export function weightedDifferenceInterval(one: Sample, other: Sample, weight: number): DifferenceInterval | null {
-  if (weight === 0) return meanInterval(one);
-  if (weight === 1) return differenceInterval(one, other);
+  if (weight === 0) {
+    return meanInterval(one);
+  }
+  if (weight === 1) {
+    return differenceInterval(one, other);
+  }
   const [first, second] = [momentsOf(one), momentsOf(other)];
   if (first.successes === null || second.successes === null) {
     const interval = welch(first, scaledSample(other, weight));
     return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'welch' };
   }
   const [own, rest] = [wilson(first.successes, first.n), wilson(second.successes, second.n)];
-  if (own === null || rest === null) return null;
+  if (own === null || rest === null) {
+    return null;
+  }
   const value = own.value - weight * rest.value;
   const below = Math.hypot(own.value - (own.low ?? 0), weight * ((rest.high ?? 1) - rest.value));
   const above = Math.hypot((own.high ?? 1) - own.value, weight * (rest.value - (rest.low ?? 0)));
@@ -121,14 +146,17 @@ export function weightedDifferenceInterval(one: Sample, other: Sample, weight: n
 }
 
 /**
- * The interval of the difference of two samples of returns, first - second: Newcombe's where all returns are 0 or 1, Welch's otherwise.
+ * The interval of the difference of two samples of returns, first - second: Newcombe's where all returns are 0 or 1,
+ * Welch's otherwise.
  * @returns null where either side is empty
  */
 export function differenceInterval(one: Sample, other: Sample): DifferenceInterval | null {
   const [first, second] = [momentsOf(one), momentsOf(other)];
   const binary = first.successes !== null && second.successes !== null;
   const interval = binary ? newcombe(first.successes, first.n, second.successes, second.n) : welch(first, second);
-  if (interval === null) return null;
+  if (interval === null) {
+    return null;
+  }
   return { ...interval, method: interval.low === null ? 'none' : binary ? 'newcombe' : 'welch' };
 }
 
@@ -138,23 +166,40 @@ export function differenceInterval(one: Sample, other: Sample): DifferenceInterv
  * The resamples depend on the seed and the number of pairs alone.
  * @param pairs [before, after] of each item
  * @param seed a whole number of at least 0
- * @returns null without pairs; null bounds where all differences are equal, since resampling cannot show an uncertainty there
+ * @returns null without pairs; null bounds where all differences are equal, since resampling cannot show an uncertainty
+ *   there
  * @throws C3Error('input') for a wrong seed or number of resamples, or a value that is not finite
  */
-export function pairedBootstrap(pairs: readonly (readonly [before: number, after: number])[], seed: number, resamples = 10_000): Interval | null {
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new C3Error('input', `The bootstrap seed is ${seed}; give a whole number of at least 0.`);
-  if (!Number.isSafeInteger(resamples) || resamples < 1) throw new C3Error('input', `${resamples} bootstrap resamples were asked for; give a whole number of at least 1.`);
+export function pairedBootstrap(
+  pairs: readonly (readonly [before: number, after: number])[],
+  seed: number,
+  resamples = 10_000,
+): Interval | null {
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw new C3Error('input', `The bootstrap seed is ${seed}; give a whole number of at least 0.`);
+  }
+  if (!Number.isSafeInteger(resamples) || resamples < 1) {
+    throw new C3Error('input', `${resamples} bootstrap resamples were asked for; give a whole number of at least 1.`);
+  }
   const differences = pairs.map(([before, after]) => after - before);
-  if (!differences.every(Number.isFinite)) throw new C3Error('input', 'A pair holds a value that is not finite; leave items without both values out.');
+  if (!differences.every(Number.isFinite)) {
+    throw new C3Error('input', 'A pair holds a value that is not finite; leave items without both values out.');
+  }
   const n = differences.length;
-  if (n === 0) return null;
+  if (n === 0) {
+    return null;
+  }
   const value = mean(differences);
-  if (!hasSpread(differences)) return { value, low: null, high: null, n };
+  if (!hasSpread(differences)) {
+    return { value, low: null, high: null, n };
+  }
   const means = new Float64Array(resamples);
   for (let resample = 0; resample < resamples; resample++) {
     const stream = openStream(seed, resample);
     let sum = 0;
-    for (let draw = 0; draw < n; draw++) sum += differences[Math.floor(uniform(stream, draw) * n)] ?? 0;
+    for (let draw = 0; draw < n; draw++) {
+      sum += differences[Math.floor(uniform(stream, draw) * n)] ?? 0;
+    }
     means[resample] = sum / n;
   }
   means.sort();

@@ -7,8 +7,9 @@ const MOST_ASSIGNMENTS = 8;
 /** What one bucket says about one message. */
 export interface BucketEvidence {
   /**
-   * Every assignment's units, in order. The units of one assignment share no draw and no stream, so they are independent, and each has the message's
-   * credit as its mean. Assignments arrange the same results differently, so they are not independent of each other.
+   * Every assignment's units, in order. The units of one assignment share no draw and no stream, so they are
+   * independent, and each has the message's credit as its mean. Assignments arrange the same results differently, so
+   * they are not independent of each other.
    */
   readonly assignments: readonly (readonly number[])[];
   /** Every single difference that the units are means of, each draw with each stream once. */
@@ -23,28 +24,39 @@ type Returns = ReadonlyMap<number, number>;
 /**
  * The differences between the message `key` and the messages that the policy drew for the bucket.
  *
- * The message is left out of its own baseline once where it is itself a draw of the bucket; further draws of the same text stay in, since they are part
- * of the policy's value (leave-one-out; C3, eq. 13 to 15). Where a person chose or typed it, no draw is left out. With k draws on R streams there are
- * min(k, R) units; more draws than streams, or the reverse, are averaged within a unit. Arrangements follow from the order of draws and streams alone.
+ * The message is left out of its own baseline once where it is itself a draw of the bucket; further draws of the same
+ * text stay in, since they are part of the policy's value (leave-one-out; C3, eq. 13 to 15). Where a person chose or
+ * typed it, no draw is left out. With k draws on R streams there are min(k, R) units; more draws than streams, or the
+ * reverse, are averaged within a unit. Arrangements follow from the order of draws and streams alone.
  * @param terminal the message's return is a function of its text: every draw is a unit
  * @returns null where the bucket holds no result of the message, or no draw to compare it with
  */
 export function evidenceOf(bucket: PoolBucket, key: string, terminal: boolean): BucketEvidence | null {
   const { own, draws } = sidesOf(bucket, key);
-  if (own.size === 0 || draws.length === 0) return null;
+  if (own.size === 0 || draws.length === 0) {
+    return null;
+  }
   const ownMean = meanOf([...own.values()]);
-  if (terminal) return single(draws.map((draw) => ownMean - meanOf([...draw.values()])));
+  if (terminal) {
+    return single(draws.map((draw) => ownMean - meanOf([...draw.values()])));
+  }
   const ordered = draws.filter((draw) => [...draw.keys()].some((stream) => own.has(stream)));
   // No stream in common, as between two draws of a paired request: whole means are compared, one unit.
-  if (ordered.length === 0) return single([ownMean - meanOf(draws.map((draw) => meanOf([...draw.values()])))]);
+  if (ordered.length === 0) {
+    return single([ownMean - meanOf(draws.map((draw) => meanOf([...draw.values()])))]);
+  }
   return pairedUnits(own, ordered) ?? crossed(own, ordered);
 }
 
 /** Whether a member has a result that counts. */
-export const isScored = ({ results, repeated }: PoolMember): boolean => repeated !== true && results.some(({ value }) => value !== null);
+export const isScored = ({ results, repeated }: PoolMember): boolean =>
+  repeated !== true && results.some(({ value }) => value !== null);
 
 /** Which members of a bucket are compared for `key`: its own, and the draws of its baseline. */
-export function membersOf({ members }: PoolBucket, key: string): { readonly own: readonly PoolMember[]; readonly draws: readonly PoolMember[] } {
+export function membersOf(
+  { members }: PoolBucket,
+  key: string,
+): { readonly own: readonly PoolMember[]; readonly draws: readonly PoolMember[] } {
   const scored = members.filter(isScored);
   const own = scored.filter((member) => member.key === key);
   const itself = own.every(({ drawn }) => drawn) ? own[0] : undefined;
@@ -61,48 +73,82 @@ function returnsOf(members: readonly PoolMember[]): Returns {
   const byStream = new Map<number, number[]>();
   for (const { results } of members) {
     for (const { stream, value } of results) {
-      if (value === null) continue;
+      if (value === null) {
+        continue;
+      }
       const values = byStream.get(stream);
-      if (values === undefined) byStream.set(stream, [value]);
-      else values.push(value);
+      if (values === undefined) {
+        byStream.set(stream, [value]);
+      } else {
+        values.push(value);
+      }
     }
   }
   return new Map([...byStream].map(([stream, values]) => [stream, meanOf(values)]));
 }
 
-/** Units where every draw has one stream and no two share one, as a paired request makes them; null for other designs. */
+/**
+ * Units where every draw has one stream and no two share one, as a paired request makes them; null for other designs.
+ */
 function pairedUnits(own: Returns, draws: readonly Returns[]): BucketEvidence | null {
-  const streams = draws.map((draw) => (draw.size === 1 ? [...draw.keys()][0] ?? -1 : -1));
-  if (draws.length < 2 || streams.includes(-1) || new Set(streams).size < streams.length) return null;
-  return single(draws.flatMap((draw) => [...draw].map(([stream, value]) => ({ stream, difference: (own.get(stream) ?? 0) - value })))
-    .sort((a, b) => a.stream - b.stream).map(({ difference }) => difference));
+  const streams = draws.map((draw) => (draw.size === 1 ? ([...draw.keys()][0] ?? -1) : -1));
+  if (draws.length < 2 || streams.includes(-1) || new Set(streams).size < streams.length) {
+    return null;
+  }
+  return single(
+    draws
+      .flatMap((draw) => [...draw].map(([stream, value]) => ({ stream, difference: (own.get(stream) ?? 0) - value })))
+      .sort((a, b) => a.stream - b.stream)
+      .map(({ difference }) => difference),
+  );
 }
 
-/** Blocks of draws against blocks of streams, each block once in an assignment; the assignments rotate the blocks against each other. */
+/**
+ * Blocks of draws against blocks of streams, each block once in an assignment; the assignments rotate the blocks
+ * against each other.
+ */
 function crossed(own: Returns, draws: readonly Returns[]): BucketEvidence {
   const streams = [...own.keys()].filter((stream) => draws.some((draw) => draw.has(stream))).sort((a, b) => a - b);
   const blocks = Math.min(draws.length, streams.length);
-  const table = draws.map((draw) => streams.map((stream) => {
-    const value = draw.get(stream);
-    return value === undefined ? null : (own.get(stream) ?? 0) - value;
-  }));
+  const table = draws.map((draw) =>
+    streams.map((stream) => {
+      const value = draw.get(stream);
+      return value === undefined ? null : (own.get(stream) ?? 0) - value;
+    }),
+  );
   const count = Math.min(blocks, MOST_ASSIGNMENTS);
   const assignments = Array.from({ length: count }, (_, turn) => {
     const shift = Math.floor((turn * blocks) / count);
-    return Array.from({ length: blocks }, (_unit, block) => blockMean(table, (block + shift) % blocks, block, blocks)).filter((unit) => unit !== null);
+    return Array.from({ length: blocks }, (_unit, block) =>
+      blockMean(table, (block + shift) % blocks, block, blocks),
+    ).filter((unit) => unit !== null);
   }).filter((units) => units.length > 0);
-  return { assignments, cells: table.flat().filter((cell) => cell !== null), units: Math.max(...assignments.map((units) => units.length)) };
+  return {
+    assignments,
+    cells: table.flat().filter((cell) => cell !== null),
+    units: Math.max(...assignments.map((units) => units.length)),
+  };
 }
 
-/** Mean difference over the draws of one block on the streams of another; null where none was measured. Blocks take every `blocks`-th. */
-function blockMean(table: readonly (readonly (number | null)[])[], drawBlock: number, streamBlock: number, blocks: number): number | null {
+/**
+ * Mean difference over the draws of one block on the streams of another; null where none was measured. Blocks take
+ * every `blocks`-th.
+ */
+function blockMean(
+  table: readonly (readonly (number | null)[])[],
+  drawBlock: number,
+  streamBlock: number,
+  blocks: number,
+): number | null {
   let sum = 0;
   let count = 0;
   for (let draw = drawBlock; draw < table.length; draw += blocks) {
     const row = table[draw] ?? [];
     for (let stream = streamBlock; stream < row.length; stream += blocks) {
       const cell = row[stream] ?? null;
-      if (cell === null) continue;
+      if (cell === null) {
+        continue;
+      }
       sum += cell;
       count++;
     }
@@ -110,10 +156,16 @@ function blockMean(table: readonly (readonly (number | null)[])[], drawBlock: nu
   return count === 0 ? null : sum / count;
 }
 
-const single = (units: readonly number[]): BucketEvidence => ({ assignments: [units], cells: units, units: units.length });
+const single = (units: readonly number[]): BucketEvidence => ({
+  assignments: [units],
+  cells: units,
+  units: units.length,
+});
 
 function meanOf(values: readonly number[]): number {
   let sum = 0;
-  for (const value of values) sum += value;
+  for (const value of values) {
+    sum += value;
+  }
   return sum / values.length;
 }

@@ -9,12 +9,15 @@ const PRIOR_UNITS = 2;
 /** Differences are counted in steps of this share of the range. */
 const BINS = 100;
 
-/** Replays that one further unit costs: a new draw and the message itself on a new stream; of a message that ends the episode only the new draw. */
+/**
+ * Replays that one further unit costs: a new draw and the message itself on a new stream; of a message that ends the
+ * episode only the new draw.
+ */
 export const replaysOfUnit = (terminal: boolean): number => (terminal ? 1 : 2);
 
 /**
- * About how many further replays decide the sign, in units of one fresh draw on one fresh stream each, if they are like those seen together with
- * PRIOR_UNITS without a difference. The capital then grows as its mean logarithm does.
+ * About how many further replays decide the sign, in units of one fresh draw on one fresh stream each, if they are like
+ * those seen together with PRIOR_UNITS without a difference. The capital then grows as its mean logarithm does.
  * @param span the returns' range
  * @returns null beyond MOST_MORE
  */
@@ -30,24 +33,34 @@ export function replaysToSettle(evidence: readonly BucketEvidence[], span: numbe
     const capitals = stakeCapitals(evidence, side, 0, span);
     const growth = THETAS.map((theta) => {
       let mean = 0;
-      for (const [difference, share] of shares) mean += share * Math.log(1 + theta * side * difference);
+      for (const [difference, share] of shares) {
+        mean += share * Math.log(1 + theta * side * difference);
+      }
       return (mean * seen) / (seen + PRIOR_UNITS);
     });
     const enough = (further: number): boolean => isEnough(mixedCapital(capitals, growth, further));
-    if (!enough(most)) return Infinity;
+    if (!enough(most)) {
+      return Infinity;
+    }
     let below = 0;
     let above = most;
     // A sum of exponentials that starts below a line crosses it once.
     while (above - below > 1) {
       const middle = Math.floor((below + above) / 2);
-      if (enough(middle)) above = middle;
-      else below = middle;
+      if (enough(middle)) {
+        above = middle;
+      } else {
+        below = middle;
+      }
     }
     return above;
   }
 }
 
-/** Shares of the differences between single results, in units of the range; every bucket counts by its independent units. */
+/**
+ * Shares of the differences between single results, in units of the range; every bucket counts by its independent
+ * units.
+ */
 function differences(evidence: readonly BucketEvidence[], span: number): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   let total = 0;

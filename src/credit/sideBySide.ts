@@ -1,4 +1,7 @@
-/** What one message was worth by replacing it, by removing it and against the mean of all, each pooled over the buckets of its own continuation distribution. */
+/**
+ * What one message was worth by replacing it, by removing it and against the mean of all, each pooled over the buckets
+ * of its own continuation distribution.
+ */
 import type { EstimateName, MessageEstimate } from '../shared/records/estimates.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type { Credit } from '../shared/credit/credit.ts';
@@ -30,11 +33,12 @@ export interface RemovalPair {
 }
 
 const isReturned = ({ returns }: CreditInput): boolean => unmasked(returns).length > 0;
-export const isEmptied = ({ finish, text }: Pick<ComparedAlternative, 'finish' | 'text'>): boolean => finish === 'typed' && text.trim() === '';
+export const isEmptied = ({ finish, text }: Pick<ComparedAlternative, 'finish' | 'text'>): boolean =>
+  finish === 'typed' && text.trim() === '';
 
 /**
- * The widest that two returns can differ: every message scored from here on gives 0 to 1, and what was scored before is the same in both. As many are
- * scored as the dearest side paid for one return.
+ * The widest that two returns can differ: every message scored from here on gives 0 to 1, and what was scored before is
+ * the same in both. As many are scored as the dearest side paid for one return.
  */
 function spanOf(pairs: readonly RemovalPair[]): number {
   const sides = pairs.flatMap(({ kept, emptied }) => [kept, emptied]).filter(({ returns }) => returns.length > 0);
@@ -42,7 +46,8 @@ function spanOf(pairs: readonly RemovalPair[]): number {
 }
 
 /**
- * The difference between a message's returns and those with nothing in its place, pooled over buckets, with its betting interval.
+ * The difference between a message's returns and those with nothing in its place, pooled over buckets, with its betting
+ * interval.
  *
  * The empty text is fixed, so every stream that continued both is one independent unit. n counts both sides of these.
  * @param pairs one of each bucket, in the order of the buckets
@@ -51,12 +56,19 @@ function spanOf(pairs: readonly RemovalPair[]): number {
 export function removal(pairs: readonly RemovalPair[]): Credit | null {
   const evidence = pairs.map(({ kept, emptied }) => differencesOf(kept, emptied)).filter(({ units }) => units > 0);
   const cells = evidence.flatMap((bucket) => bucket.cells);
-  if (cells.length === 0) return null;
+  if (cells.length === 0) {
+    return null;
+  }
   const value = cells.reduce((sum, cell) => sum + cell, 0) / cells.length;
-  const evaluatorCalls = pairs.reduce((sum, { kept, emptied }) => sum + kept.evaluatorCalls + emptied.evaluatorCalls, 0);
+  const evaluatorCalls = pairs.reduce(
+    (sum, { kept, emptied }) => sum + kept.evaluatorCalls + emptied.evaluatorCalls,
+    0,
+  );
   const base = { estimator: REMOVAL.name, value, n: 2 * cells.length, evaluatorCalls };
   const span = spanOf(pairs);
-  if (cells.some((cell) => Math.abs(cell) > span)) return { ...base, low: null, high: null, interval: 'none' };
+  if (cells.some((cell) => Math.abs(cell) > span)) {
+    return { ...base, low: null, high: null, interval: 'none' };
+  }
   const { low, high } = bettingInterval(evidence, span);
   return { ...base, low: Math.min(low, value), high: Math.max(high, value), interval: 'betting' };
 }
@@ -72,18 +84,24 @@ function differencesOf(kept: CreditInput, emptied: CreditInput): BucketEvidence 
 /**
  * The estimators' words on a message, in the order of their names.
  *
- * Replace is its headline credit. The full mean differs from it by the message's own share of the baseline, (C - c) / C with c of C returns its own; what a
- * person typed was not drawn from the policy and is left out.
+ * Replace is its headline credit. The full mean differs from it by the message's own share of the baseline, (C - c) / C
+ * with c of C returns its own; what a person typed was not drawn from the policy and is left out.
  * @param headline the credit that the message shows
  * @param buckets of the message's own continuation distribution, oldest first; those without it do not count
  */
-export function sideBySide(message: number, headline: Headline | null, buckets: readonly ComparedBucket[]): readonly MessageEstimate[] {
+export function sideBySide(
+  message: number,
+  headline: Headline | null,
+  buckets: readonly ComparedBucket[],
+): readonly MessageEstimate[] {
   const found = buckets.flatMap(({ id, alternatives }) => {
     const own = alternatives.find(({ decision }) => decision === message);
     return own === undefined || !isReturned(own) ? [] : [{ id, own, alternatives }];
   });
   const empty = found.some(({ own }) => own.text.trim() === '');
-  const compared = found.filter(({ own, alternatives }) => alternatives.some((one) => one !== own && one.finish !== 'typed' && isReturned(one)));
+  const compared = found.filter(({ own, alternatives }) =>
+    alternatives.some((one) => one !== own && one.finish !== 'typed' && isReturned(one)),
+  );
   const removals = found.flatMap(({ id, own, alternatives }) => {
     const emptied = empty ? undefined : alternatives.find((one) => isEmptied(one) && isReturned(one));
     return emptied === undefined ? [] : [{ id, kept: own, emptied }];
@@ -93,27 +111,53 @@ export function sideBySide(message: number, headline: Headline | null, buckets: 
   return [
     estimateOf('replace', compared.at(-1)?.id, replaced, alone),
     {
-      ...estimateOf('remove', removals.at(-1)?.id, removal(removals), empty ? 'the message is empty already' : 'it was not replayed with nothing in its place'),
+      ...estimateOf(
+        'remove',
+        removals.at(-1)?.id,
+        removal(removals),
+        empty ? 'the message is empty already' : 'it was not replayed with nothing in its place',
+      ),
       measurable: !empty,
     },
     estimateOf('fullMean', compared.at(-1)?.id, replaced === null ? null : fullMean(replaced, compared), alone),
   ];
 }
 
-function fullMean(headline: Headline, buckets: readonly { readonly own: ComparedAlternative; readonly alternatives: readonly ComparedAlternative[] }[]): Credit {
+function fullMean(
+  headline: Headline,
+  buckets: readonly { readonly own: ComparedAlternative; readonly alternatives: readonly ComparedAlternative[] }[],
+): Credit {
   let own = 0;
   let all = 0;
   for (const bucket of buckets) {
     own += unmasked(bucket.own.returns).length;
-    for (const one of bucket.alternatives) if (one === bucket.own || one.finish !== 'typed') all += unmasked(one.returns).length;
+    for (const one of bucket.alternatives) {
+      if (one === bucket.own || one.finish !== 'typed') {
+        all += unmasked(one.returns).length;
+      }
+    }
   }
   const share = all === 0 ? 0 : (all - own) / all;
   const scaled = (value: number | null): number | null => (value === null ? null : value * share);
   const { value, low, high, n, evaluatorCalls, interval } = headline;
-  return { estimator: 'full_mean', value: value * share, low: scaled(low), high: scaled(high), n, evaluatorCalls, interval };
+  return {
+    estimator: 'full_mean',
+    value: value * share,
+    low: scaled(low),
+    high: scaled(high),
+    n,
+    evaluatorCalls,
+    interval,
+  };
 }
 
-function estimateOf(name: EstimateName, bucket: number | undefined, credit: Credit | null, reason: string): MessageEstimate {
-  const measured = credit === null ? { bucket: null, credit: null, reason } : { bucket: bucket ?? null, credit, reason: null };
+function estimateOf(
+  name: EstimateName,
+  bucket: number | undefined,
+  credit: Credit | null,
+  reason: string,
+): MessageEstimate {
+  const measured =
+    credit === null ? { bucket: null, credit: null, reason } : { bucket: bucket ?? null, credit, reason: null };
   return { name, ...measured, measurable: true };
 }

@@ -3,15 +3,17 @@ import { C3Error } from '../shared/errors.ts';
 
 /** Lanczos coefficients for g = 7, nine terms (Godfrey): about 15 digits. */
 const LANCZOS = [
-  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059, 12.507343278686905,
-  -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
+  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
+  12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
 ];
 const MAX_TERMS = 10_000;
 
 /** Natural logarithm of the gamma function for x > 0. */
 export function logGamma(x: number): number {
   let sum = 0;
-  for (const [index, coefficient] of LANCZOS.entries()) sum += index === 0 ? coefficient : coefficient / (x - 1 + index);
+  for (const [index, coefficient] of LANCZOS.entries()) {
+    sum += index === 0 ? coefficient : coefficient / (x - 1 + index);
+  }
   const base = x + 6.5;
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(base) - base + Math.log(sum);
 }
@@ -24,10 +26,16 @@ export function logGamma(x: number): number {
  * @throws C3Error('input') for arguments outside these bounds
  */
 export function regularisedBeta(x: number, a: number, b: number): number {
-  if (!(x >= 0 && x <= 1 && a > 0 && b > 0)) throw new C3Error('input', `The incomplete beta function is not defined at x = ${x}, a = ${a}, b = ${b}.`);
-  if (x === 0 || x === 1) return x;
+  if (!(x >= 0 && x <= 1 && a > 0 && b > 0)) {
+    throw new C3Error('input', `The incomplete beta function is not defined at x = ${x}, a = ${a}, b = ${b}.`);
+  }
+  if (x === 0 || x === 1) {
+    return x;
+  }
   // The fraction converges fast on this side of the mean only.
-  if (x > (a + 1) / (a + b + 2)) return 1 - regularisedBeta(1 - x, b, a);
+  if (x > (a + 1) / (a + b + 2)) {
+    return 1 - regularisedBeta(1 - x, b, a);
+  }
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
   return front * betaFraction(x, a, b);
 }
@@ -47,7 +55,9 @@ function betaFraction(x: number, a: number, b: number): number {
     d = 1 / away(1 + odd * d);
     c = away(1 + odd / c);
     result *= d * c;
-    if (Math.abs(d * c - 1) < 1e-15) break;
+    if (Math.abs(d * c - 1) < 1e-15) {
+      break;
+    }
   }
   return result;
 }
@@ -59,9 +69,15 @@ function betaFraction(x: number, a: number, b: number): number {
  * @throws C3Error('input') for arguments outside these bounds
  */
 export function studentTQuantile(p: number, degrees: number): number {
-  if (!(p > 0 && p < 1 && degrees > 0 && Number.isFinite(degrees))) throw new C3Error('input', `Student's t has no quantile for p = ${p} and ${degrees} degrees of freedom.`);
-  if (p === 0.5) return 0;
-  if (p < 0.5) return -studentTQuantile(1 - p, degrees);
+  if (!(p > 0 && p < 1 && degrees > 0 && Number.isFinite(degrees))) {
+    throw new C3Error('input', `Student's t has no quantile for p = ${p} and ${degrees} degrees of freedom.`);
+  }
+  if (p === 0.5) {
+    return 0;
+  }
+  if (p < 0.5) {
+    return -studentTQuantile(1 - p, degrees);
+  }
   const upperTail = (t: number): number => 0.5 * regularisedBeta(degrees / (degrees + t * t), degrees / 2, 0.5);
   let low = 0;
   let high = 1;
@@ -70,8 +86,11 @@ export function studentTQuantile(p: number, degrees: number): number {
     high *= 2;
   }
   for (let middle = (low + high) / 2; middle > low && middle < high; middle = (low + high) / 2) {
-    if (upperTail(middle) > 1 - p) low = middle;
-    else high = middle;
+    if (upperTail(middle) > 1 - p) {
+      low = middle;
+    } else {
+      high = middle;
+    }
   }
   return (low + high) / 2;
 }

@@ -1,4 +1,7 @@
-/** Accuracy over instances that were sampled several times: pass@k and avg@k (C3 appendix G; Chen et al. 2021; reference section 6.4 and 12). */
+/**
+ * Accuracy over instances that were sampled several times: pass@k and avg@k (C3 appendix G; Chen et al. 2021; reference
+ * section 6.4 and 12).
+ */
 import { mean } from '../credit/describe.ts';
 import { wilson } from '../credit/interval.ts';
 import type { Interval } from '../shared/records/records.ts';
@@ -26,7 +29,9 @@ export function passAtKOf(instances: readonly Samples[], k: number, seed = 0): A
   return overInstances(instances, (n, c) => passAtK(n, c, k), k, seed);
 }
 
-/** The mean of each instance's samples, averaged over instances: pass@1 by all samples. Null without an unmasked sample. */
+/**
+ * The mean of each instance's samples, averaged over instances: pass@1 by all samples. Null without an unmasked sample.
+ */
 export function averageOf(instances: readonly Samples[], seed = 0): Accuracy | null {
   return overInstances(instances, (n, c) => (n === 0 ? null : c / n), 1, seed);
 }
@@ -38,11 +43,18 @@ export function averageOf(instances: readonly Samples[], seed = 0): Accuracy | n
 export function samplingError(instances: readonly Samples[]): number | null {
   const counted = instances.map(countOf);
   const k = counted[0]?.n ?? 0;
-  if (k < 2 || counted.some(({ n }) => n !== k)) return null;
+  if (k < 2 || counted.some(({ n }) => n !== k)) {
+    return null;
+  }
   return Math.sqrt(mean(counted.map(({ c }) => (c / k) * (1 - c / k))) / (instances.length * k));
 }
 
-function overInstances(instances: readonly Samples[], estimate: (n: number, c: number) => number | null, k: number, seed: number): Accuracy | null {
+function overInstances(
+  instances: readonly Samples[],
+  estimate: (n: number, c: number) => number | null,
+  k: number,
+  seed: number,
+): Accuracy | null {
   const counted = instances.map(countOf);
   const values = counted.flatMap(({ n, c }) => estimate(n, c) ?? []);
   const leftOut = instances.length - values.length;
@@ -58,4 +70,3 @@ function countOf(samples: Samples): { readonly n: number; readonly c: number } {
   const kept = samples.filter((value) => value !== null);
   return { n: kept.length, c: kept.filter((value) => value === 1).length };
 }
-

@@ -13,15 +13,24 @@ const RESAMPLES = 2000;
  * The interval of a statistic of units. Depends on the seed, the units and their order alone.
  * @param statistic of the drawn units; null where it is not defined for them, which leaves the resample out
  * @param size what a unit weighs in the bound on the work, 1 unless given
- * @returns null where the statistic of the units is null; null bounds for fewer than two units, or where less than half of the resamples
- *   have a value
+ * @returns null where the statistic of the units is null; null bounds for fewer than two units, or where less than half
+ *   of the resamples have a value
  */
-export function bootstrap<Unit>(units: readonly Unit[], statistic: (drawn: readonly Unit[]) => number | null, seed = 0, size: (unit: Unit) => number = () => 1): Interval | null {
+export function bootstrap<Unit>(
+  units: readonly Unit[],
+  statistic: (drawn: readonly Unit[]) => number | null,
+  seed = 0,
+  size: (unit: Unit) => number = () => 1,
+): Interval | null {
   const value = statistic(units);
-  if (value === null) return null;
+  if (value === null) {
+    return null;
+  }
   const n = units.length;
   const bare: Interval = { value, low: null, high: null, n };
-  if (n < 2) return bare;
+  if (n < 2) {
+    return bare;
+  }
   const work = units.reduce((total, unit) => total + size(unit), 0);
   const resamples = Math.max(FEWEST_RESAMPLES, Math.min(RESAMPLES, Math.floor(MOST_DRAWS / Math.max(1, work))));
   const found: number[] = [];
@@ -30,12 +39,18 @@ export function bootstrap<Unit>(units: readonly Unit[], statistic: (drawn: reado
     const stream = openStream(seed, resample);
     for (let draw = 0; draw < n; draw++) {
       const unit = units[Math.floor(uniform(stream, draw) * n)];
-      if (unit !== undefined) drawn[draw] = unit;
+      if (unit !== undefined) {
+        drawn[draw] = unit;
+      }
     }
     const one = statistic(drawn);
-    if (one !== null) found.push(one);
+    if (one !== null) {
+      found.push(one);
+    }
   }
-  if (found.length * 2 < resamples) return bare;
+  if (found.length * 2 < resamples) {
+    return bare;
+  }
   found.sort((a, b) => a - b);
   const low = quantile(found, (1 - LEVEL) / 2);
   const high = quantile(found, (1 + LEVEL) / 2);

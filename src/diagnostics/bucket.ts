@@ -1,4 +1,7 @@
-/** What the diagnostics are computed on: the alternatives of one context, those that are credited and those that only tell its value. */
+/**
+ * What the diagnostics are computed on: the alternatives of one context, those that are credited and those that only
+ * tell its value.
+ */
 import { estimateGroup, estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 
 export interface DiagnosticAlternative {
@@ -33,7 +36,11 @@ export function creditedOf({ alternatives, credited }: DiagnosticBucket): readon
 }
 
 /** The independent value samples. */
-export function valueSamplesOf({ alternatives, valueFrom, valueCount }: DiagnosticBucket): readonly DiagnosticAlternative[] {
+export function valueSamplesOf({
+  alternatives,
+  valueFrom,
+  valueCount,
+}: DiagnosticBucket): readonly DiagnosticAlternative[] {
   return alternatives.slice(valueFrom, valueFrom + valueCount);
 }
 
@@ -44,6 +51,8 @@ export function valueSamplesOf({ alternatives, valueFrom, valueCount }: Diagnost
 export function creditsOf(bucket: DiagnosticBucket, estimator: CreditEstimator): (number | null)[] {
   const credited = creditedOf(bucket);
   const { diagnosed } = estimatorNamed(estimator);
-  if (diagnosed === 'stored') return credited.map(({ credit }) => credit);
+  if (diagnosed === 'stored') {
+    return credited.map(({ credit }) => credit);
+  }
   return estimateGroup({ alternatives: credited }, diagnosed).map((found) => found?.credit ?? null);
 }

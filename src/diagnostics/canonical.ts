@@ -1,4 +1,7 @@
-/** From what a teammate said to a symbol that can be counted: the paper's way and the published code's, which differ (reference section 8.3). */
+/**
+ * From what a teammate said to a symbol that can be counted: the paper's way and the published code's, which differ
+ * (reference section 8.3).
+ */
 
 export const CANONICALISATIONS = ['paper', 'code'] as const;
 export type Canonicalisation = (typeof CANONICALISATIONS)[number];
@@ -27,14 +30,30 @@ function paperForm(text: string): string {
   return cut === '' ? 'EMPTY' : cut;
 }
 
-/** The published code: its sanitizer for mathematics, fence marks out, line ends unified, blanks collapsed within lines, blank lines collapsed, trimmed. */
+/**
+ * The published code: its sanitizer for mathematics, fence marks out, line ends unified, blanks collapsed within lines,
+ * blank lines collapsed, trimmed.
+ */
 function codeForm(text: string): string {
   const unfenced = sanitizeMathematics(text).replace(/```(?:[a-zA-Z0-9_+-]+)?\n|\n```/gu, '\n');
-  const lines = unfenced.replace(/\r\n?/gu, '\n').split('\n').map((line) => trimEnd(line).replace(/[ \t]+/gu, ' '));
+  const lines = unfenced
+    .replace(/\r\n?/gu, '\n')
+    .split('\n')
+    .map((line) => trimEnd(line).replace(/[ \t]+/gu, ' '));
   return trimBlanks(lines.filter((line, index) => line !== '' || lines[index - 1] !== '').join('\n'));
 }
 
-const SPECIAL_TOKENS = ['<|im_start|>', '<|im_end|>', '<|assistant|>', '<|user|>', '<|system|>', '<|tool|>', '<|endoftext|>', '</s>', '<s>'];
+const SPECIAL_TOKENS = [
+  '<|im_start|>',
+  '<|im_end|>',
+  '<|assistant|>',
+  '<|user|>',
+  '<|system|>',
+  '<|tool|>',
+  '<|endoftext|>',
+  '</s>',
+  '<s>',
+];
 /** Whole words, as Python sees them. */
 const ERROR_WORD = /(?<![\p{L}\p{N}_])(?:Traceback|Exception|[A-Za-z_]*Error)(?![\p{L}\p{N}_])/u;
 const WRAPPED_TEXT = python('\\\\(?:text|mathrm|mathbf|textbf|textit|operatorname)_*\\{([^{}]*)\\}', 'gu');
@@ -46,16 +65,30 @@ const RULE_LINE = python('^_*(?:={3,}|-{3,}|\\x5f{3,}|\\*{3,})_*$', 'u');
 const FENCE = python('```([A-Za-z0-9\\x5f-]*)_*\\n', 'gu');
 const TOOL_FENCES = new Set(['python', 'py', 'output', 'bash', 'sh']);
 
-/** The published sanitizer of mathematics (reference section 6.1): marks of chat templates, tool transcripts and error lines go, mathematics stays. */
+/**
+ * The published sanitizer of mathematics (reference section 6.1): marks of chat templates, tool transcripts and error
+ * lines go, mathematics stays.
+ */
 export function sanitizeMathematics(text: string): string {
   let clean = text.replace(WRAPPED_TEXT, (_, inner: string) => ` ${trimBlanks(inner)} `);
-  for (const token of SPECIAL_TOKENS) clean = clean.replaceAll(token, ' ');
+  for (const token of SPECIAL_TOKENS) {
+    clean = clean.replaceAll(token, ' ');
+  }
   clean = withoutToolFences(clean.replace(TEMPLATE_WORD, ' ').replace(ROLE_HEADER, ' '));
   const lines = clean.split(LINE_ENDS);
   // Python's splitlines gives no last empty line.
-  if (lines.at(-1) === '') lines.pop();
-  const kept = lines.filter((line) => !RULE_LINE.test(line) && !ERROR_WORD.test(line)).map((line) => line.replace(ROLE_PREFIX, '').replace(ANSWER_PREFIX, ''));
-  return trimBlanks(kept.join('\n').replace(/[ \t]{2,}/gu, ' ').replace(/\n{3,}/gu, '\n\n'));
+  if (lines.at(-1) === '') {
+    lines.pop();
+  }
+  const kept = lines
+    .filter((line) => !RULE_LINE.test(line) && !ERROR_WORD.test(line))
+    .map((line) => line.replace(ROLE_PREFIX, '').replace(ANSWER_PREFIX, ''));
+  return trimBlanks(
+    kept
+      .join('\n')
+      .replace(/[ \t]{2,}/gu, ' ')
+      .replace(/\n{3,}/gu, '\n\n'),
+  );
 }
 
 /** By hand, because a pattern would look for the end of every open fence again. */
@@ -66,7 +99,9 @@ function withoutToolFences(text: string): string {
   for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
     const body = match.index + match[0].length;
     const end = text.indexOf('```', body);
-    if (end === -1) break;
+    if (end === -1) {
+      break;
+    }
     const drop = TOOL_FENCES.has((match[1] ?? '').toLowerCase()) || ERROR_WORD.test(text.slice(body, end));
     clean += text.slice(from, match.index) + (drop ? '\n' : text.slice(match.index, end + 3));
     from = end + 3;
@@ -81,13 +116,17 @@ function isBlank(character: string): boolean {
 
 function trimEnd(text: string): string {
   let end = text.length;
-  while (end > 0 && isBlank(text.charAt(end - 1))) end--;
+  while (end > 0 && isBlank(text.charAt(end - 1))) {
+    end--;
+  }
   return text.slice(0, end);
 }
 
 function trimBlanks(text: string): string {
   const rest = trimEnd(text);
   let start = 0;
-  while (start < rest.length && isBlank(rest.charAt(start))) start++;
+  while (start < rest.length && isBlank(rest.charAt(start))) {
+    start++;
+  }
   return rest.slice(start);
 }

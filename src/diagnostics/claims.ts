@@ -8,7 +8,9 @@ export interface Claim {
   readonly task: string;
   /** A sentence. */
   readonly claim: string;
-  /** held: the whole interval lies on the claim's side; reversed: on the other; undecided: it holds zero; not measured. */
+  /**
+   * held: the whole interval lies on the claim's side; reversed: on the other; undecided: it holds zero; not measured.
+   */
   readonly verdict: 'held' | 'reversed' | 'undecided' | 'not measured';
   /** The numbers that decide, in words. */
   readonly evidence: string;
@@ -18,7 +20,8 @@ type RunsOf = (method: string) => readonly MethodRun[];
 
 /** Each claim of the paper on one task. */
 export function claimsOf(task: string, runsOf: RunsOf): Claim[] {
-  const more = (first: string, second: string, claim: string): Claim => versus(task, runsOf, { measure: 'greedy', better: second, others: [first], side: 1, claim });
+  const more = (first: string, second: string, claim: string): Claim =>
+    versus(task, runsOf, { measure: 'greedy', better: second, others: [first], side: 1, claim });
   const others = ['magrpo', 'mappo', 'c3_no_replay', 'c3_full_mean'];
   return [
     more('magrpo', 'c3', 'C3 is more accurate than MAGRPO.'),
@@ -27,9 +30,27 @@ export function claimsOf(task: string, runsOf: RunsOf): Claim[] {
     more('c3_no_replay', 'c3', 'Without replay C3 is less accurate.'),
     more('c3_full_mean', 'c3', 'Without leave-one-out C3 is less accurate.'),
     tokensClaim(task, runsOf),
-    versus(task, runsOf, { measure: 'fidelity', better: 'c3', others: ['magrpo', 'mappo'], side: 1, claim: 'C3 has the highest fidelity.' }),
-    versus(task, runsOf, { measure: 'variance', better: 'c3', others: ['magrpo', 'mappo'], side: -1, claim: 'C3 has the lowest within-context variance.' }),
-    versus(task, runsOf, { measure: 'influence', better: 'c3', others: ['sft', ...others], side: 1, claim: 'C3 has the highest influence.' }),
+    versus(task, runsOf, {
+      measure: 'fidelity',
+      better: 'c3',
+      others: ['magrpo', 'mappo'],
+      side: 1,
+      claim: 'C3 has the highest fidelity.',
+    }),
+    versus(task, runsOf, {
+      measure: 'variance',
+      better: 'c3',
+      others: ['magrpo', 'mappo'],
+      side: -1,
+      claim: 'C3 has the lowest within-context variance.',
+    }),
+    versus(task, runsOf, {
+      measure: 'influence',
+      better: 'c3',
+      others: ['sft', ...others],
+      side: 1,
+      claim: 'C3 has the highest influence.',
+    }),
   ];
 }
 
@@ -49,36 +70,63 @@ function versus(task: string, runsOf: RunsOf, { measure, better, others, side, c
     return comparison === null ? [] : [{ other, difference: comparison.difference }];
   });
   const verdicts = found.map(({ difference }) => sideOf(difference, 0, side));
-  const verdict = found.length === 0 ? 'not measured' : verdicts.includes('reversed') ? 'reversed' : verdicts.includes('undecided') ? 'undecided' : 'held';
-  const evidence = found.map(({ other, difference }) => `${better} − ${other}: ${intervalWords(difference, measure)}`).join('; ');
+  const verdict =
+    found.length === 0
+      ? 'not measured'
+      : verdicts.includes('reversed')
+        ? 'reversed'
+        : verdicts.includes('undecided')
+          ? 'undecided'
+          : 'held';
+  const evidence = found
+    .map(({ other, difference }) => `${better} − ${other}: ${intervalWords(difference, measure)}`)
+    .join('; ');
   return { task, claim, verdict, evidence: evidence === '' ? 'No seed has both.' : evidence };
 }
 
 /** The ratio of training tokens; the paper's ledger gives 0.59 to 0.69. */
 function tokensClaim(task: string, runsOf: RunsOf): Claim {
   const claim = 'C3 trains with fewer tokens than MAGRPO (in the paper with about 0.6 of them).';
-  const ratios = runsOf('c3').flatMap((run) => runsOf('magrpo').filter(({ seed }) => seed === run.seed).flatMap((other) => {
-    const [own, theirs] = [measureOf(run, 'tokens'), measureOf(other, 'tokens')];
-    return own === null || theirs === null || theirs === 0 ? [] : [own / theirs];
-  }));
+  const ratios = runsOf('c3').flatMap((run) =>
+    runsOf('magrpo')
+      .filter(({ seed }) => seed === run.seed)
+      .flatMap((other) => {
+        const [own, theirs] = [measureOf(run, 'tokens'), measureOf(other, 'tokens')];
+        return own === null || theirs === null || theirs === 0 ? [] : [own / theirs];
+      }),
+  );
   const ratio = student(ratios);
-  if (ratio === null) return { task, claim, verdict: 'not measured', evidence: 'No seed has both.' };
-  return { task, claim, verdict: sideOf(ratio, 1, -1), evidence: `tokens of c3 / tokens of magrpo: ${bounds(ratio, (value) => value.toFixed(3))}` };
+  if (ratio === null) {
+    return { task, claim, verdict: 'not measured', evidence: 'No seed has both.' };
+  }
+  return {
+    task,
+    claim,
+    verdict: sideOf(ratio, 1, -1),
+    evidence: `tokens of c3 / tokens of magrpo: ${bounds(ratio, (value) => value.toFixed(3))}`,
+  };
 }
 
 function sideOf({ low, high, value, n }: Interval, zero: number, side: 1 | -1): 'held' | 'reversed' | 'undecided' {
   // Equal differences in several seeds have no interval, and need none.
   const [from, to] = low === null || high === null ? (n > 1 ? [value, value] : [-Infinity, Infinity]) : [low, high];
-  if (side === 1 ? from > zero : to < zero) return 'held';
+  if (side === 1 ? from > zero : to < zero) {
+    return 'held';
+  }
   return (side === 1 ? to < zero : from > zero) ? 'reversed' : 'undecided';
 }
 
 const ACCURACIES: readonly MeasureName[] = ['greedy', 'pass1', 'pass10'];
 
 function intervalWords(interval: Interval, measure: MeasureName): string {
-  if (ACCURACIES.includes(measure)) return `${bounds(interval, (value) => (100 * value).toFixed(1))} points`;
+  if (ACCURACIES.includes(measure)) {
+    return `${bounds(interval, (value) => (100 * value).toFixed(1))} points`;
+  }
   return bounds(interval, (value) => value.toPrecision(3));
 }
 
 const bounds = ({ value, low, high }: Interval, write: (value: number) => string): string =>
-  (low === null || high === null ? write(value) : `${write(value)} [${write(low)}, ${write(high)}]`).replaceAll('-', '−');
+  (low === null || high === null ? write(value) : `${write(value)} [${write(low)}, ${write(high)}]`).replaceAll(
+    '-',
+    '−',
+  );

@@ -1,8 +1,18 @@
-/** Deterministic findings about one episode, beside the paper's classes. Each says present, absent or not measured, and shows why. */
+/**
+ * Deterministic findings about one episode, beside the paper's classes. Each says present, absent or not measured, and
+ * shows why.
+ */
 import { extractAnswer, tidyAnswer } from '../evaluate/math/extract.ts';
 import { gradeAnswer } from '../evaluate/answer.ts';
 
-export const DETECTORS = ['no final answer', 'malformed answer', 'truncated', 'plan ignored', 'plan leaks the answer', 'infrastructure failure'] as const;
+export const DETECTORS = [
+  'no final answer',
+  'malformed answer',
+  'truncated',
+  'plan ignored',
+  'plan leaks the answer',
+  'infrastructure failure',
+] as const;
 export type DetectorName = (typeof DETECTORS)[number];
 
 export interface EpisodeMessage {
@@ -22,8 +32,8 @@ export interface DetectedEpisode {
   /** The evaluator's rule. */
   readonly rule: string;
   /**
-   * Final messages of stored replays of this episode's plan, by replay index: of the plan as it is, and of an empty one in its place, with the
-   * same random numbers. Null where the plan was never replayed empty.
+   * Final messages of stored replays of this episode's plan, by replay index: of the plan as it is, and of an empty one
+   * in its place, with the same random numbers. Null where the plan was never replayed empty.
    */
   readonly emptied: readonly { readonly kept: string; readonly emptied: string }[] | null;
 }
@@ -45,16 +55,28 @@ const SHOWN = 60;
 /** All findings about an episode, in the order of DETECTORS; none for an episode without messages. */
 export function detect(episode: DetectedEpisode): Finding[] {
   const last = episode.messages.at(-1);
-  if (last === undefined) return [];
+  if (last === undefined) {
+    return [];
+  }
   const plan = episode.messages.length > 1 ? episode.messages[0] : undefined;
-  const finding = (name: DetectorName, [present, evidence]: Judgement, message = last.id): Finding => ({ name, present, message, evidence });
+  const finding = (name: DetectorName, [present, evidence]: Judgement, message = last.id): Finding => ({
+    name,
+    present,
+    message,
+    evidence,
+  });
   return [
     finding('no final answer', noAnswer(episode, last.text)),
     finding('malformed answer', malformed(last.text)),
     truncated(episode.messages, last.id),
     finding('plan ignored', planIgnored(episode, plan), plan?.id),
     finding('plan leaks the answer', planLeaks(episode, plan), plan?.id),
-    finding('infrastructure failure', [episode.return === null, episode.return === null ? `The evaluator failed (${episode.rule}); the episode has no return.` : 'The episode was scored.']),
+    finding('infrastructure failure', [
+      episode.return === null,
+      episode.return === null
+        ? `The evaluator failed (${episode.rule}); the episode has no return.`
+        : 'The episode was scored.',
+    ]),
   ];
 }
 
@@ -63,16 +85,24 @@ type Judgement = readonly [present: boolean | null, evidence: string];
 function noAnswer({ rule }: DetectedEpisode, text: string): Judgement {
   const { answer, rule: where } = extractAnswer(text);
   // Code is scored by its tests and states no answer.
-  if (/test|assert|python/iu.test(rule)) return [null, `Not measured: the evaluator (${rule}) reads no stated answer.`];
-  return answer === null ? [true, `No marked answer (#### x, \\boxed{x}, "answer is x") in ${quoted(text)}.`] : [false, `The answer ${quoted(answer)} stands at the ${where}.`];
+  if (/test|assert|python/iu.test(rule)) {
+    return [null, `Not measured: the evaluator (${rule}) reads no stated answer.`];
+  }
+  return answer === null
+    ? [true, `No marked answer (#### x, \\boxed{x}, "answer is x") in ${quoted(text)}.`]
+    : [false, `The answer ${quoted(answer)} stands at the ${where}.`];
 }
 
 /** An answer that was begun and cannot be read: a mark without content, or a box that never closes. */
 function malformed(text: string): Judgement {
   const line = text.slice(text.lastIndexOf('####') + 4).split('\n', 1)[0] ?? '';
-  if (/####(?!#)/u.test(text) && tidyAnswer(line) === '') return [true, 'The mark #### stands with nothing behind it.'];
+  if (/####(?!#)/u.test(text) && tidyAnswer(line) === '') {
+    return [true, 'The mark #### stands with nothing behind it.'];
+  }
   const boxes = (text.match(/\\(?:boxed|fbox)\s?\{/gu) ?? []).length;
-  if (boxes > 0 && extractAnswer(text).rule !== 'boxed' && extractAnswer(text).rule !== 'hash-line') return [true, 'A \\boxed{ is empty, too long or never closed.'];
+  if (boxes > 0 && extractAnswer(text).rule !== 'boxed' && extractAnswer(text).rule !== 'hash-line') {
+    return [true, 'A \\boxed{ is empty, too long or never closed.'];
+  }
   const { answer } = extractAnswer(text);
   return [false, answer === null ? 'No answer was begun.' : `The answer ${quoted(answer)} can be read.`];
 }
@@ -83,26 +113,49 @@ function truncated(messages: readonly EpisodeMessage[], last: number): Finding {
     name: 'truncated',
     present: cut !== undefined,
     message: cut?.id ?? last,
-    evidence: cut === undefined ? 'Every message came to its end.' : `The ${cut.eventType}'s message stops at its limit of tokens, after ${quoted(cut.text.slice(-SHOWN))}.`,
+    evidence:
+      cut === undefined
+        ? 'Every message came to its end.'
+        : `The ${cut.eventType}'s message stops at its limit of tokens, after ${quoted(cut.text.slice(-SHOWN))}.`,
   };
 }
 
 function planIgnored({ emptied }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
-  if (plan === undefined) return [null, 'Not measured: the episode has one message and no plan.'];
-  if (emptied === null || emptied.length === 0) return [null, `Not measured: replay the plan with an empty text, \`c3 replay ${String(plan.id)} --text ""\`.`];
+  if (plan === undefined) {
+    return [null, 'Not measured: the episode has one message and no plan.'];
+  }
+  if (emptied === null || emptied.length === 0) {
+    return [null, `Not measured: replay the plan with an empty text, \`c3 replay ${String(plan.id)} --text ""\`.`];
+  }
   const changed = emptied.findIndex(({ kept, emptied: without }) => answerOf(kept) !== answerOf(without));
-  if (changed === -1) return [true, `The answer stays the same in all ${emptied.length} replays when the plan is emptied, ${quoted(answerOf(emptied[0]?.kept ?? ''))} in the first.`];
+  if (changed === -1) {
+    return [
+      true,
+      `The answer stays the same in all ${emptied.length} replays when the plan is emptied, ${quoted(answerOf(emptied[0]?.kept ?? ''))} in the first.`,
+    ];
+  }
   const { kept, emptied: without } = emptied[changed] ?? { kept: '', emptied: '' };
-  return [false, `In replay ${changed} the answer ${quoted(answerOf(kept))} becomes ${quoted(answerOf(without))} when the plan is emptied.`];
+  return [
+    false,
+    `In replay ${changed} the answer ${quoted(answerOf(kept))} becomes ${quoted(answerOf(without))} when the plan is emptied.`,
+  ];
 }
 
 function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
-  if (plan === undefined) return [null, 'Not measured: the episode has one message and no plan.'];
-  if (gold.trim() === '') return [null, 'Not measured: the instance has no answer.'];
+  if (plan === undefined) {
+    return [null, 'Not measured: the episode has one message and no plan.'];
+  }
+  if (gold.trim() === '') {
+    return [null, 'Not measured: the instance has no answer.'];
+  }
   const stated = extractAnswer(plan.text);
-  if (stated.answer !== null && gradeAnswer(gold, plan.text).score === 1) return [true, `The ${plan.eventType} states the answer ${quoted(stated.answer)} (${stated.rule}).`];
+  if (stated.answer !== null && gradeAnswer(gold, plan.text).score === 1) {
+    return [true, `The ${plan.eventType} states the answer ${quoted(stated.answer)} (${stated.rule}).`];
+  }
   const expected = extractAnswer(gold).answer ?? gold.trim();
-  if (expected.length >= SHORTEST_LEAK && standsIn(expected, plan.text) && !standsIn(expected, question)) return [true, `The answer ${quoted(expected)} stands in the ${plan.eventType}'s message and not in the question.`];
+  if (expected.length >= SHORTEST_LEAK && standsIn(expected, plan.text) && !standsIn(expected, question)) {
+    return [true, `The answer ${quoted(expected)} stands in the ${plan.eventType}'s message and not in the question.`];
+  }
   return [false, `The ${plan.eventType}'s message does not hold the answer.`];
 }
 
@@ -110,7 +163,9 @@ function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | u
 function standsIn(part: string, text: string): boolean {
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + 1)) {
     const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + part.length, at + part.length + 2)];
-    if (!/[\p{L}\p{N}]$|\d[.,]$/u.test(before) && !/^[\p{L}\p{N}]|^[.,]\d/u.test(after)) return true;
+    if (!/[\p{L}\p{N}]$|\d[.,]$/u.test(before) && !/^[\p{L}\p{N}]|^[.,]\d/u.test(after)) {
+      return true;
+    }
   }
   return false;
 }

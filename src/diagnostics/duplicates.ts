@@ -7,7 +7,10 @@ import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 const NEAR = 0.9;
 
 export interface DuplicateRates {
-  /** Mean over contexts of the share of alternatives that say the same as another, whitespace folded; null without contexts of two. */
+  /**
+   * Mean over contexts of the share of alternatives that say the same as another, whitespace folded; null without
+   * contexts of two.
+   */
   readonly exact: Interval | null;
   /** The same for alternatives that share more than 0.9 of their words (Jaccard) with another. */
   readonly near: Interval | null;
@@ -22,26 +25,47 @@ export function duplicateRate(texts: readonly string[]): number | null {
 
 /** Share of a context's texts of whose words another shares more than 0.9; null for fewer than two. */
 export function nearDuplicateRate(texts: readonly string[]): number | null {
-  return shareOf(texts.map((text) => new Set(wordsOf(text))), (one, other) => jaccard(one, other) > NEAR);
+  return shareOf(
+    texts.map((text) => new Set(wordsOf(text))),
+    (one, other) => jaccard(one, other) > NEAR,
+  );
 }
 
-/** Both rates over the credited alternatives of each context. Duplicates are reported, never taken out: credit without them is biased. */
+/**
+ * Both rates over the credited alternatives of each context. Duplicates are reported, never taken out: credit without
+ * them is biased.
+ */
 export function duplicateRates(buckets: readonly DiagnosticBucket[], seed = 0): DuplicateRates {
   const texts = buckets.map((bucket) => creditedOf(bucket).map(({ text }) => text));
   const exact = texts.flatMap((one) => duplicateRate(one) ?? []);
-  return { exact: bootstrapMean(exact, seed), near: bootstrapMean(texts.flatMap((one) => nearDuplicateRate(one) ?? []), seed), leftOut: buckets.length - exact.length };
+  return {
+    exact: bootstrapMean(exact, seed),
+    near: bootstrapMean(
+      texts.flatMap((one) => nearDuplicateRate(one) ?? []),
+      seed,
+    ),
+    leftOut: buckets.length - exact.length,
+  };
 }
 
 function shareOf<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): number | null {
-  if (items.length < 2) return null;
+  if (items.length < 2) {
+    return null;
+  }
   const repeated = items.filter((item, index) => items.some((other, place) => place !== index && alike(item, other)));
   return repeated.length / items.length;
 }
 
 function jaccard(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
-  if (one.size === 0 && other.size === 0) return 1;
+  if (one.size === 0 && other.size === 0) {
+    return 1;
+  }
   let common = 0;
-  for (const word of one) if (other.has(word)) common++;
+  for (const word of one) {
+    if (other.has(word)) {
+      common++;
+    }
+  }
   return common / (one.size + other.size - common);
 }
 

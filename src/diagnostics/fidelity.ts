@@ -8,7 +8,9 @@ import { spearman, type Pair } from './rank.ts';
 import { pairwiseSum } from './summation.ts';
 
 export interface Fidelity {
-  /** Over the messages that were really said, one of each context; null where it cannot be estimated. n counts contexts. */
+  /**
+   * Over the messages that were really said, one of each context; null where it cannot be estimated. n counts contexts.
+   */
   readonly real: Interval | null;
   /** Over every credited alternative; n counts contexts, which are what the interval resamples. */
   readonly all: Interval | null;
@@ -27,13 +29,14 @@ interface ContextPairs {
 
 const NO_VALUE_SAMPLES =
   'No context has value samples of its own: against a value taken from the same alternatives leave-one-out credit is n/(n-1) times the target, so the rank correlation would be 1 whatever the credit is worth. Sample some with `c3 diagnose --sample`.';
-const NO_STORED_CREDIT = 'No alternative has its credit stored, and the value head that is its baseline is not in the returns. Sample contexts anew with `c3 diagnose --sample`.';
+const NO_STORED_CREDIT =
+  'No alternative has its credit stored, and the value head that is its baseline is not in the returns. Sample contexts anew with `c3 diagnose --sample`.';
 const CONSTANT = 'All credits or all targets are equal, which leaves nothing to rank.';
 const TOO_FEW = 'Fewer than two pairs of a credit and its target.';
 
 /**
- * Spearman's correlation of credit A_j and target Delta_j = R_j - V(h), V from independent value samples alone, pooled over contexts.
- * The interval is a bootstrap over contexts, whose alternatives are drawn together.
+ * Spearman's correlation of credit A_j and target Delta_j = R_j - V(h), V from independent value samples alone, pooled
+ * over contexts. The interval is a bootstrap over contexts, whose alternatives are drawn together.
  * @throws C3Error('input') for a return that is not finite
  */
 export function fidelity(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, seed = 0): Fidelity {
@@ -42,36 +45,78 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Credit
   const counts = { real: reals.length, all: contexts.reduce((total, { all }) => total + all.length, 0) };
   const found = {
     real: bootstrap(reals, (drawn) => spearman(drawn), seed),
-    all: bootstrap(contexts, (drawn) => spearman(drawn.flatMap(({ all }) => all)), seed, ({ all }) => all.length),
+    all: bootstrap(
+      contexts,
+      (drawn) => spearman(drawn.flatMap(({ all }) => all)),
+      seed,
+      ({ all }) => all.length,
+    ),
   };
-  const degenerate = found.all !== null ? null : contexts.length === 0 ? NO_VALUE_SAMPLES : counts.all === 0 && estimatorNamed(estimator).diagnosed === 'stored' ? NO_STORED_CREDIT : counts.all < 2 ? TOO_FEW : CONSTANT;
+  const degenerate =
+    found.all !== null
+      ? null
+      : contexts.length === 0
+        ? NO_VALUE_SAMPLES
+        : counts.all === 0 && estimatorNamed(estimator).diagnosed === 'stored'
+          ? NO_STORED_CREDIT
+          : counts.all < 2
+            ? TOO_FEW
+            : CONSTANT;
   return { ...found, degenerate, pairs: counts, withoutValue: buckets.length - contexts.length };
 }
 
 /**
- * Fidelity as the published code computes it: V from the value samples where `valueSamples` asks for them and a bucket has some, else
- * from the credited alternatives themselves; 0 where it is not defined. Without value samples it is 1 by construction.
+ * Fidelity as the published code computes it: V from the value samples where `valueSamples` asks for them and a bucket
+ * has some, else from the credited alternatives themselves; 0 where it is not defined. Without value samples it is 1 by
+ * construction.
  * @returns real is null where a bucket's real action is not among the credited ones, which the published code refuses
  */
-export function publishedFidelity(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, valueSamples: boolean): { readonly real: number | null; readonly all: number } {
-  const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, valueSamples ? 'published' : 'credited') ?? []);
+export function publishedFidelity(
+  buckets: readonly DiagnosticBucket[],
+  estimator: CreditEstimator,
+  valueSamples: boolean,
+): { readonly real: number | null; readonly all: number } {
+  const contexts = buckets.flatMap(
+    (bucket) => pairsOf(bucket, estimator, valueSamples ? 'published' : 'credited') ?? [],
+  );
   const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
-  return { real: reals.length < contexts.length ? null : (spearman(reals) ?? 0), all: spearman(contexts.flatMap(({ all }) => all)) ?? 0 };
+  return {
+    real: reals.length < contexts.length ? null : (spearman(reals) ?? 0),
+    all: spearman(contexts.flatMap(({ all }) => all)) ?? 0,
+  };
 }
 
-/** @param source `samples`: V from value samples or not at all; `credited`: from the alternatives themselves; `published`: from samples, else from the alternatives */
-function pairsOf(bucket: DiagnosticBucket, estimator: CreditEstimator, source: 'samples' | 'credited' | 'published'): ContextPairs | null {
+/**
+ * @param source `samples`: V from value samples or not at all; `credited`: from the alternatives themselves;
+ *   `published`: from samples, else from the alternatives
+ */
+function pairsOf(
+  bucket: DiagnosticBucket,
+  estimator: CreditEstimator,
+  source: 'samples' | 'credited' | 'published',
+): ContextPairs | null {
   const { diagnosed } = estimatorNamed(estimator);
   const alternatives = creditedOf(bucket);
   const credited = alternatives.map(measure);
   const known = credited.filter((one) => one !== null);
   const own = weightedMean(known);
-  const sampled = weightedMean(valueSamplesOf(bucket).map(measure).filter((one) => one !== null));
+  const sampled = weightedMean(
+    valueSamplesOf(bucket)
+      .map(measure)
+      .filter((one) => one !== null),
+  );
   const value = source === 'samples' ? sampled : source === 'credited' ? own : (sampled ?? own);
-  if (value === null || own === null) return null;
-  const total = { weight: pairwiseSum(known.map(({ weight }) => weight)), weighted: pairwiseSum(known.map(({ weight, mean }) => weight * mean)) };
+  if (value === null || own === null) {
+    return null;
+  }
+  const total = {
+    weight: pairwiseSum(known.map(({ weight }) => weight)),
+    weighted: pairwiseSum(known.map(({ weight, mean }) => weight * mean)),
+  };
   const creditOf = (one: Measured, { credit }: DiagnosticAlternative): number | null => {
-    if (diagnosed === 'stored') return credit;
+    if (diagnosed === 'stored') {
+      return credit;
+    }
     const others = total.weight - one.weight;
     const leftOut = others > 0 ? (total.weighted - one.weight * one.mean) / others : one.mean;
     return one.mean - (diagnosed === 'loo' ? leftOut : own);
@@ -81,7 +126,10 @@ function pairsOf(bucket: DiagnosticBucket, estimator: CreditEstimator, source: '
     const credit = one === null ? null : creditOf(one, alternative);
     return one === null || credit === null ? null : [credit, one.mean - value];
   });
-  return { real: bucket.real === null ? null : (pairs[bucket.real] ?? null), all: pairs.filter((pair) => pair !== null) };
+  return {
+    real: bucket.real === null ? null : (pairs[bucket.real] ?? null),
+    all: pairs.filter((pair) => pair !== null),
+  };
 }
 
 interface Measured {
@@ -89,7 +137,8 @@ interface Measured {
   readonly weight: number;
 }
 
-// Credit is computed here in the published order of operations, not by src/credit: a tie that rounding breaks another way is another rank.
+// Credit is computed here in the published order of operations, not by src/credit: a tie that rounding breaks another
+// way is another rank.
 function measure({ returns }: DiagnosticAlternative): Measured | null {
   const kept = unmasked(returns);
   return kept.length === 0 ? null : { mean: pairwiseSum(kept) / kept.length, weight: kept.length };
@@ -97,5 +146,8 @@ function measure({ returns }: DiagnosticAlternative): Measured | null {
 
 /** Mean return weighted by counts; null without returns. */
 function weightedMean(measured: readonly Measured[]): number | null {
-  return measured.length === 0 ? null : pairwiseSum(measured.map(({ mean, weight }) => mean * weight)) / pairwiseSum(measured.map(({ weight }) => weight));
+  return measured.length === 0
+    ? null
+    : pairwiseSum(measured.map(({ mean, weight }) => mean * weight)) /
+        pairwiseSum(measured.map(({ weight }) => weight));
 }

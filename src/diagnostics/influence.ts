@@ -1,4 +1,7 @@
-/** Influence: what the choice of a message tells of the next teammate's, I(J; Y | h) in nats (C3 appendix J; reference section 8.3 and 12). */
+/**
+ * Influence: what the choice of a message tells of the next teammate's, I(J; Y | h) in nats (C3 appendix J; reference
+ * section 8.3 and 12).
+ */
 import type { Interval } from '../shared/records/records.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
@@ -11,7 +14,10 @@ export interface InfluenceSettings {
   readonly topK: number;
   /** Dirichlet smoothing per symbol. */
   readonly alpha: number;
-  /** p(j): uniform as the paper has it, or the share of the samples as the published code has it. Alike where replays are equal in number. */
+  /**
+   * p(j): uniform as the paper has it, or the share of the samples as the published code has it. Alike where replays
+   * are equal in number.
+   */
   readonly weights: 'uniform' | 'samples';
 }
 
@@ -21,7 +27,9 @@ export const PAPER_INFLUENCE: InfluenceSettings = { symbol: 'paper', topK: 64, a
 export const CODE_INFLUENCE: InfluenceSettings = { symbol: 'code', topK: 64, alpha: 0.01, weights: 'samples' };
 
 export interface Influence {
-  /** Mean over contexts, its interval a bootstrap over them; null where no context can be measured. n counts contexts. */
+  /**
+   * Mean over contexts, its interval a bootstrap over them; null where no context can be measured. n counts contexts.
+   */
   readonly value: Interval | null;
   /** Contexts left out: fewer than two alternatives with a next message. */
   readonly leftOut: number;
@@ -45,15 +53,22 @@ const MOST_SINGLE = 0.5;
 /**
  * Smoothed mutual information of one context.
  *
- * p(y|j) = (c + alpha) / (n_j + alpha |Y|) with |Y| = vocabulary + OTHER, p(y) = sum of p(j) p(y|j), I = sum of p(j) p(y|j) ln(p(y|j) / p(y)),
- * not below 0. An alternative without a next message has the uniform p(y|j), and weight 0 by samples.
+ * p(y|j) = (c + alpha) / (n_j + alpha |Y|) with |Y| = vocabulary + OTHER, p(y) = sum of p(j) p(y|j), I = sum of p(j)
+ * p(y|j) ln(p(y|j) / p(y)), not below 0. An alternative without a next message has the uniform p(y|j), and weight 0 by
+ * samples.
  * @param symbols the next messages' symbols, by alternative
  * @param vocabulary the symbols that are kept; null takes the context's own most frequent
  * @returns null for fewer than two alternatives or no next message at all
  */
-export function smoothedInformation(symbols: readonly (readonly string[])[], { topK, alpha, weights }: Pick<InfluenceSettings, 'topK' | 'alpha' | 'weights'>, vocabulary: readonly string[] | null = null): number | null {
+export function smoothedInformation(
+  symbols: readonly (readonly string[])[],
+  { topK, alpha, weights }: Pick<InfluenceSettings, 'topK' | 'alpha' | 'weights'>,
+  vocabulary: readonly string[] | null = null,
+): number | null {
   const total = symbols.reduce((sum, own) => sum + own.length, 0);
-  if (symbols.length < 2 || total === 0) return null;
+  if (symbols.length < 2 || total === 0) {
+    return null;
+  }
   const places = new Map((vocabulary ?? mostFrequent(symbols.flat(), topK)).map((symbol, index) => [symbol, index]));
   const size = places.size + 1;
   const conditional = symbols.map((own) => {
@@ -64,25 +79,37 @@ export function smoothedInformation(symbols: readonly (readonly string[])[], { t
     }
     return counts.map((count) => (count + alpha) / Math.max(own.length + alpha * size, 1e-12));
   });
-  const weightOf = (index: number): number => (weights === 'uniform' ? 1 / symbols.length : (symbols[index]?.length ?? 0) / total);
+  const weightOf = (index: number): number =>
+    weights === 'uniform' ? 1 / symbols.length : (symbols[index]?.length ?? 0) / total;
   const marginal = new Float64Array(size);
-  for (const [index, row] of conditional.entries()) for (const [place, p] of row.entries()) marginal[place] = (marginal[place] ?? 0) + weightOf(index) * p;
+  for (const [index, row] of conditional.entries()) {
+    for (const [place, p] of row.entries()) {
+      marginal[place] = (marginal[place] ?? 0) + weightOf(index) * p;
+    }
+  }
   let information = 0;
   for (const [index, row] of conditional.entries()) {
-    for (const [place, p] of row.entries()) if (p > 0) information += weightOf(index) * p * Math.log(p / Math.max(marginal[place] ?? 0, 1e-300));
+    for (const [place, p] of row.entries()) {
+      if (p > 0) {
+        information += weightOf(index) * p * Math.log(p / Math.max(marginal[place] ?? 0, 1e-300));
+      }
+    }
   }
   return Math.max(0, information);
 }
 
 /**
- * Plug-in mutual information with the Miller-Madow correction of each entropy, (m - 1) / 2N for m symbols seen in N samples; alternatives
- * count alike. It may come out below 0 and is left so. Made for few symbols, such as stated answers.
+ * Plug-in mutual information with the Miller-Madow correction of each entropy, (m - 1) / 2N for m symbols seen in N
+ * samples; alternatives count alike. It may come out below 0 and is left so. Made for few symbols, such as stated
+ * answers.
  * @param corrected false leaves the correction out
  * @returns null for fewer than two alternatives with a next message
  */
 export function millerMadowInformation(symbols: readonly (readonly string[])[], corrected = true): number | null {
   const seen = symbols.filter((own) => own.length > 0);
-  if (seen.length < 2) return null;
+  if (seen.length < 2) {
+    return null;
+  }
   const total = seen.reduce((sum, own) => sum + own.length, 0);
   const marginal = new Map<string, number>();
   let information = 0;
@@ -93,9 +120,13 @@ export function millerMadowInformation(symbols: readonly (readonly string[])[], 
       information += (p * Math.log(p)) / seen.length;
       marginal.set(symbol, (marginal.get(symbol) ?? 0) + p / seen.length);
     }
-    if (corrected) information -= (counts.size - 1) / (2 * own.length) / seen.length;
+    if (corrected) {
+      information -= (counts.size - 1) / (2 * own.length) / seen.length;
+    }
   }
-  for (const p of marginal.values()) information -= p * Math.log(p);
+  for (const p of marginal.values()) {
+    information -= p * Math.log(p);
+  }
   return corrected ? information + (marginal.size - 1) / (2 * total) : information;
 }
 
@@ -104,8 +135,12 @@ export function influence(buckets: readonly DiagnosticBucket[], settings: Influe
   const symbols = symbolsOf(buckets, settings.symbol);
   const all = symbols.flat(2);
   const vocabulary = mostFrequent(all, settings.topK);
-  const values = symbols.flatMap((own) => (own.filter((next) => next.length > 0).length < 2 ? [] : (smoothedInformation(own, settings, vocabulary) ?? [])));
-  if (all.length === 0) return { value: null, leftOut: buckets.length, vocabulary: null, warning: null };
+  const values = symbols.flatMap((own) =>
+    own.filter((next) => next.length > 0).length < 2 ? [] : (smoothedInformation(own, settings, vocabulary) ?? []),
+  );
+  if (all.length === 0) {
+    return { value: null, leftOut: buckets.length, vocabulary: null, warning: null };
+  }
   const kept = new Set(vocabulary);
   const counts = countsOf(all);
   const shares = {
@@ -114,25 +149,44 @@ export function influence(buckets: readonly DiagnosticBucket[], settings: Influe
     other: all.filter((symbol) => !kept.has(symbol)).length / all.length,
     single: [...counts.values()].filter((count) => count === 1).length / all.length,
   };
-  return { value: bootstrapMean(values, seed), leftOut: buckets.length - values.length, vocabulary: shares, warning: warningOf(shares) };
+  return {
+    value: bootstrapMean(values, seed),
+    leftOut: buckets.length - values.length,
+    vocabulary: shares,
+    warning: warningOf(shares),
+  };
 }
 
 /** The mean over contexts of millerMadowInformation. */
-export function correctedInfluence(buckets: readonly DiagnosticBucket[], symbol: InfluenceSettings['symbol'], seed = 0): { readonly value: Interval | null; readonly leftOut: number } {
+export function correctedInfluence(
+  buckets: readonly DiagnosticBucket[],
+  symbol: InfluenceSettings['symbol'],
+  seed = 0,
+): { readonly value: Interval | null; readonly leftOut: number } {
   const values = symbolsOf(buckets, symbol).flatMap((own) => millerMadowInformation(own) ?? []);
   return { value: bootstrapMean(values, seed), leftOut: buckets.length - values.length };
 }
 
 /** The influence of each context by itself, with the vocabulary of all; null where it cannot be measured. */
-export function contextInfluences(buckets: readonly DiagnosticBucket[], settings: InfluenceSettings): (number | null)[] {
+export function contextInfluences(
+  buckets: readonly DiagnosticBucket[],
+  settings: InfluenceSettings,
+): (number | null)[] {
   const symbols = symbolsOf(buckets, settings.symbol);
   const vocabulary = mostFrequent(symbols.flat(2), settings.topK);
-  return symbols.map((own) => (own.filter((next) => next.length > 0).length < 2 ? null : smoothedInformation(own, settings, vocabulary)));
+  return symbols.map((own) =>
+    own.filter((next) => next.length > 0).length < 2 ? null : smoothedInformation(own, settings, vocabulary),
+  );
 }
 
 /** As the published command reports it: contexts that cannot be measured count as 0. Null without contexts. */
-export function publishedInfluence(buckets: readonly DiagnosticBucket[], settings: InfluenceSettings = CODE_INFLUENCE): number | null {
-  if (buckets.length === 0) return null;
+export function publishedInfluence(
+  buckets: readonly DiagnosticBucket[],
+  settings: InfluenceSettings = CODE_INFLUENCE,
+): number | null {
+  if (buckets.length === 0) {
+    return null;
+  }
   const symbols = symbolsOf(buckets, settings.symbol);
   const vocabulary = mostFrequent(symbols.flat(2), settings.topK);
   return symbols.reduce((sum, own) => sum + (smoothedInformation(own, settings, vocabulary) ?? 0), 0) / buckets.length;
@@ -145,18 +199,27 @@ function symbolsOf(buckets: readonly DiagnosticBucket[], symbol: InfluenceSettin
 
 /** The most frequent symbols; of equals the one that came first. */
 function mostFrequent(symbols: readonly string[], topK: number): string[] {
-  return [...countsOf(symbols)].sort(([, a], [, b]) => b - a).slice(0, topK).map(([symbol]) => symbol);
+  return [...countsOf(symbols)]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, topK)
+    .map(([symbol]) => symbol);
 }
 
 function countsOf(symbols: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const symbol of symbols) counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
+  for (const symbol of symbols) {
+    counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
+  }
   return counts;
 }
 
 function warningOf({ other, single }: { readonly other: number; readonly single: number }): string | null {
   const share = (value: number): string => `${(100 * value).toFixed(0)} %`;
-  if (other > MOST_OTHER) return `The vocabulary has collapsed: ${share(other)} of the next messages fall to OTHER, where they cannot be told apart; take a larger vocabulary, or stated answers as symbols.`;
-  if (single > MOST_SINGLE) return `The vocabulary has collapsed: ${share(single)} of the next messages came once only, so that any two alternatives look different; take stated answers as symbols, or more replays.`;
+  if (other > MOST_OTHER) {
+    return `The vocabulary has collapsed: ${share(other)} of the next messages fall to OTHER, where they cannot be told apart; take a larger vocabulary, or stated answers as symbols.`;
+  }
+  if (single > MOST_SINGLE) {
+    return `The vocabulary has collapsed: ${share(single)} of the next messages came once only, so that any two alternatives look different; take stated answers as symbols, or more replays.`;
+  }
   return null;
 }

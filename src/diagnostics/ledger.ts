@@ -3,7 +3,13 @@ import type { Ledger, Tokens } from '../shared/records/records.ts';
 import { addTokens } from '../shared/records/stepRows.ts';
 
 /** The cost of nothing. */
-export const EMPTY_LEDGER = { evaluatorCalls: 0, reusedEvaluations: 0, tokens: { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 }, decisions: {}, seconds: 0 } as const satisfies Ledger;
+export const EMPTY_LEDGER = {
+  evaluatorCalls: 0,
+  reusedEvaluations: 0,
+  tokens: { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 },
+  decisions: {},
+  seconds: 0,
+} as const satisfies Ledger;
 
 /** The sum of any number of ledgers; roles stand in the order of their first appearance. */
 export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
@@ -16,7 +22,9 @@ export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
     reusedEvaluations += ledger.reusedEvaluations ?? 0;
     seconds += ledger.seconds;
     tokens = addTokens(tokens, ledger.tokens);
-    for (const [role, count] of Object.entries(ledger.decisions)) decisions.set(role, (decisions.get(role) ?? 0) + count);
+    for (const [role, count] of Object.entries(ledger.decisions)) {
+      decisions.set(role, (decisions.get(role) ?? 0) + count);
+    }
   }
   return { evaluatorCalls, reusedEvaluations, tokens, decisions: Object.fromEntries(decisions), seconds };
 }

@@ -46,7 +46,17 @@ export interface MethodRun {
   readonly curve: readonly CurvePoint[];
 }
 
-export const MEASURES = ['greedy', 'pass1', 'pass10', 'fidelity', 'variance', 'influence', 'tokens', 'evaluatorCalls', 'seconds'] as const;
+export const MEASURES = [
+  'greedy',
+  'pass1',
+  'pass10',
+  'fidelity',
+  'variance',
+  'influence',
+  'tokens',
+  'evaluatorCalls',
+  'seconds',
+] as const;
 export type MeasureName = (typeof MEASURES)[number];
 
 /** Two methods of a task on the same instances and seeds: second - first. */
@@ -55,7 +65,10 @@ export interface MethodComparison {
   readonly first: string;
   readonly second: string;
   readonly measure: MeasureName;
-  /** Accuracies: instances are resampled within seeds (appendix G). Others: Student's t over the differences of the seeds. */
+  /**
+   * Accuracies: instances are resampled within seeds (appendix G). Others: Student's t over the differences of the
+   * seeds.
+   */
   readonly difference: Interval;
   readonly method: 'paired bootstrap' | 'paired t';
   /** Over seeds; null for more than 20. */
@@ -69,7 +82,9 @@ const TEN = 10;
 
 /** One number of a run; null where it was not measured. */
 export function measureOf(run: MethodRun, name: MeasureName): number | null {
-  if (name === 'tokens') return run.tokens.prompt + run.tokens.completion;
+  if (name === 'tokens') {
+    return run.tokens.prompt + run.tokens.completion;
+  }
   if (name === 'greedy' || name === 'pass1' || name === 'pass10') {
     const values = instanceValues(run, name).filter((value) => value !== null);
     return values.length === 0 ? null : mean(values);
@@ -81,33 +96,59 @@ type AccuracyName = 'greedy' | 'pass1' | 'pass10';
 
 /** What each held-out instance counts, in their order; null where it cannot be said. */
 function instanceValues({ greedy, sampled }: MethodRun, name: AccuracyName): (number | null)[] {
-  if (name === 'pass10') return sampled.map(({ solved, samples }) => passAtK(samples, solved, TEN));
+  if (name === 'pass10') {
+    return sampled.map(({ solved, samples }) => passAtK(samples, solved, TEN));
+  }
   return (name === 'greedy' ? greedy : sampled).map(({ solved, samples }) => (samples === 0 ? null : solved / samples));
 }
 
-const isAccuracy = (name: MeasureName): name is AccuracyName => name === 'greedy' || name === 'pass1' || name === 'pass10';
+const isAccuracy = (name: MeasureName): name is AccuracyName =>
+  name === 'greedy' || name === 'pass1' || name === 'pass10';
 
-/** Two methods over the seeds that both have; null where no seed has the measure of both. @throws C3Error('input') for runs of one seed on different instances */
-export function compareMethods(first: readonly MethodRun[], second: readonly MethodRun[], measure: MeasureName): MethodComparison | null {
-  const both = first.toSorted((a, b) => a.seed - b.seed).flatMap((run) => second.filter(({ seed }) => seed === run.seed).map((other) => [run, other] as const));
+/**
+ * Two methods over the seeds that both have; null where no seed has the measure of both.
+ * @throws C3Error('input') for runs of one seed on different instances
+ */
+export function compareMethods(
+  first: readonly MethodRun[],
+  second: readonly MethodRun[],
+  measure: MeasureName,
+): MethodComparison | null {
+  const both = first
+    .toSorted((a, b) => a.seed - b.seed)
+    .flatMap((run) => second.filter(({ seed }) => seed === run.seed).map((other) => [run, other] as const));
   const pairs = both.flatMap(([one, other]): Pair[] => {
     const [a, b] = [measureOf(one, measure), measureOf(other, measure)];
     return a === null || b === null ? [] : [[a, b]];
   });
   const [head] = both;
   const over = student(pairs.map(([a, b]) => b - a));
-  if (head === undefined || over === null) return null;
-  const resampled = isAccuracy(measure) ? pairedBootstrapOverSeeds(both.map(([one, other]) => instancePairs(one, other, measure))) : null;
+  if (head === undefined || over === null) {
+    return null;
+  }
+  const resampled = isAccuracy(measure)
+    ? pairedBootstrapOverSeeds(both.map(([one, other]) => instancePairs(one, other, measure)))
+    : null;
   return {
-    task: head[0].task, first: head[0].method, second: head[1].method, measure,
-    difference: resampled ?? over, method: resampled === null ? 'paired t' : 'paired bootstrap',
-    signFlip: signFlip(pairs), pairedT: pairedT(pairs),
+    task: head[0].task,
+    first: head[0].method,
+    second: head[1].method,
+    measure,
+    difference: resampled ?? over,
+    method: resampled === null ? 'paired t' : 'paired bootstrap',
+    signFlip: signFlip(pairs),
+    pairedT: pairedT(pairs),
   };
 }
 
 function instancePairs(one: MethodRun, other: MethodRun, measure: AccuracyName): Pair[] {
   const [first, second] = [instanceValues(one, measure), instanceValues(other, measure)];
-  if (first.length !== second.length) throw new C3Error('input', `Runs ${one.run} and ${other.run} were evaluated on ${String(first.length)} and ${String(second.length)} instances; compare runs of one seed on the same ones.`);
+  if (first.length !== second.length) {
+    throw new C3Error(
+      'input',
+      `Runs ${one.run} and ${other.run} were evaluated on ${String(first.length)} and ${String(second.length)} instances; compare runs of one seed on the same ones.`,
+    );
+  }
   return first.flatMap((value, index): Pair[] => {
     const later = second[index] ?? null;
     return value === null || later === null ? [] : [[value, later]];

@@ -1,8 +1,19 @@
-/** Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and what came of the claims of the C3 paper. Pure: runs in, tables out. */
+/**
+ * Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and what came of the claims of the
+ * C3 paper. Pure: runs in, tables out.
+ */
 import { student } from '../credit/interval.ts';
 import type { Interval } from '../shared/records/records.ts';
 import { claimsOf, type Claim } from './claims.ts';
-import { compareMethods, measureOf, MEASURES, type CurvePoint, type MeasureName, type MethodComparison, type MethodRun } from './methodComparison.ts';
+import {
+  compareMethods,
+  measureOf,
+  MEASURES,
+  type CurvePoint,
+  type MeasureName,
+  type MethodComparison,
+  type MethodRun,
+} from './methodComparison.ts';
 import { overSeeds, type SeedSummary } from './seeds.ts';
 
 export type { Claim } from './claims.ts';
@@ -16,8 +27,16 @@ export interface MethodRow {
   /** Null where no seed has it. */
   readonly measures: Readonly<Record<MeasureName, SeedSummary | null>>;
   readonly decisions: Readonly<Record<string, SeedSummary>>;
-  /** Per step: the mean over seeds of what the episodes returned, with its interval, at the mean of the tokens spent so far. */
-  readonly curve: readonly { readonly step: number; readonly evaluatorCalls: number; readonly tokens: number; readonly meanReturn: Interval }[];
+  /**
+   * Per step: the mean over seeds of what the episodes returned, with its interval, at the mean of the tokens spent so
+   * far.
+   */
+  readonly curve: readonly {
+    readonly step: number;
+    readonly evaluatorCalls: number;
+    readonly tokens: number;
+    readonly meanReturn: Interval;
+  }[];
 }
 
 export interface MethodTable {
@@ -37,7 +56,15 @@ export function methodTable(runs: readonly MethodRun[], methods: readonly string
   });
   return {
     rows: tasks.flatMap(({ byMethod }) => [...byMethod.values()].map(rowOf)),
-    comparisons: tasks.flatMap(({ byMethod }) => [...byMethod.keys()].filter((method) => method !== 'c3').flatMap((method) => COMPARED.flatMap((measure) => compareMethods(byMethod.get(method) ?? [], byMethod.get('c3') ?? [], measure) ?? []))),
+    comparisons: tasks.flatMap(({ byMethod }) =>
+      [...byMethod.keys()]
+        .filter((method) => method !== 'c3')
+        .flatMap((method) =>
+          COMPARED.flatMap(
+            (measure) => compareMethods(byMethod.get(method) ?? [], byMethod.get('c3') ?? [], measure) ?? [],
+          ),
+        ),
+    ),
     claims: tasks.flatMap(({ task, byMethod }) => claimsOf(task, (method) => byMethod.get(method) ?? [])),
   };
 }
@@ -46,13 +73,20 @@ function rowOf(runs: readonly MethodRun[]): MethodRow {
   const sorted = runs.toSorted((a, b) => a.seed - b.seed);
   const [first] = sorted;
   const roles = new Set(sorted.flatMap(({ decisions }) => Object.keys(decisions)));
-  const measures = Object.fromEntries(MEASURES.map((name) => [name, overSeeds(sorted.flatMap((run) => measureOf(run, name) ?? []))])) as Record<MeasureName, SeedSummary | null>;
+  const measures = Object.fromEntries(
+    MEASURES.map((name) => [name, overSeeds(sorted.flatMap((run) => measureOf(run, name) ?? []))]),
+  ) as Record<MeasureName, SeedSummary | null>;
   return {
     task: first?.task ?? '',
     method: first?.method ?? '',
     seeds: sorted.map(({ seed }) => seed),
     measures,
-    decisions: Object.fromEntries([...roles].flatMap((role) => { const found = overSeeds(sorted.map(({ decisions }) => decisions[role] ?? 0)); return found === null ? [] : [[role, found]]; })),
+    decisions: Object.fromEntries(
+      [...roles].flatMap((role) => {
+        const found = overSeeds(sorted.map(({ decisions }) => decisions[role] ?? 0));
+        return found === null ? [] : [[role, found]];
+      }),
+    ),
     curve: curveOf(sorted),
   };
 }
@@ -62,7 +96,13 @@ function curveOf(runs: readonly MethodRun[]): MethodRow['curve'] {
   const steps = Math.min(...runs.map(({ curve }) => curve.length));
   return Array.from({ length: Number.isFinite(steps) ? steps : 0 }, (_, index) => {
     const points = runs.flatMap(({ curve }) => curve[index] ?? []);
-    const of = (pick: (point: CurvePoint) => number): Interval => student(points.map(pick)) ?? { value: 0, low: null, high: null, n: 0 };
-    return { step: points[0]?.step ?? 0, evaluatorCalls: of((point) => point.evaluatorCalls).value, tokens: of((point) => point.tokens).value, meanReturn: of((point) => point.meanReturn) };
+    const of = (pick: (point: CurvePoint) => number): Interval =>
+      student(points.map(pick)) ?? { value: 0, low: null, high: null, n: 0 };
+    return {
+      step: points[0]?.step ?? 0,
+      evaluatorCalls: of((point) => point.evaluatorCalls).value,
+      tokens: of((point) => point.tokens).value,
+      meanReturn: of((point) => point.meanReturn),
+    };
   });
 }

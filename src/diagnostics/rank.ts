@@ -7,10 +7,14 @@ export type Pair = readonly [first: number, second: number];
 export function averageRanks(values: readonly number[]): number[] {
   const order = values.map((_, index) => index).sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));
   const ranks = new Array<number>(values.length).fill(0);
-  for (let start = 0; start < order.length; ) {
+  for (let start = 0; start < order.length;) {
     let end = start + 1;
-    while (end < order.length && values[order[end] ?? 0] === values[order[start] ?? 0]) end++;
-    for (const index of order.slice(start, end)) ranks[index] = (start + 1 + end) / 2;
+    while (end < order.length && values[order[end] ?? 0] === values[order[start] ?? 0]) {
+      end++;
+    }
+    for (const index of order.slice(start, end)) {
+      ranks[index] = (start + 1 + end) / 2;
+    }
     start = end;
   }
   return ranks;
@@ -23,7 +27,9 @@ export function averageRanks(values: readonly number[]): number[] {
 export function pearson(pairs: readonly Pair[]): number | null {
   const first = pairs.map(([value]) => value);
   const second = pairs.map(([, value]) => value);
-  if (!hasSpread(first) || !hasSpread(second)) return null;
+  if (!hasSpread(first) || !hasSpread(second)) {
+    return null;
+  }
   const [centre, other] = [mean(first), mean(second)];
   let [together, one, two] = [0, 0, 0];
   for (const [a, b] of pairs) {

@@ -1,4 +1,7 @@
-/** Does credit come out the same twice? Split-half reliability and the law of its noise (reference section 10, noise law, and 12). */
+/**
+ * Does credit come out the same twice? Split-half reliability and the law of its noise (reference section 10, noise
+ * law, and 12).
+ */
 import { openStream, uniform } from '../credit/counter.ts';
 import { hasSpread, mean, populationVariance, squaredDeviations } from '../credit/describe.ts';
 import { leaveOneOut } from '../credit/estimators/loo.ts';
@@ -12,7 +15,10 @@ import { spearman, type Pair } from './rank.ts';
 const FEWEST_ALTERNATIVES = 3;
 
 export interface Reliability {
-  /** Mean over contexts of the correlation between the halves, its interval a bootstrap over contexts; null where none can be split. */
+  /**
+   * Mean over contexts of the correlation between the halves, its interval a bootstrap over contexts; null where none
+   * can be split.
+   */
   readonly evenOdd: Interval | null;
   /** The same over random halves. */
   readonly random: Interval | null;
@@ -21,19 +27,29 @@ export interface Reliability {
 }
 
 /**
- * Spearman's correlation between the leave-one-out credits of the even and of the odd replays of one context, over the replays that every
- * alternative has.
+ * Spearman's correlation between the leave-one-out credits of the even and of the odd replays of one context, over the
+ * replays that every alternative has.
  * @returns null for fewer than three alternatives, fewer than two replays, or a half whose credits are all equal
  */
 export function splitHalf(bucket: DiagnosticBucket): number | null {
   const rows = rowsOf(bucket);
-  return rows === null ? null : correlate(rows.map((row) => mean(row.filter((_, m) => m % 2 === 0))), rows.map((row) => mean(row.filter((_, m) => m % 2 === 1))));
+  return rows === null
+    ? null
+    : correlate(
+        rows.map((row) => mean(row.filter((_, m) => m % 2 === 0))),
+        rows.map((row) => mean(row.filter((_, m) => m % 2 === 1))),
+      );
 }
 
-/** The mean of splitHalf over random halves of equal size, drawn anew for each alternative; null where none of them has a value. */
+/**
+ * The mean of splitHalf over random halves of equal size, drawn anew for each alternative; null where none of them has
+ * a value.
+ */
 export function randomSplitHalf(bucket: DiagnosticBucket, splits = 200, seed = 0): number | null {
   const rows = rowsOf(bucket);
-  if (rows === null) return null;
+  if (rows === null) {
+    return null;
+  }
   const found: number[] = [];
   for (let split = 0; split < splits; split++) {
     const halves = rows.map((row, j) => {
@@ -41,8 +57,13 @@ export function randomSplitHalf(bucket: DiagnosticBucket, splits = 200, seed = 0
       const half = Math.floor(mixed.length / 2);
       return [mean(mixed.slice(0, half)), mean(mixed.slice(half, 2 * half))] as const;
     });
-    const one = correlate(halves.map(([first]) => first), halves.map(([, second]) => second));
-    if (one !== null) found.push(one);
+    const one = correlate(
+      halves.map(([first]) => first),
+      halves.map(([, second]) => second),
+    );
+    if (one !== null) {
+      found.push(one);
+    }
   }
   return found.length === 0 ? null : mean(found);
 }
@@ -51,19 +72,26 @@ export function randomSplitHalf(bucket: DiagnosticBucket, splits = 200, seed = 0
 export function reliability(buckets: readonly DiagnosticBucket[], seed = 0): Reliability {
   const evenOdd = buckets.flatMap((bucket) => splitHalf(bucket) ?? []);
   const random = buckets.flatMap((bucket) => randomSplitHalf(bucket, 200, seed) ?? []);
-  return { evenOdd: bootstrapMean(evenOdd, seed), random: bootstrapMean(random, seed), leftOut: buckets.length - evenOdd.length };
+  return {
+    evenOdd: bootstrapMean(evenOdd, seed),
+    random: bootstrapMean(random, seed),
+    leftOut: buckets.length - evenOdd.length,
+  };
 }
 
 /**
- * Variance that the replays alone give a leave-one-out credit: s^2 n / (c (n - 1)) for n alternatives of c replays with variance s^2 each.
- * For a fixed number n c of evaluator calls it is smallest at n = 2.
+ * Variance that the replays alone give a leave-one-out credit: s^2 n / (c (n - 1)) for n alternatives of c replays with
+ * variance s^2 each. For a fixed number n c of evaluator calls it is smallest at n = 2.
  */
 export function predictedNoise(variance: number, alternatives: number, replays: number): number {
   return (variance * alternatives) / (replays * (alternatives - 1));
 }
 
 export interface NoiseLaw {
-  /** Measured / predicted noise, both summed over contexts; 1 where replays are independent. Its interval is a bootstrap over contexts. */
+  /**
+   * Measured / predicted noise, both summed over contexts; 1 where replays are independent. Its interval is a bootstrap
+   * over contexts.
+   */
   readonly ratio: Interval | null;
   /** Mean predicted variance of a credit with all its replays, and its share of the credits' variance. */
   readonly predicted: number | null;
@@ -73,8 +101,9 @@ export interface NoiseLaw {
 }
 
 /**
- * The noise law against the stored replays: Var(A_even - A_odd) / 2 over a context's alternatives, divided by what the law says of halves,
- * with s^2 the pooled variance within alternatives. Replays that share random numbers between alternatives have less noise than the law says.
+ * The noise law against the stored replays: Var(A_even - A_odd) / 2 over a context's alternatives, divided by what the
+ * law says of halves, with s^2 the pooled variance within alternatives. Replays that share random numbers between
+ * alternatives have less noise than the law says.
  */
 export function noiseLaw(buckets: readonly DiagnosticBucket[], seed = 0): NoiseLaw {
   const found = buckets.flatMap((bucket) => contextNoise(bucket) ?? []);
@@ -82,22 +111,38 @@ export function noiseLaw(buckets: readonly DiagnosticBucket[], seed = 0): NoiseL
   const variance = found.length === 0 ? 0 : mean(found.map((one) => one.variance));
   return {
     // A ratio of sums: the mean of ratios is too large where few replays tell s^2.
-    ratio: found.length === 0 ? null : bootstrap(found, (drawn) => sumOf(drawn, 'measured') / sumOf(drawn, 'ofHalves'), seed),
+    ratio:
+      found.length === 0
+        ? null
+        : bootstrap(found, (drawn) => sumOf(drawn, 'measured') / sumOf(drawn, 'ofHalves'), seed),
     predicted,
     share: predicted === null || variance === 0 ? null : predicted / variance,
     leftOut: buckets.length - found.length,
   };
 }
 
-function contextNoise(bucket: DiagnosticBucket): { readonly measured: number; readonly ofHalves: number; readonly predicted: number; readonly variance: number } | null {
+function contextNoise(
+  bucket: DiagnosticBucket,
+): {
+  readonly measured: number;
+  readonly ofHalves: number;
+  readonly predicted: number;
+  readonly variance: number;
+} | null {
   const all = rowsOf(bucket, 2);
   const replays = all?.[0]?.length ?? 0;
-  if (all === null) return null;
+  if (all === null) {
+    return null;
+  }
   const half = Math.floor(replays / 2);
   const rows = all.map((row) => row.slice(0, 2 * half));
   const within = rows.reduce((sum, row) => sum + squaredDeviations(row), 0) / (rows.length * (2 * half - 1));
-  if (!(within > 0)) return null;
-  const [even, odd] = [0, 1].map((parity) => creditsOf(rows.map((row) => mean(row.filter((_, m) => m % 2 === parity)))));
+  if (!(within > 0)) {
+    return null;
+  }
+  const [even, odd] = [0, 1].map((parity) =>
+    creditsOf(rows.map((row) => mean(row.filter((_, m) => m % 2 === parity)))),
+  );
   const differences = (even ?? []).map((credit, j) => credit - (odd?.[j] ?? 0));
   return {
     measured: populationVariance(differences) / 2,
@@ -121,7 +166,9 @@ function creditsOf(means: readonly number[]): number[] {
 
 /** Means, since leave-one-out credit is a rising line of them and keeps their order, without its rounding. */
 function correlate(first: readonly number[], second: readonly number[]): number | null {
-  if (!hasSpread(first) || !hasSpread(second)) return null;
+  if (!hasSpread(first) || !hasSpread(second)) {
+    return null;
+  }
   return spearman(first.map((value, index): Pair => [value, second[index] ?? 0]));
 }
 

@@ -1,6 +1,7 @@
 /**
- * Signals that ask for a closer look, as the C3 paper's impact statement wants: unusually high influence, anomalously low variance of
- * credit within a context, and returns that rise while held-out accuracy falls. A signal accuses nobody; it says where to look.
+ * Signals that ask for a closer look, as the C3 paper's impact statement wants: unusually high influence, anomalously
+ * low variance of credit within a context, and returns that rise while held-out accuracy falls. A signal accuses
+ * nobody; it says where to look.
  */
 import { differenceInterval } from '../credit/interval.ts';
 import type { Interval } from '../shared/records/records.ts';
@@ -42,15 +43,19 @@ export function highInfluence(values: readonly ContextValue[]): ReviewSignal[] {
       .sort((a, b) => b.value - a.value)
       .slice(0, LISTED)
       .map(({ bucket, eventType, value }) => ({
-        name: 'high influence' as const, bucket, value, threshold,
+        name: 'high influence' as const,
+        bucket,
+        value,
+        threshold,
         evidence: `The ${eventType}'s message moves the next one by ${show(value)} nats, above ${show(threshold)} (Q3 + 3 IQR of ${role.length} contexts).`,
       }));
   });
 }
 
 /**
- * Contexts whose variance of credit lies below Tukey's outer fence of their role on a logarithmic scale; smallest first. A variance of 0 is
- * below every fence; where a quarter of a role's contexts have none there is no fence, and none is unusual.
+ * Contexts whose variance of credit lies below Tukey's outer fence of their role on a logarithmic scale; smallest
+ * first. A variance of 0 is below every fence; where a quarter of a role's contexts have none there is no fence, and
+ * none is unusual.
  */
 export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
   return byRole(values).flatMap((role) => {
@@ -63,27 +68,41 @@ export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
       .sort((a, b) => a.value - b.value)
       .slice(0, LISTED)
       .map(({ bucket, eventType, value }) => ({
-        name: 'low variance' as const, bucket, value, threshold,
+        name: 'low variance' as const,
+        bucket,
+        value,
+        threshold,
         evidence: `Credit of the ${eventType}'s alternatives varies by ${show(value)} only, below ${show(threshold)} (outer fence of ${role.length} contexts, logarithms).`,
       }));
   });
 }
 
 /**
- * Returns that rise while held-out accuracy falls. They rise where the last third of the training steps returns more than the first and the
- * 95 % interval of the difference is above 0; accuracy falls where it is lower after training, by however little: the evidence has its interval.
+ * Returns that rise while held-out accuracy falls. They rise where the last third of the training steps returns more
+ * than the first and the 95 % interval of the difference is above 0; accuracy falls where it is lower after training,
+ * by however little: the evidence has its interval.
  * @param returns mean return of each training step, in order
  * @param accuracy after - before; null where it was not measured
  * @returns null where it does not hold or cannot be told
  */
 export function returnsWithoutAccuracy(returns: readonly number[], accuracy: Interval | null): ReviewSignal | null {
   const third = Math.floor(returns.length / 3);
-  if (accuracy === null || third === 0 || accuracy.value >= 0) return null;
+  if (accuracy === null || third === 0 || accuracy.value >= 0) {
+    return null;
+  }
   const rise = differenceInterval(returns.slice(-third), returns.slice(0, third));
-  if (rise === null || rise.low === null || rise.high === null || rise.low <= 0) return null;
-  const bounds = accuracy.low === null || accuracy.high === null ? 'interval not measured' : `95 % interval ${show(accuracy.low)} to ${show(accuracy.high)}`;
+  if (rise === null || rise.low === null || rise.high === null || rise.low <= 0) {
+    return null;
+  }
+  const bounds =
+    accuracy.low === null || accuracy.high === null
+      ? 'interval not measured'
+      : `95 % interval ${show(accuracy.low)} to ${show(accuracy.high)}`;
   return {
-    name: 'returns without accuracy', bucket: null, value: accuracy.value, threshold: 0,
+    name: 'returns without accuracy',
+    bucket: null,
+    value: accuracy.value,
+    threshold: 0,
     evidence: `Mean return rose by ${show(rise.value)} (95 % interval ${show(rise.low)} to ${show(rise.high)}) while held-out accuracy changed by ${show(accuracy.value)} (${bounds}, n=${accuracy.n}).`,
   };
 }
@@ -92,8 +111,11 @@ function byRole(values: readonly ContextValue[]): ContextValue[][] {
   const roles = new Map<string, ContextValue[]>();
   for (const value of values) {
     const role = roles.get(value.eventType);
-    if (role === undefined) roles.set(value.eventType, [value]);
-    else role.push(value);
+    if (role === undefined) {
+      roles.set(value.eventType, [value]);
+    } else {
+      role.push(value);
+    }
   }
   return [...roles.values()].filter((role) => role.length >= FEWEST_CONTEXTS);
 }

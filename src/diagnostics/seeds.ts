@@ -20,9 +20,16 @@ export interface SeedSummary {
 /** Mean and standard deviation over seeds; null without any. */
 export function overSeeds(values: readonly number[]): SeedSummary | null {
   const interval = student(values);
-  if (interval === null) return null;
+  if (interval === null) {
+    return null;
+  }
   const variance = sampleVariance(values);
-  return { mean: interval.value, standardDeviation: variance === null ? null : Math.sqrt(variance), n: values.length, interval };
+  return {
+    mean: interval.value,
+    standardDeviation: variance === null ? null : Math.sqrt(variance),
+    n: values.length,
+    interval,
+  };
 }
 
 export interface PairedTest {
@@ -41,8 +48,12 @@ export interface PairedTest {
  * @throws C3Error('input') for a value that is neither 0 nor 1
  */
 export function mcnemar(pairs: readonly Pair[]): PairedTest | null {
-  if (pairs.some((pair) => pair.some((value) => value !== 0 && value !== 1))) throw new C3Error('input', 'McNemar compares items that are solved or not; give 0 or 1.');
-  if (pairs.length === 0) return null;
+  if (pairs.some((pair) => pair.some((value) => value !== 0 && value !== 1))) {
+    throw new C3Error('input', 'McNemar compares items that are solved or not; give 0 or 1.');
+  }
+  if (pairs.length === 0) {
+    return null;
+  }
   const gained = pairs.filter(([first, second]) => second > first).length;
   const lost = pairs.filter(([first, second]) => second < first).length;
   const [fewer, total] = [Math.min(gained, lost), gained + lost];
@@ -57,7 +68,9 @@ export function mcnemar(pairs: readonly Pair[]): PairedTest | null {
  */
 export function pairedT(pairs: readonly Pair[]): PairedTest | null {
   const differences = pairs.map(([first, second]) => second - first);
-  if (differences.length < 2 || !hasSpread(differences)) return null;
+  if (differences.length < 2 || !hasSpread(differences)) {
+    return null;
+  }
   const n = differences.length;
   const t2 = (mean(differences) ** 2 * n * (n - 1)) / squaredDeviations(differences);
   return { name: 't', difference: mean(differences), p: regularisedBeta((n - 1) / (n - 1 + t2), (n - 1) / 2, 0.5), n };
@@ -67,41 +80,62 @@ export function pairedT(pairs: readonly Pair[]): PairedTest | null {
 const MOST_FLIPPED = 20;
 
 /**
- * The exact sign-flip test of paired differences, for a few seeds: how many of the 2^n choices of signs give a sum as large. With five seeds
- * p cannot fall below 2/32.
+ * The exact sign-flip test of paired differences, for a few seeds: how many of the 2^n choices of signs give a sum as
+ * large. With five seeds p cannot fall below 2/32.
  * @returns null without pairs, or for more than 20
  */
 export function signFlip(pairs: readonly Pair[]): PairedTest | null {
   const differences = pairs.map(([first, second]) => second - first);
   const n = differences.length;
-  if (n === 0 || n > MOST_FLIPPED) return null;
-  const sumOf = (signs: number): number => differences.reduce((sum, value, index) => sum + ((signs >> index) & 1 ? -value : value), 0);
+  if (n === 0 || n > MOST_FLIPPED) {
+    return null;
+  }
+  const sumOf = (signs: number): number =>
+    differences.reduce((sum, value, index) => sum + ((signs >> index) & 1 ? -value : value), 0);
   // A sum that is the same but for its rounding is as large.
   const observed = Math.abs(sumOf(0)) * (1 - 1e-12) - 1e-300;
   let asLarge = 0;
-  for (let signs = 0; signs < 2 ** n; signs++) if (Math.abs(sumOf(signs)) >= observed) asLarge++;
+  for (let signs = 0; signs < 2 ** n; signs++) {
+    if (Math.abs(sumOf(signs)) >= observed) {
+      asLarge++;
+    }
+  }
   return { name: 'sign-flip', difference: mean(differences), p: asLarge / 2 ** n, n };
 }
 
 /**
- * The paper's interval of a difference between two methods: instances are resampled within each seed, the same for both methods, the mean
- * differences are averaged over seeds, percentiles of 10,000 resamples.
+ * The paper's interval of a difference between two methods: instances are resampled within each seed, the same for both
+ * methods, the mean differences are averaged over seeds, percentiles of 10,000 resamples.
  * @param seeds of each seed the [first, second] of each instance
  * @returns null without pairs; null bounds where all differences are equal
  */
-export function pairedBootstrapOverSeeds(seeds: readonly (readonly Pair[])[], seed = 0, resamples = 10_000): Interval | null {
-  const filled = seeds.filter((pairs) => pairs.length > 0).map((pairs) => pairs.map(([first, second]) => second - first));
-  if (filled.length === 0) return null;
+export function pairedBootstrapOverSeeds(
+  seeds: readonly (readonly Pair[])[],
+  seed = 0,
+  resamples = 10_000,
+): Interval | null {
+  const filled = seeds
+    .filter((pairs) => pairs.length > 0)
+    .map((pairs) => pairs.map(([first, second]) => second - first));
+  if (filled.length === 0) {
+    return null;
+  }
   const value = mean(filled.map(mean));
   const n = filled.reduce((sum, differences) => sum + differences.length, 0);
-  if (!hasSpread(filled.flat())) return { value, low: null, high: null, n };
+  if (!hasSpread(filled.flat())) {
+    return { value, low: null, high: null, n };
+  }
   const found = Array.from({ length: resamples }, (_, resample) =>
-    mean(filled.map((differences, index) => {
-      const stream = openStream(seed, resample * filled.length + index);
-      let sum = 0;
-      for (let draw = 0; draw < differences.length; draw++) sum += differences[Math.floor(uniform(stream, draw) * differences.length)] ?? 0;
-      return sum / differences.length;
-    })),
+    mean(
+      filled.map((differences, index) => {
+        const stream = openStream(seed, resample * filled.length + index);
+        let sum = 0;
+        for (let draw = 0; draw < differences.length; draw++) {
+          sum += differences[Math.floor(uniform(stream, draw) * differences.length)] ?? 0;
+        }
+        return sum / differences.length;
+      }),
+    ),
   ).sort((a, b) => a - b);
   return { value, low: quantile(found, (1 - LEVEL) / 2), high: quantile(found, (1 + LEVEL) / 2), n };
 }

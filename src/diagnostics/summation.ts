@@ -1,4 +1,6 @@
-/** Sums in NumPy's order of operations, so that numbers which tie in the published code tie here too and ranks agree. */
+/**
+ * Sums in NumPy's order of operations, so that numbers which tie in the published code tie here too and ranks agree.
+ */
 
 const BLOCK = 128;
 const LANES = 8;
@@ -15,10 +17,14 @@ export function pairwiseSum(values: readonly number[], start = 0, end = values.l
   let sum = 0;
   if (whole > start) {
     const lanes = values.slice(start, start + LANES);
-    for (let index = start + LANES; index < whole; index++) lanes[(index - start) % LANES] = (lanes[(index - start) % LANES] ?? 0) + (values[index] ?? 0);
+    for (let index = start + LANES; index < whole; index++) {
+      lanes[(index - start) % LANES] = (lanes[(index - start) % LANES] ?? 0) + (values[index] ?? 0);
+    }
     const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = lanes;
     sum = a + b + (c + d) + (e + f + (g + h));
   }
-  for (let index = whole; index < end; index++) sum += values[index] ?? 0;
+  for (let index = whole; index < end; index++) {
+    sum += values[index] ?? 0;
+  }
   return sum;
 }

@@ -4,7 +4,13 @@ import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
 import { fUpperTail } from '../credit/studentT.ts';
 import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass } from '../shared/records/records.ts';
-import { ALL_SUCCEEDED, TAXONOMY_THRESHOLDS, UNCLASSIFIED, type TaxonomyThresholds, type VerdictName } from '../shared/records/taxonomy.ts';
+import {
+  ALL_SUCCEEDED,
+  TAXONOMY_THRESHOLDS,
+  UNCLASSIFIED,
+  type TaxonomyThresholds,
+  type VerdictName,
+} from '../shared/records/taxonomy.ts';
 
 /** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eventType'> {
@@ -29,7 +35,10 @@ interface Measured {
 
 export interface Verdict {
   readonly name: VerdictName;
-  /** What decided, with its numbers; for an unclassified bucket, why no rule holds. Worked out when asked for: thousands of verdicts are counted, few are shown. */
+  /**
+   * What decided, with its numbers; for an unclassified bucket, why no rule holds. Worked out when asked for: thousands
+   * of verdicts are counted, few are shown.
+   */
   readonly reason: () => string;
 }
 
@@ -69,7 +78,9 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
   const [first, ...rest] = measured;
   const returns = measured.flatMap((alternative) => alternative.returns);
   const succeeded = returns.length > 0 && returns.every((value) => value >= bucket.fullReturn - ROUNDING);
-  if (first === undefined || rest.length === 0) return { bucket, measured, succeeded, compared: null };
+  if (first === undefined || rest.length === 0) {
+    return { bucket, measured, succeeded, compared: null };
+  }
   return {
     bucket,
     measured,
@@ -84,32 +95,60 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
 }
 
 /**
- * Gives a bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket with fewer
- * than two alternatives left, or one that fits no class, stays unclassified. A bucket in which everything measured is a full success is
- * no failure and gets no class, whatever the thresholds. Otherwise the first rule that holds decides:
+ * Gives a bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket
+ * with fewer than two alternatives left, or one that fits no class, stays unclassified. A bucket in which everything
+ * measured is a full success is no failure and gets no class, whatever the thresholds. Otherwise the first rule that
+ * holds decides:
  *
- * 1. Misleading Plan, tested first because failing alike is no ambiguity of the evaluator: the role has scored roles downstream and
- *    the best mean return is below `misleading`: whatever is done with any of its plans fails.
+ * 1. Misleading Plan, tested first because failing alike is no ambiguity of the evaluator: the role has scored roles
+ *    downstream and the best mean return is below `misleading`: whatever is done with any of its plans fails.
  * 2. Evaluator Ambiguity: all returns, within and between alternatives, lie closer together than `ambiguity`.
  * 3. Successful Credit Shift: the best mean return exceeds the real action's by more than `shift`.
- * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that of their
- *    means, and an F test (one-way analysis of variance) at the level `significance` does not tell the alternatives apart.
+ * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that
+ *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not tell the
+ *    alternatives apart.
  */
-export function judge({ bucket, measured, succeeded, compared }: BucketStudy, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
-  if (succeeded) return { name: ALL_SUCCEEDED, reason: () => `every measured return reaches ${show(bucket.fullReturn)}` };
-  if (compared === null) return { name: UNCLASSIFIED, reason: () => `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return` };
+export function judge(
+  { bucket, measured, succeeded, compared }: BucketStudy,
+  thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
+): Verdict {
+  if (succeeded) {
+    return { name: ALL_SUCCEEDED, reason: () => `every measured return reaches ${show(bucket.fullReturn)}` };
+  }
+  if (compared === null) {
+    return {
+      name: UNCLASSIFIED,
+      reason: () => `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return`,
+    };
+  }
   const { best, real, range, variance } = compared;
   if (!bucket.terminal && best.mean < thresholds.misleading - ROUNDING) {
-    return { name: 'Misleading Plan', reason: () => `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream` };
+    return {
+      name: 'Misleading Plan',
+      reason: () =>
+        `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream`,
+    };
   }
   if (range < thresholds.ambiguity - ROUNDING) {
-    return { name: 'Evaluator Ambiguity', reason: () => `all returns lie within ${show(range)} < ${thresholds.ambiguity}` };
+    return {
+      name: 'Evaluator Ambiguity',
+      reason: () => `all returns lie within ${show(range)} < ${thresholds.ambiguity}`,
+    };
   }
-  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) return { name: 'Successful Credit Shift', reason: () => shiftReason(best, real, thresholds) };
+  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) {
+    return { name: 'Successful Credit Shift', reason: () => shiftReason(best, real, thresholds) };
+  }
   if (variance !== null && variance.p !== null && variance.p >= thresholds.significance) {
-    return { name: 'Over-Coupling', reason: () => `variance within alternatives ${show(variance.within)} > variance of their means ${show(variance.between)}, ${variance.test}` };
+    return {
+      name: 'Over-Coupling',
+      reason: () =>
+        `variance within alternatives ${show(variance.within)} > variance of their means ${show(variance.between)}, ${variance.test}`,
+    };
   }
-  return { name: UNCLASSIFIED, reason: () => `${unshiftedReason(best, real, thresholds)}, and ${uncoupledReason(variance, thresholds)}` };
+  return {
+    name: UNCLASSIFIED,
+    reason: () => `${unshiftedReason(best, real, thresholds)}, and ${uncoupledReason(variance, thresholds)}`,
+  };
 }
 
 /** The evidence of a verdict in one sentence: what decided, then the returns, what they cost, and the means. */
@@ -117,19 +156,37 @@ export function evidenceOf(bucket: TaxonomyBucket, { reason }: Verdict): string 
   return `${reason()}; ${describe(bucket)}.`;
 }
 
-/** The message that a case is about: the one that was clicked, else the real one; null in a bucket that is still empty. */
+/**
+ * The message that a case is about: the one that was clicked, else the real one; null in a bucket that is still empty.
+ */
 export function messageOfCase(bucket: Pick<TaxonomyBucket, 'message' | 'alternatives'>): number | null {
   return bucket.message ?? realOf(bucket)?.decision ?? null;
 }
 
-/** The four classes in their order, cases in the order of the buckets. @throws C3Error('input') for a return that is not finite */
-export function classifyBuckets(buckets: readonly TaxonomyBucket[], thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): TaxonomyClass[] {
+/**
+ * The four classes in their order, cases in the order of the buckets.
+ * @throws C3Error('input') for a return that is not finite
+ */
+export function classifyBuckets(
+  buckets: readonly TaxonomyBucket[],
+  thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
+): TaxonomyClass[] {
   const verdicts = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
   return TAXONOMY_CLASSES.map((name) => {
     const cases = verdicts.flatMap(({ bucket, verdict }) => {
       const message = messageOfCase(bucket);
-      if (verdict.name !== name || message === null) return [];
-      return [{ bucket: bucket.id, message, eventType: bucket.eventType, question: bucket.question, evidence: evidenceOf(bucket, verdict) }];
+      if (verdict.name !== name || message === null) {
+        return [];
+      }
+      return [
+        {
+          bucket: bucket.id,
+          message,
+          eventType: bucket.eventType,
+          question: bucket.question,
+          evidence: evidenceOf(bucket, verdict),
+        },
+      ];
     });
     return { name, count: cases.length, cases };
   });
@@ -157,12 +214,18 @@ function shiftReason(best: Measured, real: Measured, { shift }: TaxonomyThreshol
 }
 
 function unshiftedReason(best: Measured, real: Measured | undefined, { shift }: TaxonomyThresholds): string {
-  return real === undefined ? 'the real message has no return' : `best ${show(best.mean)} - real ${show(real.mean)} = ${show(best.mean - real.mean)} is not > ${shift}`;
+  return real === undefined
+    ? 'the real message has no return'
+    : `best ${show(best.mean)} - real ${show(real.mean)} = ${show(best.mean - real.mean)} is not > ${shift}`;
 }
 
 function uncoupledReason(variance: Variance | null, { significance }: TaxonomyThresholds): string {
-  if (variance === null) return 'not every alternative has two returns';
-  if (variance.p === null) return `variance within alternatives ${show(variance.within)} is not > variance of their means ${show(variance.between)}`;
+  if (variance === null) {
+    return 'not every alternative has two returns';
+  }
+  if (variance.p === null) {
+    return `variance within alternatives ${show(variance.within)} is not > variance of their means ${show(variance.between)}`;
+  }
   return `the alternatives differ, ${variance.test} < ${significance}`;
 }
 
@@ -171,9 +234,14 @@ function varianceOf(measured: readonly Measured[], returns: readonly number[]): 
   const degreesWithin = returns.length - measured.length;
   const within = measured.reduce((sum, alternative) => sum + squaredDeviations(alternative.returns), 0) / degreesWithin;
   const between = sampleVariance(measured.map((alternative) => alternative.mean)) ?? 0;
-  if (within <= between) return { within, between, p: null, test: '' };
+  if (within <= between) {
+    return { within, between, p: null, test: '' };
+  }
   const overall = mean(returns);
-  const explained = measured.reduce((sum, alternative) => sum + alternative.returns.length * (alternative.mean - overall) ** 2, 0);
+  const explained = measured.reduce(
+    (sum, alternative) => sum + alternative.returns.length * (alternative.mean - overall) ** 2,
+    0,
+  );
   const ratio = explained / degreesBetween / within;
   const p = fUpperTail(ratio, degreesBetween, degreesWithin);
   return { within, between, p, test: `F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}` };

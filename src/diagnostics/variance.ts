@@ -9,7 +9,10 @@ import { creditsOf, type DiagnosticBucket } from './bucket.ts';
 export type VarianceKind = 'population' | 'sample';
 
 export interface WithinContextVariance {
-  /** Mean over contexts, its interval a bootstrap over them; null where no context has two alternatives with a credit. n counts contexts. */
+  /**
+   * Mean over contexts, its interval a bootstrap over them; null where no context has two alternatives with a credit. n
+   * counts contexts.
+   */
   readonly value: Interval | null;
   /** Over contexts, with n - 1 in the denominator; null for fewer than two. */
   readonly standardDeviation: number | null;
@@ -23,14 +26,25 @@ export interface WithinContextVariance {
  * @returns null for fewer than two alternatives with a credit
  * @throws C3Error('input') for a return that is not finite
  */
-export function contextVariance(bucket: DiagnosticBucket, estimator: CreditEstimator, kind: VarianceKind = 'population'): number | null {
+export function contextVariance(
+  bucket: DiagnosticBucket,
+  estimator: CreditEstimator,
+  kind: VarianceKind = 'population',
+): number | null {
   const credits = creditsOf(bucket, estimator).filter((credit) => credit !== null);
-  if (credits.length < 2) return null;
+  if (credits.length < 2) {
+    return null;
+  }
   return kind === 'population' ? populationVariance(credits) : sampleVariance(credits);
 }
 
 /** The mean over contexts of contextVariance. */
-export function withinContextVariance(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, kind: VarianceKind = 'population', seed = 0): WithinContextVariance {
+export function withinContextVariance(
+  buckets: readonly DiagnosticBucket[],
+  estimator: CreditEstimator,
+  kind: VarianceKind = 'population',
+  seed = 0,
+): WithinContextVariance {
   const values = buckets.flatMap((bucket) => contextVariance(bucket, estimator, kind) ?? []);
   const deviation = deviationOf(values);
   return {
@@ -41,9 +55,17 @@ export function withinContextVariance(buckets: readonly DiagnosticBucket[], esti
   };
 }
 
-/** As the published code reports it: population variance, a context with fewer than two alternatives counting as 0. Null without contexts. */
-export function publishedVariance(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator): { readonly mean: number; readonly std: number; readonly stderr: number } | null {
-  if (buckets.length === 0) return null;
+/**
+ * As the published code reports it: population variance, a context with fewer than two alternatives counting as 0. Null
+ * without contexts.
+ */
+export function publishedVariance(
+  buckets: readonly DiagnosticBucket[],
+  estimator: CreditEstimator,
+): { readonly mean: number; readonly std: number; readonly stderr: number } | null {
+  if (buckets.length === 0) {
+    return null;
+  }
   const values = buckets.map((bucket) => contextVariance(bucket, estimator) ?? 0);
   const std = deviationOf(values) ?? 0;
   return { mean: mean(values), std, stderr: std / Math.sqrt(values.length) };

@@ -30,7 +30,10 @@ async function main(args: readonly string[]): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     const nearest = nearestName(name, Object.keys(COMMANDS));
-    throw new C3Error('input', `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ${nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`}`);
+    throw new C3Error(
+      'input',
+      `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ${nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`}`,
+    );
   }
   if (rest.includes('--help')) {
     process.stdout.write(`${command.usage}\n  ${command.summary}\n`);
@@ -40,13 +43,17 @@ async function main(args: readonly string[]): Promise<void> {
   // A reader that has left, such as `head`, wants no more: the work stops as after Ctrl+C.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     interrupted = true;
-    if (error.code === 'EPIPE') return;
+    if (error.code === 'EPIPE') {
+      return;
+    }
     process.stderr.write(`c3: The standard output cannot be written: ${error.message}\n`);
     process.exitCode = 1;
   });
   if (command.onlyReads?.(rest) !== true) {
     process.on('SIGINT', () => {
-      if (interrupted) process.exit(130);
+      if (interrupted) {
+        process.exit(130);
+      }
       interrupted = true;
     });
   }
@@ -57,6 +64,12 @@ try {
   await main(process.argv.slice(2));
 } catch (error) {
   // Nobody is there to read that the work stopped where its reader has left.
-  if (!(error instanceof CancelledError && process.stdout.errored !== null)) process.stderr.write(error instanceof CancelledError ? 'Cancelled; what was stored stays.\n' : `c3: ${oneLine(messageOf(error), LONGEST_ERROR)}\n`);
+  if (!(error instanceof CancelledError && process.stdout.errored !== null)) {
+    process.stderr.write(
+      error instanceof CancelledError
+        ? 'Cancelled; what was stored stays.\n'
+        : `c3: ${oneLine(messageOf(error), LONGEST_ERROR)}\n`,
+    );
+  }
   process.exitCode = error instanceof C3Error && error.kind === 'input' ? 2 : 1;
 }

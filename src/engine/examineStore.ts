@@ -1,16 +1,21 @@
 /**
- * Entry of the process that examines a store: `examineStore PATH all|sampled`; what it found goes to the parent as one message. A thread looks, so that
- * the process still hears when its parent is gone: damage can make a look endless, and nothing else would end it then.
+ * Entry of the process that examines a store: `examineStore PATH all|sampled`; what it found goes to the parent as one
+ * message. A thread looks, so that the process still hears when its parent is gone: damage can make a look endless, and
+ * nothing else would end it then.
  */
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { examineStore } from '../store/repair/examine.ts';
 
 const [path, extent] = process.argv.slice(2);
-if (path === undefined || extent === undefined) throw new Error('This file is the entry of a process that examines a store.');
+if (path === undefined || extent === undefined) {
+  throw new Error('This file is the entry of a process that examines a store.');
+}
 if (isMainThread) {
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  new Worker(fileURLToPath(import.meta.url), { argv: [path, extent] }).once('message', (found: unknown) => process.send?.(found));
+  new Worker(fileURLToPath(import.meta.url), { argv: [path, extent] }).once('message', (found: unknown) =>
+    process.send?.(found),
+  );
 } else {
   parentPort?.postMessage(examineStore(path, extent === 'all'));
 }

@@ -1,6 +1,7 @@
 /**
- * The process of a store's engine: `engine.js --store PATH`. It listens where windows and commands find it, outlives them while a run goes on or
- * waits, and ends itself when nobody has needed it for a while. There is one for each store and user.
+ * The process of a store's engine: `engine.js --store PATH`. It listens where windows and commands find it, outlives
+ * them while a run goes on or waits, and ends itself when nobody has needed it for a while. There is one for each store
+ * and user.
  */
 import { Console } from 'node:console';
 import { rmSync } from 'node:fs';
@@ -26,12 +27,18 @@ globalThis.console = new Console(process.stderr, process.stderr);
 
 async function main(): Promise<void> {
   const { store } = parseArgs({ options: { store: { type: 'string' } } }).values;
-  if (store === undefined || !isAbsolute(store)) throw new Error('The engine is started with --store and an absolute path.');
+  if (store === undefined || !isAbsolute(store)) {
+    throw new Error('The engine is started with --store and an absolute path.');
+  }
   const [address] = engineAddresses(store, true);
-  if (address === undefined) throw new Error('There is no place for the engine.');
+  if (address === undefined) {
+    throw new Error('There is no place for the engine.');
+  }
   const lock = await ownLock(address);
   // Another engine serves this store.
-  if (lock === null) return;
+  if (lock === null) {
+    return;
+  }
   serve(store, address, lock);
 }
 
@@ -41,9 +48,13 @@ async function ownLock({ base, socket }: EngineAddress): Promise<StoreLock | nul
     try {
       return acquireLock(base, { kind: 'window', what: 'engine' });
     } catch (error) {
-      if (!(error instanceof StoreHeldError)) throw error;
+      if (!(error instanceof StoreHeldError)) {
+        throw error;
+      }
     }
-    if (await isAnswered(socket)) return null;
+    if (await isAnswered(socket)) {
+      return null;
+    }
     await delay(LOOK_EVERY_MILLISECONDS);
   }
 }
@@ -65,7 +76,9 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
   let idle: NodeJS.Timeout | undefined;
   let ending = false;
   const end = async (): Promise<void> => {
-    if (ending) return;
+    if (ending) {
+      return;
+    }
     ending = true;
     clearTimeout(idle);
     // From now on whoever looks for an engine starts another one, which waits for the lock.
@@ -87,15 +100,24 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
     clearTimeout(idle);
     idle = ending || server.needed ? undefined : setTimeout(endNow, 1000 * IDLE_SECONDS);
   };
-  const server = new EngineServer(store, log, { changed: () => { watch(); }, end: endNow });
-  const listener = createServer((socket) => { server.accept(socket); });
+  const server = new EngineServer(store, log, {
+    changed: () => {
+      watch();
+    },
+    end: endNow,
+  });
+  const listener = createServer((socket) => {
+    server.accept(socket);
+  });
   listener.on('error', (error) => {
     log.write(`The engine cannot listen: ${messageOf(error)}`);
     lock.release();
     process.exit(1);
   });
   // Whoever holds the lock is the only one who may: an engine that was killed left it.
-  if (process.platform !== 'win32') rmSync(path, { force: true });
+  if (process.platform !== 'win32') {
+    rmSync(path, { force: true });
+  }
   listener.listen(path, () => {
     log.write(`c3 engine ${VERSION}, process ${String(process.pid)}`);
     watch();

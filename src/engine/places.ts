@@ -17,7 +17,10 @@ export const ENGINE_ENTRY = new URL(FROM_SOURCE ? './main.ts' : './engine.js', i
 /** Entry of the process that examines a provider. */
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
 
-/** The process that works with tokenizers and chat templates of others: its bundle lies in a folder of its own, the only one that it may read. */
+/**
+ * The process that works with tokenizers and chat templates of others: its bundle lies in a folder of its own, the only
+ * one that it may read.
+ */
 export const TEXT_PLACES: TextPlaces = {
   entry: new URL(FROM_SOURCE ? './text.ts' : './text/text.mjs', import.meta.url),
   readable: fileURLToPath(new URL(FROM_SOURCE ? '../..' : './text', import.meta.url)),
@@ -27,7 +30,9 @@ export const TEXT_PLACES: TextPlaces = {
 export const EXAMINE_ENTRY = new URL(FROM_SOURCE ? './examineStore.ts' : './examineStore.js', import.meta.url);
 
 /** The bundled extension; from source, what was built last. */
-export const EXTENSION_BUNDLE = fileURLToPath(new URL(FROM_SOURCE ? '../../dist/extension.cjs' : './extension.cjs', import.meta.url));
+export const EXTENSION_BUNDLE = fileURLToPath(
+  new URL(FROM_SOURCE ? '../../dist/extension.cjs' : './extension.cjs', import.meta.url),
+);
 
 /** The process that runs Python of others, and its interpreter. */
 export const SANDBOX_PLACES: SandboxPlaces = {
@@ -38,10 +43,13 @@ export const SANDBOX_PLACES: SandboxPlaces = {
 const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = { arithmetic: 'team', python: 'team-python' };
 
 /** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */
-export const bundledTeam = (task: TaskName): string => fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${TEAM_FOLDERS[task]}`, import.meta.url));
+export const bundledTeam = (task: TaskName): string =>
+  fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${TEAM_FOLDERS[task]}`, import.meta.url));
 
 /** The package's own description; it lies beside the sources and beside the bundles. */
-export const PACKAGE_FILE = fileURLToPath(new URL(FROM_SOURCE ? '../../package.json' : '../package.json', import.meta.url));
+export const PACKAGE_FILE = fileURLToPath(
+  new URL(FROM_SOURCE ? '../../package.json' : '../package.json', import.meta.url),
+);
 
 /** Where a store lies unless told otherwise, below the workspace or the current folder. */
 export const DEFAULT_STORE = '.c3/c3.sqlite';

@@ -1,4 +1,7 @@
-/** `npm run pretrain -- [--task NAME] [folder] [work folder]`: makes the bundled team of a task from scratch, or goes on with it. */
+/**
+ * `npm run pretrain -- [--task NAME] [folder] [work folder]`: makes the bundled team of a task from scratch, or goes on
+ * with it.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,13 +11,17 @@ import { pretrain } from '../training/pretrain.ts';
 import { pretrainRecipe } from '../training/pretrainRecipes.ts';
 import { bundledTeam } from './places.ts';
 
-const { values, positionals } = parseArgs({ options: { task: { type: 'string', default: 'arithmetic' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { task: { type: 'string', default: 'arithmetic' } },
+  allowPositionals: true,
+});
 const task = TASK_NAMES.find((name) => name === values.task);
 if (task === undefined) {
   process.stderr.write(`--task knows ${TASK_NAMES.join(' and ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
   process.exit(1);
 }
-const [folder = bundledTeam(task), workFolder = task === 'arithmetic' ? '.c3/pretrain' : `.c3/pretrain-${task}`] = positionals;
+const [folder = bundledTeam(task), workFolder = task === 'arithmetic' ? '.c3/pretrain' : `.c3/pretrain-${task}`] =
+  positionals;
 const protocolPath = join(bundledTeam(task), 'protocol.json');
 let interrupted = false;
 process.once('SIGINT', () => (interrupted = true));

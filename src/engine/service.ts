@@ -7,7 +7,13 @@ import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { unlessCancelled } from '../replay/arrivals.ts';
 import { checkRequest, replayMessage, type ReplayControl } from '../replay/request.ts';
-import { replaysOfMessage, verifyReplays, type PolicyLender, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
+import {
+  replaysOfMessage,
+  verifyReplays,
+  type PolicyLender,
+  type VerificationReport,
+  type VerifyControl,
+} from '../replay/verify.ts';
 import { AS_RECORDED } from '../shared/records/continuation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
@@ -15,7 +21,14 @@ import type { RunPlan } from '../shared/models.ts';
 import type { BucketView, Decision, Replay, RunSummary } from '../shared/records/records.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import type { HolderPurpose } from '../shared/protocols/storeHolder.ts';
-import { LABEL_AUTHOR, labelProblem, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../shared/records/taxonomy.ts';
+import {
+  LABEL_AUTHOR,
+  labelProblem,
+  type LabelParams,
+  type TaxonomyParams,
+  type TaxonomyThresholds,
+  type TaxonomyView,
+} from '../shared/records/taxonomy.ts';
 import { openStoreForReading, type StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
 import { runSampling } from '../training/config.ts';
@@ -25,7 +38,12 @@ import type { RunControl } from '../training/run.ts';
 import { snapshotValue } from '../training/states.ts';
 import { contextTokens } from './replay/contextTokens.ts';
 import { modelGone, noteModel, otherModel, snapshotNamed, withModel } from './replay/continuation.ts';
-import { sampleDiagnostics, type SampleControl, type SampleLender, type SampleSettings } from './diagnose/diagnoseSample.ts';
+import {
+  sampleDiagnostics,
+  type SampleControl,
+  type SampleLender,
+  type SampleSettings,
+} from './diagnose/diagnoseSample.ts';
 import { Evaluators } from './recipe/evaluators.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import { templateRemark } from './recipe/fingerprint.ts';
@@ -92,9 +110,16 @@ export class EngineService {
    * @param work what the lock file says of it: what a window's engine does. A command is named as it was typed
    * @throws CancelledError while it waits; C3Error('store') for what waiting does not solve
    */
-  async writing<Result>(what: string, cancelled: () => boolean, work: (store: StoreWriter) => Promise<Result> | Result): Promise<Result> {
+  async writing<Result>(
+    what: string,
+    cancelled: () => boolean,
+    work: (store: StoreWriter) => Promise<Result> | Result,
+  ): Promise<Result> {
     const { command } = this.options;
-    const lease = await this.lease(command === undefined ? { kind: 'window', what } : { kind: 'command', what: command }, this.stopping(cancelled));
+    const lease = await this.lease(
+      command === undefined ? { kind: 'window', what } : { kind: 'command', what: command },
+      this.stopping(cancelled),
+    );
     try {
       return await this.tracked(Promise.resolve(work(lease.store)));
     } finally {
@@ -114,7 +139,9 @@ export class EngineService {
 
   /** Reads without taking the writer lock, whoever holds it. */
   reading<Result>(work: (store: StoreReader) => Result): Result {
-    if (this.hold.open !== undefined) return work(this.hold.open);
+    if (this.hold.open !== undefined) {
+      return work(this.hold.open);
+    }
     const reader = openStoreForReading(this.storePath);
     try {
       return work(reader);
@@ -133,37 +160,73 @@ export class EngineService {
     }
   }
 
-  /** What a run would need, cost and take. A small model is tried for a moment where no earlier run shows how fast it is. @throws C3Error as starting it would */
+  /**
+   * What a run would need, cost and take. A small model is tried for a moment where no earlier run shows how fast it
+   * is.
+   * @throws C3Error as starting it would
+   */
   plan(recipe: Recipe, cancelled: () => boolean = () => false): Promise<RunPlan> {
-    return this.tracked(planRun(recipe, this.models.texts, (inputs) => this.timing.ofPlan(recipe, inputs), this.stopping(cancelled)));
-  }
-
-  /** Trains or evaluates. Nothing is stored before data and model are loaded. @throws C3Error('engine') while another run is going on in this engine; CancelledError */
-  async run(recipe: Recipe, control: RunControl, onRemark: (remark: string) => void = () => undefined): Promise<RunSummary> {
-    return this.alone(() => this.train(recipe, null, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark));
+    return this.tracked(
+      planRun(recipe, this.models.texts, (inputs) => this.timing.ofPlan(recipe, inputs), this.stopping(cancelled)),
+    );
   }
 
   /**
-   * Takes an interrupted run to its end, as if it had not been interrupted; of a finished one, a remark says so and its summary is given.
-   * @throws C3Error('input') for an unknown run, or one whose model, data or protocol have changed; C3Error('engine') while another run is going on; CancelledError
+   * Trains or evaluates. Nothing is stored before data and model are loaded.
+   * @throws C3Error('engine') while another run is going on in this engine; CancelledError
    */
-  async resume(run: string, control: RunControl, onRemark: (remark: string) => void = () => undefined): Promise<RunSummary> {
-    return this.finishedSummary(run, onRemark) ?? this.alone(() => {
-      const recipe = parseRecipe(this.reading((store) => store.runConfig(run)), run);
-      return this.train(recipe, { id: run, recipe }, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark);
-    });
+  async run(
+    recipe: Recipe,
+    control: RunControl,
+    onRemark: (remark: string) => void = () => undefined,
+  ): Promise<RunSummary> {
+    return this.alone(() =>
+      this.train(recipe, null, { ...control, cancelled: this.stopping(control.cancelled) }, onRemark),
+    );
+  }
+
+  /**
+   * Takes an interrupted run to its end, as if it had not been interrupted; of a finished one, a remark says so and its
+   * summary is given.
+   * @throws C3Error('input') for an unknown run, or one whose model, data or protocol have changed; C3Error('engine')
+   *   while another run is going on; CancelledError
+   */
+  async resume(
+    run: string,
+    control: RunControl,
+    onRemark: (remark: string) => void = () => undefined,
+  ): Promise<RunSummary> {
+    return (
+      this.finishedSummary(run, onRemark) ??
+      this.alone(() => {
+        const recipe = parseRecipe(
+          this.reading((store) => store.runConfig(run)),
+          run,
+        );
+        return this.train(
+          recipe,
+          { id: run, recipe },
+          { ...control, cancelled: this.stopping(control.cancelled) },
+          onRemark,
+        );
+      })
+    );
   }
 
   /** The summary of a run that is done; null for any other. */
   private finishedSummary(run: string, onRemark: (remark: string) => void): RunSummary | null {
     const { status, summary } = this.reading((store) => store.run(run));
-    if (status !== 'done' || summary === null) return null;
+    if (status !== 'done' || summary === null) {
+      return null;
+    }
     onRemark(`Run ${run} is finished; there is nothing to resume.`);
     return summary;
   }
 
   private async alone(work: () => Promise<RunSummary>): Promise<RunSummary> {
-    if (this.running) throw new C3Error('engine', 'A run is going on already; cancel it or wait for its end.');
+    if (this.running) {
+      throw new C3Error('engine', 'A run is going on already; cancel it or wait for its end.');
+    }
     this.running = true;
     try {
       return await this.tracked(work());
@@ -172,7 +235,12 @@ export class EngineService {
     }
   }
 
-  private async train(recipe: Recipe, interrupted: Interrupted | null, control: RunControl, onRemark: (remark: string) => void): Promise<RunSummary> {
+  private async train(
+    recipe: Recipe,
+    interrupted: Interrupted | null,
+    control: RunControl,
+    onRemark: (remark: string) => void,
+  ): Promise<RunSummary> {
     const purpose = { kind: 'run', what: interrupted?.id ?? `"${recipe.config.title}", which is starting,` } as const;
     const take = (): Promise<Lease> => this.lease(purpose, control.cancelled);
     // A store that cannot be written is refused first; a new one is made only when all else is there.
@@ -180,78 +248,158 @@ export class EngineService {
     try {
       // While it waited, another process may have taken the run to its end.
       const finished = interrupted === null ? null : this.finishedSummary(interrupted.id, onRemark);
-      return finished ?? await trainHere({ models: this.models, evaluators: this.evaluators, timing: this.timing, snapshotFolder: this.snapshotFolder }, recipe, interrupted, control, onRemark, async () => (lease ??= await take()));
+      return (
+        finished ??
+        (await trainHere(
+          {
+            models: this.models,
+            evaluators: this.evaluators,
+            timing: this.timing,
+            snapshotFolder: this.snapshotFolder,
+          },
+          recipe,
+          interrupted,
+          control,
+          onRemark,
+          async () => (lease ??= await take()),
+        ))
+      );
     } finally {
       lease?.release();
     }
   }
 
-  /** Replays one stored message under its own snapshot, or the weights that were chosen. @throws C3Error; CancelledError, keeping what arrived */
+  /**
+   * Replays one stored message under its own snapshot, or the weights that were chosen.
+   * @throws C3Error; CancelledError, keeping what arrived
+   */
   async replay(request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
     checkSettle(request);
-    checkRequest(request.settle === undefined ? request : { ...request, design: 'paired', alternatives: 1, replays: 1 });
+    checkRequest(
+      request.settle === undefined ? request : { ...request, design: 'paired', alternatives: 1, replays: 1 },
+    );
     const decision = this.reading((store) => store.decision(request.message));
-    return this.writing(`replay of message ${String(request.message)}`, control.cancelled, (store) => this.replayHeld(store, decision, request, control));
+    return this.writing(`replay of message ${String(request.message)}`, control.cancelled, (store) =>
+      this.replayHeld(store, decision, request, control),
+    );
   }
 
-  private async replayHeld(store: StoreWriter, decision: Decision, request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
+  private async replayHeld(
+    store: StoreWriter,
+    decision: Decision,
+    request: EngineReplay,
+    control: ReplayControl,
+  ): Promise<ReplayResult> {
     const { run } = decision;
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
-    const sampling = { ...runSampling(config), temperature: temperature ?? store.ownContinuation(decision.id).temperature ?? runSampling(config).temperature };
+    const sampling = {
+      ...runSampling(config),
+      temperature: temperature ?? store.ownContinuation(decision.id).temperature ?? runSampling(config).temperature,
+    };
     const named = name === null ? decision.snapshot : snapshotNamed(store, run, name);
     const remark = await templateRemark(recipe, run);
-    if (remark !== null) control.onRemark?.(remark);
+    if (remark !== null) {
+      control.onRemark?.(remark);
+    }
     const cancelled = this.stopping(control.cancelled);
     const own = name === null && temperature === null && model === null;
     const protocol = protocolOf(recipe);
     const asked = withPairs(request, store.message(decision.id), own, protocol);
     const work = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<ReplayResult> => {
-      if (typeof lent === 'string') throw new C3Error('model', lent);
-      if (request.text !== null) await checkLength(request.text, decision.context, lent);
+      if (typeof lent === 'string') {
+        throw new C3Error('model', lent);
+      }
+      if (request.text !== null) {
+        await checkLength(request.text, decision.context, lent);
+      }
       return replayMessage(
         asked,
-        { store, protocol, render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), policy: lent.policy, evaluator, sampling, seed: config.seed, returnBound: config.credit.return_clip, credit: (alternatives) => comparedCredits(alternatives, 'loo'), decided: decidedIn },
+        {
+          store,
+          protocol,
+          render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+          policy: lent.policy,
+          evaluator,
+          sampling,
+          seed: config.seed,
+          returnBound: config.credit.return_clip,
+          credit: (alternatives) => comparedCredits(alternatives, 'loo'),
+          decided: decidedIn,
+        },
         { ...control, cancelled, due: paced() },
       );
     };
     return this.untilBegun(cancelled, async (begin) => {
       const snapshot = model === null ? named : await this.lendModel(run, recipe, model, cancelled);
-      return this.evaluators.using(config, (evaluator) => this.withSnapshot(run, recipe, snapshot, cancelled, (lent) => {
-        begin();
-        return work(lent, evaluator);
-      }));
+      return this.evaluators.using(config, (evaluator) =>
+        this.withSnapshot(run, recipe, snapshot, cancelled, (lent) => {
+          begin();
+          return work(lent, evaluator);
+        }),
+      );
     });
   }
 
   /** Loads another model and notes its weights with the run. @returns their snapshot */
-  private async lendModel(run: string, recipe: StoredRecipe, folder: string, cancelled: () => boolean): Promise<string> {
+  private async lendModel(
+    run: string,
+    recipe: StoredRecipe,
+    folder: string,
+    cancelled: () => boolean,
+  ): Promise<string> {
     const snapshot = await this.models.base(withModel(recipe, folder), { cancelled });
     noteModel(this.writer(), run, snapshot, folder);
     return snapshot;
   }
 
-  /** Whoever cancels does not wait for a model that is being loaded; work that has begun ends in its own way, keeping what arrived. */
+  /**
+   * Whoever cancels does not wait for a model that is being loaded; work that has begun ends in its own way, keeping
+   * what arrived.
+   */
   private untilBegun<Result>(cancelled: () => boolean, work: (begin: () => void) => Promise<Result>): Promise<Result> {
     let begun = false;
     const begin = (): void => {
-      if (cancelled()) throw new CancelledError();
+      if (cancelled()) {
+        throw new CancelledError();
+      }
       begun = true;
     };
     return unlessCancelled(this.tracked(work(begin)), () => !begun && cancelled());
   }
 
   /** Lends a snapshot of a run, or of another model that continued replays of it. */
-  private async withSnapshot<Result>(run: string, recipe: StoredRecipe, snapshot: string, cancelled: () => boolean, work: (lent: LentPolicy | string) => Promise<Result>): Promise<Result> {
+  private async withSnapshot<Result>(
+    run: string,
+    recipe: StoredRecipe,
+    snapshot: string,
+    cancelled: () => boolean,
+    work: (lent: LentPolicy | string) => Promise<Result>,
+  ): Promise<Result> {
     const folder = this.reading((store) => otherModel(store, run, snapshot));
-    if (folder === null) return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), work, { cancelled });
-    const there = await this.models.texts.tokenizer(folder, cancelled).then(() => null, (error: unknown) => {
-      if (error instanceof CancelledError) throw error;
-      return messageOf(error);
-    });
-    if (there !== null) return work(modelGone(folder, snapshot, there));
-    return this.models.withPolicy(withModel(recipe, folder), snapshot, () => Promise.resolve(null), (lent) => work(typeof lent === 'string' ? modelGone(folder, snapshot, lent) : lent), { cancelled });
+    if (folder === null) {
+      return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), work, { cancelled });
+    }
+    const there = await this.models.texts.tokenizer(folder, cancelled).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof CancelledError) {
+          throw error;
+        }
+        return messageOf(error);
+      },
+    );
+    if (there !== null) {
+      return work(modelGone(folder, snapshot, there));
+    }
+    return this.models.withPolicy(
+      withModel(recipe, folder),
+      snapshot,
+      () => Promise.resolve(null),
+      (lent) => work(typeof lent === 'string' ? modelGone(folder, snapshot, lent) : lent),
+      { cancelled },
+    );
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
@@ -260,74 +408,157 @@ export class EngineService {
     return this.writing('verification of replays', cancelled, (store) => {
       const total = store.countReplays(run);
       const replays: Replay[] = [];
-      if (sample === null || sample >= total) for (let offset = 0; offset < total; offset += PAGE) replays.push(...store.replaysOfRun(run, offset, PAGE));
-      else for (let index = 0; index < sample; index++) replays.push(...store.replaysOfRun(run, Math.floor((index * total) / sample), 1));
+      if (sample === null || sample >= total) {
+        for (let offset = 0; offset < total; offset += PAGE) {
+          replays.push(...store.replaysOfRun(run, offset, PAGE));
+        }
+      } else {
+        for (let index = 0; index < sample; index++) {
+          replays.push(...store.replaysOfRun(run, Math.floor((index * total) / sample), 1));
+        }
+      }
       return this.reexecute(store, run, replays, { cancelled });
     });
   }
 
-  /** Re-executes the replays that a message stands for. @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found before */
+  /**
+   * Re-executes the replays that a message stands for.
+   * @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found before
+   */
   async verifyMessage(message: number, control: VerifyControl): Promise<VerificationReport> {
     const { run } = this.reading((store) => store.message(message));
     return this.writing(`verification of message ${String(message)}`, control.cancelled, (store) => {
       const replays = replaysOfMessage(store, message);
-      if (replays.length === 0) throw new C3Error('input', `Message ${String(message)} has no replay to verify; replay its alternatives first.`);
+      if (replays.length === 0) {
+        throw new C3Error(
+          'input',
+          `Message ${String(message)} has no replay to verify; replay its alternatives first.`,
+        );
+      }
       return this.reexecute(store, run, replays, control);
     });
   }
 
-  /** Re-executes every replay of one bucket that is complete and gives the bucket back with what that showed; a cancel leaves the rest unverified and is no failure. */
+  /**
+   * Re-executes every replay of one bucket that is complete and gives the bucket back with what that showed; a cancel
+   * leaves the rest unverified and is no failure.
+   */
   async proveBucket(bucket: number, cancelled: () => boolean): Promise<BucketView> {
     try {
-      await this.writing('verification of a replay', cancelled, (store) => this.reexecute(store, store.bucket(bucket).run, store.replaysOfBucket(bucket), { cancelled }));
+      await this.writing('verification of a replay', cancelled, (store) =>
+        this.reexecute(store, store.bucket(bucket).run, store.replaysOfBucket(bucket), { cancelled }),
+      );
     } catch (error) {
-      if (!(error instanceof CancelledError)) throw error;
+      if (!(error instanceof CancelledError)) {
+        throw error;
+      }
     }
     return this.reading((reader) => reader.bucketView(bucket));
   }
 
-  private reexecute(store: StoreWriter, run: string, replays: readonly Replay[], control: VerifyControl): Promise<VerificationReport> {
+  private reexecute(
+    store: StoreWriter,
+    run: string,
+    replays: readonly Replay[],
+    control: VerifyControl,
+  ): Promise<VerificationReport> {
     const recipe = parseRecipe(store.runConfig(run), run);
     const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
     const cancelled = this.stopping(control.cancelled);
-    return this.evaluators.using(recipe.config, (evaluator) => verifyReplays(store, replays, this.lender(run, recipe, cancelled), { ...rules, evaluator }, { ...control, cancelled }));
+    return this.evaluators.using(recipe.config, (evaluator) =>
+      verifyReplays(
+        store,
+        replays,
+        this.lender(run, recipe, cancelled),
+        { ...rules, evaluator },
+        { ...control, cancelled },
+      ),
+    );
   }
 
-  /** Writes what a run had trained after a step (the last unless given) into a new folder. @returns the folders to load @throws C3Error; CancelledError */
-  async exportWeights(run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
-    const work = (store: StoreReader): Promise<readonly string[]> => this.exportFrom(store, run, step, format, out, cancelled);
+  /**
+   * Writes what a run had trained after a step (the last unless given) into a new folder.
+   * @returns the folders to load
+   * @throws C3Error; CancelledError
+   */
+  async exportWeights(
+    run: string,
+    step: number | null,
+    format: WeightFormat,
+    out: string,
+    cancelled: () => boolean,
+  ): Promise<readonly string[]> {
+    const work = (store: StoreReader): Promise<readonly string[]> =>
+      this.exportFrom(store, run, step, format, out, cancelled);
     // Weights that were not kept are rebuilt beside the store.
-    const kept = this.reading((store) => this.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id));
+    const kept = this.reading((store) =>
+      this.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id),
+    );
     return kept ? this.readingOn(work) : this.writing('export of weights', cancelled, work);
   }
 
-  private exportFrom(store: StoreReader, run: string, step: number | null, format: WeightFormat, out: string, cancelled: () => boolean): Promise<readonly string[]> {
+  private exportFrom(
+    store: StoreReader,
+    run: string,
+    step: number | null,
+    format: WeightFormat,
+    out: string,
+    cancelled: () => boolean,
+  ): Promise<readonly string[]> {
     const { steps } = store.run(run);
-    if (step !== null && step > steps) throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is none of them.`);
+    if (step !== null && step > steps) {
+      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is none of them.`);
+    }
     const recipe = parseRecipe(store.runConfig(run), run);
     const snapshot = snapshotAfter(store, run, step ?? steps).id;
     const work = (lent: LentPolicy | string): Promise<readonly string[]> => {
-      if (typeof lent === 'string') throw new C3Error('model', lent);
+      if (typeof lent === 'string') {
+        throw new C3Error('model', lent);
+      }
       return exportWeights(lent.runtime, snapshot, format, out, recipe.modelFolder);
     };
     return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, this.stopping(cancelled), store), work);
   }
 
-  /** Samples buckets of a run to be measured on, and stores them. @returns the sample's number @throws C3Error; CancelledError, keeping the complete buckets */
+  /**
+   * Samples buckets of a run to be measured on, and stores them.
+   * @returns the sample's number
+   * @throws C3Error; CancelledError, keeping the complete buckets
+   */
   async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
     this.reading((store) => store.run(run));
-    return this.writing('sampling of diagnostics', control.cancelled, (store) => this.sampleHeld(store, run, settings, control));
+    return this.writing('sampling of diagnostics', control.cancelled, (store) =>
+      this.sampleHeld(store, run, settings, control),
+    );
   }
 
-  private sampleHeld(store: StoreWriter, run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
+  private sampleHeld(
+    store: StoreWriter,
+    run: string,
+    settings: SampleSettings,
+    control: SampleControl,
+  ): Promise<number> {
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
     const cancelled = this.stopping(control.cancelled);
-    const dependencies = { store, protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), sampling: runSampling(config), seed: config.seed, returnBound: config.credit.return_clip, lend: valuesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled) };
-    return this.evaluators.using(config, (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled }));
+    const dependencies = {
+      store,
+      protocol: protocolOf(recipe),
+      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+      sampling: runSampling(config),
+      seed: config.seed,
+      returnBound: config.credit.return_clip,
+      lend: valuesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled),
+    };
+    return this.evaluators.using(config, (evaluator) =>
+      sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled }),
+    );
   }
 
-  /** The token boundaries of a stored decision's context and answer. @throws C3Error('model') when the run's tokenizer is gone */
+  /**
+   * The token boundaries of a stored decision's context and answer.
+   * @throws C3Error('model') when the run's tokenizer is gone
+   */
   async contextTokens(message: number, cancelled: () => boolean = () => false): Promise<ContextTokens> {
     const { decision, modelFolder } = this.reading((store) => {
       const found = store.decision(message);
@@ -338,7 +569,9 @@ export class EngineService {
 
   /** The failure taxonomy of a run, for the command line. */
   taxonomy(run: string, thresholds: TaxonomyThresholds): Promise<TaxonomyReport> {
-    return this.readingOn(async (store) => taxonomyReport(store, run, await readBuckets(store, run, protocolOfRun(store, run)), thresholds));
+    return this.readingOn(async (store) =>
+      taxonomyReport(store, run, await readBuckets(store, run, protocolOfRun(store, run)), thresholds),
+    );
   }
 
   /** The failure taxonomy of a run for a panel; what was read of the run is kept for the next time. */
@@ -346,10 +579,15 @@ export class EngineService {
     return this.readingOn((store) => this.taxonomies.view(store, params, () => protocolOfRun(store, params.run)));
   }
 
-  /** Appends the user's label on a bucket, waiting for who writes. @throws C3Error('input') for a label that cannot be stored; CancelledError */
+  /**
+   * Appends the user's label on a bucket, waiting for who writes.
+   * @throws C3Error('input') for a label that cannot be stored; CancelledError
+   */
   async label({ bucket, name, note }: LabelParams, cancelled: () => boolean): Promise<Label> {
     const problem = labelProblem(name, note);
-    if (problem !== null) throw new C3Error('input', problem);
+    if (problem !== null) {
+      throw new C3Error('input', problem);
+    }
     const message = this.reading((store) => messageOfCase(store.bucketView(bucket)));
     const label = { message, bucket, name, note, author: LABEL_AUTHOR, createdAt: new Date().toISOString() };
     return { ...label, id: await this.writing('label', cancelled, (store) => store.insertLabel(label)) };
@@ -379,18 +617,35 @@ export class EngineService {
   }
 
   private lender(run: string, recipe: StoredRecipe, cancelled: () => boolean): PolicyLender {
-    return (snapshot, work) => this.withSnapshot(run, recipe, snapshot, cancelled, (lent) => work(typeof lent === 'string' ? lent : lent.policy));
+    return (snapshot, work) =>
+      this.withSnapshot(run, recipe, snapshot, cancelled, (lent) =>
+        work(typeof lent === 'string' ? lent : lent.policy),
+      );
   }
 
   /** Lends policies with the value of states, as the run's value head judged them with these weights. */
   private judgingLender(run: string, recipe: StoredRecipe, cancelled: () => boolean): SampleLender {
-    const form = { protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled) };
-    return (snapshot, work) => this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), async (lent) => {
-      if (typeof lent === 'string') return work(lent);
-      const { policy, runtime, tokenizer, info } = lent;
-      const head = await this.weights.valueHead({ store: this.writer(), run, recipe, snapshot, cancelled });
-      return work(policy, (moment) => snapshotValue({ ...form, tokenizer, maxPositions: info.config.maxPositions }, runtime, { snapshot, head }, moment, cancelled));
-    });
+    const form = {
+      protocol: protocolOf(recipe),
+      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+    };
+    return (snapshot, work) =>
+      this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), async (lent) => {
+        if (typeof lent === 'string') {
+          return work(lent);
+        }
+        const { policy, runtime, tokenizer, info } = lent;
+        const head = await this.weights.valueHead({ store: this.writer(), run, recipe, snapshot, cancelled });
+        return work(policy, (moment) =>
+          snapshotValue(
+            { ...form, tokenizer, maxPositions: info.config.maxPositions },
+            runtime,
+            { snapshot, head },
+            moment,
+            cancelled,
+          ),
+        );
+      });
   }
 
   private finder(run: string, recipe: StoredRecipe, cancelled: () => boolean, store?: StoreReader): WeightsFinder {

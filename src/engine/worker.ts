@@ -2,5 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { serveRuntime, type WorkerData } from '../runtime/remote.ts';
 
-if (parentPort === null) throw new Error('This file is the entry of a worker thread.');
+if (parentPort === null) {
+  throw new Error('This file is the entry of a worker thread.');
+}
 serveRuntime(parentPort, workerData as WorkerData);

@@ -11,8 +11,8 @@ export interface Verdict {
 }
 
 /**
- * Grades a message against the gold: both as exact rationals where both are numbers (no rounding, no tolerance), else as
- * texts in NFC without regard to case or the amount of whitespace.
+ * Grades a message against the gold: both as exact rationals where both are numbers (no rounding, no tolerance), else
+ * as texts in NFC without regard to case or the amount of whitespace.
  * @param gold the expected answer; it may itself stand in one of extractAnswer's forms
  * @param prediction the whole message
  * @throws C3Error('input') for a blank gold, which no message could match
@@ -30,7 +30,11 @@ export function gradeAnswer(gold: string, prediction: string): Verdict {
   const answerNumber = parseRational(answer);
   const numbers = goldNumber !== null && answerNumber !== null;
   const equal = numbers ? sameNumber(goldNumber, answerNumber) : comparable(expected) === comparable(answer);
-  return { score: equal ? 1 : 0, rule: `${rule}: ${equal ? 'equal' : 'different'} ${numbers ? 'numbers' : 'texts'}`, answer };
+  return {
+    score: equal ? 1 : 0,
+    rule: `${rule}: ${equal ? 'equal' : 'different'} ${numbers ? 'numbers' : 'texts'}`,
+    answer,
+  };
 }
 
 /** The form in which two texts are compared. */

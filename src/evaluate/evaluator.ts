@@ -8,7 +8,10 @@ import type { PythonGrader } from './python/grader.ts';
 
 /** What an evaluator says of a message. */
 export interface Graded {
-  /** 0 to 1; null exactly when masked: the evaluator itself failed, nothing is known of the message, and it counts nowhere. */
+  /**
+   * 0 to 1; null exactly when masked: the evaluator itself failed, nothing is known of the message, and it counts
+   * nowhere.
+   */
   readonly score: number | null;
   /** Where the answer stood and how it compared, such as `hash-line: equal numbers`, or what the tests showed. */
   readonly rule: string;
@@ -16,7 +19,10 @@ export interface Graded {
   readonly masked?: string;
 }
 
-/** No evaluator is left: nothing can be measured now, and whatever waits for a score is to stop, so that it can be taken up again later. */
+/**
+ * No evaluator is left: nothing can be measured now, and whatever waits for a score is to stop, so that it can be taken
+ * up again later.
+ */
 export class EvaluatorLost extends C3Error {
   constructor(why: string) {
     super('engine', why, { code: 'evaluatorLost' });
@@ -26,7 +32,8 @@ export class EvaluatorLost extends C3Error {
 export interface Evaluator {
   readonly name: string;
   /**
-   * Scores one message, with the same result for the same arguments, in whatever order they come; what the evaluator cannot score is masked.
+   * Scores one message, with the same result for the same arguments, in whatever order they come; what the evaluator
+   * cannot score is masked.
    * @param cancelled looked at before code is run: what waits for its turn is given up
    * @throws CancelledError where it was cancelled before it began; EvaluatorLost
    */
@@ -39,7 +46,10 @@ export const answerEvaluator: Evaluator = {
   evaluate: (instance, text) => Promise.resolve(withoutGold(instance) ?? gradeAnswer(instance.answer, text)),
 };
 
-/** Compares the answer as mathematics: LaTeX, units, tuples, sets, intervals, expressions. Named `math` or `math-lenient`. */
+/**
+ * Compares the answer as mathematics: LaTeX, units, tuples, sets, intervals, expressions. Named `math` or
+ * `math-lenient`.
+ */
 export function mathEvaluator(grader: Grader): Evaluator {
   return {
     name: grader === 'strict' ? 'math' : 'math-lenient',
@@ -47,20 +57,34 @@ export function mathEvaluator(grader: Grader): Evaluator {
   };
 }
 
-/** Runs the code of a message against the tests of the instance; where an instance has none, its answer is what `answers` compares. */
+/**
+ * Runs the code of a message against the tests of the instance; where an instance has none, its answer is what
+ * `answers` compares.
+ */
 export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: string, answers: Evaluator): Evaluator {
   return {
     name,
     evaluate: async (instance, text, cancelled) => {
       const { tests } = instance;
-      if (tests === undefined) return answers.evaluate(instance, text);
-      const { score, rule, masked } = await grader.grade(tests.prefix + extractCode(text), tests, instance.uidSha, cancelled);
-      if (rule === 'sandbox') throw new EvaluatorLost(masked ?? '');
+      if (tests === undefined) {
+        return answers.evaluate(instance, text);
+      }
+      const { score, rule, masked } = await grader.grade(
+        tests.prefix + extractCode(text),
+        tests,
+        instance.uidSha,
+        cancelled,
+      );
+      if (rule === 'sandbox') {
+        throw new EvaluatorLost(masked ?? '');
+      }
       return masked === null ? { score, rule } : { score, rule, masked };
     },
   };
 }
 
 function withoutGold(instance: Instance): Graded | null {
-  return instance.answer.trim() === '' ? { score: null, rule: 'no-gold', masked: `Instance ${instance.uid} has no answer to compare with.` } : null;
+  return instance.answer.trim() === ''
+    ? { score: null, rule: 'no-gold', masked: `Instance ${instance.uid} has no answer to compare with.` }
+    : null;
 }

@@ -37,7 +37,9 @@ export const noProblem = (): null => null;
 /** Why a kind that only runs tests cannot score these instances. */
 export function withoutTests(name: string, instances: readonly Instance[]): string | null {
   const bare = instances.find(({ tests }) => tests === undefined);
-  if (bare === undefined) return null;
+  if (bare === undefined) {
+    return null;
+  }
   const uid = JSON.stringify(bare.uid.slice(0, 120));
   return `evaluator: ${name} runs tests, and instance ${uid} has none; give it tests, or choose evaluator: auto.`;
 }

@@ -19,6 +19,8 @@ const BY_NAME: ReadonlyMap<string, NamedKind> = new Map(EVALUATOR_KINDS.map((kin
 /** The kind of a name that a configuration may give. */
 export function evaluatorKind(name: EvaluatorName): NamedKind {
   const kind = BY_NAME.get(name);
-  if (kind === undefined) throw new Error(`There is no evaluator named ${JSON.stringify(name)}.`);
+  if (kind === undefined) {
+    throw new Error(`There is no evaluator named ${JSON.stringify(name)}.`);
+  }
   return kind;
 }

@@ -60,8 +60,12 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
     'c3.goToCostliestMessage': () => goToCostliestMessage(services, views),
     'c3.openEpisodes': (argument) => openEpisodes(views, argument),
-    'c3.openRunsTable': (argument) => { views.runsTable.open(runOf(argument) ?? null); },
-    'c3.openDashboard': (argument) => { views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null); },
+    'c3.openRunsTable': (argument) => {
+      views.runsTable.open(runOf(argument) ?? null);
+    },
+    'c3.openDashboard': (argument) => {
+      views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null);
+    },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
     'c3.markToCompare': (argument) => markToCompare(services, views, argument),
@@ -69,43 +73,72 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.showContext': (argument) => showContext(services, views, argument),
     'c3.findMessage': async () => {
       const message = await findMessage(readerOf(services));
-      if (message !== undefined) openMessage(services, views.transcripts, message);
+      if (message !== undefined) {
+        openMessage(services, views.transcripts, message);
+      }
     },
     'c3.exportReport': async (argument) => {
-      const subject = await subjectOf(readerOf(services), argument, views.transcripts.active?.selection ?? null, 'Export report');
-      if (subject !== undefined) await exportReport(readerOf(services), subject);
+      const subject = await subjectOf(
+        readerOf(services),
+        argument,
+        views.transcripts.active?.selection ?? null,
+        'Export report',
+      );
+      if (subject !== undefined) {
+        await exportReport(readerOf(services), subject);
+      }
     },
     'c3.copyLink': async (argument) => {
-      const subject = await subjectOf(readerOf(services), argument, views.transcripts.active?.selection ?? null, 'Copy link');
-      if (subject !== undefined) await copyLink(views.extension, subject);
+      const subject = await subjectOf(
+        readerOf(services),
+        argument,
+        views.transcripts.active?.selection ?? null,
+        'Copy link',
+      );
+      if (subject !== undefined) {
+        await copyLink(views.extension, subject);
+      }
     },
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),
-    'c3.refresh': () => { services.store.touch(); },
+    'c3.refresh': () => {
+      services.store.touch();
+    },
     'c3.updateStore': async () => {
       await services.engine.client().updateStore();
       services.store.touch();
     },
-    'c3.showLog': () => { services.log.show(); },
+    'c3.showLog': () => {
+      services.log.show();
+    },
     'c3.loadMore': (argument) => {
-      if (isNode<MoreNode>(argument, 'more')) views.tree.loadMore(argument);
-      else if (isNode<MoreBucketsNode>(argument, 'moreBuckets')) views.buckets.loadMore(argument);
+      if (isNode<MoreNode>(argument, 'more')) {
+        views.tree.loadMore(argument);
+      } else if (isNode<MoreBucketsNode>(argument, 'moreBuckets')) {
+        views.buckets.loadMore(argument);
+      }
     },
     'c3.filterRuns': () => views.tree.askForFilter(),
-    'c3.clearRunsFilter': () => { views.tree.clearFilter(); },
+    'c3.clearRunsFilter': () => {
+      views.tree.clearFilter();
+    },
     'c3.sortBuckets': () => views.buckets.sort(),
     'c3.filterBuckets': () => views.buckets.askForFilter(),
-    'c3.clearBucketsFilter': () => { views.buckets.clearFilter(); },
+    'c3.clearBucketsFilter': () => {
+      views.buckets.clearFilter();
+    },
     'c3.showBuckets': (argument) => showBuckets(services, views, argument),
   };
   for (const [id, handler] of Object.entries(handlers)) {
-    disposables.add(commands.registerCommand(id, async (argument: unknown) => {
-      try {
-        await handler(argument);
-      } catch (error) {
-        await report(error, services.log);
-      }
-    }));
+    disposables.add(
+      commands.registerCommand(id, async (argument: unknown) => {
+        try {
+          await handler(argument);
+        } catch (error) {
+          await report(error, services.log);
+        }
+      }),
+    );
   }
   return disposables;
 }
@@ -123,34 +156,50 @@ async function startRun(services: Services, argument: unknown): Promise<void> {
   // A reason not to start is said before any question is asked.
   services.engine.client();
   const subject = argument === BUNDLED ? BUNDLED : await configurationOf(argument);
-  if (subject === null) return;
+  if (subject === null) {
+    return;
+  }
   const params = await askForRun(subject, (wanted) => services.engine.client().plan(wanted));
-  if (params !== undefined) await services.runs.start(params);
+  if (params !== undefined) {
+    await services.runs.start(params);
+  }
 }
 
 async function plan(services: Services, { reports }: Views, argument: unknown): Promise<void> {
   services.engine.client();
   const given = await configurationOf(argument);
   const file = given === undefined ? await askForConfiguration('Plan memory and budget') : given;
-  if (file !== undefined && file !== null) await planRun(services.engine, reports, file);
+  if (file !== undefined && file !== null) {
+    await planRun(services.engine, reports, file);
+  }
 }
 
-/** The configuration that a command was given, as it stands in the editor: what is not on the disk yet is saved. Undefined where none was given, null where saving was left. */
+/**
+ * The configuration that a command was given, as it stands in the editor: what is not on the disk yet is saved.
+ * Undefined where none was given, null where saving was left.
+ */
 async function configurationOf(argument: unknown): Promise<Uri | undefined | null> {
-  if (!(argument instanceof Uri)) return undefined;
+  if (!(argument instanceof Uri)) {
+    return undefined;
+  }
   const open = workspace.textDocuments.find(({ uri }) => uri.toString() === argument.toString());
-  return open?.isDirty === true || open?.isUntitled === true ? await workspace.save(argument) ?? null : argument;
+  return open?.isDirty === true || open?.isUntitled === true ? ((await workspace.save(argument)) ?? null) : argument;
 }
 
 async function resumeRun(services: Services, argument: unknown): Promise<void> {
   services.engine.client();
   const reader = readerOf(services);
-  const run = runOf(argument) ?? await pickResumable(reader, 'Resume run');
-  if (run === undefined) return;
+  const run = runOf(argument) ?? (await pickResumable(reader, 'Resume run'));
+  if (run === undefined) {
+    return;
+  }
   // The tree may be older than the store.
   const { status, title } = reader.run(run);
-  if (status === 'done') void window.showInformationMessage(withoutLinks(`The run "${title}" is finished; there is nothing to resume.`));
-  else await services.runs.resume(run);
+  if (status === 'done') {
+    void window.showInformationMessage(withoutLinks(`The run "${title}" is finished; there is nothing to resume.`));
+  } else {
+    await services.runs.resume(run);
+  }
 }
 
 /** Cancels the run that is named, or asks which where several go on or wait. */
@@ -162,27 +211,39 @@ async function cancelRun(services: Services, argument: unknown): Promise<void> {
     await runs.cancel(named ?? open[0]?.id);
     return;
   }
-  const items = open.map(({ id, title, state }) => ({ label: withoutIcons(title), description: state === 'running' ? 'running' : 'queued', id }));
+  const items = open.map(({ id, title, state }) => ({
+    label: withoutIcons(title),
+    description: state === 'running' ? 'running' : 'queued',
+    id,
+  }));
   const chosen = await window.showQuickPick(items, { title: 'Cancel run', placeHolder: 'Which run?' });
-  if (chosen !== undefined) await runs.cancel(chosen.id);
+  if (chosen !== undefined) {
+    await runs.cancel(chosen.id);
+  }
 }
 
 async function chooseModel(services: Services, { model, modelFolders }: Views): Promise<void> {
   // A folder names files to load, so a workspace that is not trusted is told before anything is asked.
   services.engine.client();
   const folder = await askForModelFolder(modelFolders);
-  if (folder !== undefined) model.open(folder);
+  if (folder !== undefined) {
+    model.open(folder);
+  }
 }
 
 async function inspectTaxonomy(services: Services, views: Views, argument: unknown): Promise<void> {
-  const run = runOf(argument) ?? await pickRun(readerOf(services), 'Inspect failure taxonomy');
-  if (run !== undefined) views.taxonomies.open(run);
+  const run = runOf(argument) ?? (await pickRun(readerOf(services), 'Inspect failure taxonomy'));
+  if (run !== undefined) {
+    views.taxonomies.open(run);
+  }
 }
 
 function openTranscript(services: Services, views: Views, argument: unknown, beside: boolean): void {
   if (isNode<BucketNode>(argument, 'bucket') || isNode<AlternativeNode>(argument, 'alternative')) {
     const { message } = argument;
-    if (message !== undefined) views.transcripts.open(targetOf(readerOf(services), message), message, beside);
+    if (message !== undefined) {
+      views.transcripts.open(targetOf(readerOf(services), message), message, beside);
+    }
     return;
   }
   if (!isNode<EpisodeNode>(argument, 'episode')) {
@@ -196,12 +257,17 @@ function openTranscript(services: Services, views: Views, argument: unknown, bes
 async function openEpisodes(views: Views, argument: unknown): Promise<void> {
   openGrid(views, runOf(argument), null);
   // A click on a run opens its steps in the list, too.
-  if (isNode<RunNode>(argument, 'run')) await views.tree.expand(argument);
+  if (isNode<RunNode>(argument, 'run')) {
+    await views.tree.expand(argument);
+  }
 }
 
-/** The episodes of a run; where none is named, of the one that is shown already, that is selected in the list, or the newest. */
+/**
+ * The episodes of a run; where none is named, of the one that is shown already, that is selected in the list, or the
+ * newest.
+ */
 function openGrid({ tree, episodes }: Views, run: string | undefined, note: string | null): void {
-  episodes.open(run ?? (episodes.isOpen ? null : tree.selectedRun ?? null), note);
+  episodes.open(run ?? (episodes.isOpen ? null : (tree.selectedRun ?? null)), note);
 }
 
 function goToCostliestMessage(services: Services, views: Views): void {
@@ -215,8 +281,10 @@ function goToCostliestMessage(services: Services, views: Views): void {
 }
 
 async function showBuckets(services: Services, views: Views, argument: unknown): Promise<void> {
-  const run = runOf(argument) ?? await pickRun(readerOf(services), 'Show buckets');
-  if (run === undefined) return;
+  const run = runOf(argument) ?? (await pickRun(readerOf(services), 'Show buckets'));
+  if (run === undefined) {
+    return;
+  }
   views.buckets.show(run);
   await commands.executeCommand('c3.buckets.focus');
 }
@@ -224,25 +292,38 @@ async function showBuckets(services: Services, views: Views, argument: unknown):
 function replayAlternatives(services: Services, views: Views, argument: unknown): void {
   const reader = readerOf(services);
   const message = chosenMessage(views, argument, 'press R on the message to replay');
-  if (message === undefined) return;
+  if (message === undefined) {
+    return;
+  }
   views.transcripts.open(targetOf(reader, message), message).replayMessage(message);
 }
 
 async function verifyReplay(services: Services, views: Views, argument: unknown): Promise<void> {
   const message = chosenMessage(views, argument, 'press V on the message to verify');
-  if (message !== undefined) await services.verifier.verify(message);
+  if (message !== undefined) {
+    await services.verifier.verify(message);
+  }
 }
 
 function markToCompare(services: Services, views: Views, argument: unknown): void {
   const message = chosenMessage(views, argument, 'press C on the message to compare');
-  if (message !== undefined) services.comparing.select(message);
+  if (message !== undefined) {
+    services.comparing.select(message);
+  }
 }
 
 async function compareWithMarked(services: Services, views: Views, argument: unknown): Promise<void> {
   const { marked } = services.comparing;
-  if (marked === null) throw new C3Error('input', 'Nothing is selected to compare with: choose "C3: Select to compare" on another message or episode first.');
+  if (marked === null) {
+    throw new C3Error(
+      'input',
+      'Nothing is selected to compare with: choose "C3: Select to compare" on another message or episode first.',
+    );
+  }
   const message = chosenMessage(views, argument, 'press C on the message to compare');
-  if (message === undefined) return;
+  if (message === undefined) {
+    return;
+  }
   services.comparing.select(null);
   views.transcripts.active?.showComparison(marked, message);
   await services.comparing.openDiff(marked, message);
@@ -250,32 +331,47 @@ async function compareWithMarked(services: Services, views: Views, argument: unk
 
 async function showContext(services: Services, views: Views, argument: unknown): Promise<void> {
   const message = chosenMessage(views, argument, 'press T on the message');
-  if (message !== undefined) await services.comparing.openContext(message, readerOf(services).message(message).eventType);
+  if (message !== undefined) {
+    await services.comparing.openContext(message, readerOf(services).message(message).eventType);
+  }
 }
 
-/** A message by its menu, by its episode, or by the transcript that has the focus; else the episodes open, and say what to do in the transcript. */
+/**
+ * A message by its menu, by its episode, or by the transcript that has the focus; else the episodes open, and say what
+ * to do in the transcript.
+ */
 function chosenMessage(views: Views, argument: unknown, then: string): number | undefined {
   const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? undefined;
-  if (message === undefined) openGrid(views, undefined, `Choose a problem, then ${then} in its transcript.`);
+  if (message === undefined) {
+    openGrid(views, undefined, `Choose a problem, then ${then} in its transcript.`);
+  }
   return message;
 }
 
 function readerOf(services: Services): StoreReader {
   const reader = services.store.reader();
-  if (reader === null) throw new C3Error('store', 'There is no run in this workspace yet: start one with "C3: Start C3 run".');
+  if (reader === null) {
+    throw new C3Error('store', 'There is no run in this workspace yet: start one with "C3: Start C3 run".');
+  }
   return reader;
 }
 
 /** A run given by its id, by its item in the tree or by one of a step. */
 function runOf(argument: unknown): string | undefined {
-  if (typeof argument === 'string') return argument;
-  if (isNode<RoundNode>(argument, 'round')) return argument.run;
+  if (typeof argument === 'string') {
+    return argument;
+  }
+  if (isNode<RoundNode>(argument, 'round')) {
+    return argument.run;
+  }
   return isNode<RunNode>(argument, 'run') ? argument.run.id : undefined;
 }
 
 /** The message on which a context menu was opened, in the transcript panel or in the side bar. */
 function messageOfMenu(argument: unknown): number | undefined {
-  if (isNode<EpisodeNode>(argument, 'episode')) return argument.episode.leaf;
+  if (isNode<EpisodeNode>(argument, 'episode')) {
+    return argument.episode.leaf;
+  }
   const message = isRecord(argument) ? argument['message'] : undefined;
   return typeof message === 'number' && Number.isSafeInteger(message) ? message : undefined;
 }

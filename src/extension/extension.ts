@@ -36,20 +36,48 @@ export function activate(context: ExtensionContext): void {
   const { extensionUri } = context;
   const log = new Log();
   const store = new StoreAccess(Uri.joinPath(extensionUri, 'dist', 'examineStore.js').fsPath);
-  engine = new Engine({ script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath, version: versionOf(context.extension.packageJSON) }, store, log);
+  engine = new Engine(
+    {
+      script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath,
+      version: versionOf(context.extension.packageJSON),
+    },
+    store,
+    log,
+  );
   const runs = new RunController(engine, store, log);
   const modelFolders = new ModelFolders(context.workspaceState);
-  const services = { modelFolders, extensionUri, log, store, engine, runs, verifier: new Verifier(engine, store, log), comparing: new Comparing(store), thresholds: new RememberedThresholds(context.workspaceState) };
+  const services = {
+    modelFolders,
+    extensionUri,
+    log,
+    store,
+    engine,
+    runs,
+    verifier: new Verifier(engine, store, log),
+    comparing: new Comparing(store),
+    thresholds: new RememberedThresholds(context.workspaceState),
+  };
   const tree = new RunsTree(store, runs, log, context.workspaceState);
   const buckets = new BucketsTree(store, context.workspaceState);
   const transcripts = new TranscriptPanels(services);
-  const taxonomies = new TaxonomyPanels(services, (message) => { openMessage(services, transcripts, message); });
+  const taxonomies = new TaxonomyPanels(services, (message) => {
+    openMessage(services, transcripts, message);
+  });
   const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
-  const runsTable = new RunsTable(services, (compared) => { dashboard.openCompared(compared); });
+  const runsTable = new RunsTable(services, (compared) => {
+    dashboard.openCompared(compared);
+  });
   const episodes = new Episodes(services, {
     keeper: context.workspaceState,
-    classesOf: async (run) => classesOf(await services.engine.client().taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 0, fresh: true, problems: true })),
-    openTranscript: (target, message, beside) => { transcripts.open(target, message, beside).panel.reveal(); },
+    classesOf: async (run) =>
+      classesOf(
+        await services.engine
+          .client()
+          .taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 0, fresh: true, problems: true }),
+      ),
+    openTranscript: (target, message, beside) => {
+      transcripts.open(target, message, beside).panel.reveal();
+    },
   });
   const reports = new Reports();
   const doctor = new Doctor(engine, reports);
@@ -60,7 +88,9 @@ export function activate(context: ExtensionContext): void {
     runs,
     tree,
     buckets,
-    tree.onDidChooseRun((run) => { buckets.show(run); }),
+    tree.onDidChooseRun((run) => {
+      buckets.show(run);
+    }),
     reports,
     services.comparing,
     registerDocuments(store, engine),
@@ -68,8 +98,28 @@ export function activate(context: ExtensionContext): void {
     createStatusBar(runs),
     new InterruptedRuns(services, context.workspaceState),
     new ConfigurationLanguage(services, Uri.joinPath(extensionUri, 'dist', 'overlap.mjs').fsPath),
-    registerCommands(services, { extension: context.extension, tree, buckets, transcripts, taxonomies, dashboard, episodes, runsTable, doctor, model, modelFolders, reports }),
-    registerLinks(services, { openRun: (run) => { dashboard.open(run); }, openMessage: (message) => { openMessage(services, transcripts, message); } }),
+    registerCommands(services, {
+      extension: context.extension,
+      tree,
+      buckets,
+      transcripts,
+      taxonomies,
+      dashboard,
+      episodes,
+      runsTable,
+      doctor,
+      model,
+      modelFolders,
+      reports,
+    }),
+    registerLinks(services, {
+      openRun: (run) => {
+        dashboard.open(run);
+      },
+      openMessage: (message) => {
+        openMessage(services, transcripts, message);
+      },
+    }),
     ...serializers({ transcript: transcripts, taxonomy: taxonomies, dashboard, episodes, runs: runsTable, model }),
   );
   // A run may go on that an earlier window, another one or a command asked for.

@@ -1,9 +1,20 @@
 /**
- * Small files of ours, made and read where others may have put something: a name that nobody can know beforehand, a file that is new or an error,
- * never through a link, and for the user alone whatever the umask says.
+ * Small files of ours, made and read where others may have put something: a name that nobody can know beforehand, a
+ * file that is new or an error, never through a link, and for the user alone whatever the umask says.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 
 /** Files of ours can be read by their user alone, and folders opened. */
 export const PRIVATE_FILE = 0o600;
@@ -42,7 +53,10 @@ export function createNew(path: string): number {
   }
 }
 
-/** Makes a file with its content and forces it to the disk; one that cannot be written is removed. @throws as createNew */
+/**
+ * Makes a file with its content and forces it to the disk; one that cannot be written is removed.
+ * @throws as createNew
+ */
 export function writeNew(path: string, content: string): void {
   const file = createNew(path);
   try {
@@ -57,7 +71,10 @@ export function writeNew(path: string, content: string): void {
   }
 }
 
-/** Puts a file in the place of whatever is there at once: a link is replaced, not followed. @throws what the system says */
+/**
+ * Puts a file in the place of whatever is there at once: a link is replaced, not followed.
+ * @throws what the system says
+ */
 export function replaceFile(path: string, content: string): void {
   const prepared = unfinishedName(path);
   writeNew(prepared, content);
@@ -70,7 +87,8 @@ export function replaceFile(path: string, content: string): void {
 }
 
 /**
- * The text of a small file of ours; null for what is none: a link, a folder, a pipe or device, or more than `most` bytes.
+ * The text of a small file of ours; null for what is none: a link, a folder, a pipe or device, or more than `most`
+ * bytes.
  * @throws what the system says, ENOENT where nothing is there
  */
 export function readSmall(path: string, most: number): string | null {
@@ -79,19 +97,29 @@ export function readSmall(path: string, most: number): string | null {
     // Windows has neither flag. Without the second, opening a pipe would wait for its other end.
     file = openSync(path, constants.O_RDONLY | flag('O_NOFOLLOW') | flag('O_NONBLOCK'));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ELOOP' || error.code === 'EMLINK' || error.code === 'ENXIO')) return null;
+    if (
+      error instanceof Error &&
+      'code' in error &&
+      (error.code === 'ELOOP' || error.code === 'EMLINK' || error.code === 'ENXIO')
+    ) {
+      return null;
+    }
     throw error;
   }
   try {
     const found = fstatSync(file);
-    if (!found.isFile() || found.size > most) return null;
+    if (!found.isFile() || found.size > most) {
+      return null;
+    }
     // One byte more than there was: a file may grow while it is read.
     const bytes = Buffer.alloc(found.size + 1);
     let length = 0;
     for (;;) {
       const read = readSync(file, bytes, length, bytes.length - length, null);
       length += read;
-      if (read === 0 || length === bytes.length) return bytes.toString('utf8', 0, length);
+      if (read === 0 || length === bytes.length) {
+        return bytes.toString('utf8', 0, length);
+      }
     }
   } finally {
     closeSync(file);

@@ -5,14 +5,18 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 /**
  * Writes a file that is not there yet.
  * @param pieces its text, each made when those before are written
- * @throws C3Error('input') where the file is there already or cannot be made; C3Error('store') where it cannot be written to its end, as on a
- *   full disk; what `pieces` throws. Nothing is left then.
+ * @throws C3Error('input') where the file is there already or cannot be made; C3Error('store') where it cannot be
+ *   written to its end, as on a full disk; what `pieces` throws. Nothing is left then.
  */
 export function writeOut(path: string, pieces: Iterable<string>): void {
   const file = openNew(path);
   try {
     // By its number: this goes on where the disk took a part only.
-    for (const piece of pieces) asWriting(path, () => { writeFileSync(file, piece); });
+    for (const piece of pieces) {
+      asWriting(path, () => {
+        writeFileSync(file, piece);
+      });
+    }
   } catch (error) {
     closeSync(file);
     // Half a file is worse than none.
@@ -27,7 +31,13 @@ function openNew(path: string): number {
     return openSync(path, 'wx');
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new C3Error('input', exists ? `${path} already exists and was left unchanged; choose another --out.` : `${path} cannot be written: ${messageOf(error)}; choose another --out.`, { cause: error });
+    throw new C3Error(
+      'input',
+      exists
+        ? `${path} already exists and was left unchanged; choose another --out.`
+        : `${path} cannot be written: ${messageOf(error)}; choose another --out.`,
+      { cause: error },
+    );
   }
 }
 
@@ -35,6 +45,10 @@ function asWriting(path: string, work: () => void): void {
   try {
     work();
   } catch (error) {
-    throw new C3Error('store', `${path} cannot be written to its end: ${messageOf(error)}; nothing was left of it; free space or choose another --out.`, { cause: error });
+    throw new C3Error(
+      'store',
+      `${path} cannot be written to its end: ${messageOf(error)}; nothing was left of it; free space or choose another --out.`,
+      { cause: error },
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** What a file is, whatever name leads to it: what belongs to one file must not depend on the name by which it was asked for. */
+/**
+ * What a file is, whatever name leads to it: what belongs to one file must not depend on the name by which it was asked
+ * for.
+ */
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
@@ -6,8 +9,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 const MOST_LINKS = 40;
 
 /**
- * The path of the file behind a path: without links, and in the letters of the file system. Neither the file nor its folder need be there yet;
- * a link that leads nowhere gives the path at which the file would be.
+ * The path of the file behind a path: without links, and in the letters of the file system. Neither the file nor its
+ * folder need be there yet; a link that leads nowhere gives the path at which the file would be.
  * @param path absolute, or from the current folder
  */
 export function realFile(path: string): string {
@@ -16,9 +19,13 @@ export function realFile(path: string): string {
     const folder = realFolder(dirname(at));
     const here = join(folder, basename(at));
     const found = realOrNull(here);
-    if (found !== null) return found;
+    if (found !== null) {
+      return found;
+    }
     const target = targetOf(here);
-    if (target === null) return here;
+    if (target === null) {
+      return here;
+    }
     at = resolve(folder, target);
   }
   return at;

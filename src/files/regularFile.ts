@@ -4,7 +4,9 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf, type ErrorKind } from '../shared/errors.ts';
 import { bytesWords } from '../shared/text/sizes.ts';
 
-/** A FIFO that nobody writes to would keep its reader for ever. Windows has no such flag, and no such files in folders. */
+/**
+ * A FIFO that nobody writes to would keep its reader for ever. Windows has no such flag, and no such files in folders.
+ */
 const flags: Readonly<Partial<Record<string, number>>> = constants;
 const WITHOUT_WAITING = constants.O_RDONLY | (flags['O_NONBLOCK'] ?? 0);
 
@@ -14,7 +16,11 @@ const WITHOUT_WAITING = constants.O_RDONLY | (flags['O_NONBLOCK'] ?? 0);
  * @param kind of the error
  * @throws C3Error naming the file, where it cannot be opened, or is a folder, a FIFO, a device or a socket
  */
-export async function openRegular(path: string, advice: string, kind: ErrorKind = 'input'): Promise<{ readonly file: FileHandle; readonly size: number }> {
+export async function openRegular(
+  path: string,
+  advice: string,
+  kind: ErrorKind = 'input',
+): Promise<{ readonly file: FileHandle; readonly size: number }> {
   let file: FileHandle;
   try {
     file = await open(path, WITHOUT_WAITING);
@@ -23,7 +29,12 @@ export async function openRegular(path: string, advice: string, kind: ErrorKind 
   }
   try {
     const stat = await file.stat();
-    if (!stat.isFile()) throw new C3Error(kind, `Cannot read ${path}: ${stat.isDirectory() ? 'EISDIR, a folder, and ' : ''}it is no regular file; ${advice}.`);
+    if (!stat.isFile()) {
+      throw new C3Error(
+        kind,
+        `Cannot read ${path}: ${stat.isDirectory() ? 'EISDIR, a folder, and ' : ''}it is no regular file; ${advice}.`,
+      );
+    }
     return { file, size: stat.size };
   } catch (error) {
     await file.close();
@@ -37,16 +48,31 @@ export async function openRegular(path: string, advice: string, kind: ErrorKind 
  * @param otherwise what to do where it has more
  * @throws C3Error as openRegular, or where it is longer
  */
-export async function readRegular(path: string, most: number, advice: string, kind: ErrorKind = 'input', otherwise = advice): Promise<Buffer<ArrayBuffer>> {
+export async function readRegular(
+  path: string,
+  most: number,
+  advice: string,
+  kind: ErrorKind = 'input',
+  otherwise = advice,
+): Promise<Buffer<ArrayBuffer>> {
   const { file, size } = await openRegular(path, advice, kind);
   try {
-    if (size > most) throw new C3Error(kind, `${path} has ${bytesWords(size)}, more than the ${bytesWords(most)} that such a file may have; ${otherwise}.`);
+    if (size > most) {
+      throw new C3Error(
+        kind,
+        `${path} has ${bytesWords(size)}, more than the ${bytesWords(most)} that such a file may have; ${otherwise}.`,
+      );
+    }
     const bytes = Buffer.alloc(size);
     let done = 0;
-    for (let read = 1; read > 0 && done < bytes.length; done += read) read = (await file.read(bytes, done, bytes.length - done, done)).bytesRead;
+    for (let read = 1; read > 0 && done < bytes.length; done += read) {
+      read = (await file.read(bytes, done, bytes.length - done, done)).bytesRead;
+    }
     return bytes.subarray(0, done);
   } catch (error) {
-    if (error instanceof C3Error) throw error;
+    if (error instanceof C3Error) {
+      throw error;
+    }
     throw new C3Error(kind, `Cannot read ${path}: ${messageOf(error)}; ${advice}.`, { cause: error });
   } finally {
     await file.close();

@@ -12,7 +12,9 @@ export const TEMPLATE_FILE = 'chat_template.jinja';
 /** Published templates have a few thousand characters. */
 const MAX_TEMPLATE = 256 * 1024;
 
-const specialSchema = z.union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)]).nullish();
+const specialSchema = z
+  .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
+  .nullish();
 const configSchema = z.looseObject({
   bos_token: specialSchema,
   eos_token: specialSchema,
@@ -35,8 +37,9 @@ export interface ChatOptions {
 /** A compiled template in this thread, which blocks it for as long as the template wants: for folders of our own. */
 export interface ChatTemplate {
   /**
-   * The text of a conversation; nothing is added to it that the template does not add. Some templates put a system prompt of their own where the first
-   * message is none, so give one. The text depends on nothing but messages and options: a template that asks for the date is told that there is none.
+   * The text of a conversation; nothing is added to it that the template does not add. Some templates put a system
+   * prompt of their own where the first message is none, so give one. The text depends on nothing but messages and
+   * options: a template that asks for the date is told that there is none.
    * @throws C3Error('model') with the template's own words where it refuses the messages
    */
   render(messages: readonly ChatMessage[], options?: ChatOptions): string;
@@ -55,7 +58,8 @@ export interface TemplateSource {
 }
 
 /**
- * Reads the template of a model folder: chat_template.jinja, else the one (of several, the default) in tokenizer_config.json.
+ * Reads the template of a model folder: chat_template.jinja, else the one (of several, the default) in
+ * tokenizer_config.json.
  * @returns null where there is none
  * @throws C3Error('model') naming the file
  */
@@ -64,10 +68,22 @@ export async function readTemplate(folder: string): Promise<TemplateSource | nul
   const config = await readConfig(configPath);
   const own = join(folder, TEMPLATE_FILE);
   const [path, text] = existsSync(own) ? [own, await readText(own)] : [configPath, defaultIn(config)];
-  if (text === undefined) return null;
-  if (text.length > MAX_TEMPLATE) throw new C3Error('model', `${path}: the chat template is longer than ${String(MAX_TEMPLATE)} characters.`);
+  if (text === undefined) {
+    return null;
+  }
+  if (text.length > MAX_TEMPLATE) {
+    throw new C3Error('model', `${path}: the chat template is longer than ${String(MAX_TEMPLATE)} characters.`);
+  }
   const { bos_token: first, eos_token: end, pad_token: padding } = config;
-  return { path, text, variables: { ...(first && { bos_token: first }), ...(end && { eos_token: end }), ...(padding && { pad_token: padding }) } };
+  return {
+    path,
+    text,
+    variables: {
+      ...(first && { bos_token: first }),
+      ...(end && { eos_token: end }),
+      ...(padding && { pad_token: padding }),
+    },
+  };
 }
 
 /** @throws C3Error('model') naming the file, where it is no template */
@@ -82,21 +98,37 @@ export function compileTemplate({ path, text, variables }: TemplateSource): Chat
     render: (messages, { generationPrompt = true, thinking = false } = {}) => {
       try {
         const copies = messages.map(({ role, content }) => ({ role, content }));
-        return template.render({ ...variables, messages: copies, add_generation_prompt: generationPrompt, enable_thinking: thinking });
+        return template.render({
+          ...variables,
+          messages: copies,
+          add_generation_prompt: generationPrompt,
+          enable_thinking: thinking,
+        });
       } catch (error) {
-        throw new C3Error('model', `${path}: the chat template refuses these messages: ${said(error)}.`, { cause: error });
+        throw new C3Error('model', `${path}: the chat template refuses these messages: ${said(error)}.`, {
+          cause: error,
+        });
       }
     },
   };
 }
 
-/** The template of a model folder, ready to use in this thread. @throws C3Error('model') naming the file, where there is none or it is no template */
-export const loadChatTemplate = async (folder: string): Promise<ChatTemplate> => compileTemplate(await templateIn(folder));
+/**
+ * The template of a model folder, ready to use in this thread.
+ * @throws C3Error('model') naming the file, where there is none or it is no template
+ */
+export const loadChatTemplate = async (folder: string): Promise<ChatTemplate> =>
+  compileTemplate(await templateIn(folder));
 
 /** The template that a model folder must have. @throws C3Error('model') naming the file, where there is none */
 export async function templateIn(folder: string): Promise<TemplateSource> {
   const source = await readTemplate(folder);
-  if (source === null) throw new C3Error('model', `${join(folder, TOKENIZER_CONFIG_FILE)} has no chat_template, and there is no ${TEMPLATE_FILE} beside it; choose a model that was made for chat.`);
+  if (source === null) {
+    throw new C3Error(
+      'model',
+      `${join(folder, TOKENIZER_CONFIG_FILE)} has no chat_template, and there is no ${TEMPLATE_FILE} beside it; choose a model that was made for chat.`,
+    );
+  }
   return source;
 }
 
@@ -104,7 +136,9 @@ export async function templateIn(folder: string): Promise<TemplateSource> {
 const said = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300);
 
 function defaultIn({ chat_template: given }: z.output<typeof configSchema>): string | undefined {
-  if (typeof given === 'string') return given;
+  if (typeof given === 'string') {
+    return given;
+  }
   return given?.find(({ name }) => name === 'default')?.template;
 }
 

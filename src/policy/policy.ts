@@ -11,7 +11,9 @@ export interface PolicyRequest {
   /** The exact text of the model input. */
   readonly context: string;
   readonly sampling: Sampling;
-  /** 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds. */
+  /**
+   * 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds.
+   */
   readonly streamKey: string;
   /** Whose answer it is, for messages: `the actor for the instance x`. */
   readonly place?: string;
@@ -33,7 +35,10 @@ export interface PolicyAnswer {
   /** Behaviour log-probabilities: full softmax at the sampling temperature. */
   readonly logprobs: Float32Array;
   readonly finish: FinishReason;
-  /** Tokens that were not computed again: of the prompt, or all of prompt and answer where an equal request had the answer already. */
+  /**
+   * Tokens that were not computed again: of the prompt, or all of prompt and answer where an equal request had the
+   * answer already.
+   */
   readonly reusedTokens: number;
 }
 
@@ -45,7 +50,10 @@ export interface PolicyControl {
 export interface Policy {
   readonly snapshot: string;
   readonly environment: NumericEnvironment;
-  /** Whether an answer depends on its stream key, so that it can be had again; false for an endpoint that takes no seeds. */
+  /**
+   * Whether an answer depends on its stream key, so that it can be had again; false for an endpoint that takes no
+   * seeds.
+   */
   readonly seeded: boolean;
   /** Answers in the order of the requests; the same request always gets the same answer, whatever stands beside it. */
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
@@ -53,9 +61,14 @@ export interface Policy {
   typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer>;
 }
 
-/** @throws C3Error('input') where a context and its answer do not fit: a context that was cut would be another one, and what it led to nobody's score */
+/**
+ * @throws C3Error('input') where a context and its answer do not fit: a context that was cut would be another one, and
+ *   what it led to nobody's score
+ */
 export function checkRoom(contextTokens: number, maxNewTokens: number, maxPositions: number, place: string): void {
-  if (contextTokens + maxNewTokens <= maxPositions) return;
+  if (contextTokens + maxNewTokens <= maxPositions) {
+    return;
+  }
   throw new C3Error(
     'input',
     `The context of ${place} has ${String(contextTokens)} tokens and its answer may have ${String(maxNewTokens)}, together more than the model's ${String(maxPositions)} positions; lower max_new_tokens, or shorten prompts and questions.`,
@@ -82,7 +95,9 @@ export class LocalPolicy implements Policy {
 
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const prompts = await this.encodeAll(requests.map(({ context }) => context));
-    for (const [index, { sampling, place = `request ${String(index)}` }] of requests.entries()) checkRoom(prompts[index]?.length ?? 0, sampling.maxNewTokens, this.maxPositions, place);
+    for (const [index, { sampling, place = `request ${String(index)}` }] of requests.entries()) {
+      checkRoom(prompts[index]?.length ?? 0, sampling.maxNewTokens, this.maxPositions, place);
+    }
     const answers: PolicyAnswer[] = [];
     const arrive = (index: number, text: string, { tokens, logprobs, finish, reusedTokens }: Completion): void => {
       const answer = { text, prompt: prompts[index] ?? new Int32Array(), tokens, logprobs, finish, reusedTokens };
@@ -96,7 +111,14 @@ export class LocalPolicy implements Policy {
     try {
       await this.runtime.generate(
         this.snapshot,
-        requests.map(({ agent, sampling, streamKey }, index) => ({ ...sampling, agent, prompt: prompts[index] ?? new Int32Array(), endToken, otherEndTokens, streamKey })),
+        requests.map(({ agent, sampling, streamKey }, index) => ({
+          ...sampling,
+          agent,
+          prompt: prompts[index] ?? new Int32Array(),
+          endToken,
+          otherEndTokens,
+          streamKey,
+        })),
         {
           cancelled: () => failed || control.cancelled(),
           onCompletion: (index, completion) => {
@@ -105,9 +127,13 @@ export class LocalPolicy implements Policy {
               arrive(index, text, completion);
               return;
             }
-            const decoded = text.then((found) => { arrive(index, found, completion); });
+            const decoded = text.then((found) => {
+              arrive(index, found, completion);
+            });
             // Whoever waits for all of them hears of it.
-            decoded.catch(() => { failed = true; });
+            decoded.catch(() => {
+              failed = true;
+            });
             decoding.push(decoded);
           },
         },
@@ -126,7 +152,12 @@ export class LocalPolicy implements Policy {
     const tokens = Int32Array.from([...message, this.tokenizer.endToken]);
     const unused = new Float32Array(tokens.length);
     const messages = [{ tokens, behaviour: unused, reference: unused, advantages: unused }];
-    const scored = await this.runtime.score(this.snapshot, [{ agent, prompt, messages }], temperature === 0 ? 1 : temperature, control.cancelled);
+    const scored = await this.runtime.score(
+      this.snapshot,
+      [{ agent, prompt, messages }],
+      temperature === 0 ? 1 : temperature,
+      control.cancelled,
+    );
     return { text, prompt, tokens, logprobs: scored[0]?.[0] ?? unused, finish: 'typed', reusedTokens: 0 };
   }
 
@@ -134,10 +165,12 @@ export class LocalPolicy implements Policy {
   private encodeAll(contexts: readonly string[]): Promise<Int32Array[]> {
     const known = new Map<string, Promise<Int32Array>>();
     const encode = async (context: string): Promise<Int32Array> => this.tokenizer.encode(context);
-    return Promise.all(contexts.map((context) => {
-      const ids = known.get(context) ?? encode(context);
-      known.set(context, ids);
-      return ids;
-    }));
+    return Promise.all(
+      contexts.map((context) => {
+        const ids = known.get(context) ?? encode(context);
+        known.set(context, ids);
+        return ids;
+      }),
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** How a model reads a context: through its own chat template, or as plain text. Plain data, which a run's row keeps, and the function that it stands for. */
+/**
+ * How a model reads a context: through its own chat template, or as plain text. Plain data, which a run's row keeps,
+ * and the function that it stands for.
+ */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
@@ -16,7 +19,9 @@ export interface ChatSettings {
 
 export const renderingSchema = z.object({
   /** The template as the folder had it; null for plain text. */
-  template: z.object({ path: z.string(), text: z.string(), variables: z.record(z.string(), z.string()), thinking: z.boolean() }).nullable(),
+  template: z
+    .object({ path: z.string(), text: z.string(), variables: z.record(z.string(), z.string()), thinking: z.boolean() })
+    .nullable(),
   /** Texts that the tokenizer takes for control tokens. */
   controls: z.array(z.string().min(1)),
 });
@@ -31,49 +36,73 @@ const OPEN_REASONING = /<think>\s*$/;
 /** Control tokens of a rendering that is written in the engine's own thread, and the characters of one. */
 const FEW_CONTROLS = 64;
 
-/** Whether contexts are plain text in which few control tokens are broken: work that is bounded by the length of the context. */
-export const isSimple = ({ template, controls }: Rendering): boolean => template === null && controls.length <= FEW_CONTROLS && controls.every(({ length }) => length > 0 && length <= FEW_CONTROLS);
+/**
+ * Whether contexts are plain text in which few control tokens are broken: work that is bounded by the length of the
+ * context.
+ */
+export const isSimple = ({ template, controls }: Rendering): boolean =>
+  template === null &&
+  controls.length <= FEW_CONTROLS &&
+  controls.every(({ length }) => length > 0 && length <= FEW_CONTROLS);
 
 /** What to do where a template cannot be used. */
 const INSTEAD = 'choose another model, or set chat.template to none';
 
 /** How contexts for a model folder are written. @throws C3Error('model') naming the file */
-export async function readRendering(folder: string, { controls }: Pick<Tokenizer, 'controls'>, { template, thinking }: ChatSettings): Promise<Rendering> {
+export async function readRendering(
+  folder: string,
+  { controls }: Pick<Tokenizer, 'controls'>,
+  { template, thinking }: ChatSettings,
+): Promise<Rendering> {
   // Neither could be broken by what is put inside it.
   const unbreakable = controls.find((text) => SINGLE.test(text) || text.includes(JOINER));
   if (unbreakable !== undefined) {
-    throw new C3Error('model', `${join(folder, TOKENIZER_FILE)}: the special token ${JSON.stringify(unbreakable).slice(0, 80)} cannot be distinguished from the same text inside a message; choose a model without it.`);
+    throw new C3Error(
+      'model',
+      `${join(folder, TOKENIZER_FILE)}: the special token ${JSON.stringify(unbreakable).slice(0, 80)} cannot be distinguished from the same text inside a message; choose a model without it.`,
+    );
   }
   const source = template === 'auto' ? await readTemplate(folder) : null;
   return { template: source === null ? null : { ...source, thinking }, controls: [...controls] };
 }
 
 /**
- * The function of a rendering, in this thread: a template blocks it for as long as it wants. A chat is an explicit system message (the role's prompt), one user message and the opening of the assistant's turn;
- * a token that begins the text is part of the template's own, and nobody adds it again.
+ * The function of a rendering, in this thread: a template blocks it for as long as it wants. A chat is an explicit
+ * system message (the role's prompt), one user message and the opening of the assistant's turn; a token that begins the
+ * text is part of the template's own, and nobody adds it again.
  * @param rendering null for a run that was stored before renderings were: plain text as it is
  * @throws C3Error('model') for what is no template; the function itself, where the template refuses the messages
  */
 export function rendererOf(rendering: Rendering | null): (context: RenderedContext) => string {
-  if (rendering === null) return renderPlain;
+  if (rendering === null) {
+    return renderPlain;
+  }
   const { template, controls } = rendering;
-  if (template === null) return (context) => breakControls(renderPlain(context), controls);
+  if (template === null) {
+    return (context) => breakControls(renderPlain(context), controls);
+  }
   const chat = compileTemplate(template);
   return ({ system, user }) => {
-    const messages = [{ role: 'system', content: breakControls(system, controls) }, { role: 'user', content: breakControls(user, controls) }];
+    const messages = [
+      { role: 'system', content: breakControls(system, controls) },
+      { role: 'user', content: breakControls(user, controls) },
+    ];
     return chat.render(messages, { thinking: template.thinking });
   };
 }
 
 /**
- * Content in which no control token is left. A joiner behind the first character of each keeps the words readable and is part of the context's bytes, so tokens
- * stay a function of the stored text; encoding content apart from the template would need the places of both beside it.
+ * Content in which no control token is left. A joiner behind the first character of each keeps the words readable and
+ * is part of the context's bytes, so tokens stay a function of the stored text; encoding content apart from the
+ * template would need the places of both beside it.
  */
 export function breakControls(text: string, controls: readonly string[]): string {
   const places = new Set<number>();
   for (const control of controls) {
     const [first = ''] = control;
-    for (let at = text.indexOf(control); at >= 0; at = text.indexOf(control, at + 1)) places.add(at + first.length);
+    for (let at = text.indexOf(control); at >= 0; at = text.indexOf(control, at + 1)) {
+      places.add(at + first.length);
+    }
   }
   const ordered = [...places].sort((a, b) => a - b);
   return [0, ...ordered].map((start, index) => text.slice(start, ordered[index])).join(JOINER);
@@ -86,18 +115,35 @@ export function breakControls(text: string, controls: readonly string[]): string
  */
 export async function checkRendering(rendering: Rendering, protocol: Protocol, render: Renderer): Promise<void> {
   const { template, controls } = rendering;
-  if (template === null) return;
+  if (template === null) {
+    return;
+  }
   for (const { role, position, ancestors } of protocol.occurrences) {
-    const context = renderContext(protocol, position, 'How many?', new Map(ancestors.map((ancestor) => [ancestor, 'Three.'])));
-    const refused = (what: string, advice: string): C3Error => new C3Error('model', `The role ${role} cannot ask this model: ${what.replace(/\.$/, '')}; ${advice}.`);
+    const context = renderContext(
+      protocol,
+      position,
+      'How many?',
+      new Map(ancestors.map((ancestor) => [ancestor, 'Three.'])),
+    );
+    const refused = (what: string, advice: string): C3Error =>
+      new C3Error('model', `The role ${role} cannot ask this model: ${what.replace(/\.$/, '')}; ${advice}.`);
     let text: string;
     try {
       text = await render(context);
     } catch (error) {
-      if (error instanceof CancelledError) throw error;
+      if (error instanceof CancelledError) {
+        throw error;
+      }
       throw refused(messageOf(error), INSTEAD);
     }
-    if (![context.system, context.user].every((part) => text.includes(breakControls(part, controls).trim()))) throw refused(`${template.path}: the chat template leaves out the prompt or the question`, INSTEAD);
-    if (!template.thinking && OPEN_REASONING.test(text)) throw refused(`${template.path}: the chat template opens a reasoning part though chat.thinking is false`, 'set it to true, or choose another model');
+    if (![context.system, context.user].every((part) => text.includes(breakControls(part, controls).trim()))) {
+      throw refused(`${template.path}: the chat template leaves out the prompt or the question`, INSTEAD);
+    }
+    if (!template.thinking && OPEN_REASONING.test(text)) {
+      throw refused(
+        `${template.path}: the chat template opens a reasoning part though chat.thinking is false`,
+        'set it to true, or choose another model',
+      );
+    }
   }
 }

@@ -1,7 +1,9 @@
 /**
- * The engine's end of the process that works with the tokenizer and the chat template of a folder that anybody may have made. Such work cannot be bounded in the
- * engine's own process: an expression that never ends blocks its thread, and a heap that overflows in a worker thread aborts all of it. Here a cancel, a limit of
- * time or a full heap ends the process alone, and what others had asked of it is asked again of a new one: all of this work is a function of its input.
+ * The engine's end of the process that works with the tokenizer and the chat template of a folder that anybody may have
+ * made. Such work cannot be bounded in the engine's own process: an expression that never ends blocks its thread, and a
+ * heap that overflows in a worker thread aborts all of it. Here a cancel, a limit of time or a full heap ends the
+ * process alone, and what others had asked of it is asked again of a new one: all of this work is a function of its
+ * input.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -11,8 +13,22 @@ import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { Renderer } from '../team/render.ts';
 import type { ChatMessage, ChatOptions, TemplateSource } from './chatTemplate.ts';
 import { isSimple, rendererOf, type Rendering } from './rendering.ts';
-import { TEXT_LIMITS, type Template, type TextLimits, type TextReply, type TextRequest, type TextResult, type TextWork } from './textRequests.ts';
-import { readTokenizerFiles, TOKENIZER_FILE, type Tokenizer, type TokenizerFacts, type TokenizerFiles } from './tokenizer.ts';
+import {
+  TEXT_LIMITS,
+  type Template,
+  type TextLimits,
+  type TextReply,
+  type TextRequest,
+  type TextResult,
+  type TextWork,
+} from './textRequests.ts';
+import {
+  readTokenizerFiles,
+  TOKENIZER_FILE,
+  type Tokenizer,
+  type TokenizerFacts,
+  type TokenizerFiles,
+} from './tokenizer.ts';
 
 /** Where the process finds its program. */
 export interface TextPlaces {
@@ -25,7 +41,10 @@ export interface TextPlaces {
 /** A chat template that answers later. */
 export type ChatRenderer = (messages: readonly ChatMessage[], options?: ChatOptions) => Promise<string>;
 
-/** How often cancellations and times are looked at, and how long a cancelled answer is waited for: it may be there in a moment. In milliseconds. */
+/**
+ * How often cancellations and times are looked at, and how long a cancelled answer is waited for: it may be there in a
+ * moment. In milliseconds.
+ */
 const LOOK_EVERY = 20;
 const GRACE = 80;
 /** The process ends what takes too long itself; one that has said nothing for so many times as long is ended. */
@@ -35,11 +54,14 @@ const IDLE = 600_000;
 /** Pieces of work that go in one message: the next message is not waited for by work of others. */
 const TOGETHER = 64;
 /** No core of a process that is ended, and, where the system can, its end with its parent's. */
-const ENCLOSE = 'ulimit -c 0; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
+const ENCLOSE =
+  'ulimit -c 0; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
 
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
-  for (const child of living) child.kill('SIGKILL');
+  for (const child of living) {
+    child.kill('SIGKILL');
+  }
 });
 
 interface Pending {
@@ -86,7 +108,8 @@ export class TextProcess {
   async tokenizer(cancelled: () => boolean): Promise<Tokenizer> {
     // Kept: a process that takes the place of another must not find other files.
     this.files ??= await readTokenizerFiles(this.folder);
-    const call = <Result extends TextResult>(work: TextWork): Promise<Result> => this.call<Result>(work, join(this.folder, TOKENIZER_FILE), cancelled);
+    const call = <Result extends TextResult>(work: TextWork): Promise<Result> =>
+      this.call<Result>(work, join(this.folder, TOKENIZER_FILE), cancelled);
     const facts = await call<TokenizerFacts>({ kind: 'facts' });
     return {
       ...facts,
@@ -101,36 +124,48 @@ export class TextProcess {
 
   /** What a rendering does, its calls bound to a cancel; plain text with few control tokens is written here. */
   renderer(rendering: Rendering | null, cancelled: () => boolean): Renderer {
-    if (rendering === null || isSimple(rendering)) return rendererOf(rendering);
+    if (rendering === null || isSimple(rendering)) {
+      return rendererOf(rendering);
+    }
     const template = this.numberOf({ kind: 'contexts', rendering });
     const place = rendering.template?.path ?? join(this.folder, TOKENIZER_FILE);
     return (context) => this.call<string>({ kind: 'context', template, context }, place, cancelled);
   }
 
-  /** A chat template, its calls bound to a cancel. @throws C3Error('model') naming the file, where it is no template; CancelledError */
+  /**
+   * A chat template, its calls bound to a cancel.
+   * @throws C3Error('model') naming the file, where it is no template; CancelledError
+   */
   async chat(source: TemplateSource, cancelled: () => boolean): Promise<ChatRenderer> {
     const template = this.numberOf({ kind: 'chat', source });
     await this.call<null>({ kind: 'compile', template }, source.path, cancelled);
-    return (messages, options = {}) => this.call<string>({ kind: 'chat', template, messages, options }, source.path, cancelled);
+    return (messages, options = {}) =>
+      this.call<string>({ kind: 'chat', template, messages, options }, source.path, cancelled);
   }
 
   /** Ends the process; what it was asked for fails. */
   close(): void {
     this.endChild();
-    for (const id of [...this.pending.keys()]) this.fail(id, new C3Error('engine', 'The engine is being closed.'));
+    for (const id of [...this.pending.keys()]) {
+      this.fail(id, new C3Error('engine', 'The engine is being closed.'));
+    }
   }
 
   private numberOf(template: Template): number {
     const text = JSON.stringify(template);
     const known = this.templateTexts.indexOf(text);
-    if (known >= 0) return known;
+    if (known >= 0) {
+      return known;
+    }
     this.templateTexts.push(text);
     return this.templates.push(template) - 1;
   }
 
   /** The process answers work with its result: the one place where its type is taken on trust. */
   private call<Result extends TextResult>(work: TextWork, place: string, cancelled: () => boolean): Promise<Result> {
-    if (cancelled()) return Promise.reject(new CancelledError());
+    if (cancelled()) {
+      return Promise.reject(new CancelledError());
+    }
     clearTimeout(this.idle);
     return new Promise<Result>((resolve, reject) => {
       const id = this.nextId++;
@@ -154,7 +189,9 @@ export class TextProcess {
 
   /** What is asked in one turn of the event loop goes together: completions arrive in bursts. */
   private flushSoon(): void {
-    if (this.flushing) return;
+    if (this.flushing) {
+      return;
+    }
     this.flushing = true;
     setImmediate(() => {
       this.flushing = false;
@@ -165,16 +202,22 @@ export class TextProcess {
   private flush(): void {
     const waiting = [...this.pending].filter(([, { posted }]) => !posted);
     const fresh = !this.alone ? waiting : waiting.length < this.pending.size ? [] : waiting.slice(0, 1);
-    if (fresh.length === 0) return;
+    if (fresh.length === 0) {
+      return;
+    }
     this.child ??= this.begin();
-    if (waiting.length === this.pending.size) this.heard = performance.now();
+    if (waiting.length === this.pending.size) {
+      this.heard = performance.now();
+    }
     if (this.files !== undefined && !this.filesPosted) {
       this.filesPosted = true;
       this.post({ kind: 'files', files: this.files });
     }
     for (; this.templatesPosted < this.templates.length; this.templatesPosted++) {
       const template = this.templates[this.templatesPosted];
-      if (template !== undefined) this.post({ kind: 'template', number: this.templatesPosted, template });
+      if (template !== undefined) {
+        this.post({ kind: 'template', number: this.templatesPosted, template });
+      }
     }
     for (let from = 0; from < fresh.length; from += TOGETHER) {
       const items = fresh.slice(from, from + TOGETHER).map(([id, pending]) => {
@@ -194,7 +237,17 @@ export class TextProcess {
     const { entry, readable } = this.places;
     const { seconds, megabytes } = this.limits;
     const program = fileURLToPath(entry);
-    const node = [process.execPath, '--permission', `--allow-fs-read=${dirname(program)}`, `--allow-fs-read=${readable}`, '--disallow-code-generation-from-strings', '--no-warnings', `--max-old-space-size=${String(megabytes)}`, program, String(seconds)];
+    const node = [
+      process.execPath,
+      '--permission',
+      `--allow-fs-read=${dirname(program)}`,
+      `--allow-fs-read=${readable}`,
+      '--disallow-code-generation-from-strings',
+      '--no-warnings',
+      `--max-old-space-size=${String(megabytes)}`,
+      program,
+      String(seconds),
+    ];
     const line = process.platform === 'win32' ? node : ['/bin/sh', '-c', ENCLOSE, 'c3-text', ...node];
     const child = spawn(line[0] ?? '', line.slice(1), {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -208,11 +261,15 @@ export class TextProcess {
     child.unref();
     child.channel?.unref();
     child.on('message', (reply) => {
-      if (child === this.child) this.receive(reply as TextReply);
+      if (child === this.child) {
+        this.receive(reply as TextReply);
+      }
     });
     const ended = (why: string): void => {
       living.delete(child);
-      if (child === this.child) this.replace(why);
+      if (child === this.child) {
+        this.replace(why);
+      }
     };
     child.on('error', (error) => {
       ended(`did not start: ${messageOf(error)}`);
@@ -220,7 +277,11 @@ export class TextProcess {
     // Its exit may be heard before its last answers: only a channel that is closed has none left.
     const exited = new Promise<string>((resolve) => {
       child.on('exit', (code, signal) => {
-        resolve(signal === 'SIGABRT' || code === 134 ? `needed more than ${String(megabytes)} MB of memory` : `ended its process with ${signal ?? `code ${String(code)}`}`);
+        resolve(
+          signal === 'SIGABRT' || code === 134
+            ? `needed more than ${String(megabytes)} MB of memory`
+            : `ended its process with ${signal ?? `code ${String(code)}`}`,
+        );
       });
     });
     child.on('disconnect', () => void exited.then(ended));
@@ -232,52 +293,83 @@ export class TextProcess {
   private receive(reply: TextReply): void {
     this.heard = performance.now();
     this.ready = true;
-    if (reply.kind === 'ready') return;
+    if (reply.kind === 'ready') {
+      return;
+    }
     for (const item of reply.items) {
       const pending = this.pending.get(item.id);
       // One that was cancelled meanwhile is no longer waited for.
-      if (pending === undefined) continue;
+      if (pending === undefined) {
+        continue;
+      }
       if ('result' in item) {
         this.settled(item.id);
         pending.resolve(item.result);
-      } else this.fail(item.id, new C3Error(item.failure.kind, item.failure.message));
+      } else {
+        this.fail(item.id, new C3Error(item.failure.kind, item.failure.message));
+      }
     }
-    if (this.alone) this.flushSoon();
+    if (this.alone) {
+      this.flushSoon();
+    }
   }
 
   private look(): void {
     const now = performance.now();
     const due: number[] = [];
     for (const [id, pending] of this.pending) {
-      if (pending.cancelledAt === undefined && pending.cancelled()) pending.cancelledAt = now;
-      if (pending.cancelledAt !== undefined && now - pending.cancelledAt >= GRACE) due.push(id);
+      if (pending.cancelledAt === undefined && pending.cancelled()) {
+        pending.cancelledAt = now;
+      }
+      if (pending.cancelledAt !== undefined && now - pending.cancelledAt >= GRACE) {
+        due.push(id);
+      }
     }
     const [first] = this.pending.keys();
     const working = due.includes(first ?? -1);
-    for (const id of due) this.fail(id, new CancelledError());
+    for (const id of due) {
+      this.fail(id, new CancelledError());
+    }
     // What it is busy with is nobody's any more.
-    if (working) this.restart();
-    else if (this.pending.size > 0 && now - this.heard > OVERDUE * 1000 * this.limits.seconds) this.replace(`took more than ${String(this.limits.seconds)} s`);
+    if (working) {
+      this.restart();
+    } else if (this.pending.size > 0 && now - this.heard > OVERDUE * 1000 * this.limits.seconds) {
+      this.replace(`took more than ${String(this.limits.seconds)} s`);
+    }
   }
 
-  /** After an end: what it was the fault of fails, and the others are asked of another process. Of work that came together each is asked alone then. */
+  /**
+   * After an end: what it was the fault of fails, and the others are asked of another process. Of work that came
+   * together each is asked alone then.
+   */
   private replace(why: string): void {
     const started = this.ready;
     const [first] = this.pending;
     if (!started) {
       this.endChild();
-      for (const [id] of [...this.pending]) this.fail(id, new C3Error('engine', `The process that works with tokenizers and chat templates ${why}; run \`c3 doctor\`.`));
+      for (const [id] of [...this.pending]) {
+        this.fail(
+          id,
+          new C3Error('engine', `The process that works with tokenizers and chat templates ${why}; run \`c3 doctor\`.`),
+        );
+      }
       return;
     }
     this.alone = !this.alone && [...this.pending.values()].filter(({ posted }) => posted).length > 1;
-    if (!this.alone && first !== undefined) this.fail(first[0], new C3Error('model', `${first[1].place}: ${why}; choose another model.`));
+    if (!this.alone && first !== undefined) {
+      this.fail(first[0], new C3Error('model', `${first[1].place}: ${why}; choose another model.`));
+    }
     this.restart();
   }
 
   private restart(): void {
     this.endChild();
-    for (const pending of this.pending.values()) pending.posted = false;
-    if (this.pending.size > 0) this.flushSoon();
+    for (const pending of this.pending.values()) {
+      pending.posted = false;
+    }
+    if (this.pending.size > 0) {
+      this.flushSoon();
+    }
   }
 
   private endChild(): void {
@@ -294,7 +386,9 @@ export class TextProcess {
 
   private settled(id: number): void {
     this.pending.delete(id);
-    if (this.pending.size > 0) return;
+    if (this.pending.size > 0) {
+      return;
+    }
     this.alone = false;
     clearInterval(this.timer);
     this.timer = undefined;

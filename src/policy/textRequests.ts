@@ -1,4 +1,7 @@
-/** What the engine asks of the process that works with the tokenizer and the chat template of a folder, and how much of it. */
+/**
+ * What the engine asks of the process that works with the tokenizer and the chat template of a folder, and how much of
+ * it.
+ */
 import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import type { ErrorKind } from '../shared/errors.ts';
 import type { RenderedContext } from '../team/render.ts';
@@ -7,7 +10,9 @@ import type { Rendering } from './rendering.ts';
 import type { TokenizerFacts, TokenizerFiles } from './tokenizer.ts';
 
 /** What renders: a stored rendering of contexts, or the bare template of a folder. Known to the process by a number. */
-export type Template = { readonly kind: 'contexts'; readonly rendering: Rendering } | { readonly kind: 'chat'; readonly source: TemplateSource };
+export type Template =
+  | { readonly kind: 'contexts'; readonly rendering: Rendering }
+  | { readonly kind: 'chat'; readonly source: TemplateSource };
 
 export type TextWork =
   | { readonly kind: 'facts' }
@@ -17,7 +22,12 @@ export type TextWork =
   | { readonly kind: 'spans'; readonly ids: Int32Array; readonly text: string }
   | { readonly kind: 'compile'; readonly template: number }
   | { readonly kind: 'context'; readonly template: number; readonly context: RenderedContext }
-  | { readonly kind: 'chat'; readonly template: number; readonly messages: readonly ChatMessage[]; readonly options: ChatOptions };
+  | {
+      readonly kind: 'chat';
+      readonly template: number;
+      readonly messages: readonly ChatMessage[];
+      readonly options: ChatOptions;
+    };
 
 export type TextResult = TokenizerFacts | Int32Array | string | readonly string[] | TokenSpans | null;
 
@@ -35,7 +45,12 @@ export interface TextFailure {
 /** From the process: it serves, or what became of each piece of work. */
 export type TextReply =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'done'; readonly items: readonly ({ readonly id: number; readonly result: TextResult } | { readonly id: number; readonly failure: TextFailure })[] };
+  | {
+      readonly kind: 'done';
+      readonly items: readonly (
+        { readonly id: number; readonly result: TextResult } | { readonly id: number; readonly failure: TextFailure }
+      )[];
+    };
 
 /** What one piece of work may take. */
 export interface TextLimits {

@@ -1,20 +1,36 @@
-/** The side of the process that works with the tokenizer and the chat template of a folder, which anybody may have made: what takes too long is ended here too. */
+/**
+ * The side of the process that works with the tokenizer and the chat template of a folder, which anybody may have made:
+ * what takes too long is ended here too.
+ */
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import type { RenderedContext } from '../team/render.ts';
 import { compileTemplate, type ChatTemplate } from './chatTemplate.ts';
 import { rendererOf } from './rendering.ts';
-import { MOST_TEXT, type Template, type TextFailure, type TextReply, type TextRequest, type TextResult, type TextWork } from './textRequests.ts';
+import {
+  MOST_TEXT,
+  type Template,
+  type TextFailure,
+  type TextReply,
+  type TextRequest,
+  type TextResult,
+  type TextWork,
+} from './textRequests.ts';
 import { TOKENIZER_FILE, tokenizerOf, type LoadedTokenizer, type TokenizerFiles } from './tokenizer.ts';
 
-type Render = { readonly kind: 'contexts'; readonly render: (context: RenderedContext) => string } | { readonly kind: 'chat'; readonly chat: ChatTemplate };
+type Render =
+  | { readonly kind: 'contexts'; readonly render: (context: RenderedContext) => string }
+  | { readonly kind: 'chat'; readonly chat: ChatTemplate };
 
 /** Where the limited script finds what it shall do. */
 const NAME = 'c3TextWork';
 const script = new Script(`globalThis.${NAME}()`);
 
-/** Ends what takes too long, an expression that is matched too: no parent need be there for it. @throws what the work throws */
+/**
+ * Ends what takes too long, an expression that is matched too: no parent need be there for it.
+ * @throws what the work throws
+ */
 function limited(seconds: number, work: () => void): void {
   Object.defineProperty(globalThis, NAME, { configurable: true, value: work });
   try {
@@ -47,14 +63,21 @@ export class TextServer {
   }
 
   receive(request: TextRequest): void {
-    if (request.kind === 'files') this.files = request.files;
-    else if (request.kind === 'template') this.templates.set(request.number, request.template);
-    else this.work(request.items);
+    if (request.kind === 'files') {
+      this.files = request.files;
+    } else if (request.kind === 'template') {
+      this.templates.set(request.number, request.template);
+    } else {
+      this.work(request.items);
+    }
   }
 
-  /** One limit for all that came together while it suffices; what is ended by it and was not the first has one of its own. */
+  /**
+   * One limit for all that came together while it suffices; what is ended by it and was not the first has one of its
+   * own.
+   */
   private work(items: readonly Item[]): void {
-    for (let rest = items; rest.length > 0; ) {
+    for (let rest = items; rest.length > 0;) {
       const answers = this.together(rest);
       this.send({ kind: 'done', items: answers });
       rest = rest.slice(answers.length);
@@ -71,12 +94,16 @@ export class TextServer {
           const answer = this.attempt(item);
           answers.push(answer);
           length += 'result' in answer ? lengthOf(answer.result) : 0;
-          if (length > MOST_TEXT) return;
+          if (length > MOST_TEXT) {
+            return;
+          }
         }
       });
     } catch (error) {
       const [first] = items;
-      if (answers.length === 0 && first !== undefined) return [{ id: first.id, failure: this.failure(first.work, error) }];
+      if (answers.length === 0 && first !== undefined) {
+        return [{ id: first.id, failure: this.failure(first.work, error) }];
+      }
     }
     return answers;
   }
@@ -90,8 +117,11 @@ export class TextServer {
   }
 
   private failure(work: TextWork, error: unknown): TextFailure {
-    if (error instanceof C3Error) return { kind: error.kind, message: error.message };
-    const what = error instanceof Unusable ? error.message : `failed: ${messageOf(error).replace(/\s+/g, ' ').slice(0, 300)}`;
+    if (error instanceof C3Error) {
+      return { kind: error.kind, message: error.message };
+    }
+    const what =
+      error instanceof Unusable ? error.message : `failed: ${messageOf(error).replace(/\s+/g, ' ').slice(0, 300)}`;
     return { kind: 'model', message: `${this.placeOf(work)}: ${what}; choose another model.` };
   }
 
@@ -128,16 +158,25 @@ export class TextServer {
   }
 
   private loaded(): LoadedTokenizer {
-    if (this.files === undefined) throw new Error('Work with a tokenizer comes after its files.');
+    if (this.files === undefined) {
+      throw new Error('Work with a tokenizer comes after its files.');
+    }
     return (this.tokenizer ??= tokenizerOf(this.files));
   }
 
   private render(number: number): Render {
     const known = this.renders.get(number);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const template = this.templates.get(number);
-    if (template === undefined) throw new Error('Work with a template comes after it.');
-    const render: Render = template.kind === 'chat' ? { kind: 'chat', chat: compileTemplate(template.source) } : { kind: 'contexts', render: rendererOf(template.rendering) };
+    if (template === undefined) {
+      throw new Error('Work with a template comes after it.');
+    }
+    const render: Render =
+      template.kind === 'chat'
+        ? { kind: 'chat', chat: compileTemplate(template.source) }
+        : { kind: 'contexts', render: rendererOf(template.rendering) };
     this.renders.set(number, render);
     return render;
   }
@@ -146,13 +185,22 @@ export class TextServer {
 /** @throws Unusable for what is longer than anybody could use */
 function checked(result: TextResult): TextResult {
   const length = lengthOf(result);
-  if (length > MOST_TEXT) throw new Unusable(`made ${String(length)} ${result instanceof Int32Array ? 'tokens' : 'characters'} of a text, more than the ${String(MOST_TEXT)} that are taken`);
+  if (length > MOST_TEXT) {
+    throw new Unusable(
+      `made ${String(length)} ${result instanceof Int32Array ? 'tokens' : 'characters'} of a text, more than the ${String(MOST_TEXT)} that are taken`,
+    );
+  }
   return result;
 }
 
 function lengthOf(result: TextResult): number {
-  if (result === null) return 0;
-  if (typeof result === 'string' || result instanceof Int32Array) return result.length;
-  const pieces = 'spans' in result ? result.spans.map(({ text }) => text) : 'controls' in result ? result.controls : result;
+  if (result === null) {
+    return 0;
+  }
+  if (typeof result === 'string' || result instanceof Int32Array) {
+    return result.length;
+  }
+  const pieces =
+    'spans' in result ? result.spans.map(({ text }) => text) : 'controls' in result ? result.controls : result;
   return pieces.reduce((total, piece) => total + piece.length, 0);
 }

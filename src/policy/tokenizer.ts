@@ -13,10 +13,15 @@ export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
 export const GENERATION_FILE = 'generation_config.json';
 
 /** A special token by its text, or as older versions of Transformers write it. */
-const specialSchema = z.union([z.string().min(1), z.looseObject({ content: z.string().min(1) }).transform(({ content }) => content)]);
+const specialSchema = z.union([
+  z.string().min(1),
+  z.looseObject({ content: z.string().min(1) }).transform(({ content }) => content),
+]);
 const configSchema = z.looseObject({ eos_token: specialSchema, bos_token: specialSchema.nullish() });
 const tokenIds = z.union([z.int(), z.array(z.int())]);
-const addedSchema = z.looseObject({ added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string().min(1), special: z.boolean().nullish() })) });
+const addedSchema = z.looseObject({
+  added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string().min(1), special: z.boolean().nullish() })),
+});
 const generationSchema = z.looseObject({ eos_token_id: tokenIds.nullish() });
 
 /** What is known of a tokenizer without asking it for anything. */
@@ -25,16 +30,25 @@ export interface TokenizerFacts {
   readonly endToken: number;
   /** Tokens that also end generation, as generation_config.json says. */
   readonly otherEndTokens: readonly number[];
-  /** Texts that `encode` turns into control tokens wherever they stand: the special tokens, and whatever token begins a text or ends a message. */
+  /**
+   * Texts that `encode` turns into control tokens wherever they stand: the special tokens, and whatever token begins a
+   * text or ends a message.
+   */
   readonly controls: readonly string[];
   readonly vocabularySize: number;
 }
 
-/** Answers at once, or, where it works in a process of its own, later. @throws C3Error('model') where that process had to be ended; CancelledError */
+/**
+ * Answers at once, or, where it works in a process of its own, later.
+ * @throws C3Error('model') where that process had to be ended; CancelledError
+ */
 export interface Tokenizer extends TokenizerFacts {
   /** Ids of a text, no special tokens added. */
   encode(text: string): Int32Array | Promise<Int32Array>;
-  /** Ids of a text as a whole model input, with the special tokens that the family puts around one (Llama 3: a first token). */
+  /**
+   * Ids of a text as a whole model input, with the special tokens that the family puts around one (Llama 3: a first
+   * token).
+   */
   encodeWhole(text: string): Int32Array | Promise<Int32Array>;
   /** Text of ids, special tokens left out. */
   decode(ids: Int32Array): string | Promise<string>;
@@ -86,15 +100,19 @@ export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles
 }
 
 /** Loads the tokenizer of a folder into this thread. @throws C3Error('model') naming the file */
-export const loadTokenizer = async (folder: string): Promise<LoadedTokenizer> => tokenizerOf(await readTokenizerFiles(folder));
+export const loadTokenizer = async (folder: string): Promise<LoadedTokenizer> =>
+  tokenizerOf(await readTokenizerFiles(folder));
 
 /** The tokenizer that files make. @throws C3Error('model') naming the file */
 export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokenizer {
   const tokenizerJson = parseJson(files.tokenizer, join(folder, TOKENIZER_FILE));
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
   const config = configSchema.safeParse(parseJson(files.config, configPath));
-  if (!config.success) throw new C3Error('model', `${configPath} names no eos_token; add the token that ends a message.`);
-  const unreadable = (why: string, cause?: unknown): C3Error => new C3Error('model', `${join(folder, TOKENIZER_FILE)} is not a tokenizer that can be read: ${why}.`, { cause });
+  if (!config.success) {
+    throw new C3Error('model', `${configPath} names no eos_token; add the token that ends a message.`);
+  }
+  const unreadable = (why: string, cause?: unknown): C3Error =>
+    new C3Error('model', `${join(folder, TOKENIZER_FILE)} is not a tokenizer that can be read: ${why}.`, { cause });
   let tokenizer: HuggingFaceTokenizer;
   try {
     tokenizer = new HuggingFaceTokenizer(tokenizerJson, config.data);
@@ -102,20 +120,37 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
     throw unreadable(oneLine(error), error);
   }
   const added = addedSchema.safeParse(tokenizerJson);
-  if (!added.success) throw unreadable('added_tokens is no list of tokens with id and content');
+  if (!added.success) {
+    throw unreadable('added_tokens is no list of tokens with id and content');
+  }
   const endToken = tokenizer.token_to_id(config.data.eos_token);
   for (const special of [config.data.eos_token, config.data.bos_token]) {
-    if (typeof special === 'string' && tokenizer.token_to_id(special) === undefined) throw lacks(folder, special);
+    if (typeof special === 'string' && tokenizer.token_to_id(special) === undefined) {
+      throw lacks(folder, special);
+    }
   }
-  if (endToken === undefined) throw lacks(folder, config.data.eos_token);
-  const otherEndTokens = endTokensOf(files.generation, join(folder, GENERATION_FILE)).filter((token) => token !== endToken);
+  if (endToken === undefined) {
+    throw lacks(folder, config.data.eos_token);
+  }
+  const otherEndTokens = endTokensOf(files.generation, join(folder, GENERATION_FILE)).filter(
+    (token) => token !== endToken,
+  );
   const controls = controlsIn(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token);
-  if (controls.length > MAX_CONTROLS) throw unreadable(`added_tokens names ${String(controls.length)} control tokens, more than the ${String(MAX_CONTROLS)} that are taken`);
-  if (controls.some((control) => control.length > MAX_CONTROL)) throw unreadable(`added_tokens names a control token of more than ${String(MAX_CONTROL)} characters`);
-  const encode = (text: string, whole: boolean): Int32Array => Int32Array.from(tokenizer.encode(text, { add_special_tokens: whole }).ids);
+  if (controls.length > MAX_CONTROLS) {
+    throw unreadable(
+      `added_tokens names ${String(controls.length)} control tokens, more than the ${String(MAX_CONTROLS)} that are taken`,
+    );
+  }
+  if (controls.some((control) => control.length > MAX_CONTROL)) {
+    throw unreadable(`added_tokens names a control token of more than ${String(MAX_CONTROL)} characters`);
+  }
+  const encode = (text: string, whole: boolean): Int32Array =>
+    Int32Array.from(tokenizer.encode(text, { add_special_tokens: whole }).ids);
   const facts = { endToken, otherEndTokens, controls, vocabularySize: tokenizer.get_vocab(true).size };
   const decode = (ids: readonly number[], special: boolean): string =>
-    ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: !special, clean_up_tokenization_spaces: false });
+    ids.length === 0
+      ? ''
+      : tokenizer.decode(ids, { skip_special_tokens: !special, clean_up_tokenization_spaces: false });
   return {
     encode: (text) => encode(text, false),
     encodeWhole: (text) => encode(text, true),
@@ -131,20 +166,37 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
 /** What a parser says of a text may quote it. */
 const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 300);
 
-const lacks = (folder: string, token: string): C3Error => new C3Error('model', `${join(folder, TOKENIZER_FILE)} lacks the special token ${JSON.stringify(token).slice(1, -1).slice(0, 80)}, which ${TOKENIZER_CONFIG_FILE} names; copy both files again from their source.`);
+const lacks = (folder: string, token: string): C3Error =>
+  new C3Error(
+    'model',
+    `${join(folder, TOKENIZER_FILE)} lacks the special token ${JSON.stringify(token).slice(1, -1).slice(0, 80)}, which ${TOKENIZER_CONFIG_FILE} names; copy both files again from their source.`,
+  );
 
 type AddedToken = z.output<typeof addedSchema>['added_tokens'][number];
 
-/** Added tokens are found in a text before anything else is; those that are no control tokens are words that any text may use. */
-function controlsIn(added: readonly AddedToken[], endTokens: readonly number[], first: string | null | undefined): string[] {
-  return added.filter(({ id, content, special }) => special === true || content === first || endTokens.includes(id)).map(({ content }) => content);
+/**
+ * Added tokens are found in a text before anything else is; those that are no control tokens are words that any text
+ * may use.
+ */
+function controlsIn(
+  added: readonly AddedToken[],
+  endTokens: readonly number[],
+  first: string | null | undefined,
+): string[] {
+  return added
+    .filter(({ id, content, special }) => special === true || content === first || endTokens.includes(id))
+    .map(({ content }) => content);
 }
 
 /** The ids of generation_config.json; none where the folder has no such file. */
 function endTokensOf(bytes: Uint8Array | null, path: string): number[] {
-  if (bytes === null) return [];
+  if (bytes === null) {
+    return [];
+  }
   const parsed = generationSchema.safeParse(parseJson(bytes, path));
-  if (!parsed.success) throw new C3Error('model', `${path}: eos_token_id is no token id and no list of them.`);
+  if (!parsed.success) {
+    throw new C3Error('model', `${path}: eos_token_id is no token id and no list of them.`);
+  }
   return [parsed.data.eos_token_id ?? []].flat();
 }
 
@@ -153,8 +205,12 @@ function parseJson(bytes: Uint8Array, path: string): object {
   try {
     json = JSON.parse(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
   } catch (error) {
-    throw new C3Error('model', `Cannot read ${path}: ${oneLine(error)}; choose a folder with ${TOKENIZER_FILE}.`, { cause: error });
+    throw new C3Error('model', `Cannot read ${path}: ${oneLine(error)}; choose a folder with ${TOKENIZER_FILE}.`, {
+      cause: error,
+    });
   }
-  if (typeof json !== 'object' || json === null) throw new C3Error('model', `${path} is not a JSON object.`);
+  if (typeof json !== 'object' || json === null) {
+    throw new C3Error('model', `${path} is not a JSON object.`);
+  }
   return json;
 }

@@ -3,8 +3,8 @@
 export const END_OF_MESSAGE = '<|end|>';
 
 /**
- * Pieces that merges never cross: digits stand alone; a word takes the space before it, and the space after it where a digit follows;
- * punctuation takes the white space around it.
+ * Pieces that merges never cross: digits stand alone; a word takes the space before it, and the space after it where a
+ * digit follows; punctuation takes the white space around it.
  */
 const PIECE = ' ?\\p{L}+(?: (?=\\p{N}))?|\\p{N}|\\s*[^\\s\\p{L}\\p{N}]+\\s*|\\s+';
 
@@ -23,26 +23,44 @@ interface Word {
 }
 
 /**
- * Merges the most frequent pair (ties: the lexicographically smaller) until the vocabulary is full or no pair occurs twice.
+ * Merges the most frequent pair (ties: the lexicographically smaller) until the vocabulary is full or no pair occurs
+ * twice.
  * @returns the contents of tokenizer.json and tokenizer_config.json
  */
 export function trainBpe(texts: Iterable<string>, vocabularySize: number): { tokenizer: object; config: object } {
   const characters = byteCharacters();
   const counts = new Map<string, number>();
   for (const text of texts) {
-    for (const [piece] of text.matchAll(new RegExp(PIECE, 'gu'))) counts.set(piece, (counts.get(piece) ?? 0) + 1);
+    for (const [piece] of text.matchAll(new RegExp(PIECE, 'gu'))) {
+      counts.set(piece, (counts.get(piece) ?? 0) + 1);
+    }
   }
-  const words: Word[] = [...counts].map(([piece, count]) => ({ symbols: Array.from(Buffer.from(piece, 'utf8'), (byte) => characters[byte] ?? ''), count }));
+  const words: Word[] = [...counts].map(([piece, count]) => ({
+    symbols: Array.from(Buffer.from(piece, 'utf8'), (byte) => characters[byte] ?? ''),
+    count,
+  }));
   const vocabulary = [END_OF_MESSAGE, ...characters];
   const merges: [string, string][] = [];
   while (vocabulary.length < vocabularySize) {
     const best = mostFrequentPair(words);
-    if (best === undefined) break;
+    if (best === undefined) {
+      break;
+    }
     merges.push(best);
     vocabulary.push(best.join(''));
-    for (const word of words) mergePair(word, best);
+    for (const word of words) {
+      mergePair(word, best);
+    }
   }
-  const added = { id: 0, content: END_OF_MESSAGE, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
+  const added = {
+    id: 0,
+    content: END_OF_MESSAGE,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: false,
+    special: true,
+  };
   const tokenizer = {
     version: '1.0',
     truncation: null,
@@ -71,7 +89,14 @@ export function trainBpe(texts: Iterable<string>, vocabularySize: number): { tok
       merges,
     },
   };
-  return { tokenizer, config: { tokenizer_class: 'PreTrainedTokenizerFast', eos_token: END_OF_MESSAGE, clean_up_tokenization_spaces: false } };
+  return {
+    tokenizer,
+    config: {
+      tokenizer_class: 'PreTrainedTokenizerFast',
+      eos_token: END_OF_MESSAGE,
+      clean_up_tokenization_spaces: false,
+    },
+  };
 }
 
 function mostFrequentPair(words: readonly Word[]): [string, string] | undefined {
@@ -81,14 +106,21 @@ function mostFrequentPair(words: readonly Word[]): [string, string] | undefined 
       const pair: [string, string] = [symbols[index] ?? '', symbols[index + 1] ?? ''];
       const key = pair.join(' ');
       const known = totals.get(key);
-      if (known === undefined) totals.set(key, { pair, count });
-      else known.count += count;
+      if (known === undefined) {
+        totals.set(key, { pair, count });
+      } else {
+        known.count += count;
+      }
     }
   }
   let best: { key: string; pair: [string, string]; count: number } | undefined;
   for (const [key, { pair, count }] of totals) {
-    if (count < 2) continue;
-    if (best === undefined || count > best.count || (count === best.count && key < best.key)) best = { key, pair, count };
+    if (count < 2) {
+      continue;
+    }
+    if (best === undefined || count > best.count || (count === best.count && key < best.key)) {
+      best = { key, pair, count };
+    }
   }
   return best?.pair;
 }
@@ -100,7 +132,9 @@ function mergePair(word: Word, [left, right]: readonly [string, string]): void {
     if (symbol === left && word.symbols[index + 1] === right) {
       merged.push(left + right);
       index++;
-    } else merged.push(symbol);
+    } else {
+      merged.push(symbol);
+    }
   }
   word.symbols = merged;
 }

@@ -1,4 +1,7 @@
-/** What is complete only when it is scored, in the order in which it arrived: how long an evaluator takes changes no order of rows. */
+/**
+ * What is complete only when it is scored, in the order in which it arrived: how long an evaluator takes changes no
+ * order of rows.
+ */
 import { CancelledError } from '../shared/errors.ts';
 
 const LOOK_EVERY_MILLISECONDS = 25;
@@ -21,7 +24,9 @@ export class Arrivals {
     this.tail = (async () => {
       await previous;
       await scoring;
-      if (this.closed) return;
+      if (this.closed) {
+        return;
+      }
       complete();
     })();
     this.tail.catch(() => {
@@ -29,7 +34,10 @@ export class Arrivals {
     });
   }
 
-  /** Waits until all are complete. @throws what the first that failed threw; CancelledError as soon as the work is cancelled */
+  /**
+   * Waits until all are complete.
+   * @throws what the first that failed threw; CancelledError as soon as the work is cancelled
+   */
   settled(cancelled: () => boolean): Promise<void> {
     return unlessCancelled(this.tail, cancelled);
   }
@@ -45,7 +53,9 @@ export async function unlessCancelled<Result>(promise: Promise<Result>, cancelle
   let timer: NodeJS.Timeout | undefined;
   const stop = new Promise<never>((_, reject) => {
     timer = setInterval(() => {
-      if (cancelled()) reject(new CancelledError());
+      if (cancelled()) {
+        reject(new CancelledError());
+      }
     }, LOOK_EVERY_MILLISECONDS);
   });
   try {

@@ -4,7 +4,10 @@ import type { Ledger, Tokens } from '../shared/records/records.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
 import { isReusedAnswer } from './reuse.ts';
 
-/** Evaluator calls that may still be asked for, whether they are made or known from an equal one. Work that would go beyond is refused before it starts. */
+/**
+ * Evaluator calls that may still be asked for, whether they are made or known from an equal one. Work that would go
+ * beyond is refused before it starts.
+ */
 export class EvaluatorBudget {
   readonly limit: number;
   private reserved = 0;
@@ -29,7 +32,10 @@ export class EvaluatorBudget {
     }
   }
 
-  /** Books calls that are about to be made. @throws C3Error('budget') when they exceed the limit; nothing is booked then */
+  /**
+   * Books calls that are about to be made.
+   * @throws C3Error('budget') when they exceed the limit; nothing is booked then
+   */
   reserve(calls: number): void {
     this.check(calls);
     this.reserved += calls;
@@ -37,7 +43,9 @@ export class EvaluatorBudget {
 
   /** Counts a call that was booked. @throws C3Error('budget') for one that was not */
   spend(calls: number): void {
-    if (this.spent + calls > this.reserved) throw new C3Error('budget', 'An evaluator call was made that had not been booked; report this as a defect.');
+    if (this.spent + calls > this.reserved) {
+      throw new C3Error('budget', 'An evaluator call was made that had not been booked; report this as a defect.');
+    }
     this.spent += calls;
   }
 }
@@ -62,7 +70,12 @@ export class LedgerCounter {
     const { prompt, reused, completion, reusedCompletion } = this.tokens;
     this.tokens = isReusedAnswer(answer)
       ? { ...this.tokens, reusedCompletion: reusedCompletion + answer.tokens.length }
-      : { prompt: prompt + answer.prompt.length, reused: reused + answer.reusedTokens, completion: completion + answer.tokens.length, reusedCompletion };
+      : {
+          prompt: prompt + answer.prompt.length,
+          reused: reused + answer.reusedTokens,
+          completion: completion + answer.tokens.length,
+          reusedCompletion,
+        };
     this.decisions.set(role, (this.decisions.get(role) ?? 0) + 1);
   }
 
@@ -75,6 +88,12 @@ export class LedgerCounter {
   }
 
   read(): Ledger {
-    return { evaluatorCalls: this.evaluatorCalls, reusedEvaluations: this.reusedEvaluations, tokens: this.tokens, decisions: Object.fromEntries(this.decisions), seconds: this.clock() - this.started };
+    return {
+      evaluatorCalls: this.evaluatorCalls,
+      reusedEvaluations: this.reusedEvaluations,
+      tokens: this.tokens,
+      decisions: Object.fromEntries(this.decisions),
+      seconds: this.clock() - this.started,
+    };
   }
 }

@@ -27,7 +27,10 @@ export interface AlternativeReturns {
 export type CreditRule = (alternatives: readonly AlternativeReturns[]) => readonly (Credit | null)[];
 
 /** The same for a group of siblings in a tree, where more than their own returns may count. */
-export type TreeCreditRule = (alternatives: readonly AlternativeReturns[], siblings: readonly TreeNode[]) => readonly (Credit | null)[];
+export type TreeCreditRule = (
+  alternatives: readonly AlternativeReturns[],
+  siblings: readonly TreeNode[],
+) => readonly (Credit | null)[];
 
 /** One sampling group with what it was found to be worth. */
 export interface CreditedGroup {
@@ -37,9 +40,16 @@ export interface CreditedGroup {
 }
 
 /** The row of one node. Its parent must be stored. */
-export function decisionRow(node: TreeNode, protocol: Protocol, round: RoundRecord, bucket: number | null): NewDecision {
+export function decisionRow(
+  node: TreeNode,
+  protocol: Protocol,
+  round: RoundRecord,
+  bucket: number | null,
+): NewDecision {
   const occurrence = occurrenceAt(protocol, node.position);
-  if (node.parent !== null && node.parent.stored === undefined) throw new Error('A decision is stored after its parent.');
+  if (node.parent !== null && node.parent.stored === undefined) {
+    throw new Error('A decision is stored after its parent.');
+  }
   return {
     run: round.run,
     phase: round.phase,
@@ -67,27 +77,48 @@ export function decisionRow(node: TreeNode, protocol: Protocol, round: RoundReco
 }
 
 /** Appends the decisions of a subtree and the episodes at its leaves; no buckets. For evaluations and continuations. */
-export function recordSubtree(store: StoreWriter, nodes: readonly TreeNode[], protocol: Protocol, round: RoundRecord): void {
+export function recordSubtree(
+  store: StoreWriter,
+  nodes: readonly TreeNode[],
+  protocol: Protocol,
+  round: RoundRecord,
+): void {
   for (const node of nodes) {
     node.stored ??= store.insertDecision(decisionRow(node, protocol, round, null));
-    if (node.children.length === 0) recordEpisode(store, node, round);
-    else recordSubtree(store, node.children, protocol, round);
+    if (node.children.length === 0) {
+      recordEpisode(store, node, round);
+    } else {
+      recordSubtree(store, node.children, protocol, round);
+    }
   }
 }
 
 /**
- * Appends the episode that ends in a leaf. Its evaluator calls are the scored messages of its path without those whose score was reused; a reused one that
- * several episodes share is left out of the first of them alone, so that sums over episodes count it once.
- * @param firstThrough whether the episode is the first through one of its messages; where the tree is complete, its first leaf is
+ * Appends the episode that ends in a leaf. Its evaluator calls are the scored messages of its path without those whose
+ * score was reused; a reused one that several episodes share is left out of the first of them alone, so that sums over
+ * episodes count it once.
+ * @param firstThrough whether the episode is the first through one of its messages; where the tree is complete, its
+ *   first leaf is
  */
-export function recordEpisode(store: StoreWriter, leaf: TreeNode, round: RoundRecord, firstThrough: (node: TreeNode) => boolean = firstLeafOf(leaf)): void {
-  if (leaf.stored === undefined) throw new Error('An episode is stored after its leaf.');
+export function recordEpisode(
+  store: StoreWriter,
+  leaf: TreeNode,
+  round: RoundRecord,
+  firstThrough: (node: TreeNode) => boolean = firstLeafOf(leaf),
+): void {
+  if (leaf.stored === undefined) {
+    throw new Error('An episode is stored after its leaf.');
+  }
   const rules: string[] = [];
   let reused = 0;
   for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-    if (node.score === undefined) continue;
+    if (node.score === undefined) {
+      continue;
+    }
     rules.unshift(node.score.rule);
-    if (callOf(node) === 0 && firstThrough(node)) reused++;
+    if (callOf(node) === 0 && firstThrough(node)) {
+      reused++;
+    }
   }
   store.insertEpisode({
     run: round.run,
@@ -104,26 +135,73 @@ export function recordEpisode(store: StoreWriter, leaf: TreeNode, round: RoundRe
 /** Says of each message on the way to a leaf whether the leaf is the first below it. */
 function firstLeafOf(leaf: TreeNode): (node: TreeNode) => boolean {
   return (node) => {
-    for (let below = leaf; below !== node; below = below.parent) if (below.parent === null || below.parent.children[0] !== below) return false;
+    for (let below = leaf; below !== node; below = below.parent) {
+      if (below.parent === null || below.parent.children[0] !== below) {
+        return false;
+      }
+    }
     return true;
   };
 }
 
 /** The stored side of a message that its replays' hash covers; a tree's node gives the same. */
-export type SealedMessage = Pick<NewDecision, 'instance' | 'position' | 'siblingIndex' | 'contextKey' | 'text' | 'tokens' | 'logprobs' | 'streamKey' | 'sampling' | 'finish'>;
+export type SealedMessage = Pick<
+  NewDecision,
+  | 'instance'
+  | 'position'
+  | 'siblingIndex'
+  | 'contextKey'
+  | 'text'
+  | 'tokens'
+  | 'logprobs'
+  | 'streamKey'
+  | 'sampling'
+  | 'finish'
+>;
 
 /** The stored side of a replay that its hash covers. */
 export type SealedReplay = Pick<NewReplay, 'replayIndex' | 'return' | 'evaluatorCalls' | 'environment'>;
 
 /** SHA-256 over everything that a message is. */
-export function messageHash({ instance, position, siblingIndex, contextKey, text, tokens, logprobs, streamKey, sampling, finish }: SealedMessage): string {
+export function messageHash({
+  instance,
+  position,
+  siblingIndex,
+  contextKey,
+  text,
+  tokens,
+  logprobs,
+  streamKey,
+  sampling,
+  finish,
+}: SealedMessage): string {
   const { temperature, topP, topK, maxNewTokens } = sampling;
-  const parts = [instance, position, siblingIndex, contextKey, textHash(text), tokenHash(tokens), hash('sha256', bytesOf(logprobs)), streamKey, temperature, topP, topK, maxNewTokens, finish];
+  const parts = [
+    instance,
+    position,
+    siblingIndex,
+    contextKey,
+    textHash(text),
+    tokenHash(tokens),
+    hash('sha256', bytesOf(logprobs)),
+    streamKey,
+    temperature,
+    topP,
+    topK,
+    maxNewTokens,
+    finish,
+  ];
   return hash('sha256', JSON.stringify(parts));
 }
 
-/** The hash of a replay: SHA-256 over its messages, the alternative's first, and what it came to. A row that is changed later no longer gives it. */
-export function replayHash(messages: readonly string[], { replayIndex, return: value, evaluatorCalls, environment }: SealedReplay): string {
+/**
+ * The hash of a replay: SHA-256 over its messages, the alternative's first, and what it came to. A row that is changed
+ * later no longer gives it.
+ */
+export function replayHash(
+  messages: readonly string[],
+  { replayIndex, return: value, evaluatorCalls, environment }: SealedReplay,
+): string {
   return hash('sha256', JSON.stringify([messages, replayIndex, value, evaluatorCalls, environment]));
 }
 
@@ -132,43 +210,93 @@ const nodeHashes = new WeakMap<TreeNode, string>();
 
 function nodeHash(node: TreeNode): string {
   const { instance, position, sibling, contextKey, answer, streamKey, sampling } = node;
-  const known = nodeHashes.get(node) ?? messageHash({ ...answer, instance: instance.uidSha, position, siblingIndex: sibling, contextKey, streamKey, sampling });
+  const known =
+    nodeHashes.get(node) ??
+    messageHash({
+      ...answer,
+      instance: instance.uidSha,
+      position,
+      siblingIndex: sibling,
+      contextKey,
+      streamKey,
+      sampling,
+    });
   nodeHashes.set(node, known);
   return known;
 }
 
 function hashesBelow(alternative: TreeNode, leaf: TreeNode): string[] {
   const hashes: string[] = [];
-  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) hashes.unshift(nodeHash(node));
+  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) {
+    hashes.unshift(nodeHash(node));
+  }
   return hashes;
 }
 
 /** Appends one replay of an alternative in a bucket. */
-export function recordReplay(store: StoreWriter, bucket: number, alternative: TreeNode, leaf: TreeNode, replayIndex: number, calls: number, round: RoundRecord): void {
-  if (alternative.stored === undefined || leaf.stored === undefined) throw new Error('A replay is stored after its decisions.');
-  const outcome = { replayIndex, return: returnOf(leaf, round.returnBound), evaluatorCalls: calls, environment: round.environment };
-  store.insertReplay({ bucket, alternative: alternative.stored, leaf: leaf.stored, ...outcome, tokenHash: replayHash(hashesBelow(alternative, leaf), outcome) });
+export function recordReplay(
+  store: StoreWriter,
+  bucket: number,
+  alternative: TreeNode,
+  leaf: TreeNode,
+  replayIndex: number,
+  calls: number,
+  round: RoundRecord,
+): void {
+  if (alternative.stored === undefined || leaf.stored === undefined) {
+    throw new Error('A replay is stored after its decisions.');
+  }
+  const outcome = {
+    replayIndex,
+    return: returnOf(leaf, round.returnBound),
+    evaluatorCalls: calls,
+    environment: round.environment,
+  };
+  store.insertReplay({
+    bucket,
+    alternative: alternative.stored,
+    leaf: leaf.stored,
+    ...outcome,
+    tokenHash: replayHash(hashesBelow(alternative, leaf), outcome),
+  });
 }
 
-/** Evaluator calls that a leaf added below an alternative; a message scored on the way is counted at the first leaf below it. */
+/**
+ * Evaluator calls that a leaf added below an alternative; a message scored on the way is counted at the first leaf
+ * below it.
+ */
 function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
   let calls = 0;
   for (let node = leaf; ; node = node.parent) {
     calls += callOf(node);
-    if (node === alternative || node.parent === null || node.parent.children[0] !== node) return calls;
+    if (node === alternative || node.parent === null || node.parent.children[0] !== node) {
+      return calls;
+    }
   }
 }
 
 /** The returns of the leaves below a node, and what they cost. */
-export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({ returns: leavesOf(node).map((leaf) => returnOf(leaf, bound)), evaluatorCalls: callsOf(node) });
+export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({
+  returns: leavesOf(node).map((leaf) => returnOf(leaf, bound)),
+  evaluatorCalls: callsOf(node),
+});
 
 /**
- * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives, the leaves below a node its replays.
+ * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives, the leaves below a node
+ * its replays.
  * @returns every group with its credits, parents before children
  */
-export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNode[], protocol: Protocol, round: RoundRecord, rule: TreeCreditRule): CreditedGroup[] {
+export function recordTrainingTree(
+  store: StoreWriter,
+  siblings: readonly TreeNode[],
+  protocol: Protocol,
+  round: RoundRecord,
+  rule: TreeCreditRule,
+): CreditedGroup[] {
   const first = siblings[0];
-  if (first === undefined) return [];
+  if (first === undefined) {
+    return [];
+  }
   const occurrence = occurrenceAt(protocol, first.position);
   const bucket = store.insertBucket({
     run: round.run,
@@ -183,16 +311,23 @@ export function recordTrainingTree(store: StoreWriter, siblings: readonly TreeNo
   });
   for (const node of siblings) {
     node.stored = store.insertDecision(decisionRow(node, protocol, round, bucket));
-    if (node.children.length === 0) recordEpisode(store, node, round);
+    if (node.children.length === 0) {
+      recordEpisode(store, node, round);
+    }
   }
   const below = siblings.flatMap((node) => recordTrainingTree(store, node.children, protocol, round, rule));
-  const credits = rule(siblings.map((node) => alternativeReturns(node, round.returnBound)), siblings);
+  const credits = rule(
+    siblings.map((node) => alternativeReturns(node, round.returnBound)),
+    siblings,
+  );
   siblings.forEach((node, index) => {
     leavesOf(node).forEach((leaf, replayIndex) => {
       recordReplay(store, bucket, node, leaf, replayIndex, callsOfLeaf(node, leaf), round);
     });
     const credit = credits[index];
-    if (credit !== null && credit !== undefined && node.stored !== undefined) store.insertCredit(bucket, node.stored, credit);
+    if (credit !== null && credit !== undefined && node.stored !== undefined) {
+      store.insertCredit(bucket, node.stored, credit);
+    }
   });
   return [{ nodes: siblings, credits, bucket }, ...below];
 }

@@ -16,40 +16,75 @@ export interface Outcome {
   readonly token: number | null;
 }
 
-/** Kernels that are not exact move a log-probability by less (measured: 2e-5); a row that was changed, or another context, by more. */
+/**
+ * Kernels that are not exact move a log-probability by less (measured: 2e-5); a row that was changed, or another
+ * context, by more.
+ */
 const PROBABILITY_TOLERANCE = 1e-4;
 
 /**
- * Adds to `found` what each message turned out to be, by its id; a message that stands there already is not executed again.
+ * Adds to `found` what each message turned out to be, by its id; a message that stands there already is not executed
+ * again.
  * @param policy the messages' snapshot, or one sentence why it cannot be had
  * @throws CancelledError; what the policy throws
  */
-export async function reexecute(store: StoreReader, decisions: readonly Decision[], policy: Policy | string, found: Map<number, Outcome>, cancelled: () => boolean): Promise<void> {
+export async function reexecute(
+  store: StoreReader,
+  decisions: readonly Decision[],
+  policy: Policy | string,
+  found: Map<number, Outcome>,
+  cancelled: () => boolean,
+): Promise<void> {
   const fresh = [...new Map(decisions.map((one) => [one.id, one])).values()].filter(({ id }) => !found.has(id));
   const comparable: Decision[] = [];
   for (const decision of fresh) {
     const reason = reasonAgainst(store, decision, policy);
-    if (reason === null) comparable.push(decision);
-    else found.set(decision.id, { result: 'notComparable', detail: reason, message: decision.id, token: null });
+    if (reason === null) {
+      comparable.push(decision);
+    } else {
+      found.set(decision.id, { result: 'notComparable', detail: reason, message: decision.id, token: null });
+    }
   }
-  if (typeof policy === 'string' || comparable.length === 0) return;
-  if (cancelled()) throw new CancelledError();
+  if (typeof policy === 'string' || comparable.length === 0) {
+    return;
+  }
+  if (cancelled()) {
+    throw new CancelledError();
+  }
   const sampled = comparable.filter(({ finish }) => finish !== 'typed');
   if (sampled.length > 0) {
-    const answers = await policy.answer(sampled.map(({ eventType: agent, context, sampling, streamKey }) => ({ agent, context, sampling, streamKey })), { cancelled });
-    for (const [index, decision] of sampled.entries()) found.set(decision.id, compare(decision, answers[index]));
+    const answers = await policy.answer(
+      sampled.map(({ eventType: agent, context, sampling, streamKey }) => ({ agent, context, sampling, streamKey })),
+      { cancelled },
+    );
+    for (const [index, decision] of sampled.entries()) {
+      found.set(decision.id, compare(decision, answers[index]));
+    }
   }
   for (const decision of comparable) {
-    if (decision.finish !== 'typed') continue;
+    if (decision.finish !== 'typed') {
+      continue;
+    }
     const { eventType: agent, context, text, sampling } = decision;
-    found.set(decision.id, compare(decision, await policy.typed({ agent, context, text, temperature: sampling.temperature }, { cancelled })));
+    found.set(
+      decision.id,
+      compare(decision, await policy.typed({ agent, context, text, temperature: sampling.temperature }, { cancelled })),
+    );
   }
 }
 
 /** Why a message cannot be expected to come out the same; null where it can. */
-function reasonAgainst(store: StoreReader, { environment, streamKey, finish }: Decision, policy: Policy | string): string | null {
-  if (typeof policy === 'string') return policy;
-  if (!policy.seeded || (streamKey === '' && finish !== 'typed')) return NO_SEEDS_REMARK;
+function reasonAgainst(
+  store: StoreReader,
+  { environment, streamKey, finish }: Decision,
+  policy: Policy | string,
+): string | null {
+  if (typeof policy === 'string') {
+    return policy;
+  }
+  if (!policy.seeded || (streamKey === '' && finish !== 'typed')) {
+    return NO_SEEDS_REMARK;
+  }
   return environmentReason(store.environment(environment), policy.environment);
 }
 
@@ -57,27 +92,50 @@ function reasonAgainst(store: StoreReader, { environment, streamKey, finish }: D
 function environmentReason(stored: NumericEnvironment, current: NumericEnvironment): string | null {
   const keys = ['runtime', 'provider', 'device', 'threads', 'platform'] as const;
   const differing = keys.filter((key) => stored[key] !== current[key]);
-  return differing.length === 0 ? null : `other numeric environment: ${differing.map((key) => `${key} ${String(stored[key])}, now ${String(current[key])}`).join('; ')}`;
+  return differing.length === 0
+    ? null
+    : `other numeric environment: ${differing.map((key) => `${key} ${String(stored[key])}, now ${String(current[key])}`).join('; ')}`;
 }
 
 function compare(decision: Decision, answer: PolicyAnswer | undefined): Outcome {
   const { id, text, finish, tokens, logprobs } = decision;
-  const different = (detail: string, token: number | null = null): Outcome => ({ result: 'different', detail, message: id, token });
+  const different = (detail: string, token: number | null = null): Outcome => ({
+    result: 'different',
+    detail,
+    message: id,
+    token,
+  });
   const token = firstDifference(tokens, answer?.tokens ?? new Int32Array(), 0);
-  if (answer === undefined || token !== null) return different(tokenDifference(id, token ?? 0), token ?? 0);
-  if (answer.text !== text) return different(changedRow(`the stored text of message ${String(id)} is not that of its tokens`));
-  if (answer.finish !== finish) return different(changedRow(`message ${String(id)} is stored as ended by ${finish}, re-execution ends by ${answer.finish}`));
+  if (answer === undefined || token !== null) {
+    return different(tokenDifference(id, token ?? 0), token ?? 0);
+  }
+  if (answer.text !== text) {
+    return different(changedRow(`the stored text of message ${String(id)} is not that of its tokens`));
+  }
+  if (answer.finish !== finish) {
+    return different(
+      changedRow(`message ${String(id)} is stored as ended by ${finish}, re-execution ends by ${answer.finish}`),
+    );
+  }
   const probability = firstDifference(logprobs, answer.logprobs, PROBABILITY_TOLERANCE);
-  if (probability !== null) return different(probabilityDifference(id, probability), probability);
+  if (probability !== null) {
+    return different(probabilityDifference(id, probability), probability);
+  }
   return { result: 'identical', detail: '', message: id, token: null };
 }
 
 /** The first place where two lists differ by more than the tolerance, or where one ends; null where there is none. */
-function firstDifference(first: Int32Array | Float32Array, second: Int32Array | Float32Array, tolerance: number): number | null {
+function firstDifference(
+  first: Int32Array | Float32Array,
+  second: Int32Array | Float32Array,
+  tolerance: number,
+): number | null {
   const length = Math.max(first.length, second.length);
   for (let place = 0; place < length; place++) {
     const [one, other] = [first[place] ?? Number.NaN, second[place] ?? Number.NaN];
-    if (!(one === other || Math.abs(one - other) <= tolerance)) return place;
+    if (!(one === other || Math.abs(one - other) <= tolerance)) {
+      return place;
+    }
   }
   return null;
 }

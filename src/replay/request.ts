@@ -1,4 +1,7 @@
-/** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with leave-one-out credit. */
+/**
+ * Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with
+ * leave-one-out credit.
+ */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyControl } from '../policy/policy.ts';
 import { choiceProblem, type ContinuationChoice } from '../shared/records/continuation.ts';
@@ -13,7 +16,16 @@ import { EvaluatorBudget } from './budget.ts';
 import { decisionRow, recordEpisode, recordReplay, type CreditRule, type RoundRecord } from './record.ts';
 import { unlessCancelled } from './arrivals.ts';
 import { ScoreBook } from './reuse.ts';
-import { callOf, contextOf, extend, samplingOf, scoreNode, type Branch, type TreeNode, type TreeSettings } from './tree.ts';
+import {
+  callOf,
+  contextOf,
+  extend,
+  samplingOf,
+  scoreNode,
+  type Branch,
+  type TreeNode,
+  type TreeSettings,
+} from './tree.ts';
 
 export interface ReplayRequest {
   readonly message: number;
@@ -24,12 +36,16 @@ export interface ReplayRequest {
   /** A message of the user's own, beside the sampled ones. */
   readonly text: string | null;
   /**
-   * crossed, unless given: every alternative and the message itself are continued `replays` times. paired: `alternatives` pairs, the i-th (from 0) of a fresh
-   * alternative and the message itself, each continued once with the numbers of replay i. No two pairs share anything but the message, so each is an independent
-   * unit of its credit; pairs come in chunks, and none is begun once the credit is decided.
+   * crossed, unless given: every alternative and the message itself are continued `replays` times. paired:
+   * `alternatives` pairs, the i-th (from 0) of a fresh alternative and the message itself, each continued once with the
+   * numbers of replay i. No two pairs share anything but the message, so each is an independent unit of its credit;
+   * pairs come in chunks, and none is begun once the credit is decided.
    */
   readonly design?: 'crossed' | 'paired';
-  /** True: every alternative draws numbers of its own. Otherwise replay m shares its numbers with replay m of the others (common random numbers). */
+  /**
+   * True: every alternative draws numbers of its own. Otherwise replay m shares its numbers with replay m of the others
+   * (common random numbers).
+   */
   readonly independent?: boolean;
   /** Other weights or another temperature than those of the message; as recorded unless given. */
   readonly continuation?: ContinuationChoice;
@@ -40,10 +56,16 @@ export interface ReplayDependencies {
   readonly protocol: Protocol;
   /** Writes contexts as the run wrote them. */
   readonly render: Renderer;
-  /** The message's own snapshot, so that the continuation distribution is that of its time; else the one that was chosen. */
+  /**
+   * The message's own snapshot, so that the continuation distribution is that of its time; else the one that was
+   * chosen.
+   */
   readonly policy: Policy;
   readonly evaluator: Evaluator;
-  /** The run's own, at the message's temperature or the one that was chosen: one that was picked greedily has sampled alternatives all the same, and every role its own cap. */
+  /**
+   * The run's own, at the message's temperature or the one that was chosen: one that was picked greedily has sampled
+   * alternatives all the same, and every role its own cap.
+   */
   readonly sampling: Sampling;
   readonly seed: number;
   readonly returnBound: number;
@@ -59,18 +81,26 @@ export interface ReplayDependencies {
 export interface ReplayControl {
   readonly cancelled: () => boolean;
   /**
-   * After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are those of the returns so far.
-   * Done and total count alternatives; in pairs, replays.
+   * After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are
+   * those of the returns so far. Done and total count alternatives; in pairs, replays.
    */
   readonly onProgress: (bucket: BucketView, done: number, total: number) => void;
-  /** Asked before each of these but the last whether it is due; all are where it is left out. A report reads the whole bucket. */
+  /**
+   * Asked before each of these but the last whether it is due; all are where it is left out. A report reads the whole
+   * bucket.
+   */
   readonly due?: () => boolean;
   /** Hears what the user should know of this replay, one line each. */
   readonly onRemark?: (remark: string) => void;
 }
 
 /** Bounds of one request. */
-export const REPLAY_LIMITS = { alternatives: 256, replays: 256, pairs: SETTLE_LIMITS.most, textLength: 16_384 } as const;
+export const REPLAY_LIMITS = {
+  alternatives: 256,
+  replays: 256,
+  pairs: SETTLE_LIMITS.most,
+  textLength: 16_384,
+} as const;
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
 const PAIRS_TOGETHER = 8;
 /** Replays that are reported one by one; of more, every n-th is. */
@@ -81,30 +111,57 @@ const REPORTED_REPLAYS = 512;
  * A cancel keeps what arrived.
  * @throws C3Error('input') for numbers out of bounds; CancelledError
  */
-export async function replayMessage(request: ReplayRequest, dependencies: ReplayDependencies, control: ReplayControl): Promise<ReplayResult> {
+export async function replayMessage(
+  request: ReplayRequest,
+  dependencies: ReplayDependencies,
+  control: ReplayControl,
+): Promise<ReplayResult> {
   checkRequest(request);
   const { store } = dependencies;
   const decision = store.decision(request.message);
-  if (!dependencies.policy.seeded) control.onRemark?.(NO_SEEDS_REMARK);
-  // Before anything is stored: a context that cannot be had again is refused. The number is taken and stored without a pause.
+  if (!dependencies.policy.seeded) {
+    control.onRemark?.(NO_SEEDS_REMARK);
+  }
+  // Before anything is stored: a context that cannot be had again is refused. The number is taken and stored without a
+  // pause.
   const branch = await frozenBranch(decision, dependencies);
-  return new Replaying(request, decision, branch, dependencies, control, store.nextRequestNumber(decision.run)).execute();
+  return new Replaying(
+    request,
+    decision,
+    branch,
+    dependencies,
+    control,
+    store.nextRequestNumber(decision.run),
+  ).execute();
 }
 
-/** The messages before a stored one as they were stored. @throws C3Error('engine') where its context would be another one now */
+/**
+ * The messages before a stored one as they were stored.
+ * @throws C3Error('engine') where its context would be another one now
+ */
 async function frozenBranch(decision: Decision, { store, protocol, render }: ReplayDependencies): Promise<Branch> {
   const instance = store.instance(decision.instance);
   let node: TreeNode | null = null;
-  for (const message of store.chain(decision.id).slice(0, -1)) node = storedNode(store, instance, message, node);
+  for (const message of store.chain(decision.id).slice(0, -1)) {
+    node = storedNode(store, instance, message, node);
+  }
   const branch: Branch = { instance, node };
   if ((await contextOf({ protocol, render }, branch, decision.position)).context !== decision.context) {
-    throw new C3Error('engine', `Message ${String(decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`);
+    throw new C3Error(
+      'engine',
+      `Message ${String(decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`,
+    );
   }
   return branch;
 }
 
 /** A node that stands for a stored message. */
-function storedNode(store: ReplayDependencies['store'], instance: Branch['instance'], message: Message | Decision, parent: TreeNode | null): TreeNode {
+function storedNode(
+  store: ReplayDependencies['store'],
+  instance: Branch['instance'],
+  message: Message | Decision,
+  parent: TreeNode | null,
+): TreeNode {
   const full = 'tokens' in message ? message : store.decision(message.id);
   return {
     instance,
@@ -118,7 +175,14 @@ function storedNode(store: ReplayDependencies['store'], instance: Branch['instan
     contextKey: full.contextKey,
     streamKey: full.streamKey,
     sampling: full.sampling,
-    answer: { text: full.text, prompt: new Int32Array(full.promptTokens), tokens: full.tokens, logprobs: full.logprobs, finish: full.finish, reusedTokens: full.reusedTokens },
+    answer: {
+      text: full.text,
+      prompt: new Int32Array(full.promptTokens),
+      tokens: full.tokens,
+      logprobs: full.logprobs,
+      finish: full.finish,
+      reusedTokens: full.reusedTokens,
+    },
     score: undefined,
     children: [],
     stored: full.id,
@@ -127,16 +191,34 @@ function storedNode(store: ReplayDependencies['store'], instance: Branch['instan
 
 /** @throws C3Error('input') for a request out of bounds */
 export function checkRequest({ alternatives, replays, text, continuation, design }: ReplayRequest): void {
-  const within = (value: number, low: number, high: number): boolean => Number.isInteger(value) && value >= low && value <= high;
+  const within = (value: number, low: number, high: number): boolean =>
+    Number.isInteger(value) && value >= low && value <= high;
   if (design === 'paired') {
-    if (!within(alternatives, 1, REPLAY_LIMITS.pairs)) throw new C3Error('input', `pairs must be a whole number from 1 to ${String(REPLAY_LIMITS.pairs)}.`);
-    if (replays !== 1 || text !== null) throw new C3Error('input', 'In pairs every alternative is sampled and continued once; leave out the text and further replays.');
-  } else if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
-  if (!within(replays, 1, REPLAY_LIMITS.replays)) throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
-  if (alternatives === 0 && text === null) throw new C3Error('input', 'Nothing to replay: ask for at least one alternative or give a text.');
-  if (text !== null && text.length > REPLAY_LIMITS.textLength) throw new C3Error('input', `The text is longer than ${String(REPLAY_LIMITS.textLength)} characters; shorten it.`);
+    if (!within(alternatives, 1, REPLAY_LIMITS.pairs)) {
+      throw new C3Error('input', `pairs must be a whole number from 1 to ${String(REPLAY_LIMITS.pairs)}.`);
+    }
+    if (replays !== 1 || text !== null) {
+      throw new C3Error(
+        'input',
+        'In pairs every alternative is sampled and continued once; leave out the text and further replays.',
+      );
+    }
+  } else if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) {
+    throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
+  }
+  if (!within(replays, 1, REPLAY_LIMITS.replays)) {
+    throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
+  }
+  if (alternatives === 0 && text === null) {
+    throw new C3Error('input', 'Nothing to replay: ask for at least one alternative or give a text.');
+  }
+  if (text !== null && text.length > REPLAY_LIMITS.textLength) {
+    throw new C3Error('input', `The text is longer than ${String(REPLAY_LIMITS.textLength)} characters; shorten it.`);
+  }
   const problem = continuation === undefined ? null : choiceProblem(continuation);
-  if (problem !== null) throw new C3Error('input', problem);
+  if (problem !== null) {
+    throw new C3Error('input', problem);
+  }
 }
 
 class Replaying {
@@ -155,7 +237,14 @@ class Replaying {
   private original: TreeNode | undefined;
   private readonly paired: boolean;
 
-  constructor(request: ReplayRequest, decision: Decision, branch: Branch, dependencies: ReplayDependencies, control: ReplayControl, number: number) {
+  constructor(
+    request: ReplayRequest,
+    decision: Decision,
+    branch: Branch,
+    dependencies: ReplayDependencies,
+    control: ReplayControl,
+    number: number,
+  ) {
     const { store, protocol, render, policy, evaluator, sampling, seed, returnBound } = dependencies;
     this.request = request;
     this.decision = decision;
@@ -163,8 +252,26 @@ class Replaying {
     this.control = control;
     this.terminal = isTerminal(protocol, decision.position);
     this.paired = request.design === 'paired';
-    this.settings = { protocol, render, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling, seed, scope: `request:${String(number)}`, commonRandomNumbers: request.independent !== true, ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }) };
-    this.round = { run: decision.run, phase: 'replay', iteration: number, snapshot: policy.snapshot, environment: store.environmentId(policy.environment), returnBound };
+    this.settings = {
+      protocol,
+      render,
+      policy,
+      evaluator,
+      budget: new EvaluatorBudget(Infinity),
+      sampling,
+      seed,
+      scope: `request:${String(number)}`,
+      commonRandomNumbers: request.independent !== true,
+      ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }),
+    };
+    this.round = {
+      run: decision.run,
+      phase: 'replay',
+      iteration: number,
+      snapshot: policy.snapshot,
+      environment: store.environmentId(policy.environment),
+      returnBound,
+    };
     this.branch = branch;
     this.bucket = store.transaction(() => {
       const bucket = store.insertBucket({
@@ -198,20 +305,35 @@ class Replaying {
     const original = storedNode(store, branch.instance, this.decision, branch.node);
     this.original = original;
     // The scores of stored messages are taken again where they are part of the return.
-    for (let node: TreeNode | null = original; node !== null; node = node.parent) await this.score(node);
+    for (let node: TreeNode | null = original; node !== null; node = node.parent) {
+      await this.score(node);
+    }
     const alternatives = [original];
-    if (this.terminal) this.endReplay(original, original);
+    if (this.terminal) {
+      this.endReplay(original, original);
+    }
     const control: PolicyControl = { cancelled: this.control.cancelled };
     // What is stored is UTF-8, which has no lone surrogates.
-    if (this.request.text !== null) alternatives.push(await this.typedNode(branch, this.request.text.toWellFormed(), this.request.alternatives + 1, control));
-    if (this.paired) await this.pair(original, control);
-    else {
+    if (this.request.text !== null) {
+      alternatives.push(
+        await this.typedNode(branch, this.request.text.toWellFormed(), this.request.alternatives + 1, control),
+      );
+    }
+    if (this.paired) {
+      await this.pair(original, control);
+    } else {
       alternatives.push(...(await this.sample(this.request.alternatives, 1, control)));
-      if (!this.terminal) await this.continueAll(alternatives, null, control);
+      if (!this.terminal) {
+        await this.continueAll(alternatives, null, control);
+      }
     }
     const credited = this.credits();
     store.transaction(() => {
-      for (const { decision, bucketCredit } of credited.alternatives) if (bucketCredit !== null) store.insertCredit(this.bucket, decision, bucketCredit);
+      for (const { decision, bucketCredit } of credited.alternatives) {
+        if (bucketCredit !== null) {
+          store.insertCredit(this.bucket, decision, bucketCredit);
+        }
+      }
     });
     this.report(true);
     const view = store.bucketView(this.bucket);
@@ -220,24 +342,41 @@ class Replaying {
 
   /** Samples alternatives in the frozen context, numbered from `first` on. */
   private sample(count: number, first: number, control: PolicyControl): Promise<TreeNode[]> {
-    return extend(this.settings, [this.branch], this.decision.position, count, control, (node) => {
-      this.appear(node);
-    }, { kind: 'alternatives', first });
+    return extend(
+      this.settings,
+      [this.branch],
+      this.decision.position,
+      count,
+      control,
+      (node) => {
+        this.appear(node);
+      },
+      { kind: 'alternatives', first },
+    );
   }
 
-  /** Samples pairs of an alternative and the message itself, chunk by chunk, until all that were asked for are there or the credit is decided. */
+  /**
+   * Samples pairs of an alternative and the message itself, chunk by chunk, until all that were asked for are there or
+   * the credit is decided.
+   */
   private async pair(original: TreeNode, control: PolicyControl): Promise<void> {
     const { alternatives: pairs } = this.request;
     for (let first = 0; first < pairs; first += PAIRS_TOGETHER) {
       const sampled = await this.sample(Math.min(PAIRS_TOGETHER, pairs - first), first + 1, control);
       const numbers = sampled.map((_, index) => first + index);
-      if (!this.terminal) await this.continueAll([...sampled, ...sampled.map(() => original)], [...numbers, ...numbers], control);
-      if (this.dependencies.decided?.(this.credits()) === true) return;
+      if (!this.terminal) {
+        await this.continueAll([...sampled, ...sampled.map(() => original)], [...numbers, ...numbers], control);
+      }
+      if (this.dependencies.decided?.(this.credits()) === true) {
+        return;
+      }
     }
   }
 
   private score(node: TreeNode): Promise<void> {
-    if (occurrenceAt(this.dependencies.protocol, node.position).scored) this.settings.budget.reserve(1);
+    if (occurrenceAt(this.dependencies.protocol, node.position).scored) {
+      this.settings.budget.reserve(1);
+    }
     return unlessCancelled(scoreNode(this.settings, node, this.control.cancelled), this.control.cancelled);
   }
 
@@ -272,19 +411,32 @@ class Replaying {
     const { store, protocol } = this.dependencies;
     store.transaction(() => {
       node.stored = store.insertDecision(decisionRow(node, protocol, this.round, this.bucket));
-      if (this.terminal) recordEpisode(store, node, this.round, () => true);
+      if (this.terminal) {
+        recordEpisode(store, node, this.round, () => true);
+      }
     });
-    if (this.terminal) this.endReplay(node, node);
-    else this.report();
+    if (this.terminal) {
+      this.endReplay(node, node);
+    } else {
+      this.report();
+    }
   }
 
   /**
-   * Continues every alternative `replays` times; replay m draws the same numbers below each of them unless they are to be independent.
-   * @param numbers of the one continuation of each, where they are not counted from 0; an alternative may then come several times
+   * Continues every alternative `replays` times; replay m draws the same numbers below each of them unless they are to
+   * be independent.
+   * @param numbers of the one continuation of each, where they are not counted from 0; an alternative may then come
+   *   several times
    */
-  private async continueAll(alternatives: readonly TreeNode[], numbers: readonly number[] | null, control: PolicyControl): Promise<void> {
+  private async continueAll(
+    alternatives: readonly TreeNode[],
+    numbers: readonly number[] | null,
+    control: PolicyControl,
+  ): Promise<void> {
     const { store, protocol } = this.dependencies;
-    const later = protocol.occurrences.map(({ position }) => position).filter((position) => position > this.decision.position);
+    const later = protocol.occurrences
+      .map(({ position }) => position)
+      .filter((position) => position > this.decision.position);
     const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
     let frontier: readonly TreeNode[] = alternatives;
     for (const [level, position] of later.entries()) {
@@ -298,13 +450,24 @@ class Replaying {
         control,
         (node) => {
           const alternative = node.parent === null ? undefined : alternativeOf.get(node.parent);
-          if (alternative === undefined) return;
+          if (alternative === undefined) {
+            return;
+          }
           alternativeOf.set(node, alternative);
           store.transaction(() => {
             node.stored = store.insertDecision(decisionRow(node, protocol, this.round, null));
-            if (last) recordEpisode(store, node, this.round, (through) => through !== alternative || this.isFirst(alternative, node));
+            if (last) {
+              recordEpisode(
+                store,
+                node,
+                this.round,
+                (through) => through !== alternative || this.isFirst(alternative, node),
+              );
+            }
           });
-          if (last) this.endReplay(alternative, node);
+          if (last) {
+            this.endReplay(alternative, node);
+          }
         },
         level === 0 && numbers !== null ? { kind: 'continuations', replays: numbers } : { kind: 'continuations' },
       );
@@ -313,12 +476,22 @@ class Replaying {
 
   private endReplay(alternative: TreeNode, leaf: TreeNode): void {
     const { store } = this.dependencies;
-    recordReplay(store, this.bucket, alternative, leaf, leaf.replay ?? 0, callsOfReplay(alternative, leaf, this.isFirst(alternative, leaf)), this.round);
+    recordReplay(
+      store,
+      this.bucket,
+      alternative,
+      leaf,
+      leaf.replay ?? 0,
+      callsOfReplay(alternative, leaf, this.isFirst(alternative, leaf)),
+      this.round,
+    );
     const count = (this.ended.get(alternative) ?? 0) + 1;
     this.ended.set(alternative, count);
     this.replaysEnded++;
     const stride = Math.ceil((this.paired ? this.total : this.total * this.request.replays) / REPORTED_REPLAYS);
-    if (count === this.needed || this.replaysEnded % stride === 0) this.report();
+    if (count === this.needed || this.replaysEnded % stride === 0) {
+      this.report();
+    }
   }
 
   /** Whether it is the replay of an alternative that carries what the alternative itself cost. */
@@ -333,7 +506,9 @@ class Replaying {
 
   /** Alternatives that were asked for; in pairs, replays. */
   private get total(): number {
-    if (this.paired) return this.request.alternatives * (this.terminal ? 1 : 2);
+    if (this.paired) {
+      return this.request.alternatives * (this.terminal ? 1 : 2);
+    }
     return this.request.alternatives + (this.request.text === null ? 0 : 1);
   }
 
@@ -347,13 +522,25 @@ class Replaying {
     this.dependencies.store.refreshHeadlines();
     const view = this.dependencies.store.bucketView(this.bucket);
     const credits = this.dependencies.credit(view.alternatives);
-    return { ...view, alternatives: view.alternatives.map((alternative, index) => ({ ...alternative, bucketCredit: credits[index] ?? null })) };
+    return {
+      ...view,
+      alternatives: view.alternatives.map((alternative, index) => ({
+        ...alternative,
+        bucketCredit: credits[index] ?? null,
+      })),
+    };
   }
 
   private report(last = false): void {
-    if (!last && this.control.due?.() === false) return;
+    if (!last && this.control.due?.() === false) {
+      return;
+    }
     let done = this.paired ? this.spent : 0;
-    for (const [alternative, count] of this.ended) if (!this.paired && alternative !== this.original && count >= this.needed) done++;
+    for (const [alternative, count] of this.ended) {
+      if (!this.paired && alternative !== this.original && count >= this.needed) {
+        done++;
+      }
+    }
     this.control.onProgress(this.credits(), done, this.total);
   }
 }
@@ -361,6 +548,8 @@ class Replaying {
 /** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its first. */
 function callsOfReplay(alternative: TreeNode, leaf: TreeNode, first: boolean): number {
   let calls = first ? callOf(alternative) : 0;
-  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) calls += callOf(node);
+  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) {
+    calls += callOf(node);
+  }
   return calls;
 }

@@ -14,7 +14,10 @@ export interface ReturnRules {
   readonly returnBound: number;
 }
 
-/** Evaluates each scored message once, however many replays run through it. These calls are proof, not part of what a credit cost. */
+/**
+ * Evaluates each scored message once, however many replays run through it. These calls are proof, not part of what a
+ * credit cost.
+ */
 export class ReturnCheck {
   private readonly store: StoreReader;
   private readonly rules: ReturnRules;
@@ -35,14 +38,30 @@ export class ReturnCheck {
    */
   async outcome({ leaf, return: stored }: Replay, episode: readonly Decision[]): Promise<Outcome | null> {
     const { protocol, returnBound } = this.rules;
-    const verdicts = await Promise.all(episode.filter(({ position }) => protocol.occurrences[position]?.scored === true).map((decision) => this.verdict(decision)));
+    const verdicts = await Promise.all(
+      episode
+        .filter(({ position }) => protocol.occurrences[position]?.scored === true)
+        .map((decision) => this.verdict(decision)),
+    );
     // From the leaf up, as the stored sum was made.
     const found = returnOfScores(verdicts.map(({ score }) => score).toReversed(), returnBound);
-    if (found === stored) return null;
-    if (found !== null) return { result: 'different', detail: returnDifference(stored, found), message: leaf, token: null };
+    if (found === stored) {
+      return null;
+    }
+    if (found !== null) {
+      return { result: 'different', detail: returnDifference(stored, found), message: leaf, token: null };
+    }
     const failed = verdicts.find((verdict) => verdict.score === null);
-    const reason = failed === undefined || !('masked' in failed) ? 'no message of the episode is scored' : `the evaluator failed: ${failed.masked}`;
-    return { result: 'notComparable', detail: `The return cannot be taken again, ${reason}`, message: leaf, token: null };
+    const reason =
+      failed === undefined || !('masked' in failed)
+        ? 'no message of the episode is scored'
+        : `the evaluator failed: ${failed.masked}`;
+    return {
+      result: 'notComparable',
+      detail: `The return cannot be taken again, ${reason}`,
+      message: leaf,
+      token: null,
+    };
   }
 
   private verdict(decision: Decision): Promise<Graded> {
@@ -55,7 +74,9 @@ export class ReturnCheck {
     try {
       return await this.rules.evaluator.evaluate(this.instance(instance), text, this.cancelled);
     } catch (error) {
-      if (!(error instanceof EvaluatorLost)) throw error;
+      if (!(error instanceof EvaluatorLost)) {
+        throw error;
+      }
       // The messages can be compared all the same.
       return { score: null, rule: 'lost', masked: error.message };
     }

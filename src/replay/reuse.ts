@@ -1,6 +1,7 @@
 /**
- * Results that are determined already. The same request (context, stream, sampling, speaker) gets the same answer, bit for bit, and an equal message in the
- * same place of the same instance the same score: the first of equals is paid for, the others take its result. Every sample keeps its row all the same.
+ * Results that are determined already. The same request (context, stream, sampling, speaker) gets the same answer, bit
+ * for bit, and an equal message in the same place of the same instance the same score: the first of equals is paid for,
+ * the others take its result. Every sample keeps its row all the same.
  */
 import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';
@@ -9,14 +10,17 @@ import type { EpisodeCost } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 
 /**
- * For every request the index of the first that is equal to it; its own where there is none. A greedy answer draws nothing, so its stream does not count.
- * Without a stream (a policy that takes no seeds) no answer is determined by another.
+ * For every request the index of the first that is equal to it; its own where there is none. A greedy answer draws
+ * nothing, so its stream does not count. Without a stream (a policy that takes no seeds) no answer is determined by
+ * another.
  * @param requests of one policy, all with the same sampling
  */
 export function firstEquals(requests: readonly PolicyRequest[]): number[] {
   const contexts = new Map<string, Map<string, number>>();
   return requests.map(({ agent, context, sampling, streamKey }, index) => {
-    if (streamKey === '') return index;
+    if (streamKey === '') {
+      return index;
+    }
     const known = contexts.get(context) ?? new Map<string, number>();
     contexts.set(context, known);
     const name = `${sampling.temperature === 0 ? 'greedy' : streamKey} ${agent}`;
@@ -27,10 +31,17 @@ export function firstEquals(requests: readonly PolicyRequest[]): number[] {
 }
 
 /** The answer of an equal request, with nothing computed for it: neither its prompt nor itself. */
-export const reusedAnswer = (answer: PolicyAnswer): PolicyAnswer => ({ ...answer, reusedTokens: answer.prompt.length + answer.tokens.length });
+export const reusedAnswer = (answer: PolicyAnswer): PolicyAnswer => ({
+  ...answer,
+  reusedTokens: answer.prompt.length + answer.tokens.length,
+});
 
-/** Whether an answer was taken from an equal request. A prompt that others share is reused at most in full, and no answer is empty. */
-export const isReusedAnswer = ({ prompt, reusedTokens }: Pick<PolicyAnswer, 'prompt' | 'reusedTokens'>): boolean => reusedTokens > prompt.length;
+/**
+ * Whether an answer was taken from an equal request. A prompt that others share is reused at most in full, and no
+ * answer is empty.
+ */
+export const isReusedAnswer = ({ prompt, reusedTokens }: Pick<PolicyAnswer, 'prompt' | 'reusedTokens'>): boolean =>
+  reusedTokens > prompt.length;
 
 /** A message at a scored position, as far as its score depends on it. */
 export interface ScoredMessage {
@@ -40,7 +51,9 @@ export interface ScoredMessage {
   readonly text: string;
 }
 
-/** What was evaluated in one piece of work. A masked result is not determined: an equal message is evaluated by itself. */
+/**
+ * What was evaluated in one piece of work. A masked result is not determined: an equal message is evaluated by itself.
+ */
 export class ScoreBook {
   private readonly known = new Map<string, Promise<Graded>>();
 
@@ -48,7 +61,11 @@ export class ScoreBook {
    * The score of a message, from an equal one where that has been asked for.
    * @throws what the evaluator throws, as CancelledError
    */
-  async score(evaluator: Evaluator, message: ScoredMessage, cancelled?: () => boolean): Promise<{ readonly graded: Graded; readonly reused: boolean }> {
+  async score(
+    evaluator: Evaluator,
+    message: ScoredMessage,
+    cancelled?: () => boolean,
+  ): Promise<{ readonly graded: Graded; readonly reused: boolean }> {
     const evaluate = (): Promise<Graded> => evaluator.evaluate(message.instance, message.text, cancelled);
     const name = nameOf(message);
     const known = this.known.get(name);
@@ -63,12 +80,23 @@ export class ScoreBook {
 }
 
 /** Names equal messages alike. */
-export const nameOf = ({ instance, position, contextKey, text }: ScoredMessage): string => `${instance.uidSha} ${String(position)} ${contextKey} ${text}`;
+export const nameOf = ({ instance, position, contextKey, text }: ScoredMessage): string =>
+  `${instance.uidSha} ${String(position)} ${contextKey} ${text}`;
 
-/** Evaluations whose result was reused, from the rows: an episode has one call for each scored message up to its leaf, less those that were reused. @param origin null: the run's own */
-export function reusedOf(costs: readonly EpisodeCost[], origin: EpisodeCost['origin'], { occurrences }: Protocol): number {
+/**
+ * Evaluations whose result was reused, from the rows: an episode has one call for each scored message up to its leaf,
+ * less those that were reused.
+ * @param origin null: the run's own
+ */
+export function reusedOf(
+  costs: readonly EpisodeCost[],
+  origin: EpisodeCost['origin'],
+  { occurrences }: Protocol,
+): number {
   return costs.reduce((total, cost) => {
-    if (cost.origin !== origin) return total;
+    if (cost.origin !== origin) {
+      return total;
+    }
     const scored = occurrences.filter((occurrence) => occurrence.scored && occurrence.position <= cost.position).length;
     // What was imported may name more calls than its episodes need.
     return total + Math.max(0, scored * cost.episodes - cost.evaluatorCalls);

@@ -1,6 +1,6 @@
 /**
- * Episodes as trees. A node is one decision; its children continue the episode after it. A nested fan-out such as [2,4] is a tree
- * whose leaves are episodes; a replay is a tree with one child per level below an alternative.
+ * Episodes as trees. A node is one decision; its children continue the episode after it. A nested fan-out such as [2,4]
+ * is a tree whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Evaluator } from '../evaluate/evaluator.ts';
@@ -38,7 +38,10 @@ export interface TreeNode {
   readonly sibling: number;
   /** Index of the alternative that it is, or that it continues. */
   readonly alternative: number;
-  /** Which continuation of its alternative it is at its position, from 0: the m that names its stream. Null for an alternative itself. */
+  /**
+   * Which continuation of its alternative it is at its position, from 0: the m that names its stream. Null for an
+   * alternative itself.
+   */
   readonly replay: number | null;
   readonly context: string;
   readonly contextKey: string;
@@ -53,10 +56,12 @@ export interface TreeNode {
 }
 
 /**
- * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch stands below. With `replays` every branch
- * has one continuation, of that number.
+ * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
+ * stands below. With `replays` every branch has one continuation, of that number.
  */
-export type Growth = { readonly kind: 'alternatives'; readonly first: number } | { readonly kind: 'continuations'; readonly replays?: readonly number[] };
+export type Growth =
+  | { readonly kind: 'alternatives'; readonly first: number }
+  | { readonly kind: 'continuations'; readonly replays?: readonly number[] };
 
 const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
 const CONTINUATIONS: Growth = { kind: 'continuations' };
@@ -72,9 +77,15 @@ export interface TreeSettings {
   readonly seed: number;
   /** Names the streams: `iteration:3`, `request:2`, `evaluation:sampled` ... */
   readonly scope: string;
-  /** Whether replay m of one alternative draws the numbers of replay m of the others (Appendix L). A policy that takes no seeds shares none whatever this says. */
+  /**
+   * Whether replay m of one alternative draws the numbers of replay m of the others (Appendix L). A policy that takes
+   * no seeds shares none whatever this says.
+   */
   readonly commonRandomNumbers: boolean;
-  /** The scores that are known already, where several calls of `extend` make one piece of work; each has its own unless given. */
+  /**
+   * The scores that are known already, where several calls of `extend` make one piece of work; each has its own unless
+   * given.
+   */
   readonly scores?: ScoreBook;
   /** False: every result is paid for, also one that is determined; to compare with. */
   readonly reuse?: boolean;
@@ -87,15 +98,22 @@ export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>
 }
 
 /** The exact model input of the decision at `position` after a branch, and its key. */
-export async function contextOf({ protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>, branch: Branch, position: number): Promise<{ context: string; key: string }> {
+export async function contextOf(
+  { protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>,
+  branch: Branch,
+  position: number,
+): Promise<{ context: string; key: string }> {
   const messages = new Map<number, string>();
-  for (let node = branch.node; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
+  for (let node = branch.node; node !== null; node = node.parent) {
+    messages.set(node.position, node.answer.text);
+  }
   const context = await render(renderContext(protocol, position, branch.instance.question, messages));
   return { context, key: contextKey(context).key };
 }
 
 /** Whose context it is, for messages: one line, whatever a file calls its instances. */
-export const placeWords = (occurrence: string, uid: string): string => `the ${occurrence} for the instance ${JSON.stringify(uid.slice(0, 120))}`;
+export const placeWords = (occurrence: string, uid: string): string =>
+  `the ${occurrence} for the instance ${JSON.stringify(uid.slice(0, 120))}`;
 
 type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
 
@@ -110,26 +128,49 @@ interface Plan {
   readonly request: PolicyRequest;
 }
 
-/** Where the index-th of `fanout` new messages below the place-th branch stands. Continuations of one alternative are numbered in depth-first order at every position, so that no two share a number. */
+/**
+ * Where the index-th of `fanout` new messages below the place-th branch stands. Continuations of one alternative are
+ * numbered in depth-first order at every position, so that no two share a number.
+ */
 function placeOf({ node }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
-  if (growth.kind === 'alternatives') return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
-  if (node === null) throw new Error('A continuation stands below an alternative.');
+  if (growth.kind === 'alternatives') {
+    return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
+  }
+  if (node === null) {
+    throw new Error('A continuation stands below an alternative.');
+  }
   const replay = growth.replays?.[place];
-  if (replay !== undefined) return { sibling: replay, alternative: node.alternative, replay };
+  if (replay !== undefined) {
+    return { sibling: replay, alternative: node.alternative, replay };
+  }
   return { sibling: index, alternative: node.alternative, replay: (node.replay ?? 0) * fanout + index };
 }
 
-/** The stream of a message (design promise 1); empty where the policy takes no seeds. The alternative's index joins the scope only where nothing is to be shared. */
-function streamAt(settings: TreeSettings, { uidSha }: Instance, { role, turn }: Occurrence, { sibling, alternative, replay }: Place): string {
-  if (!settings.policy.seeded) return '';
-  const scope = replay === null || settings.commonRandomNumbers ? settings.scope : `${settings.scope}/alternative:${String(alternative)}`;
+/**
+ * The stream of a message (design promise 1); empty where the policy takes no seeds. The alternative's index joins the
+ * scope only where nothing is to be shared.
+ */
+function streamAt(
+  settings: TreeSettings,
+  { uidSha }: Instance,
+  { role, turn }: Occurrence,
+  { sibling, alternative, replay }: Place,
+): string {
+  if (!settings.policy.seeded) {
+    return '';
+  }
+  const scope =
+    replay === null || settings.commonRandomNumbers
+      ? settings.scope
+      : `${settings.scope}/alternative:${String(alternative)}`;
   return streamKey({ seed: settings.seed, scope, uidSha, eventType: role, turn, sibling: replay ?? sibling });
 }
 
 /**
- * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored, while others are still being sampled.
- * Of equal requests one goes to the policy, of equal scored messages one to the evaluator: the first in order, or with `scores` the first that arrived.
- * `onNode` hears of a node as soon as it and those that arrived before it are complete; nodes come back in the order of branches, then siblings.
+ * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored, while
+ * others are still being sampled. Of equal requests one goes to the policy, of equal scored messages one to the
+ * evaluator: the first in order, or with `scores` the first that arrived. `onNode` hears of a node as soon as it and
+ * those that arrived before it are complete; nodes come back in the order of branches, then siblings.
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
  */
 export async function extend(
@@ -142,22 +183,47 @@ export async function extend(
   growth: Growth = ALTERNATIVES,
 ): Promise<TreeNode[]> {
   // Looked at before every call: the policy itself may answer faster than it notices.
-  if (control.cancelled()) throw new CancelledError();
+  if (control.cancelled()) {
+    throw new CancelledError();
+  }
   const occurrence = occurrenceAt(settings.protocol, position);
-  if (occurrence.scored) settings.budget.reserve(branches.length * fanout);
+  if (occurrence.scored) {
+    settings.budget.reserve(branches.length * fanout);
+  }
   const sampling = samplingOf(settings, position);
-  const contexts = await Promise.all(branches.map(async (branch) => ({ branch, ...(await contextOf(settings, branch, position)) })));
+  const contexts = await Promise.all(
+    branches.map(async (branch) => ({ branch, ...(await contextOf(settings, branch, position)) })),
+  );
   const plans = contexts.flatMap(({ branch, context, key }, start) => {
     return Array.from({ length: fanout }, (_, sample): Plan => {
       const place = placeOf(branch, start, sample, fanout, growth);
-      return { index: start * fanout + sample, branch, place, context, key, request: { agent: occurrence.role, context, sampling, streamKey: streamAt(settings, branch.instance, occurrence, place), place: placeWords(occurrence.id, branch.instance.uid) } };
+      return {
+        index: start * fanout + sample,
+        branch,
+        place,
+        context,
+        key,
+        request: {
+          agent: occurrence.role,
+          context,
+          sampling,
+          streamKey: streamAt(settings, branch.instance, occurrence, place),
+          place: placeWords(occurrence.id, branch.instance.uid),
+        },
+      };
     });
   });
-  const firsts = settings.reuse === false ? plans.map(({ index }) => index) : firstEquals(plans.map(({ request }) => request));
+  const firsts =
+    settings.reuse === false ? plans.map(({ index }) => index) : firstEquals(plans.map(({ request }) => request));
   const equals = Map.groupBy(plans, (_, index) => firsts[index] ?? index);
   const asked = [...equals.values()];
   const { protocol, evaluator, budget } = settings;
-  const scoring = { protocol, evaluator, budget, ...(settings.reuse !== false && { scores: settings.scores ?? new ScoreBook() }) };
+  const scoring = {
+    protocol,
+    evaluator,
+    budget,
+    ...(settings.reuse !== false && { scores: settings.scores ?? new ScoreBook() }),
+  };
   const nodes: TreeNode[] = [];
   const arrivals = new Arrivals();
   const unheard: Plan[] = [];
@@ -191,51 +257,80 @@ export async function extend(
       {
         cancelled: () => arrivals.failed || control.cancelled(),
         onAnswer: (index, answer) => {
-          for (const [place, plan] of asked[index]?.entries() ?? []) arrive(plan, place === 0 ? answer : reusedAnswer(answer));
+          for (const [place, plan] of asked[index]?.entries() ?? []) {
+            arrive(plan, place === 0 ? answer : reusedAnswer(answer));
+          }
         },
       },
     );
     await arrivals.settled(control.cancelled);
-    if (unheard.length > 0) throw new CancelledError();
+    if (unheard.length > 0) {
+      throw new CancelledError();
+    }
   } catch (error) {
     // What has its score by now still arrives.
     await setImmediate();
     // A failure of an arrival stopped the policy; that, and not the stop, is what is to be told.
-    if (arrivals.failed) await arrivals.settled(control.cancelled);
+    if (arrivals.failed) {
+      await arrivals.settled(control.cancelled);
+    }
     throw error;
   } finally {
     arrivals.close();
   }
-  for (const node of nodes) node.parent?.children.push(node);
-  if (settings.scores === undefined) bookInOrder(nodes);
+  for (const node of nodes) {
+    node.parent?.children.push(node);
+  }
+  if (settings.scores === undefined) {
+    bookInOrder(nodes);
+  }
   return nodes;
 }
 
-/** Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is the one that was paid for. */
+/**
+ * Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is
+ * the one that was paid for.
+ */
 function bookInOrder(nodes: readonly TreeNode[]): void {
   // One of a group is paid for where any of it is reused, and none is reused where the first to arrive was masked.
   const groups = new Set(nodes.flatMap((node) => (node.score?.reused === true ? nameOf(scoredMessage(node)) : [])));
   const booked = new Set<string>();
   for (const node of groups.size === 0 ? [] : nodes) {
     const name = nameOf(scoredMessage(node));
-    if (node.score === undefined || !groups.has(name)) continue;
+    if (node.score === undefined || !groups.has(name)) {
+      continue;
+    }
     node.score = { ...node.score, reused: booked.has(name) };
     booked.add(name);
   }
 }
 
-const scoredMessage = ({ instance, position, contextKey: key, answer }: TreeNode): ScoredMessage => ({ instance, position, contextKey: key, text: answer.text });
+const scoredMessage = ({ instance, position, contextKey: key, answer }: TreeNode): ScoredMessage => ({
+  instance,
+  position,
+  contextKey: key,
+  text: answer.text,
+});
 
 /**
- * Scores a message, where its occurrence is scored; else does nothing. The budget counts it also where its score is known from an equal one: what a method may
- * ask for does not depend on how often its team repeats itself.
+ * Scores a message, where its occurrence is scored; else does nothing. The budget counts it also where its score is
+ * known from an equal one: what a method may ask for does not depend on how often its team repeats itself.
  * @throws CancelledError where it was cancelled before code was run
  */
-export async function scoreNode({ protocol, evaluator, budget, scores }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget' | 'scores'>, node: TreeNode, cancelled?: () => boolean): Promise<void> {
-  if (!occurrenceAt(protocol, node.position).scored) return;
+export async function scoreNode(
+  { protocol, evaluator, budget, scores }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget' | 'scores'>,
+  node: TreeNode,
+  cancelled?: () => boolean,
+): Promise<void> {
+  if (!occurrenceAt(protocol, node.position).scored) {
+    return;
+  }
   budget.spend(1);
   // A book of its own holds nothing yet.
-  const { graded: { score, rule }, reused } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), cancelled);
+  const {
+    graded: { score, rule },
+    reused,
+  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), cancelled);
   node.score = { score, rule, reused };
 }
 
@@ -245,14 +340,17 @@ export function callsOfFanout(protocol: Protocol, positions: readonly number[], 
   let calls = 0;
   for (const [level, position] of positions.entries()) {
     messages *= fanout[level] ?? 1;
-    if (occurrenceAt(protocol, position).scored) calls += messages;
+    if (occurrenceAt(protocol, position).scored) {
+      calls += messages;
+    }
   }
   return calls;
 }
 
 /**
- * Grows whole episodes below the branches: fanout[i] messages at the i-th position. The first are alternatives, the others continue them;
- * the m-th continuation of one alternative draws the numbers of the m-th of the others, and no two of one alternative share any.
+ * Grows whole episodes below the branches: fanout[i] messages at the i-th position. The first are alternatives, the
+ * others continue them; the m-th continuation of one alternative draws the numbers of the m-th of the others, and no
+ * two of one alternative share any.
  * @returns the roots, in order
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
  */
@@ -267,7 +365,15 @@ export async function grow(
   let roots: TreeNode[] | undefined;
   let frontier = branches;
   for (const [level, position] of positions.entries()) {
-    const nodes = await extend(settings, frontier, position, fanout[level] ?? 1, control, undefined, level === 0 ? ALTERNATIVES : CONTINUATIONS);
+    const nodes = await extend(
+      settings,
+      frontier,
+      position,
+      fanout[level] ?? 1,
+      control,
+      undefined,
+      level === 0 ? ALTERNATIVES : CONTINUATIONS,
+    );
     roots ??= nodes;
     frontier = nodes.map((node) => ({ instance: node.instance, node }));
   }
@@ -280,12 +386,16 @@ export function leavesOf(node: TreeNode): TreeNode[] {
 }
 
 /**
- * Return of an episode (equation 4): the sum of the scores of its scored messages, cut to [-bound, bound]; null when any of them is masked,
- * and where none was scored: that is no return of 0.
+ * Return of an episode (equation 4): the sum of the scores of its scored messages, cut to [-bound, bound]; null when
+ * any of them is masked, and where none was scored: that is no return of 0.
  */
 export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
   const scores: (number | null)[] = [];
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) if (node.score !== undefined) scores.push(node.score.score);
+  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
+    if (node.score !== undefined) {
+      scores.push(node.score.score);
+    }
+  }
   return returnOfScores(scores, bound);
 }
 
@@ -293,13 +403,17 @@ export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
 export function returnOfScores(scores: readonly (number | null)[], bound: number): number | null {
   let total = 0;
   for (const score of scores) {
-    if (score === null) return null;
+    if (score === null) {
+      return null;
+    }
     total += score;
   }
   return scores.length === 0 ? null : Math.max(-bound, Math.min(bound, total));
 }
 
-/** Evaluator calls that a message cost: none where it is not scored, and where its score was taken from an equal one. */
+/**
+ * Evaluator calls that a message cost: none where it is not scored, and where its score was taken from an equal one.
+ */
 export const callOf = ({ score }: TreeNode): 0 | 1 => (score === undefined || score.reused === true ? 0 : 1);
 
 /** Evaluator calls that a subtree cost. */

@@ -1,4 +1,7 @@
-/** Re-executing stored replays: every message again from its stored context, stream and snapshot, every return again by the evaluator, compared with the rows. */
+/**
+ * Re-executing stored replays: every message again from its stored context, stream and snapshot, every return again by
+ * the evaluator, compared with the rows.
+ */
 import { hash } from 'node:crypto';
 import type { Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
@@ -15,7 +18,10 @@ import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
 export type { VerificationReport } from '../shared/records/records.ts';
 
 /** Lends the policy of a snapshot to a piece of work, or one sentence why it cannot be had. */
-export type PolicyLender = <Result>(snapshot: string, work: (policy: Policy | string) => Promise<Result>) => Promise<Result>;
+export type PolicyLender = <Result>(
+  snapshot: string,
+  work: (policy: Policy | string) => Promise<Result>,
+) => Promise<Result>;
 
 export interface VerifyControl {
   readonly cancelled: () => boolean;
@@ -37,28 +43,59 @@ interface Path {
  * Re-executes replays of one run, snapshot by snapshot, and appends what it found to each.
  * @throws CancelledError, keeping what was found before
  */
-export async function verifyReplays(store: StoreWriter, replays: readonly Replay[], lend: PolicyLender, rules: ReturnRules, control: VerifyControl): Promise<VerificationReport> {
+export async function verifyReplays(
+  store: StoreWriter,
+  replays: readonly Replay[],
+  lend: PolicyLender,
+  rules: ReturnRules,
+  control: VerifyControl,
+): Promise<VerificationReport> {
   const outcomes = new Map<number, Outcome>();
   const returns = new ReturnCheck(store, rules, control.cancelled);
   const strange = new Map<number, Outcome>();
-  for (const [snapshot, strangers] of strangersOf(store, replays)) await lend(snapshot, (policy) => reexecuteStrangers(store, strangers, policy, strange, control.cancelled));
+  for (const [snapshot, strangers] of strangersOf(store, replays)) {
+    await lend(snapshot, (policy) => reexecuteStrangers(store, strangers, policy, strange, control.cancelled));
+  }
   for (const [snapshot, members] of bySnapshot(store, replays)) {
     await lend(snapshot, async (policy) => {
       const messages = new Map(strange);
       const madeHere = ({ snapshot: made }: Decision): boolean => made === snapshot;
       for (let start = 0; start < members.length; start += TOGETHER) {
         const paths = pathsOf(store, members.slice(start, start + TOGETHER));
-        const checking = paths.map(async (path) => ({ path, change: changeIn(path), returned: await returns.outcome(path.replay, path.episode) }));
+        const checking = paths.map(async (path) => ({
+          path,
+          change: changeIn(path),
+          returned: await returns.outcome(path.replay, path.episode),
+        }));
         const checks = await unlessCancelled(Promise.all(checking), control.cancelled);
-        if (control.cancelled()) throw new CancelledError();
-        await reexecute(store, decisionsWhere(checks, (change) => change === null).filter(madeHere), policy, messages, control.cancelled);
-        await reexecuteChanged(store, decisionsWhere(checks, (change) => change !== null).filter(madeHere), policy, messages, control.cancelled);
+        if (control.cancelled()) {
+          throw new CancelledError();
+        }
+        await reexecute(
+          store,
+          decisionsWhere(checks, (change) => change === null).filter(madeHere),
+          policy,
+          messages,
+          control.cancelled,
+        );
+        await reexecuteChanged(
+          store,
+          decisionsWhere(checks, (change) => change !== null).filter(madeHere),
+          policy,
+          messages,
+          control.cancelled,
+        );
         const environment = typeof policy === 'string' ? null : store.environmentId(policy.environment);
         store.transaction(() => {
           for (const { path, change, returned } of checks) {
             const outcome = verdict(path, messages, change, returned);
             outcomes.set(path.replay.id, outcome);
-            store.insertVerification({ replay: path.replay.id, result: outcome.result, detail: outcome.detail, environment: environment ?? path.replay.environment });
+            store.insertVerification({
+              replay: path.replay.id,
+              result: outcome.result,
+              detail: outcome.detail,
+              environment: environment ?? path.replay.environment,
+            });
           }
         });
         control.onProgress?.(outcomes.size, replays.length);
@@ -69,37 +106,70 @@ export async function verifyReplays(store: StoreWriter, replays: readonly Replay
 }
 
 /**
- * The stored replays that a message stands for: those that continue it, those that run through it, and all of every request that was made about it.
+ * The stored replays that a message stands for: those that continue it, those that run through it, and all of every
+ * request that was made about it.
  * @returns in the order of their buckets; empty where the message was never replayed
  */
 export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
   const message = store.message(id);
-  const found = store.bucketsFor(id).flatMap((bucket) => store.replaysOfBucket(bucket.id).filter(({ alternative }) => bucket.message === id || (bucket.id === message.bucket && alternative === id)));
-  if (found.length > 0 || message.phase !== 'replay') return found;
+  const found = store
+    .bucketsFor(id)
+    .flatMap((bucket) =>
+      store
+        .replaysOfBucket(bucket.id)
+        .filter(({ alternative }) => bucket.message === id || (bucket.id === message.bucket && alternative === id)),
+    );
+  if (found.length > 0 || message.phase !== 'replay') {
+    return found;
+  }
   // A continuation belongs to the request of its round.
-  const request = store.requestsOf(message.run, message.instance).find(({ iteration }) => iteration === message.iteration);
-  return request === undefined ? [] : store.replaysOfBucket(request.id).filter(({ leaf }) => store.chain(leaf).some((one) => one.id === id));
+  const request = store
+    .requestsOf(message.run, message.instance)
+    .find(({ iteration }) => iteration === message.iteration);
+  return request === undefined
+    ? []
+    : store.replaysOfBucket(request.id).filter(({ leaf }) => store.chain(leaf).some((one) => one.id === id));
 }
 
-/** The messages that a replay begins with and that other weights than its bucket's made, by those: another snapshot or model was chosen to continue them. */
+/**
+ * The messages that a replay begins with and that other weights than its bucket's made, by those: another snapshot or
+ * model was chosen to continue them.
+ */
 function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string, Decision[]> {
   const strangers = new Map<number, Decision>();
   for (const bucket of new Set(replays.map((replay) => replay.bucket))) {
     const { message, snapshot } = store.bucket(bucket);
-    if (message === null || store.message(message).snapshot === snapshot) continue;
-    if (replays.some((replay) => replay.bucket === bucket && replay.alternative === message)) strangers.set(message, store.decision(message));
+    if (message === null || store.message(message).snapshot === snapshot) {
+      continue;
+    }
+    if (replays.some((replay) => replay.bucket === bucket && replay.alternative === message)) {
+      strangers.set(message, store.decision(message));
+    }
   }
   return Map.groupBy(strangers.values(), ({ snapshot }) => snapshot);
 }
 
 /** What cannot be asked of its model says so; nothing else would tell that it was not executed. */
-async function reexecuteStrangers(store: StoreReader, decisions: readonly Decision[], policy: Policy | string, found: Map<number, Outcome>, cancelled: () => boolean): Promise<void> {
+async function reexecuteStrangers(
+  store: StoreReader,
+  decisions: readonly Decision[],
+  policy: Policy | string,
+  found: Map<number, Outcome>,
+  cancelled: () => boolean,
+): Promise<void> {
   for (const decision of decisions) {
     try {
       await reexecute(store, [decision], policy, found, cancelled);
     } catch (error) {
-      if (error instanceof CancelledError) throw error;
-      found.set(decision.id, { result: 'notComparable', detail: `Message ${String(decision.id)} cannot be executed again: ${messageOf(error)}`, message: decision.id, token: null });
+      if (error instanceof CancelledError) {
+        throw error;
+      }
+      found.set(decision.id, {
+        result: 'notComparable',
+        detail: `Message ${String(decision.id)} cannot be executed again: ${messageOf(error)}`,
+        message: decision.id,
+        token: null,
+      });
     }
   }
 }
@@ -123,45 +193,109 @@ function pathsOf(store: StoreReader, replays: readonly Replay[]): Path[] {
   };
   return replays.map((replay) => {
     const episode: Decision[] = [];
-    for (let id: number | null = replay.leaf; id !== null; id = episode[0]?.parent ?? null) episode.unshift(read(id));
-    return { replay, episode, decisions: episode.slice(Math.max(0, episode.findIndex(({ id }) => id === replay.alternative))) };
+    for (let id: number | null = replay.leaf; id !== null; id = episode[0]?.parent ?? null) {
+      episode.unshift(read(id));
+    }
+    return {
+      replay,
+      episode,
+      decisions: episode.slice(
+        Math.max(
+          0,
+          episode.findIndex(({ id }) => id === replay.alternative),
+        ),
+      ),
+    };
   });
 }
 
-/** A row that was changed may hold what no model can be asked: then each is tried alone, and of that one nothing more is known than that it was changed. */
-async function reexecuteChanged(store: StoreReader, decisions: readonly Decision[], policy: Policy | string, found: Map<number, Outcome>, cancelled: () => boolean): Promise<void> {
+/**
+ * A row that was changed may hold what no model can be asked: then each is tried alone, and of that one nothing more is
+ * known than that it was changed.
+ */
+async function reexecuteChanged(
+  store: StoreReader,
+  decisions: readonly Decision[],
+  policy: Policy | string,
+  found: Map<number, Outcome>,
+  cancelled: () => boolean,
+): Promise<void> {
   try {
     await reexecute(store, decisions, policy, found, cancelled);
   } catch (error) {
-    if (error instanceof CancelledError) throw error;
-    if (decisions.length > 1) for (const decision of decisions) await reexecuteChanged(store, [decision], policy, found, cancelled);
+    if (error instanceof CancelledError) {
+      throw error;
+    }
+    if (decisions.length > 1) {
+      for (const decision of decisions) {
+        await reexecuteChanged(store, [decision], policy, found, cancelled);
+      }
+    }
   }
 }
 
-function decisionsWhere(checks: readonly { readonly path: Path; readonly change: Outcome | null }[], wanted: (change: Outcome | null) => boolean): Decision[] {
+function decisionsWhere(
+  checks: readonly { readonly path: Path; readonly change: Outcome | null }[],
+  wanted: (change: Outcome | null) => boolean,
+): Decision[] {
   return checks.flatMap(({ path, change }) => (wanted(change) ? path.decisions : []));
 }
 
-/** The first message that differs decides; then a row that was changed since, the return before the rest; then what could not be compared. */
-function verdict({ replay, decisions }: Path, messages: ReadonlyMap<number, Outcome>, change: Outcome | null, returned: Outcome | null): Outcome {
+/**
+ * The first message that differs decides; then a row that was changed since, the return before the rest; then what
+ * could not be compared.
+ */
+function verdict(
+  { replay, decisions }: Path,
+  messages: ReadonlyMap<number, Outcome>,
+  change: Outcome | null,
+  returned: Outcome | null,
+): Outcome {
   const outcomes = decisions.flatMap(({ id }) => messages.get(id) ?? []);
   const different = outcomes.find(({ result }) => result === 'different');
-  if (different !== undefined) return change === null || different.detail === change.detail ? different : { ...different, detail: `${different.detail}; ${change.detail}` };
-  if (returned?.result === 'different') return returned;
-  return change ?? outcomes.find(({ result }) => result === 'notComparable') ?? returned ?? { result: 'identical', detail: '', message: replay.leaf, token: null };
+  if (different !== undefined) {
+    return change === null || different.detail === change.detail
+      ? different
+      : { ...different, detail: `${different.detail}; ${change.detail}` };
+  }
+  if (returned?.result === 'different') {
+    return returned;
+  }
+  return (
+    change ??
+    outcomes.find(({ result }) => result === 'notComparable') ??
+    returned ?? { result: 'identical', detail: '', message: replay.leaf, token: null }
+  );
 }
 
 /** The stored hashes were taken when the rows were appended: a row that no longer gives them was changed. */
 function changeIn({ replay, decisions }: Path): Outcome | null {
   for (const { id, tokens, tokenHash: stored, context, contextKey: key } of decisions) {
-    if (tokenHash(tokens) !== stored) return changed(id, `the stored tokens of message ${String(id)} do not have their hash`);
-    if (contextKey(context).key !== key) return changed(id, `the stored context of message ${String(id)} does not have its key`);
+    if (tokenHash(tokens) !== stored) {
+      return changed(id, `the stored tokens of message ${String(id)} do not have their hash`);
+    }
+    if (contextKey(context).key !== key) {
+      return changed(id, `the stored context of message ${String(id)} does not have its key`);
+    }
   }
-  if (replay.tokenHash === replayHash(decisions.map(messageHash), replay) || replay.tokenHash === tokensOnly(decisions)) return null;
-  return changed(replay.leaf, `the stored messages of replay ${String(replay.id)}, or what it returned, do not have its hash`);
+  if (
+    replay.tokenHash === replayHash(decisions.map(messageHash), replay) ||
+    replay.tokenHash === tokensOnly(decisions)
+  ) {
+    return null;
+  }
+  return changed(
+    replay.leaf,
+    `the stored messages of replay ${String(replay.id)}, or what it returned, do not have its hash`,
+  );
 }
 
-const changed = (message: number, what: string): Outcome => ({ result: 'different', detail: changedRow(what), message, token: null });
+const changed = (message: number, what: string): Outcome => ({
+  result: 'different',
+  detail: changedRow(what),
+  message,
+  token: null,
+});
 
 /** What the hash of a replay covered at first: stores hold such replays. */
 function tokensOnly(decisions: readonly Decision[]): string {
@@ -174,10 +308,16 @@ function report(replays: readonly Replay[], outcomes: ReadonlyMap<number, Outcom
   let firstReason: string | null = null;
   for (const { id } of replays) {
     const outcome = outcomes.get(id);
-    if (outcome === undefined) continue;
+    if (outcome === undefined) {
+      continue;
+    }
     counts[outcome.result]++;
-    if (outcome.result === 'notComparable') firstReason ??= outcome.detail;
-    if (outcome.result === 'different') firstDifference ??= { replay: id, message: outcome.message, token: outcome.token, detail: outcome.detail };
+    if (outcome.result === 'notComparable') {
+      firstReason ??= outcome.detail;
+    }
+    if (outcome.result === 'different') {
+      firstDifference ??= { replay: id, message: outcome.message, token: outcome.token, detail: outcome.detail };
+    }
   }
   return { checked: replays.length, ...counts, firstDifference, firstReason };
 }

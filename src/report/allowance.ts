@@ -26,14 +26,18 @@ export class Allowance {
 
   /** Takes the place of one message, unless there is none left. */
   takeMessage(): boolean {
-    if (this.messages === 0) return false;
+    if (this.messages === 0) {
+      return false;
+    }
     this.messages--;
     return true;
   }
 
   /** Notes that something is left out. @param what in the plural */
   omit(what: string, count: number): void {
-    if (count > 0) this.omitted.set(what, (this.omitted.get(what) ?? 0) + count);
+    if (count > 0) {
+      this.omitted.set(what, (this.omitted.get(what) ?? 0) + count);
+    }
   }
 
   get leftOut(): readonly LeftOut[] {

@@ -1,4 +1,7 @@
-/** The ground that the SVG pictures of report pages share: axes with round numbers, and a frame with a name. No NaN gets into a coordinate. */
+/**
+ * The ground that the SVG pictures of report pages share: axes with round numbers, and a frame with a name. No NaN gets
+ * into a coordinate.
+ */
 import type { Interval } from '../shared/records/records.ts';
 import { escaped } from './words.ts';
 
@@ -8,7 +11,9 @@ import { escaped } from './words.ts';
  */
 export function ticks(low: number, high: number, most = 5): readonly number[] {
   const size = Math.max(Math.abs(low), Math.abs(high));
-  if (!(high - low > 1e-9 * size)) return ticks(low - (0.1 * size || 0.5), low + (0.1 * size || 0.5), most);
+  if (!(high - low > 1e-9 * size)) {
+    return ticks(low - (0.1 * size || 0.5), low + (0.1 * size || 0.5), most);
+  }
   const power = 10 ** Math.floor(Math.log10((high - low) / most));
   const step = power * ([1, 2, 5].find((factor) => factor * power * most >= (high - low) * (1 - 1e-9)) ?? 10);
   const first = Math.floor(low / step + 1e-6);
@@ -40,12 +45,15 @@ export function axis(low: number, high: number, from: number, to: number): Axis 
 export function amounts(values: readonly number[], from: number, to: number): Axis {
   const largest = Math.max(...values);
   const end = largest > 0 ? largest : 1;
-  return { ticks: ticks(0, end).filter((mark) => mark <= end && Number.isInteger(mark)), at: (value) => from + (value / end) * (to - from) };
+  return {
+    ticks: ticks(0, end).filter((mark) => mark <= end && Number.isInteger(mark)),
+    at: (value) => from + (value / end) * (to - from),
+  };
 }
 
 /**
- * What the y axis has to show: all values, and of their intervals what goes no farther beyond them than they reach themselves, so that two
- * seeds' wide intervals do not flatten the picture. Shares stay between 0 and 1.
+ * What the y axis has to show: all values, and of their intervals what goes no farther beyond them than they reach
+ * themselves, so that two seeds' wide intervals do not flatten the picture. Shares stay between 0 and 1.
  */
 export function range(values: readonly Interval[]): readonly [low: number, high: number] {
   const middle = values.map(({ value }) => value);
@@ -68,9 +76,25 @@ export function picture(id: string, name: string, description: string, content: 
   return `<svg class="picture" viewBox="0 0 ${WIDTH} ${round(height)}" role="img" aria-labelledby="${id}-name ${id}-words"><title id="${id}-name">${escaped(name)}</title><desc id="${id}-words">${escaped(description, 2000)}</desc>${content}</svg>`;
 }
 
-export function axes(x: Axis, y: Axis, right: number, words: { readonly x: string; readonly y: string; readonly tickX: (value: number) => string; readonly tickY: (value: number) => string }): string {
-  const across = y.ticks.map((tick) => `<path class="grid" d="M${point(LEFT, y.at(tick))}H${round(right)}"/><text class="tick" x="${LEFT - 7}" y="${round(y.at(tick) + 4)}" text-anchor="end">${words.tickY(tick)}</text>`);
-  const along = x.ticks.map((tick) => `<path class="axis" d="M${point(x.at(tick), BOTTOM)}v4"/><text class="tick" x="${round(x.at(tick))}" y="${BOTTOM + 17}" text-anchor="middle">${words.tickX(tick)}</text>`);
+export function axes(
+  x: Axis,
+  y: Axis,
+  right: number,
+  words: {
+    readonly x: string;
+    readonly y: string;
+    readonly tickX: (value: number) => string;
+    readonly tickY: (value: number) => string;
+  },
+): string {
+  const across = y.ticks.map(
+    (tick) =>
+      `<path class="grid" d="M${point(LEFT, y.at(tick))}H${round(right)}"/><text class="tick" x="${LEFT - 7}" y="${round(y.at(tick) + 4)}" text-anchor="end">${words.tickY(tick)}</text>`,
+  );
+  const along = x.ticks.map(
+    (tick) =>
+      `<path class="axis" d="M${point(x.at(tick), BOTTOM)}v4"/><text class="tick" x="${round(x.at(tick))}" y="${BOTTOM + 17}" text-anchor="middle">${words.tickX(tick)}</text>`,
+  );
   const names = `<text class="name" x="4" y="14">${words.y}</text><text class="name" x="${round((LEFT + right) / 2)}" y="${HEIGHT - 6}" text-anchor="middle">${words.x}</text>`;
   return `${across.join('')}<path class="axis" d="M${LEFT} ${BOTTOM}H${round(right)}"/>${along.join('')}${names}`;
 }

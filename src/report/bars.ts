@@ -1,4 +1,6 @@
-/** Bars from 0 to a value, to either side, with the interval across: one row for each. Pure: numbers in, SVG text out. */
+/**
+ * Bars from 0 to a value, to either side, with the interval across: one row for each. Pure: numbers in, SVG text out.
+ */
 import type { Interval } from '../shared/records/records.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { decimal, escaped, NOT_MEASURED } from './words.ts';
@@ -23,21 +25,42 @@ const HEAD = 6;
  * @param words what the axis is called
  * @returns null where no row has a value
  */
-export function barsPicture(id: string, name: string, rows: readonly BarRow[], write: (value: number) => string, words: string): string | null {
-  const measured = rows.map(({ label, value }) => ({ label, value: value !== null && [value.value, value.low ?? 0, value.high ?? 0].every(Number.isFinite) ? value : null }));
-  const values = measured.flatMap(({ value }) => (value === null ? [] : [value.value, value.low ?? value.value, value.high ?? value.value]));
-  if (values.length === 0) return null;
+export function barsPicture(
+  id: string,
+  name: string,
+  rows: readonly BarRow[],
+  write: (value: number) => string,
+  words: string,
+): string | null {
+  const measured = rows.map(({ label, value }) => ({
+    label,
+    value: value !== null && [value.value, value.low ?? 0, value.high ?? 0].every(Number.isFinite) ? value : null,
+  }));
+  const values = measured.flatMap(({ value }) =>
+    value === null ? [] : [value.value, value.low ?? value.value, value.high ?? value.value],
+  );
+  if (values.length === 0) {
+    return null;
+  }
   const x = axis(Math.min(0, ...values), Math.max(0, ...values), LEFT, RIGHT);
   const bottom = HEAD + ROW * rows.length;
   const digits = tickDigits(x);
-  const grid = x.ticks.map((tick) => `<path class="grid" d="M${point(x.at(tick), HEAD)}V${round(bottom)}"/><text class="tick" x="${round(x.at(tick))}" y="${round(bottom + 16)}" text-anchor="middle">${decimal(tick, digits)}</text>`);
+  const grid = x.ticks.map(
+    (tick) =>
+      `<path class="grid" d="M${point(x.at(tick), HEAD)}V${round(bottom)}"/><text class="tick" x="${round(x.at(tick))}" y="${round(bottom + 16)}" text-anchor="middle">${decimal(tick, digits)}</text>`,
+  );
   const drawn = measured.map(({ label, value }, index) => {
     const middle = HEAD + ROW * (index + 0.5);
     const text = `<text class="row" x="${LEFT - 8}" y="${round(middle + 4)}" text-anchor="end">${escaped(label, LABEL)}</text>`;
-    if (value === null) return `${text}<text class="tick" x="${round(x.at(0) + 6)}" y="${round(middle + 4)}">${NOT_MEASURED}</text>`;
+    if (value === null) {
+      return `${text}<text class="tick" x="${round(x.at(0) + 6)}" y="${round(middle + 4)}">${NOT_MEASURED}</text>`;
+    }
     const [from, to] = [x.at(Math.min(0, value.value)), x.at(Math.max(0, value.value))];
     const { low, high } = value;
-    const whiskers = low === null || high === null ? '' : `<path class="whisker" d="M${point(x.at(low), middle)}H${round(x.at(high))}M${point(x.at(low), middle - 4)}v8M${point(x.at(high), middle - 4)}v8"/>`;
+    const whiskers =
+      low === null || high === null
+        ? ''
+        : `<path class="whisker" d="M${point(x.at(low), middle)}H${round(x.at(high))}M${point(x.at(low), middle - 4)}v8M${point(x.at(high), middle - 4)}v8"/>`;
     const bar = `<rect class="fill ${value.value < 0 ? 'below' : 'above'}" x="${round(from)}" y="${round(middle - 6)}" width="${round(Math.max(1, to - from))}" height="12"/>`;
     return `${text}${bar}${whiskers}<text class="value" x="${WIDTH - 2}" y="${round(middle + 4)}" text-anchor="end">${write(value.value)}</text>`;
   });

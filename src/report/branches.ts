@@ -8,8 +8,18 @@ import type { Branch, ReportedMessage } from './types.ts';
 export const MESSAGE_CHARACTERS = 20_000;
 const BRANCH_MESSAGES = 200;
 
-export function reportedMessage({ id, eventType, turn, text, tokenCount, finish }: Message, allowance: Allowance): ReportedMessage {
-  return { message: id, role: eventType, turn, text: allowance.excerpt(text, MESSAGE_CHARACTERS), tokens: tokenCount, finish };
+export function reportedMessage(
+  { id, eventType, turn, text, tokenCount, finish }: Message,
+  allowance: Allowance,
+): ReportedMessage {
+  return {
+    message: id,
+    role: eventType,
+    turn,
+    text: allowance.excerpt(text, MESSAGE_CHARACTERS),
+    tokens: tokenCount,
+    finish,
+  };
 }
 
 /**
@@ -18,10 +28,20 @@ export function reportedMessage({ id, eventType, turn, text, tokenCount, finish 
  * @param above the message after which they begin; null for all
  * @returns the messages, and how many before them are left out
  */
-export function pathTo(store: Pick<StoreReader, 'message'>, last: Message, above: Message | null, allowance: Allowance): { readonly messages: readonly ReportedMessage[]; readonly leftOut: number } {
+export function pathTo(
+  store: Pick<StoreReader, 'message'>,
+  last: Message,
+  above: Message | null,
+  allowance: Allowance,
+): { readonly messages: readonly ReportedMessage[]; readonly leftOut: number } {
   const found: ReportedMessage[] = [];
   let first = last;
-  while (first.parent !== null && first.parent !== above?.id && found.length < BRANCH_MESSAGES && allowance.takeMessage()) {
+  while (
+    first.parent !== null &&
+    first.parent !== above?.id &&
+    found.length < BRANCH_MESSAGES &&
+    allowance.takeMessage()
+  ) {
     first = store.message(first.parent);
     found.unshift(reportedMessage(first, allowance));
   }
@@ -29,20 +49,43 @@ export function pathTo(store: Pick<StoreReader, 'message'>, last: Message, above
   return { messages: found, leftOut: Math.max(0, first.position - (above === null ? 0 : above.position + 1)) };
 }
 
-function branchTo(store: Pick<StoreReader, 'message'>, from: Message, leaf: Message, allowance: Allowance): Pick<Branch, 'messages' | 'leftOut'> {
-  if (leaf.id === from.id) return { messages: [], leftOut: 0 };
+function branchTo(
+  store: Pick<StoreReader, 'message'>,
+  from: Message,
+  leaf: Message,
+  allowance: Allowance,
+): Pick<Branch, 'messages' | 'leftOut'> {
+  if (leaf.id === from.id) {
+    return { messages: [], leftOut: 0 };
+  }
   const end = allowance.takeMessage() ? [reportedMessage(leaf, allowance)] : [];
   const between = pathTo(store, leaf, from, allowance);
   return { messages: [...between.messages, ...end], leftOut: between.leftOut + 1 - end.length };
 }
 
 /** The replays of an alternative. */
-export function replayedBranches(store: Pick<StoreReader, 'message'>, alternative: Message, replays: readonly Replay[], verdicts: readonly ReplayVerdict[], allowance: Allowance): readonly Branch[] {
-  return replays.filter((replay) => replay.alternative === alternative.id).map((replay) => {
-    const verdict = verdicts.find((one) => one.alternative === replay.alternative && one.replayIndex === replay.replayIndex);
-    const verification = verdict === undefined || verdict.result === null ? null : { result: verdict.result, detail: verdict.detail };
-    return { replay: replay.replayIndex, return: replay.return, ...branchTo(store, alternative, store.message(replay.leaf), allowance), verification };
-  });
+export function replayedBranches(
+  store: Pick<StoreReader, 'message'>,
+  alternative: Message,
+  replays: readonly Replay[],
+  verdicts: readonly ReplayVerdict[],
+  allowance: Allowance,
+): readonly Branch[] {
+  return replays
+    .filter((replay) => replay.alternative === alternative.id)
+    .map((replay) => {
+      const verdict = verdicts.find(
+        (one) => one.alternative === replay.alternative && one.replayIndex === replay.replayIndex,
+      );
+      const verification =
+        verdict === undefined || verdict.result === null ? null : { result: verdict.result, detail: verdict.detail };
+      return {
+        replay: replay.replayIndex,
+        return: replay.return,
+        ...branchTo(store, alternative, store.message(replay.leaf), allowance),
+        verification,
+      };
+    });
 }
 
 /** The shape of one transcript tree, to be asked many times. */
@@ -52,7 +95,10 @@ export interface Shape {
   isLeaf(id: number): boolean;
 }
 
-export function shapeOf(store: Pick<StoreReader, 'outline'>, { run, phase, iteration, instance }: Pick<Message, 'run' | 'phase' | 'iteration' | 'instance'>): Shape {
+export function shapeOf(
+  store: Pick<StoreReader, 'outline'>,
+  { run, phase, iteration, instance }: Pick<Message, 'run' | 'phase' | 'iteration' | 'instance'>,
+): Shape {
   const { messages } = store.outline({ run, phase, iteration, instance });
   const children = Map.groupBy(messages, ({ parent }) => parent);
   const isLeaf = (id: number): boolean => !children.has(id);
@@ -70,8 +116,17 @@ export function shapeOf(store: Pick<StoreReader, 'outline'>, { run, phase, itera
   };
 }
 
-/** How the run itself went on from a message: the paths to the leaves below it. @param most branches; the others are left out */
-export function ownBranches(store: Pick<StoreReader, 'message'>, from: Message, shape: Shape, most: number, allowance: Allowance): readonly Branch[] {
+/**
+ * How the run itself went on from a message: the paths to the leaves below it.
+ * @param most branches; the others are left out
+ */
+export function ownBranches(
+  store: Pick<StoreReader, 'message'>,
+  from: Message,
+  shape: Shape,
+  most: number,
+  allowance: Allowance,
+): readonly Branch[] {
   const leaves = shape.below(from.id).filter((id) => shape.isLeaf(id));
   allowance.omit(BRANCHES, leaves.length - most);
   return leaves.slice(0, most).map((id) => {

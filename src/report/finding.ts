@@ -5,16 +5,36 @@ import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/rec
 import { drawsOf } from '../shared/records/draws.ts';
 import { roundTitle } from '../shared/records/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
-import { OTHER_MODEL, type Alternative, type BucketView, type Message, type Replay, type Sampling } from '../shared/records/records.ts';
+import {
+  OTHER_MODEL,
+  type Alternative,
+  type BucketView,
+  type Message,
+  type Replay,
+  type Sampling,
+} from '../shared/records/records.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { shownStatus } from '../shared/records/runStatus.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { estimatesOf, reportedCredit } from './estimates.ts';
 import { BRANCHES, ownBranches, pathTo, replayedBranches, reportedMessage, shapeOf, type Shape } from './branches.ts';
-import { REPORT_VERSION, type Continuation, type Cost, type EstimatedCredit, type FindingReport, type ReportedAlternative, type ReportedBucket, type ReportedRun, type Verified } from './types.ts';
+import {
+  REPORT_VERSION,
+  type Continuation,
+  type Cost,
+  type EstimatedCredit,
+  type FindingReport,
+  type ReportedAlternative,
+  type ReportedBucket,
+  type ReportedRun,
+  type Verified,
+} from './types.ts';
 
-/** Buckets of replay requests, alternatives of a bucket, branches of an alternative; characters of a context and of a question. */
+/**
+ * Buckets of replay requests, alternatives of a bucket, branches of an alternative; characters of a context and of a
+ * question.
+ */
 const REQUESTS = 12;
 const ALTERNATIVES = 128;
 const BRANCHES_EACH = 64;
@@ -40,18 +60,57 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   allowance.omit('older replays of this message', requests.length - REQUESTS);
   const shown = [...all.filter(({ origin }) => origin !== 'request'), ...requests.slice(-REQUESTS).reverse()];
   // What stands first has the first claim on the room that there is.
-  const credits = { credit: reportedCredit(message.credit), trainingCredit: message.trainingCredit, estimates: estimatesOf(message, all) };
-  const said = { ...reportedMessage(message, allowance), ...credits, return: message.return, leaves: message.leaves, sampling: decision.sampling, snapshot: decision.snapshot, environment: store.environment(decision.environment) };
-  const context = { key: decision.contextKey, tokens: decision.promptTokens, reusedTokens: Math.min(decision.promptTokens, decision.reusedTokens), text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS) };
-  const instance = { uid: uid.slice(0, 2000), question: allowance.excerpt(question, QUESTION_CHARACTERS), answer: allowance.excerpt(answer, QUESTION_CHARACTERS), source: source.slice(0, 2000), level };
+  const credits = {
+    credit: reportedCredit(message.credit),
+    trainingCredit: message.trainingCredit,
+    estimates: estimatesOf(message, all),
+  };
+  const said = {
+    ...reportedMessage(message, allowance),
+    ...credits,
+    return: message.return,
+    leaves: message.leaves,
+    sampling: decision.sampling,
+    snapshot: decision.snapshot,
+    environment: store.environment(decision.environment),
+  };
+  const context = {
+    key: decision.contextKey,
+    tokens: decision.promptTokens,
+    reusedTokens: Math.min(decision.promptTokens, decision.reusedTokens),
+    text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS),
+  };
+  const instance = {
+    uid: uid.slice(0, 2000),
+    question: allowance.excerpt(question, QUESTION_CHARACTERS),
+    answer: allowance.excerpt(answer, QUESTION_CHARACTERS),
+    source: source.slice(0, 2000),
+    level,
+  };
   const path = pathTo(store, message, null, allowance);
   allowance.omit('earlier messages of the episode', path.leftOut);
-  const branches = shown.some(({ id: bucket }) => bucket === message.bucket) ? [] : ownBranches(store, message, shapeOf(store, message), BRANCHES_EACH, allowance);
+  const branches = shown.some(({ id: bucket }) => bucket === message.bucket)
+    ? []
+    : ownBranches(store, message, shapeOf(store, message), BRANCHES_EACH, allowance);
   const buckets = shown.map((bucket) => reportedBucket(store, bucket, message, allowance));
-  const labels = store.labelsOfMessage(id).map(({ name, note, createdAt }) => ({ name: name.slice(0, 2000), note: note.slice(0, 2000), createdAt }));
+  const labels = store
+    .labelsOfMessage(id)
+    .map(({ name, note, createdAt }) => ({ name: name.slice(0, 2000), note: note.slice(0, 2000), createdAt }));
   return {
-    report: 'finding', version: REPORT_VERSION, run: reportedRun(store, run), phase, iteration, place: roundTitle(phase, iteration), instance,
-    message: said, context, before: path.messages, branches, buckets, labels, leftOut: allowance.leftOut,
+    report: 'finding',
+    version: REPORT_VERSION,
+    run: reportedRun(store, run),
+    phase,
+    iteration,
+    place: roundTitle(phase, iteration),
+    instance,
+    message: said,
+    context,
+    before: path.messages,
+    branches,
+    buckets,
+    labels,
+    leftOut: allowance.leftOut,
   };
 }
 
@@ -59,7 +118,18 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
 export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: string): ReportedRun {
   const { title, method, seed, status, createdAt, finishedAt, steps, plannedSteps } = store.run(id);
   // Whether a process still writes it is not for a report to find out.
-  return { run: id, title: title.slice(0, 2000), method, seed, status: shownStatus({ status, finishedAt }, true), createdAt, finishedAt, steps, plannedSteps, protocol: protocolName(store.runConfig(id)) };
+  return {
+    run: id,
+    title: title.slice(0, 2000),
+    method,
+    seed,
+    status: shownStatus({ status, finishedAt }, true),
+    createdAt,
+    finishedAt,
+    steps,
+    plannedSteps,
+    protocol: protocolName(store.runConfig(id)),
+  };
 }
 
 /** The protocol that a stored configuration holds; null where it cannot be told. */
@@ -84,7 +154,9 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
   const replays = store.replaysOfBucket(id);
   const verdicts = store.verdictsOfBucket(id);
   allowance.omit('alternatives', bucket.alternatives.length - ALTERNATIVES);
-  if (bucket.alternatives.length > COMPARED) allowance.omit('credits that are not stored, of buckets with very many alternatives', 1);
+  if (bucket.alternatives.length > COMPARED) {
+    allowance.omit('credits that are not stored, of buckets with very many alternatives', 1);
+  }
   const credits = creditsOf(store, bucket);
   const messages = store.messages(bucket.alternatives.map(({ decision }) => decision));
   const shapes = new Map<string, Shape>();
@@ -100,14 +172,36 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
     const own = replays.filter((replay) => replay.alternative === alternative.decision);
     allowance.omit(BRANCHES, own.length - BRANCHES_EACH);
     // A training bucket may have replays of its own; else the episodes below an alternative are what continued it.
-    const branches = replays.length === 0 && origin === 'training' ? ownBranches(store, message, shape(message), BRANCHES_EACH, allowance) : replayedBranches(store, message, own.slice(0, BRANCHES_EACH), verdicts, allowance);
+    const branches =
+      replays.length === 0 && origin === 'training'
+        ? ownBranches(store, message, shape(message), BRANCHES_EACH, allowance)
+        : replayedBranches(store, message, own.slice(0, BRANCHES_EACH), verdicts, allowance);
     const { index: at, original, returns, evaluatorCalls, credit, verification } = alternative;
-    return { ...said, index: at, original, returns, evaluatorCalls, credit: reportedCredit(credit), credits: credits.get(alternative.decision) ?? [], verification, branches };
+    return {
+      ...said,
+      index: at,
+      original,
+      returns,
+      evaluatorCalls,
+      credit: reportedCredit(credit),
+      credits: credits.get(alternative.decision) ?? [],
+      verification,
+      branches,
+    };
   });
-  const counted = origin === 'training' ? messages.flatMap((message) => shape(message).below(message.id)) : shapeMessages(store, bucket);
+  const counted =
+    origin === 'training'
+      ? messages.flatMap((message) => shape(message).below(message.id))
+      : shapeMessages(store, bucket);
   return {
-    bucket: id, origin, iteration, alternatives, removal: removalOf(bucket), continuation: continuationOf(store, bucket, replays, asked),
-    verified: verdicts.length === 0 ? null : tally(verdicts), cost: costOf(store, bucket, counted),
+    bucket: id,
+    origin,
+    iteration,
+    alternatives,
+    removal: removalOf(bucket),
+    continuation: continuationOf(store, bucket, replays, asked),
+    verified: verdicts.length === 0 ? null : tally(verdicts),
+    cost: costOf(store, bucket, counted),
   };
 }
 
@@ -119,16 +213,28 @@ function shapeMessages(store: StoreReader, { run, iteration, instance }: BucketV
  * What was stored of each alternative, the newest of each estimator; those that need returns alone are computed where
  * nothing is stored, two alternatives have a return, and there are not very many.
  */
-function creditsOf(store: Pick<StoreReader, 'credits'>, { id, alternatives }: BucketView): ReadonlyMap<number, readonly EstimatedCredit[]> {
-  const found = new Map<number, Map<string, EstimatedCredit>>(alternatives.map(({ decision }) => [decision, new Map()]));
-  if (alternatives.length <= COMPARED && alternatives.filter(({ returns }) => returns.some((value) => value !== null)).length >= 2) {
+function creditsOf(
+  store: Pick<StoreReader, 'credits'>,
+  { id, alternatives }: BucketView,
+): ReadonlyMap<number, readonly EstimatedCredit[]> {
+  const found = new Map<number, Map<string, EstimatedCredit>>(
+    alternatives.map(({ decision }) => [decision, new Map()]),
+  );
+  if (
+    alternatives.length <= COMPARED &&
+    alternatives.filter(({ returns }) => returns.some((value) => value !== null)).length >= 2
+  ) {
     for (const { name: estimator } of CONFIGURABLE_ESTIMATORS.filter(({ needs }) => needs === 'returns')) {
       for (const [index, credit] of creditGroup({ alternatives }, estimator).entries()) {
-        if (credit !== null) found.get(alternatives[index]?.decision ?? -1)?.set(estimator, { ...credit, stored: false });
+        if (credit !== null) {
+          found.get(alternatives[index]?.decision ?? -1)?.set(estimator, { ...credit, stored: false });
+        }
       }
     }
   }
-  for (const { bucket: _, decision, ...credit } of store.credits(id)) found.get(decision)?.set(credit.estimator, { ...credit, stored: true });
+  for (const { bucket: _, decision, ...credit } of store.credits(id)) {
+    found.get(decision)?.set(credit.estimator, { ...credit, stored: true });
+  }
   return new Map([...found].map(([decision, byEstimator]) => [decision, [...byEstimator.values()]]));
 }
 
@@ -139,18 +245,35 @@ function removalOf({ alternatives }: BucketView): Credit | null {
   return original === undefined || empty === undefined ? null : removal([{ kept: original, emptied: empty }]);
 }
 
-function continuationOf(store: StoreReader, bucket: BucketView, replays: readonly Replay[], asked: Message): Continuation {
+function continuationOf(
+  store: StoreReader,
+  bucket: BucketView,
+  replays: readonly Replay[],
+  asked: Message,
+): Continuation {
   const { snapshot, run } = bucket;
   // The original may have been picked greedily; what was sampled in its place tells how the continuations were.
-  const sampled = bucket.alternatives.findLast(({ finish, original }) => finish !== 'typed' && !original) ?? bucket.alternatives.at(-1);
+  const sampled =
+    bucket.alternatives.findLast(({ finish, original }) => finish !== 'typed' && !original) ??
+    bucket.alternatives.at(-1);
   const decision = sampled === undefined ? null : store.decision(sampled.decision);
   const own = snapshot === asked.snapshot && (bucket.continuation === null || asked.bucket === bucket.id);
   const found = store.snapshots(snapshot).find((one) => one.run === run)?.iteration ?? null;
   const step = found === OTHER_MODEL ? null : found;
-  const other = own ? null : bucket.continuation === null ? OTHER_DISTRIBUTION : continuationWords(bucket.continuation, folderName);
-  const weights = snapshot === asked.snapshot ? 'the weights that said the message' : 'other weights than those that said the message';
+  const other = own
+    ? null
+    : bucket.continuation === null
+      ? OTHER_DISTRIBUTION
+      : continuationWords(bucket.continuation, folderName);
+  const weights =
+    snapshot === asked.snapshot
+      ? 'the weights that said the message'
+      : 'other weights than those that said the message';
   return {
-    snapshot, step, own, other,
+    snapshot,
+    step,
+    own,
+    other,
     sampling: decision?.sampling ?? null,
     environment: decision === null ? null : store.environment(decision.environment),
     draws: drawsOf(replays, (message) => store.decision(message).streamKey),
@@ -165,12 +288,19 @@ export function samplingWords({ temperature, topP, topK, maxNewTokens }: Samplin
 
 export function tally(verdicts: readonly Pick<ReplayVerdict, 'result'>[]): Verified {
   const of = (result: ReplayVerdict['result']): number => verdicts.filter((one) => one.result === result).length;
-  return { identical: of('identical'), different: of('different'), notComparable: of('notComparable'), unverified: of(null) };
+  return {
+    identical: of('identical'),
+    different: of('different'),
+    notComparable: of('notComparable'),
+    unverified: of(null),
+  };
 }
 
 function costOf(store: Pick<StoreReader, 'decision'>, { alternatives }: BucketView, messages: readonly number[]): Cost {
   const evaluatorCalls = alternatives.reduce((sum, alternative: Alternative) => sum + alternative.evaluatorCalls, 0);
-  if (messages.length > COUNTED) return { evaluatorCalls, tokens: null, decisions: null };
+  if (messages.length > COUNTED) {
+    return { evaluatorCalls, tokens: null, decisions: null };
+  }
   const tokens = { prompt: 0, reused: 0, completion: 0 };
   const decisions = new Map<string, number>();
   for (const id of messages) {
@@ -185,4 +315,3 @@ function costOf(store: Pick<StoreReader, 'decision'>, { alternatives }: BucketVi
   }
   return { evaluatorCalls, tokens, decisions: Object.fromEntries(decisions) };
 }
-

@@ -1,11 +1,34 @@
-/** A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out. */
+/**
+ * A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out.
+ */
 import { DRAWS_WORDS } from '../shared/records/draws.ts';
 import { ESTIMATE_WORDS } from '../shared/records/estimates.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
 import { facts, figure, page, table } from './page.ts';
-import { beginning, costWords, creditBounds, estimatorName, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
-import type { Branch, Continuation, EstimatedCredit, FindingReport, ReportedAlternative, ReportedBucket, ReportedCredit, ReportedMessage, MeasuredCredit } from './types.ts';
+import {
+  beginning,
+  costWords,
+  creditBounds,
+  estimatorName,
+  leftOutPart,
+  REPORT_STYLE,
+  runFacts,
+  textBlock,
+  verificationCell,
+  verifiedWords,
+} from './parts.ts';
+import type {
+  Branch,
+  Continuation,
+  EstimatedCredit,
+  FindingReport,
+  ReportedAlternative,
+  ReportedBucket,
+  ReportedCredit,
+  ReportedMessage,
+  MeasuredCredit,
+} from './types.ts';
 import { compact, count, escaped, NOT_MEASURED, returned, signed } from './words.ts';
 import { measuredCredit } from './estimates.ts';
 import { samplingWords } from './finding.ts';
@@ -13,7 +36,11 @@ import { samplingWords } from './finding.ts';
 /** Bars of one picture; the table below it has all. */
 const BARS = 40;
 
-const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = { end: 'ended by itself', length: 'cut off at its longest', typed: 'typed by a person' };
+const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = {
+  end: 'ended by itself',
+  length: 'cut off at its longest',
+  typed: 'typed by a person',
+};
 
 /** The whole page. All texts are shown as text, whatever they hold. */
 export function findingPage(report: FindingReport): string {
@@ -25,10 +52,17 @@ ${facts([...runFacts(run), ['Place', escaped(place, 80)], ['Task item', `<code>$
 <section><h2>The question</h2>${textBlock(instance.question)}<details open><summary>The expected answer</summary>${textBlock(instance.answer)}</details></section>
 <section><h2>The message</h2>
 ${facts([
-    ['Return', message.return === null ? NOT_MEASURED : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}`],
-    ['Tokens', `${count(message.tokens)}, ${FINISHED[message.finish]}`], ['Sampled at', samplingWords(message.sampling)], ['Weights', `<code>${escaped(message.snapshot.slice(0, 16))}</code>`],
-    ['Computed by', environmentWords(message.environment)],
-  ])}
+  [
+    'Return',
+    message.return === null
+      ? NOT_MEASURED
+      : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}`,
+  ],
+  ['Tokens', `${count(message.tokens)}, ${FINISHED[message.finish]}`],
+  ['Sampled at', samplingWords(message.sampling)],
+  ['Weights', `<code>${escaped(message.snapshot.slice(0, 16))}</code>`],
+  ['Computed by', environmentWords(message.environment)],
+])}
 ${textBlock(message.text)}
 <details><summary>The context as the model saw it: ${count(context.tokens)} tokens, ${compact(context.text.text.length + context.text.leftOut)} characters</summary>${textBlock(context.text)}<p class="note">Context key ${escaped(context.key, 40)}; ${count(context.reusedTokens)} of its tokens were not computed again.</p></details>
 ${before.length === 0 ? '' : `<details><summary>${count(before.length)} ${before.length === 1 ? 'message' : 'messages'} of the episode before it</summary>${before.map(said).join('')}</details>`}
@@ -43,13 +77,19 @@ ${READING}`;
 
 /** The one sentence to take away. */
 function leadWords({ message: { credit } }: FindingReport): string {
-  if (credit === null) return 'What this message was worth was not measured: it has no alternatives with a return.';
-  if (credit.value === null) return `What this message was worth was not measured: ${escaped(credit.sentence, 200)}.`;
+  if (credit === null) {
+    return 'What this message was worth was not measured: it has no alternatives with a return.';
+  }
+  if (credit.value === null) {
+    return `What this message was worth was not measured: ${escaped(credit.sentence, 200)}.`;
+  }
   return `Credit <strong>${signed(credit.value)}</strong> ${creditBounds(credit)} against the other messages in the same context, n ${count(credit.n)} (${count(credit.effectiveN)} independent). ${verdictWords(credit)}`;
 }
 
 function verdictWords({ verdict, sentence }: ReportedCredit): string {
-  if (verdict === 'helped' || verdict === 'hurt') return `It ${verdict}.`;
+  if (verdict === 'helped' || verdict === 'hurt') {
+    return `It ${verdict}.`;
+  }
   return `Whether it helped or hurt is ${escaped(sentence, 200)}.`;
 }
 
@@ -61,7 +101,8 @@ interface Worth {
 /** Every estimator's word on the message, replays that were asked for first, as they have the more returns. */
 function worths({ buckets, message }: FindingReport): readonly Worth[] {
   // What another distribution says comes last, marked as such.
-  const rank = ({ origin, continuation }: ReportedBucket): number => (continuation.other !== null ? 2 : origin === 'request' ? 0 : 1);
+  const rank = ({ origin, continuation }: ReportedBucket): number =>
+    continuation.other !== null ? 2 : origin === 'request' ? 0 : 1;
   const ordered = buckets.toSorted((a, b) => rank(a) - rank(b));
   return ordered.flatMap((bucket) => {
     const own = bucket.alternatives.find((alternative) => alternative.message === message.message);
@@ -75,37 +116,71 @@ function worthTable(report: FindingReport): string {
   const rows = estimates.map(({ name, credit, reason }) => {
     const { label, detail } = ESTIMATE_WORDS[name];
     const head = `<th scope="row" title="${escaped(detail, 300)}">${label}${name === 'replace' ? ' (its credit)' : ''}</th>`;
-    return credit === null ? `<tr>${head}<td colspan="5" class="none">${NOT_MEASURED}: ${escaped(reason ?? '', 200)}</td></tr>` : `<tr>${head}${figuresOf(credit)}</tr>`;
+    return credit === null
+      ? `<tr>${head}<td colspan="5" class="none">${NOT_MEASURED}: ${escaped(reason ?? '', 200)}</td></tr>`
+      : `<tr>${head}${figuresOf(credit)}</tr>`;
   });
-  const trained = trainingCredit === null ? [] : [`<tr><th scope="row">Training credit (${estimatorName(trainingCredit)})</th>${figuresOf(trainingCredit)}</tr>`];
-  const pooled = table('What the message was worth', ['', 'credit', '95 % interval', 'method', 'n', 'evaluator calls'], [...rows, ...trained], 'numbers');
+  const trained =
+    trainingCredit === null
+      ? []
+      : [
+          `<tr><th scope="row">Training credit (${estimatorName(trainingCredit)})</th>${figuresOf(trainingCredit)}</tr>`,
+        ];
+  const pooled = table(
+    'What the message was worth',
+    ['', 'credit', '95 % interval', 'method', 'n', 'evaluator calls'],
+    [...rows, ...trained],
+    'numbers',
+  );
   return `${pooled}<p class="note">Replace, remove and full mean are pooled over everything that was replayed in this context as the message was made. The training credit is the run\u2019s own record.</p>${bucketWorths(report)}`;
 }
 
-const figuresOf = (credit: Credit): string => `<td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td>`;
+const figuresOf = (credit: Credit): string =>
+  `<td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td>`;
 
 /** What each bucket says by itself. */
 function bucketWorths(report: FindingReport): string {
   const all = worths(report);
-  if (all.length === 0) return '';
-  const lines = all.map(({ bucket, credit }) => `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td>${figuresOf(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`);
+  if (all.length === 0) {
+    return '';
+  }
+  const lines = all.map(
+    ({ bucket, credit }) =>
+      `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td>${figuresOf(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`,
+  );
   return `<details><summary>Each bucket separately</summary>${table('What each bucket says of the message', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}</details>`;
 }
 
 function bucketName({ origin, iteration, bucket }: ReportedBucket): string {
-  const names = { training: `Training step ${String(iteration)}`, request: `Replay ${String(iteration)}`, diagnostic: `Diagnostic sample ${String(iteration)}` };
+  const names = {
+    training: `Training step ${String(iteration)}`,
+    request: `Replay ${String(iteration)}`,
+    diagnostic: `Diagnostic sample ${String(iteration)}`,
+  };
   return `${names[origin]} (bucket ${String(bucket)})`;
 }
 
 function bucketSection(bucket: ReportedBucket, message: number): string {
   const { alternatives, continuation, verified, cost } = bucket;
   const id = `bucket-${String(bucket.bucket)}`;
-  const labelOf = (alternative: ReportedAlternative): string => `${alternative.message === message ? '\u25b8 ' : ''}${String(alternative.index)}: ${alternative.text.text.trim() === '' ? 'empty' : alternative.text.text}`;
+  const labelOf = (alternative: ReportedAlternative): string =>
+    `${alternative.message === message ? '\u25b8 ' : ''}${String(alternative.index)}: ${alternative.text.text.trim() === '' ? 'empty' : alternative.text.text}`;
   const shown = alternatives.slice(0, BARS);
-  const drawn = barsPicture(`${id}-credit`, `Credit of the alternatives of ${bucketName(bucket)}`, shown.map((alternative) => ({ label: labelOf(alternative), value: mainCredit(alternative) })), (value) => signed(value), 'credit');
+  const drawn = barsPicture(
+    `${id}-credit`,
+    `Credit of the alternatives of ${bucketName(bucket)}`,
+    shown.map((alternative) => ({ label: labelOf(alternative), value: mainCredit(alternative) })),
+    (value) => signed(value),
+    'credit',
+  );
   const note = `Credit, pooled over all buckets that were continued as this one; 95 % interval across. \u25b8 is the message itself.${alternatives.length > BARS ? ` The first ${String(BARS)} of ${count(alternatives.length)}.` : ''}`;
   return `<section id="${id}"><h2>${bucketName(bucket)}</h2>
-${facts([['Drawn with', continuation.draws === null ? 'nothing to compare' : DRAWS_WORDS[continuation.draws]], ['Continued by', continuedBy(continuation)], ['Re-executed', verified === null ? 'it has no replays' : verifiedWords(verified)], ['Cost', costWords(cost)]])}
+${facts([
+  ['Drawn with', continuation.draws === null ? 'nothing to compare' : DRAWS_WORDS[continuation.draws]],
+  ['Continued by', continuedBy(continuation)],
+  ['Re-executed', verified === null ? 'it has no replays' : verifiedWords(verified)],
+  ['Cost', costWords(cost)],
+])}
 <p class="note">${escaped(continuation.assumption, 1000)}</p>
 ${figure('Credit', drawn, note, '')}
 ${alternativesTable(alternatives, message)}
@@ -120,15 +195,25 @@ function alternativesTable(alternatives: readonly ReportedAlternative[], message
     const { index, text, returns, verification } = alternative;
     const credit = mainCredit(alternative);
     const measured = returns.filter((value) => value !== null);
-    const mean = measured.length === 0 ? NOT_MEASURED : returned(measured.reduce((sum, value) => sum + value, 0) / measured.length);
+    const mean =
+      measured.length === 0
+        ? NOT_MEASURED
+        : returned(measured.reduce((sum, value) => sum + value, 0) / measured.length);
     return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${String(index)}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
   });
-  return table('Alternatives', ['', 'what is said', 'mean return', 'credit', 're-executed'], lines, 'second-left last-left');
+  return table(
+    'Alternatives',
+    ['', 'what is said', 'mean return', 'credit', 're-executed'],
+    lines,
+    'second-left last-left',
+  );
 }
 
 /** Up to sixteen returns one by one, more by their number. */
 function returnsWords(returns: readonly (number | null)[]): string {
-  if (returns.length === 0) return 'no return';
+  if (returns.length === 0) {
+    return 'no return';
+  }
   return returns.length <= 16 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
 }
 
@@ -143,9 +228,18 @@ function alternativePart(alternative: ReportedAlternative, message: number): str
 
 function branchPart({ replay, return: value, messages, leftOut, verification }: Branch, index: number): string {
   const name = replay === null ? `Continuation ${String(index)}` : `Replay ${String(replay)}`;
-  const found = verification === null ? '' : `, ${verificationCell({ state: verification.result, label: { identical: 'identical', different: 'different', notComparable: 'not comparable' }[verification.result], detail: verification.detail })}`;
-  const detail = verification === null || verification.result === 'identical' || verification.detail === '' ? '' : `<p class="note">${escaped(verification.detail, 400)}</p>`;
-  const omitted = leftOut === 0 ? '' : `<p class="note">${count(leftOut)} ${leftOut === 1 ? 'message' : 'messages'} of it ${leftOut === 1 ? 'is' : 'are'} left out.</p>`;
+  const found =
+    verification === null
+      ? ''
+      : `, ${verificationCell({ state: verification.result, label: { identical: 'identical', different: 'different', notComparable: 'not comparable' }[verification.result], detail: verification.detail })}`;
+  const detail =
+    verification === null || verification.result === 'identical' || verification.detail === ''
+      ? ''
+      : `<p class="note">${escaped(verification.detail, 400)}</p>`;
+  const omitted =
+    leftOut === 0
+      ? ''
+      : `<p class="note">${count(leftOut)} ${leftOut === 1 ? 'message' : 'messages'} of it ${leftOut === 1 ? 'is' : 'are'} left out.</p>`;
   return `<details class="branch"><summary>${name}: return ${returned(value)}${found}</summary>${detail}${omitted}${messages.map(said).join('')}</details>`;
 }
 
@@ -158,8 +252,17 @@ function continuedBy({ snapshot, step, other, sampling }: Continuation): string 
   return `${weights}${other === null ? '' : ', <strong>another continuation distribution</strong>'}${sampling === null ? '' : `, ${samplingWords(sampling)}`}`;
 }
 
-function environmentWords({ runtime, provider, device, threads, platform }: FindingReport['message']['environment']): string {
-  return escaped(`${runtime}, ${provider} on ${device}, ${String(threads)} ${threads === 1 ? 'thread' : 'threads'}, ${platform}`, 300);
+function environmentWords({
+  runtime,
+  provider,
+  device,
+  threads,
+  platform,
+}: FindingReport['message']['environment']): string {
+  return escaped(
+    `${runtime}, ${provider} on ${device}, ${String(threads)} ${threads === 1 ? 'thread' : 'threads'}, ${platform}`,
+    300,
+  );
 }
 
 const READING = `<section class="reading"><h2>How to read this page</h2><dl>

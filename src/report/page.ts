@@ -1,4 +1,7 @@
-/** The frame of every report page: one HTML file without scripts or anything from elsewhere, light or dark as its reader's system, to be printed too. Pure: text out. */
+/**
+ * The frame of every report page: one HTML file without scripts or anything from elsewhere, light or dark as its
+ * reader's system, to be printed too. Pure: text out.
+ */
 import type { Interval } from '../shared/records/records.ts';
 import { escaped, NOT_MEASURED } from './words.ts';
 
@@ -8,7 +11,12 @@ const HEAD = `<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 `;
 
-/** @param title text @param content markup of the page's main part @param style rules beside those that all pages share @param landscape how it is printed */
+/**
+ * @param title text
+ * @param content markup of the page's main part
+ * @param style rules beside those that all pages share
+ * @param landscape how it is printed
+ */
 export function page(title: string, content: string, style = '', landscape = false): string {
   return `${HEAD}<title>${escaped(title)}</title><style>${STYLE}${style}@page { size: A4${landscape ? ' landscape' : ''}; margin: 12mm; }
 </style></head><body><main>
@@ -28,14 +36,23 @@ export function table(label: string, head: readonly string[], lines: readonly st
 }
 
 /**
- * The page to show in the editor for a file, in the editor's own colours: those follow its theme, where the reader's system may be of another.
- * A file that is gone, or none of ours, is told in one sentence: only what begins as our pages do is kept from scripts and the network.
+ * The page to show in the editor for a file, in the editor's own colours: those follow its theme, where the reader's
+ * system may be of another. A file that is gone, or none of ours, is told in one sentence: only what begins as our
+ * pages do is kept from scripts and the network.
  * @param content null where it cannot be read
  */
 export function shownInEditor(name: string, content: string | null): string {
-  const html = content?.startsWith(HEAD) === true ? content : page(name, `<p>${escaped(content === null
-    ? `The report ${name} cannot be read any more: export it again, or close this tab.`
-    : `The file ${name} is no report that this version of C3 wrote: open it as text, or in a browser.`)}</p>`);
+  const html =
+    content?.startsWith(HEAD) === true
+      ? content
+      : page(
+          name,
+          `<p>${escaped(
+            content === null
+              ? `The report ${name} cannot be read any more: export it again, or close this tab.`
+              : `The file ${name} is no report that this version of C3 wrote: open it as text, or in a browser.`,
+          )}</p>`,
+        );
   return html.replace('</style>', `${EDITOR_STYLE}</style>`);
 }
 
@@ -44,14 +61,21 @@ export function facts(all: readonly (readonly [name: string, value: string])[]):
   return `<dl class="facts">${all.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
 }
 
-/** A picture with the numbers behind it. @param drawn null where there is nothing to draw @param numbers markup; empty for none */
+/**
+ * A picture with the numbers behind it.
+ * @param drawn null where there is nothing to draw
+ * @param numbers markup; empty for none
+ */
 export function figure(title: string, drawn: string | null, note: string, numbers: string): string {
   const details = numbers === '' ? '' : `<details><summary>The numbers of this picture</summary>${numbers}</details>`;
   return `<figure><h3>${title}</h3>${drawn === null ? `<p class="none">${NOT_MEASURED}</p>` : `${drawn}<figcaption>${note}</figcaption>${details}`}</figure>`;
 }
 
 /** `[0.10, 0.52]`; null where it could not be estimated. */
-export const bounds = ({ low, high }: Pick<Interval, 'low' | 'high'>, write: (value: number) => string): string | null => (low === null || high === null ? null : `[${write(low)}, ${write(high)}]`);
+export const bounds = (
+  { low, high }: Pick<Interval, 'low' | 'high'>,
+  write: (value: number) => string,
+): string | null => (low === null || high === null ? null : `[${write(low)}, ${write(high)}]`);
 
 /** `2026-11-21 09:14 UTC`; a time that is none stands as it is. */
 export function moment(time: string): string {

@@ -9,49 +9,90 @@ import { compact, count, escaped, NOT_MEASURED, signed, verbatim } from './words
 
 /** A text as it is; what it leaves out is said below it. */
 export function textBlock({ text, leftOut }: Excerpt): string {
-  const block = text === '' ? (leftOut === 0 ? '<p class="none">empty</p>' : '') : `<pre dir="auto"><code>${verbatim(text)}</code></pre>`;
-  return leftOut === 0 ? block : `${block}<p class="note">${text === '' ? `${count(leftOut)} characters are` : `${count(leftOut)} more characters are`} left out.</p>`;
+  const block =
+    text === ''
+      ? leftOut === 0
+        ? '<p class="none">empty</p>'
+        : ''
+      : `<pre dir="auto"><code>${verbatim(text)}</code></pre>`;
+  return leftOut === 0
+    ? block
+    : `${block}<p class="note">${text === '' ? `${count(leftOut)} characters are` : `${count(leftOut)} more characters are`} left out.</p>`;
 }
 
 /** The start of a text, for a cell. */
-export const beginning = ({ text }: Excerpt, limit = 100): string => (text.trim() === '' ? '<span class="none">empty</span>' : `<span dir="auto">${escaped(text, limit)}</span>`);
+export const beginning = ({ text }: Excerpt, limit = 100): string =>
+  text.trim() === '' ? '<span class="none">empty</span>' : `<span dir="auto">${escaped(text, limit)}</span>`;
 
 /** `[−0.10, +0.52]`, or why there is none. */
-export const creditBounds = (credit: Pick<Interval, 'low' | 'high'>): string => bounds(credit, (value) => signed(value)) ?? 'no interval';
+export const creditBounds = (credit: Pick<Interval, 'low' | 'high'>): string =>
+  bounds(credit, (value) => signed(value)) ?? 'no interval';
 
 /** An estimator as tables name it; one that this version does not know by its own name. */
-export const estimatorName = ({ estimator }: Pick<Credit, 'estimator'>): string => (estimator === REMOVAL.name ? REMOVAL.label : (findEstimator(estimator)?.label ?? escaped(estimator, 40)));
+export const estimatorName = ({ estimator }: Pick<Credit, 'estimator'>): string =>
+  estimator === REMOVAL.name ? REMOVAL.label : (findEstimator(estimator)?.label ?? escaped(estimator, 40));
 
 /** A mark's words, with a sign beside them, so that nothing rests on colour. */
 export function verificationCell(mark: VerificationMark | null): string {
-  if (mark === null) return '<span class="none">no replay</span>';
+  if (mark === null) {
+    return '<span class="none">no replay</span>';
+  }
   const sign = { identical: '\u2713', different: '\u2717', notComparable: '~', unverified: '\u2013' }[mark.state];
   return `<span title="${escaped(mark.detail, 400)}"><span aria-hidden="true">${sign}</span> ${escaped(mark.label, 80)}</span>`;
 }
 
 /** `12 identical, 1 different`; the order of the counts is that of their weight. */
 export function verifiedWords(verified: Verified): string {
-  const all = [[verified.different, 'different'], [verified.identical, 'identical'], [verified.notComparable, 'not comparable'], [verified.unverified, 'not re-executed']] as const;
+  const all = [
+    [verified.different, 'different'],
+    [verified.identical, 'identical'],
+    [verified.notComparable, 'not comparable'],
+    [verified.unverified, 'not re-executed'],
+  ] as const;
   const some = all.filter(([number]) => number > 0).map(([number, words]) => `${count(number)} ${words}`);
   return some.length === 0 ? 'no replay' : some.join(', ');
 }
 
 export function costWords({ evaluatorCalls, reusedEvaluations = 0, tokens, decisions }: Cost): string {
-  const said = decisions === null ? null : Object.entries(decisions).map(([role, number]) => `${escaped(role, 40)} ${count(number)}`).join(', ');
-  const read = tokens === null ? `tokens ${NOT_MEASURED}` : `${compact(tokens.prompt)} prompt tokens (${compact(tokens.reused)} not computed again), ${compact(tokens.completion)} completion tokens`;
+  const said =
+    decisions === null
+      ? null
+      : Object.entries(decisions)
+          .map(([role, number]) => `${escaped(role, 40)} ${count(number)}`)
+          .join(', ');
+  const read =
+    tokens === null
+      ? `tokens ${NOT_MEASURED}`
+      : `${compact(tokens.prompt)} prompt tokens (${compact(tokens.reused)} not computed again), ${compact(tokens.completion)} completion tokens`;
   return `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}${reusedEvaluations === 0 ? '' : `, ${count(reusedEvaluations)} more reused from equal messages`}; ${read}${said === null || said === '' ? '' : `; messages: ${said}`}`;
 }
 
-export function runFacts({ run, title, method, seed, status, createdAt, finishedAt, steps, plannedSteps, protocol }: ReportedRun): readonly (readonly [string, string])[] {
+export function runFacts({
+  run,
+  title,
+  method,
+  seed,
+  status,
+  createdAt,
+  finishedAt,
+  steps,
+  plannedSteps,
+  protocol,
+}: ReportedRun): readonly (readonly [string, string])[] {
   return [
-    ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`], ['Method', `${escaped(method, 40)}, seed ${String(seed)}`],
-    ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escaped(status, 40)}`], ['Protocol', protocol === null ? 'not told' : escaped(protocol)],
-    ['Started', moment(createdAt)], ['Ended', finishedAt === null ? 'not yet, or not seen' : moment(finishedAt)],
+    ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`],
+    ['Method', `${escaped(method, 40)}, seed ${String(seed)}`],
+    ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escaped(status, 40)}`],
+    ['Protocol', protocol === null ? 'not told' : escaped(protocol)],
+    ['Started', moment(createdAt)],
+    ['Ended', finishedAt === null ? 'not yet, or not seen' : moment(finishedAt)],
   ];
 }
 
 export function leftOutPart(leftOut: readonly LeftOut[]): string {
-  if (leftOut.length === 0) return '';
+  if (leftOut.length === 0) {
+    return '';
+  }
   return `<section class="left-out"><h2>Left out</h2><p>A report is bounded. The store holds more of this: ${leftOut.map(({ what, count: number }) => `${escaped(what, 80)} (${count(number)})`).join('; ')}.</p></section>`;
 }
 

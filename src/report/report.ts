@@ -8,7 +8,8 @@ export { findingReport } from './finding.ts';
 export { runReport } from './run.ts';
 export type { FindingReport, RunReport } from './types.ts';
 
-export const reportPage = (report: FindingReport | RunReport): string => (report.report === 'run' ? runPage(report) : findingPage(report));
+export const reportPage = (report: FindingReport | RunReport): string =>
+  report.report === 'run' ? runPage(report) : findingPage(report);
 
 /** One JSON document; what UTF-8 cannot hold stands escaped. */
 export const reportJson = (report: FindingReport | RunReport): string => `${JSON.stringify(report, null, 2)}\n`;

@@ -6,7 +6,14 @@ import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { measuredCredit, reportedCredit } from './estimates.ts';
 import { keyOf, reportedRun } from './finding.ts';
-import { REPORT_VERSION, type Cost, type CreditedMessage, type ReportedStep, type RoleCredits, type RunReport } from './types.ts';
+import {
+  REPORT_VERSION,
+  type Cost,
+  type CreditedMessage,
+  type ReportedStep,
+  type RoleCredits,
+  type RunReport,
+} from './types.ts';
 
 const PAGE = 5_000;
 /** Points of the learning curve, and episodes that are read for their intervals. */
@@ -31,12 +38,27 @@ export function runReport(store: StoreReader, id: string): RunReport {
   const configuration = keyOf(store.runConfig(id), 'config');
   const { store: _, ...summary } = record.summary ?? { store: '' };
   return {
-    report: 'run', version: REPORT_VERSION, run: reportedRun(store, id),
+    report: 'run',
+    version: REPORT_VERSION,
+    run: reportedRun(store, id),
     summary: 'run' in summary ? summary : null,
-    steps, evaluations: evaluationsIn(store, id, allowance), cost: costOf(store, id), creditByRole: readCredits(store, id, allowance),
-    replays: { requests: store.countBuckets({ run: id, origin: 'request' }), replays: verified.identical + verified.different + verified.notComparable + verified.unverified, verified },
-    credited: store.clearestMessages(id, CREDITED).map((found) => creditedMessage(store, found, allowance)).filter((one) => one !== null),
-    configuration: allowance.excerpt(configuration === undefined ? '' : JSON.stringify(configuration, null, 2), CONFIGURATION_CHARACTERS),
+    steps,
+    evaluations: evaluationsIn(store, id, allowance),
+    cost: costOf(store, id),
+    creditByRole: readCredits(store, id, allowance),
+    replays: {
+      requests: store.countBuckets({ run: id, origin: 'request' }),
+      replays: verified.identical + verified.different + verified.notComparable + verified.unverified,
+      verified,
+    },
+    credited: store
+      .clearestMessages(id, CREDITED)
+      .map((found) => creditedMessage(store, found, allowance))
+      .filter((one) => one !== null),
+    configuration: allowance.excerpt(
+      configuration === undefined ? '' : JSON.stringify(configuration, null, 2),
+      CONFIGURATION_CHARACTERS,
+    ),
     leftOut: allowance.leftOut,
   };
 }
@@ -44,16 +66,27 @@ export function runReport(store: StoreReader, id: string): RunReport {
 function stepsOf(store: StoreReader, run: string, allowance: Allowance): readonly ReportedStep[] {
   const total = store.countSteps(run);
   const all: Step[] = [];
-  for (let offset = 0; offset < total; offset += PAGE) all.push(...store.steps(run, offset, PAGE));
+  for (let offset = 0; offset < total; offset += PAGE) {
+    all.push(...store.steps(run, offset, PAGE));
+  }
   const kept = spread(all);
   allowance.omit('steps between those of the learning curve', all.length - kept.length);
   let left = EPISODES;
   return kept.map(({ iteration, metrics, ledger, episodes }) => {
     left -= episodes;
-    if (left < 0) allowance.omit('intervals of steps', 1);
+    if (left < 0) {
+      allowance.omit('intervals of steps', 1);
+    }
     const value = metrics?.meanReturn ?? null;
     const meanReturn = value === null ? null : withInterval(value, left < 0 ? [] : episodesOf(store, run, iteration));
-    return { step: iteration, meanReturn, episodes, evaluatorCalls: ledger.evaluatorCalls, tokens: ledger.tokens, metrics };
+    return {
+      step: iteration,
+      meanReturn,
+      episodes,
+      evaluatorCalls: ledger.evaluatorCalls,
+      tokens: ledger.tokens,
+      metrics,
+    };
   });
 }
 
@@ -66,8 +99,12 @@ function evaluationsIn(store: StoreReader, run: string, allowance: Allowance): R
 
 /** As many as a curve shows, spread evenly, the first and the last among them. */
 function spread<Item>(all: readonly Item[]): readonly Item[] {
-  if (all.length <= STEPS) return all;
-  return Array.from({ length: STEPS }, (_, index) => all[Math.round((index * (all.length - 1)) / (STEPS - 1))]).filter((item) => item !== undefined);
+  if (all.length <= STEPS) {
+    return all;
+  }
+  return Array.from({ length: STEPS }, (_, index) => all[Math.round((index * (all.length - 1)) / (STEPS - 1))]).filter(
+    (item) => item !== undefined,
+  );
 }
 
 function episodesOf(store: StoreReader, run: string, iteration: number): readonly Episode[] {
@@ -75,11 +112,16 @@ function episodesOf(store: StoreReader, run: string, iteration: number): readonl
   for (let offset = 0; ; offset += PAGE) {
     const page = store.episodes({ run, phase: 'train', iteration, offset, limit: PAGE });
     found.push(...page);
-    if (page.length < PAGE) return found;
+    if (page.length < PAGE) {
+      return found;
+    }
   }
 }
 
-/** The stored mean with an interval over instances, whose episodes hang together; none where their mean is another, as it is when episodes are masked. */
+/**
+ * The stored mean with an interval over instances, whose episodes hang together; none where their mean is another, as
+ * it is when episodes are masked.
+ */
 function withInterval(value: number, episodes: readonly Episode[]): Interval {
   const means = [...Map.groupBy(episodes, ({ instance }) => instance).values()].flatMap((own) => {
     const returns = own.flatMap((episode) => episode.return ?? []);
@@ -93,12 +135,25 @@ function withInterval(value: number, episodes: readonly Episode[]): Interval {
 /** What the run cost so far; its replays are not counted. */
 function costOf(store: StoreReader, run: string): RunReport['cost'] {
   const { summary } = store.run(run);
-  if (summary !== null) return pickCost(summary, summary.seconds);
+  if (summary !== null) {
+    return pickCost(summary, summary.seconds);
+  }
   const last = store.steps(run, Math.max(0, store.countSteps(run) - 1), 1)[0];
-  return pickCost(last?.ledger ?? { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {} }, store.account(run)?.trainingSeconds ?? null);
+  return pickCost(
+    last?.ledger ?? { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {} },
+    store.account(run)?.trainingSeconds ?? null,
+  );
 }
 
-const pickCost = ({ evaluatorCalls, reusedEvaluations = 0, tokens, decisions }: Pick<Ledger, 'evaluatorCalls' | 'reusedEvaluations' | 'tokens' | 'decisions'>, seconds: number | null): Cost & { readonly seconds: number | null } => ({ evaluatorCalls, reusedEvaluations, tokens, decisions, seconds });
+const pickCost = (
+  {
+    evaluatorCalls,
+    reusedEvaluations = 0,
+    tokens,
+    decisions,
+  }: Pick<Ledger, 'evaluatorCalls' | 'reusedEvaluations' | 'tokens' | 'decisions'>,
+  seconds: number | null,
+): Cost & { readonly seconds: number | null } => ({ evaluatorCalls, reusedEvaluations, tokens, decisions, seconds });
 
 /** The stored credits of the training messages, by role. */
 function readCredits(store: StoreReader, run: string, allowance: Allowance): readonly RoleCredits[] {
@@ -106,12 +161,16 @@ function readCredits(store: StoreReader, run: string, allowance: Allowance): rea
   for (let offset = 0; ; offset += CREDIT_PAGE) {
     const page = store.creditsOfRun(run, offset, CREDIT_PAGE);
     for (const { origin, eventType, value } of page) {
-      if (origin !== 'training') continue;
+      if (origin !== 'training') {
+        continue;
+      }
       const own = credits.get(eventType) ?? [];
       own.push(value);
       credits.set(eventType, own);
     }
-    if (page.length < CREDIT_PAGE) break;
+    if (page.length < CREDIT_PAGE) {
+      break;
+    }
     if (offset + CREDIT_PAGE >= CREDITS) {
       allowance.omit('credits of older buckets, at least', store.creditsOfRun(run, CREDITS, CREDIT_PAGE).length);
       break;
@@ -122,8 +181,18 @@ function readCredits(store: StoreReader, run: string, allowance: Allowance): rea
 
 function rolesCredits(role: string, values: readonly number[]): RoleCredits {
   const sorted = values.toSorted((a, b) => a - b);
-  const [low, lowerQuartile, median, upperQuartile, high] = [0, 0.25, 0.5, 0.75, 1].map((share) => quantile(sorted, share));
-  return { role, n: sorted.length, low: low ?? 0, lowerQuartile: lowerQuartile ?? 0, median: median ?? 0, upperQuartile: upperQuartile ?? 0, high: high ?? 0 };
+  const [low, lowerQuartile, median, upperQuartile, high] = [0, 0.25, 0.5, 0.75, 1].map((share) =>
+    quantile(sorted, share),
+  );
+  return {
+    role,
+    n: sorted.length,
+    low: low ?? 0,
+    lowerQuartile: lowerQuartile ?? 0,
+    median: median ?? 0,
+    upperQuartile: upperQuartile ?? 0,
+    high: high ?? 0,
+  };
 }
 
 /** Linear between order statistics. @param sorted ascending, at least one */
@@ -133,15 +202,36 @@ export function quantile(sorted: readonly number[], share: number): number {
   return below + (place - Math.floor(place)) * ((sorted[Math.ceil(place)] ?? below) - below);
 }
 
-function creditedMessage(store: StoreReader, { message, credit }: MessageHeadline, allowance: Allowance): CreditedMessage | null {
+function creditedMessage(
+  store: StoreReader,
+  { message, credit }: MessageHeadline,
+  allowance: Allowance,
+): CreditedMessage | null {
   const { eventType, instance } = store.message(message);
-  const found = store.bucketsFor(message).findLast(({ continuation, alternatives }) => continuation === null && alternatives.some(({ decision }) => decision === message));
+  const found = store
+    .bucketsFor(message)
+    .findLast(
+      ({ continuation, alternatives }) =>
+        continuation === null && alternatives.some(({ decision }) => decision === message),
+    );
   const alternative = found?.alternatives.find(({ decision }) => decision === message);
-  if (found === undefined || alternative === undefined) return null;
+  if (found === undefined || alternative === undefined) {
+    return null;
+  }
   const reported = measuredCredit(reportedCredit(credit));
-  if (reported === null) return null;
+  if (reported === null) {
+    return null;
+  }
   return {
-    message, bucket: found.id, origin: found.origin, iteration: found.iteration, role: eventType, text: allowance.excerpt(alternative.text, CREDITED_CHARACTERS),
-    question: allowance.excerpt(store.instance(instance).question, CREDITED_CHARACTERS), returns: alternative.returns, credit: reported, verification: alternative.verification,
+    message,
+    bucket: found.id,
+    origin: found.origin,
+    iteration: found.iteration,
+    role: eventType,
+    text: allowance.excerpt(alternative.text, CREDITED_CHARACTERS),
+    question: allowance.excerpt(store.instance(instance).question, CREDITED_CHARACTERS),
+    returns: alternative.returns,
+    credit: reported,
+    verification: alternative.verification,
   };
 }

@@ -1,9 +1,21 @@
-/** A run as a page: what it learned, what it cost, and which messages made the difference. Pure: a report in, text out. */
+/**
+ * A run as a page: what it learned, what it cost, and which messages made the difference. Pure: a report in, text out.
+ */
 import type { Interval } from '../shared/records/records.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
 import { bounds, facts, figure, page, table } from './page.ts';
-import { beginning, costWords, creditBounds, leftOutPart, REPORT_STYLE, runFacts, textBlock, verificationCell, verifiedWords } from './parts.ts';
+import {
+  beginning,
+  costWords,
+  creditBounds,
+  leftOutPart,
+  REPORT_STYLE,
+  runFacts,
+  textBlock,
+  verificationCell,
+  verifiedWords,
+} from './parts.ts';
 import type { CreditedMessage, RunReport } from './types.ts';
 import { compact, count, decimal, escaped, NOT_MEASURED, percentage, returned, signed } from './words.ts';
 
@@ -29,73 +41,175 @@ function leadWords(report: RunReport): string {
   const difference = summary?.accuracy.difference ?? null;
   const [before, after] = [measuredAt(report, 'accuracy', 'before'), measuredAt(report, 'accuracy', 'after')];
   const steps = `${count(run.steps)} of ${count(run.plannedSteps)} steps`;
-  if (before === null && after === null) return `${steps}; accuracy before and after was ${NOT_MEASURED}.`;
-  const one = (value: Interval | null): string => (value === null ? NOT_MEASURED : `${percentage(value.value)} %, n ${count(value.n)}`);
-  if (before === null || after === null) return `${steps}. Greedy accuracy on held-out problems before training: ${one(before)}; after it: ${one(after)}.`;
-  const gain = difference === null ? '' : ` (<strong>${points(difference.value)} points</strong>${bounds(difference, points) === null ? '' : ` ${bounds(difference, points) ?? ''}`})`;
+  if (before === null && after === null) {
+    return `${steps}; accuracy before and after was ${NOT_MEASURED}.`;
+  }
+  const one = (value: Interval | null): string =>
+    value === null ? NOT_MEASURED : `${percentage(value.value)} %, n ${count(value.n)}`;
+  if (before === null || after === null) {
+    return `${steps}. Greedy accuracy on held-out problems before training: ${one(before)}; after it: ${one(after)}.`;
+  }
+  const gain =
+    difference === null
+      ? ''
+      : ` (<strong>${points(difference.value)} points</strong>${bounds(difference, points) === null ? '' : ` ${bounds(difference, points) ?? ''}`})`;
   return `Greedy accuracy on held-out problems: ${percentage(before.value)} % before, ${percentage(after.value)} % after${gain}, n ${count(after.n)}.`;
 }
 
 function curveFigure({ steps }: RunReport): string {
   const measured = steps.flatMap(({ step, meanReturn }) => (meanReturn === null ? [] : [{ x: step, y: meanReturn }]));
-  const drawn = curvePicture('curve', 'Learning curve', [{ label: 'return', place: 0, points: measured }], { x: 'step', y: 'mean return of the training episodes', unit: 'steps' });
+  const drawn = curvePicture('curve', 'Learning curve', [{ label: 'return', place: 0, points: measured }], {
+    x: 'step',
+    y: 'mean return of the training episodes',
+    unit: 'steps',
+  });
   const write = (value: number): string => decimal(value, 3);
-  const lines = steps.map(({ step, meanReturn, episodes, evaluatorCalls, tokens, metrics }) => `<tr><th scope="row">${String(step)}</th><td>${meanReturn === null ? NOT_MEASURED : write(meanReturn.value)}</td><td>${meanReturn === null ? '' : bounds(meanReturn, write) ?? 'no interval'}</td><td>${count(meanReturn?.n ?? 0)}</td><td>${count(episodes)}</td><td>${count(evaluatorCalls)}</td><td>${compact(tokens.prompt + tokens.completion)}</td><td>${metrics === null ? NOT_MEASURED : decimal(metrics.kl, 4)}</td></tr>`);
-  const numbers = table('Learning curve in numbers', ['step', 'mean return', '95 % interval', 'instances', 'episodes', 'evaluator calls', 'tokens', 'KL'], lines, 'numbers');
-  return figure('Learning curve', drawn, 'Mean return of each step\u2019s training episodes; band: its 95 % interval over instances. Evaluator calls and tokens in the table add up.', numbers);
+  const lines = steps.map(
+    ({ step, meanReturn, episodes, evaluatorCalls, tokens, metrics }) =>
+      `<tr><th scope="row">${String(step)}</th><td>${meanReturn === null ? NOT_MEASURED : write(meanReturn.value)}</td><td>${meanReturn === null ? '' : (bounds(meanReturn, write) ?? 'no interval')}</td><td>${count(meanReturn?.n ?? 0)}</td><td>${count(episodes)}</td><td>${count(evaluatorCalls)}</td><td>${compact(tokens.prompt + tokens.completion)}</td><td>${metrics === null ? NOT_MEASURED : decimal(metrics.kl, 4)}</td></tr>`,
+  );
+  const numbers = table(
+    'Learning curve in numbers',
+    ['step', 'mean return', '95 % interval', 'instances', 'episodes', 'evaluator calls', 'tokens', 'KL'],
+    lines,
+    'numbers',
+  );
+  return figure(
+    'Learning curve',
+    drawn,
+    'Mean return of each step\u2019s training episodes; band: its 95 % interval over instances. Evaluator calls and tokens in the table add up.',
+    numbers,
+  );
 }
 
 /** Known before the run ends, and without its summary: from the evaluations themselves. */
-function measuredAt({ summary, evaluations, run }: RunReport, measure: 'accuracy' | 'passAt1', stage: 'before' | 'after'): Interval | null {
+function measuredAt(
+  { summary, evaluations, run }: RunReport,
+  measure: 'accuracy' | 'passAt1',
+  stage: 'before' | 'after',
+): Interval | null {
   const step = stage === 'before' ? 0 : run.plannedSteps;
-  if (stage === 'after' && step === 0) return null;
+  if (stage === 'after' && step === 0) {
+    return null;
+  }
   return summary?.[measure][stage] ?? evaluations.find((point) => point.step === step)?.[measure] ?? null;
 }
 
 /** Held-out accuracy over training; nothing where it was measured at its ends only. */
 function evaluationFigure({ evaluations, run }: RunReport): string {
-  if (evaluations.every(({ step }) => step === 0 || step === run.plannedSteps)) return '';
-  const pointsOf = (measure: 'accuracy' | 'passAt1'): Curve['points'] => evaluations.flatMap(({ step, [measure]: value }) => (value === null ? [] : [{ x: step, y: value }]));
-  const curves = [{ label: 'greedy', place: 0, points: pointsOf('accuracy') }, { label: 'sampled', place: 1, points: pointsOf('passAt1') }];
-  const drawn = curvePicture('evaluations', 'Accuracy over training', curves, { x: 'step', y: 'accuracy on held-out problems', unit: 'steps' });
+  if (evaluations.every(({ step }) => step === 0 || step === run.plannedSteps)) {
+    return '';
+  }
+  const pointsOf = (measure: 'accuracy' | 'passAt1'): Curve['points'] =>
+    evaluations.flatMap(({ step, [measure]: value }) => (value === null ? [] : [{ x: step, y: value }]));
+  const curves = [
+    { label: 'greedy', place: 0, points: pointsOf('accuracy') },
+    { label: 'sampled', place: 1, points: pointsOf('passAt1') },
+  ];
+  const drawn = curvePicture('evaluations', 'Accuracy over training', curves, {
+    x: 'step',
+    y: 'accuracy on held-out problems',
+    unit: 'steps',
+  });
   const write = (value: number): string => decimal(value, 3);
-  const cells = (value: Interval | null): string => (value === null ? `<td>${NOT_MEASURED}</td><td></td>` : `<td>${write(value.value)}</td><td>${bounds(value, write) ?? 'no interval'}</td>`);
-  const lines = evaluations.map(({ step, accuracy, passAt1 }) => `<tr><th scope="row">${String(step)}</th>${cells(accuracy)}${cells(passAt1)}<td>${count((accuracy ?? passAt1)?.n ?? 0)}</td></tr>`);
-  const numbers = table('Accuracy over training in numbers', ['step', 'greedy', '95 % interval', 'sampled', '95 % interval', 'n'], lines, 'numbers');
-  return figure('Accuracy over training', drawn, 'On held-out problems, before training, every so many steps, and after it; bands: 95 % intervals.', numbers);
+  const cells = (value: Interval | null): string =>
+    value === null
+      ? `<td>${NOT_MEASURED}</td><td></td>`
+      : `<td>${write(value.value)}</td><td>${bounds(value, write) ?? 'no interval'}</td>`;
+  const lines = evaluations.map(
+    ({ step, accuracy, passAt1 }) =>
+      `<tr><th scope="row">${String(step)}</th>${cells(accuracy)}${cells(passAt1)}<td>${count((accuracy ?? passAt1)?.n ?? 0)}</td></tr>`,
+  );
+  const numbers = table(
+    'Accuracy over training in numbers',
+    ['step', 'greedy', '95 % interval', 'sampled', '95 % interval', 'n'],
+    lines,
+    'numbers',
+  );
+  return figure(
+    'Accuracy over training',
+    drawn,
+    'On held-out problems, before training, every so many steps, and after it; bands: 95 % intervals.',
+    numbers,
+  );
 }
 
 function accuracyFigure(report: RunReport): string {
   const { summary } = report;
-  const rows: readonly BarRow[] = (['accuracy', 'passAt1'] as const).flatMap((measure) => (['before', 'after'] as const).map((stage) => ({ label: `${measure === 'accuracy' ? 'greedy' : 'sampled'}, ${stage}`, value: inPercent(measuredAt(report, measure, stage)) })));
+  const rows: readonly BarRow[] = (['accuracy', 'passAt1'] as const).flatMap((measure) =>
+    (['before', 'after'] as const).map((stage) => ({
+      label: `${measure === 'accuracy' ? 'greedy' : 'sampled'}, ${stage}`,
+      value: inPercent(measuredAt(report, measure, stage)),
+    })),
+  );
   const write = (value: number): string => `${decimal(value, 1)} %`;
-  const lines = rows.map(({ label, value }) => `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${write(value.value)}</td><td>${bounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`);
+  const lines = rows.map(
+    ({ label, value }) =>
+      `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${write(value.value)}</td><td>${bounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`,
+  );
   const gains = (['accuracy', 'passAt1'] as const).map((measure) => {
     const difference = summary?.[measure].difference ?? null;
     return `<tr><th scope="row">${measure === 'accuracy' ? 'greedy' : 'sampled'}, difference</th>${difference === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${points(difference.value)} points</td><td>${bounds(difference, points) ?? 'no interval'}</td><td>${count(difference.n)}</td>`}</tr>`;
   });
   const numbers = table('Accuracy in numbers', ['', 'accuracy', '95 % interval', 'n'], [...lines, ...gains], 'numbers');
-  return figure('Accuracy on held-out problems', barsPicture('accuracy', 'Accuracy on held-out problems', rows, write, 'accuracy, %'), '95 % interval across. The difference is one of pairs, so its interval is narrower than these.', numbers);
+  return figure(
+    'Accuracy on held-out problems',
+    barsPicture('accuracy', 'Accuracy on held-out problems', rows, write, 'accuracy, %'),
+    '95 % interval across. The difference is one of pairs, so its interval is narrower than these.',
+    numbers,
+  );
 }
 
 function inPercent(interval: Interval | null): Interval | null {
-  if (interval === null) return null;
+  if (interval === null) {
+    return null;
+  }
   const { value, low, high, n } = interval;
   return { value: 100 * value, low: low === null ? null : 100 * low, high: high === null ? null : 100 * high, n };
 }
 
 function creditSection({ credited, creditByRole }: RunReport): string {
-  if (credited.length === 0) return `<p class="none">Credit was ${NOT_MEASURED}.</p>`;
-  const drawn = barsPicture('credit', 'Messages with the clearest credit', credited.map((one) => ({ label: `${String(one.message)} ${one.role}: ${one.text.text.trim() === '' ? 'empty' : one.text.text}`, value: one.credit })), (value) => signed(value), 'credit');
+  if (credited.length === 0) {
+    return `<p class="none">Credit was ${NOT_MEASURED}.</p>`;
+  }
+  const drawn = barsPicture(
+    'credit',
+    'Messages with the clearest credit',
+    credited.map((one) => ({
+      label: `${String(one.message)} ${one.role}: ${one.text.text.trim() === '' ? 'empty' : one.text.text}`,
+      value: one.credit,
+    })),
+    (value) => signed(value),
+    'credit',
+  );
   const write = (value: number): string => signed(value);
-  const roles = creditByRole.map(({ role, n, low, lowerQuartile, median, upperQuartile, high }) => `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(n)}</td>${[low, lowerQuartile, median, upperQuartile, high].map((value) => `<td>${write(value)}</td>`).join('')}</tr>`);
+  const roles = creditByRole.map(
+    ({ role, n, low, lowerQuartile, median, upperQuartile, high }) =>
+      `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(n)}</td>${[low, lowerQuartile, median, upperQuartile, high].map((value) => `<td>${write(value)}</td>`).join('')}</tr>`,
+  );
   return `${figure('The clearest credits', drawn, '95 % interval across; first those whose interval stays farthest from 0, then those nearest to a decision. They were picked out of all messages, so they look larger than further replays of them will.', '')}
 ${table('Messages with the clearest credit', ['message', 'what was said', 'credit', 'returns', 'where', 're-executed'], credited.map(creditedLine), 'second-left last-left')}
 <h3>Credits by role</h3>${roles.length === 0 ? `<p class="none">${NOT_MEASURED}</p>` : `${table('Credits by role', ['role', 'messages', 'lowest', 'lower quartile', 'median', 'upper quartile', 'highest'], roles, 'numbers')}<p class="note">Of the training messages, as training recorded them by its own estimator.</p>`}`;
 }
 
-function creditedLine({ message, role, text, question, credit, returns, origin, iteration, bucket, verification }: CreditedMessage): string {
-  const place = origin === 'training' ? `step ${String(iteration)}` : origin === 'request' ? `replay ${String(iteration)}` : `sample ${String(iteration)}`;
+function creditedLine({
+  message,
+  role,
+  text,
+  question,
+  credit,
+  returns,
+  origin,
+  iteration,
+  bucket,
+  verification,
+}: CreditedMessage): string {
+  const place =
+    origin === 'training'
+      ? `step ${String(iteration)}`
+      : origin === 'request'
+        ? `replay ${String(iteration)}`
+        : `sample ${String(iteration)}`;
   const listed = returns.length <= 8 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
   return `<tr><th scope="row">${String(message)}<small>${escaped(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escaped(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small></td><td>${listed}</td><td>${place}<small>bucket ${String(bucket)}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
 }

@@ -1,8 +1,22 @@
-/** What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what stands here and nothing else. */
+/**
+ * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what stands
+ * here and nothing else.
+ */
 import type { Draws } from '../shared/records/draws.ts';
 import type { MessageEstimate } from '../shared/records/estimates.ts';
 import type { Headline } from '../shared/credit/headline.ts';
-import type { BucketOrigin, FinishReason, Interval, NumericEnvironment, Phase, RunSummary, Sampling, Tokens, VerificationMark, VerificationResult } from '../shared/records/records.ts';
+import type {
+  BucketOrigin,
+  FinishReason,
+  Interval,
+  NumericEnvironment,
+  Phase,
+  RunSummary,
+  Sampling,
+  Tokens,
+  VerificationMark,
+  VerificationResult,
+} from '../shared/records/records.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { EvaluationPoint } from '../shared/records/evaluations.ts';
@@ -88,7 +102,9 @@ export interface ReportedAlternative extends ReportedMessage {
   readonly evaluatorCalls: number;
   /** Its headline credit, pooled over all buckets that were continued as this one was. */
   readonly credit: ReportedCredit | null;
-  /** The record of this bucket alone, by estimator; empty while there are not two alternatives with a return to compare. */
+  /**
+   * The record of this bucket alone, by estimator; empty while there are not two alternatives with a return to compare.
+   */
   readonly credits: readonly EstimatedCredit[];
   readonly verification: VerificationMark | null;
   readonly branches: readonly Branch[];
@@ -130,7 +146,10 @@ export interface ReportedBucket {
   /** Training step, or number of the request. */
   readonly iteration: number;
   readonly alternatives: readonly ReportedAlternative[];
-  /** What removing the message changes: the mean return of the original less that of an empty message in its place; null where none was replayed. */
+  /**
+   * What removing the message changes: the mean return of the original less that of an empty message in its place; null
+   * where none was replayed.
+   */
   readonly removal: Credit | null;
   readonly continuation: Continuation;
   /** Of its replays; null where it has none. */
@@ -146,7 +165,13 @@ export interface FindingReport {
   readonly phase: Phase;
   readonly iteration: number;
   readonly place: string;
-  readonly instance: { readonly uid: string; readonly question: Excerpt; readonly answer: Excerpt; readonly source: string; readonly level: number | null };
+  readonly instance: {
+    readonly uid: string;
+    readonly question: Excerpt;
+    readonly answer: Excerpt;
+    readonly source: string;
+    readonly level: number | null;
+  };
   readonly message: ReportedMessage & {
     /** Mean of what was scored at or below it, of `leaves` episodes. */
     readonly return: number | null;
@@ -162,7 +187,12 @@ export interface FindingReport {
     readonly environment: NumericEnvironment;
   };
   /** The exact model input that the message answers. */
-  readonly context: { readonly key: string; readonly tokens: number; readonly reusedTokens: number; readonly text: Excerpt };
+  readonly context: {
+    readonly key: string;
+    readonly tokens: number;
+    readonly reusedTokens: number;
+    readonly text: Excerpt;
+  };
   /** The messages of the episode before it. */
   readonly before: readonly ReportedMessage[];
   /** How the run itself went on from it, where it sampled nothing else in its place. */
@@ -176,7 +206,10 @@ export interface FindingReport {
 /** A point of the learning curve. */
 export interface ReportedStep {
   readonly step: number;
-  /** Of its training episodes, with its interval over instances; null while the step is unfinished, and where nothing was measured. */
+  /**
+   * Of its training episodes, with its interval over instances; null while the step is unfinished, and where nothing
+   * was measured.
+   */
   readonly meanReturn: Interval | null;
   readonly episodes: number;
   /** Cumulative. */

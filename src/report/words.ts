@@ -1,4 +1,6 @@
-/** How report pages write numbers and foreign text. Pure: text out, nothing in it that a browser could take for markup. */
+/**
+ * How report pages write numbers and foreign text. Pure: text out, nothing in it that a browser could take for markup.
+ */
 import * as figures from '../shared/text/figures.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
@@ -6,10 +8,21 @@ export { decimal } from '../shared/text/figures.ts';
 
 export const NOT_MEASURED = 'not measured';
 
-/** Foreign text as HTML or SVG text: one line, control characters shown, bounded, nothing left that is markup or ends an attribute. */
+/**
+ * Foreign text as HTML or SVG text: one line, control characters shown, bounded, nothing left that is markup or ends an
+ * attribute.
+ */
 export function escaped(text: string, limit = 200): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-  return oneLine(text, limit).toWellFormed().replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&#39;',
+  };
+  return oneLine(text, limit)
+    .toWellFormed()
+    .replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
 }
 
 /** A share in percent, without the sign: `54.5`. */
@@ -18,33 +31,48 @@ export const percentage = (share: number): string => {
   return text === '-0.0' ? '0.0' : text.replace('-', '\u2212');
 };
 
-/** A number of tokens or calls in three digits: `830`, `12.3k`, `1.20M`. @param bare leaves out zeros that end it: `1.2M` */
+/**
+ * A number of tokens or calls in three digits: `830`, `12.3k`, `1.20M`.
+ * @param bare leaves out zeros that end it: `1.2M`
+ */
 export function compact(value: number, bare = false): string {
   const size = Math.abs(value);
   const [divisor, unit] = size >= 999_500 ? [1e6, 'M'] : size >= 999.5 ? [1e3, 'k'] : [1, ''];
   const scaled = value / divisor;
-  const digits = unit === '' ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(Number(scaled.toPrecision(3)))))));
-  return `${scaled.toLocaleString('en-US', { minimumFractionDigits: bare ? 0 : digits, maximumFractionDigits: digits })}${unit}`.replace(/^-0$/u, '0').replace('-', '\u2212');
+  const digits =
+    unit === '' ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(Number(scaled.toPrecision(3)))))));
+  return `${scaled.toLocaleString('en-US', { minimumFractionDigits: bare ? 0 : digits, maximumFractionDigits: digits })}${unit}`
+    .replace(/^-0$/u, '0')
+    .replace('-', '\u2212');
 }
 
 /** A number with its sign: `+0.250`, `−0.500`, `0.000`. */
 export const signed = (value: number, digits = 3): string => figures.signed(value, digits);
 
 /** A whole number with thousands separators. */
-export const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 }).replace('-', '\u2212');
+export const count = (value: number): string =>
+  value.toLocaleString('en-US', { maximumFractionDigits: 0 }).replace('-', '\u2212');
 
 /** A return as it stands in the store, in at most four digits; one that was masked says so. */
-export const returned = (value: number | null): string => (value === null ? 'masked' : String(Number(value.toPrecision(4))).replace('-', '\u2212'));
+export const returned = (value: number | null): string =>
+  value === null ? 'masked' : String(Number(value.toPrecision(4))).replace('-', '\u2212');
 
 /**
- * Foreign text as the content of a `pre` element: all of it, line ends and tabs kept. What cannot be seen, or would turn round what stands beside
- * it (controls, marks of direction, halves of characters), stands as its code point; the two joiners that scripts and pictures need stay.
+ * Foreign text as the content of a `pre` element: all of it, line ends and tabs kept. What cannot be seen, or would
+ * turn round what stands beside it (controls, marks of direction, halves of characters), stands as its code point; the
+ * two joiners that scripts and pictures need stay.
  */
 export function verbatim(text: string): string {
   return text.replaceAll(/[&<>]|[^\P{Cc}\n\t]|[^\P{Cf}\u200C\u200D]|[\u2028\u2029]|\p{Cs}/gu, (character) => {
-    if (character === '&') return '&amp;';
-    if (character === '<') return '&lt;';
-    if (character === '>') return '&gt;';
+    if (character === '&') {
+      return '&amp;';
+    }
+    if (character === '<') {
+      return '&lt;';
+    }
+    if (character === '>') {
+      return '&gt;';
+    }
     return `<i class="code-point">U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}</i>`;
   });
 }

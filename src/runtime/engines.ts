@@ -1,4 +1,7 @@
-/** Compiled graphs of one architecture: of the model as it is, and of the model under the adapters that were asked for last. */
+/**
+ * Compiled graphs of one architecture: of the model as it is, and of the model under the adapters that were asked for
+ * last.
+ */
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { DeviceWeights } from './model/deviceWeights.ts';
 import { Generator } from './generate/generate.ts';
@@ -35,19 +38,30 @@ export class Engines {
   }
 
   static async create(config: TransformerConfig, device: DeviceSettings): Promise<Engines> {
-    if (config.halves === 'computed') await tryHalves(device);
+    if (config.halves === 'computed') {
+      await tryHalves(device);
+    }
     const memory = new CacheMemory();
     return new Engines(config, device, memory, await compile(config, device, memory));
   }
 
-  /** Graphs for adapters of these settings, or for none. Those of the last settings stay, so that a run compiles once. */
+  /**
+   * Graphs for adapters of these settings, or for none. Those of the last settings stay, so that a run compiles once.
+   */
   async of(settings: AdapterSettings | undefined): Promise<Engine> {
-    if (settings === undefined) return this.plain;
+    if (settings === undefined) {
+      return this.plain;
+    }
     const key = JSON.stringify(settings);
     if (this.adapted?.key !== key) {
       const old = this.adapted?.engine;
-      this.adapted = { key, engine: compile(withAdapter(this.config, settings), this.device, this.memory, this.plain.weights) };
-      if (old !== undefined) await release(await old);
+      this.adapted = {
+        key,
+        engine: compile(withAdapter(this.config, settings), this.device, this.memory, this.plain.weights),
+      };
+      if (old !== undefined) {
+        await release(await old);
+      }
     }
     return this.adapted.engine;
   }
@@ -59,7 +73,9 @@ export class Engines {
   }
 
   async release(): Promise<void> {
-    if (this.adapted !== undefined) await release(await this.adapted.engine);
+    if (this.adapted !== undefined) {
+      await release(await this.adapted.engine);
+    }
     await release(this.plain);
   }
 }
@@ -72,15 +88,28 @@ async function tryHalves(device: DeviceSettings): Promise<void> {
   try {
     await session.run({ x: floats(new Float32Array(32), [2, 16]), weight: halves(new Uint16Array(256), [16, 16]) });
   } catch (error) {
-    throw new C3Error('model', `${device.name ?? device.provider ?? 'The device'} cannot compute in float16 (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}); set device.precision: float32.`, { cause: error });
+    throw new C3Error(
+      'model',
+      `${device.name ?? device.provider ?? 'The device'} cannot compute in float16 (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}); set device.precision: float32.`,
+      { cause: error },
+    );
   } finally {
     await session.release();
   }
 }
 
-async function compile(config: TransformerConfig, device: DeviceSettings, memory: CacheMemory, shared?: DeviceWeights): Promise<OwnedEngine> {
+async function compile(
+  config: TransformerConfig,
+  device: DeviceSettings,
+  memory: CacheMemory,
+  shared?: DeviceWeights,
+): Promise<OwnedEngine> {
   const weights = new DeviceWeights(config, device, shared);
-  return { weights, generator: await Generator.create(config, device, weights, memory), trainer: new Trainer(config, device, weights) };
+  return {
+    weights,
+    generator: await Generator.create(config, device, weights, memory),
+    trainer: new Trainer(config, device, weights),
+  };
 }
 
 async function release({ generator, trainer, weights }: OwnedEngine): Promise<void> {

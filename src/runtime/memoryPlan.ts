@@ -1,6 +1,7 @@
 /**
- * What generation and training will need at most, counted from the graphs and from who holds which arrays. Every compiled graph keeps the working memory of its
- * largest call (ONNX Runtime's arenas never shrink), so what graphs need adds up.
+ * What generation and training will need at most, counted from the graphs and from who holds which arrays. Every
+ * compiled graph keeps the working memory of its largest call (ONNX Runtime's arenas never shrink), so what graphs need
+ * adds up.
  */
 import type { Precision } from '../shared/devices.ts';
 import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared/models.ts';
@@ -56,9 +57,15 @@ export type AvailableMemory = Readonly<Record<MemoryPlace, number | null>>;
 
 const FLOAT = Float32Array.BYTES_PER_ELEMENT;
 const HALF = Uint16Array.BYTES_PER_ELEMENT;
-/** Matrices that are float32 at the same time where all are held in float16: the one of a product and the one made ready for the next. */
+/**
+ * Matrices that are float32 at the same time where all are held in float16: the one of a product and the one made ready
+ * for the next.
+ */
 const WIDENED = 2;
-/** Program, store and compiled graphs without any weights, measured as the peak of runs of models of 0.1 million parameters; drivers of an accelerator come on top. */
+/**
+ * Program, store and compiled graphs without any weights, measured as the peak of runs of models of 0.1 million
+ * parameters; drivers of an accelerator come on top.
+ */
 const PROGRAM = 320e6;
 const DRIVERS = 350e6;
 /** What an arena takes beyond the tensors in it: pieces between them that fit nothing. Measured. */
@@ -69,7 +76,10 @@ const SCORED_SLOTS = 2048;
 const MAX_ROWS = 256;
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
 const MAX_PREFILL_TOKENS = 4096;
-/** Arrays of logits that are there at once: in the output projection of a decoding step; with the copy that is sampled from; and in the backward pass. */
+/**
+ * Arrays of logits that are there at once: in the output projection of a decoding step; with the copy that is sampled
+ * from; and in the backward pass.
+ */
 const LOGITS_DECODING = 3;
 const LOGITS_COPIES = 2;
 const LOGITS_TRAINING = 3;
@@ -77,7 +87,9 @@ const LOGITS_TRAINING = 3;
 const TABLE_HOLDERS = 7;
 /** Sets of weights of a full training: the reference, the one that samples, the one that a step makes. */
 const FULL_SETS = 3;
-/** Vocabularies above this get the gradient of their embeddings by a scatter into an array of its own (ops/gather.ts). */
+/**
+ * Vocabularies above this get the gradient of their embeddings by a scatter into an array of its own (ops/gather.ts).
+ */
 const PRODUCT_ROWS = 1024;
 
 /** Numbers per input slot of one layer. */
@@ -90,9 +102,10 @@ interface LayerCost {
 }
 
 /**
- * Counted along decoder.ts. Kept: what each matrix product, normalisation and the gated unit read (hidden states around both blocks and their cotangents,
- * queries before and after transposition, attention's result likewise, the four arrays of the gated unit) and attention's exponentials. What passes is the most
- * of either attention's scores or the gated unit. Coefficients were set by measuring gradient graphs of 4 and 8 layers at 128 and 496 slots a row.
+ * Counted along decoder.ts. Kept: what each matrix product, normalisation and the gated unit read (hidden states around
+ * both blocks and their cotangents, queries before and after transposition, attention's result likewise, the four
+ * arrays of the gated unit) and attention's exponentials. What passes is the most of either attention's scores or the
+ * gated unit. Coefficients were set by measuring gradient graphs of 4 and 8 layers at 128 and 496 slots a row.
  */
 function layerCost(config: TransformerConfig, time: number): LayerCost {
   const { hiddenSize, intermediateSize, heads, keyValueHeads, headDim } = config;
@@ -107,10 +120,14 @@ function layerCost(config: TransformerConfig, time: number): LayerCost {
 }
 
 /** Bias and visibility of every slot for every other, repeated for the heads of a group: numbers per slot. */
-const maskCost = ({ heads, keyValueHeads }: TransformerConfig, time: number): number => 2 * (heads / keyValueHeads) * time;
+const maskCost = ({ heads, keyValueHeads }: TransformerConfig, time: number): number =>
+  2 * (heads / keyValueHeads) * time;
 
 /** Bytes of a generation call: rows that fit, their cache, and what prefill and decoding pass through. */
-function generationBytes(config: TransformerConfig, { rows, prompts, promptTokens, newTokens }: GenerationDemand): { cache: number; prefill: number; decoding: number } {
+function generationBytes(
+  config: TransformerConfig,
+  { rows, prompts, promptTokens, newTokens }: GenerationDemand,
+): { cache: number; prefill: number; decoding: number } {
   const { layers, keyValueHeads, headDim, vocabularySize } = config;
   const slotBytes = 2 * FLOAT * layers * keyValueHeads * headDim;
   const slots = promptTokens + newTokens;
@@ -122,7 +139,10 @@ function generationBytes(config: TransformerConfig, { rows, prompts, promptToken
   return {
     cache: capacity * roundUp(slots, TIME_MULTIPLE) * slotBytes,
     // Keys and values come out of the graph as copies.
-    prefill: ARENA * prefillSlots * (FLOAT * (layerCost(config, time).forward + maskCost(config, time)) + slotBytes) + prefillSlots * slotBytes + (LOGITS_DECODING + 1) * Math.max(2, read) * logits,
+    prefill:
+      ARENA * prefillSlots * (FLOAT * (layerCost(config, time).forward + maskCost(config, time)) + slotBytes) +
+      prefillSlots * slotBytes +
+      (LOGITS_DECODING + 1) * Math.max(2, read) * logits,
     decoding: (LOGITS_DECODING + LOGITS_COPIES) * capacity * logits,
   };
 }
@@ -136,16 +156,34 @@ interface MicroBatchShape {
 }
 
 /** As of packContexts, at most; a row holds a context with as many of its messages as exactness allows. */
-export function largestMicroBatch(config: TransformerConfig, contexts: readonly ContextDemand[], maxSlots: number): MicroBatchShape {
+export function largestMicroBatch(
+  config: TransformerConfig,
+  contexts: readonly ContextDemand[],
+  maxSlots: number,
+): MicroBatchShape {
   const slice = exactSlots(config);
   let [time, total, targets, share] = [0, 0, 0, 0];
   for (const { contexts: count, messages, promptTokens, newTokens } of contexts) {
     let together = 1;
-    while (together < messages && sameSlice(slice, promptTokens - 1, promptTokens - 1 + (together + 1) * newTokens - 1)) together++;
+    while (
+      together < messages &&
+      sameSlice(slice, promptTokens - 1, promptTokens - 1 + (together + 1) * newTokens - 1)
+    ) {
+      together++;
+    }
     const alone = roundUp(promptTokens - 1 + newTokens, TIME_MULTIPLE);
     const row = roundUp(promptTokens - 1 + together * newTokens, TIME_MULTIPLE);
     // A shorter prompt may leave room for another message, up to the end of the slice.
-    const filled = together === messages ? row : Math.max(row, roundUp(Math.min(promptTokens - 1 + messages * newTokens, slice * Math.ceil(promptTokens / slice)), TIME_MULTIPLE));
+    const filled =
+      together === messages
+        ? row
+        : Math.max(
+            row,
+            roundUp(
+              Math.min(promptTokens - 1 + messages * newTokens, slice * Math.ceil(promptTokens / slice)),
+              TIME_MULTIPLE,
+            ),
+          );
     time = Math.max(time, alone, filled);
     total += count * Math.ceil(messages / together) * filled;
     targets += count * messages * newTokens;
@@ -156,7 +194,10 @@ export function largestMicroBatch(config: TransformerConfig, contexts: readonly 
 }
 
 /** Logits that are in work at once, of all targets or of one run through the output projection. */
-function headBytes({ vocabularySize }: TransformerConfig, targets: number): { readonly chunks: number; readonly bytes: number } {
+function headBytes(
+  { vocabularySize }: TransformerConfig,
+  targets: number,
+): { readonly chunks: number; readonly bytes: number } {
   const chunks = headChunks(targets, vocabularySize);
   return { chunks, bytes: LOGITS_TRAINING * Math.ceil(targets / chunks) * vocabularySize * FLOAT };
 }
@@ -169,7 +210,10 @@ function scoringBytes(config: TransformerConfig, contexts: readonly ContextDeman
 }
 
 /** Bytes of the gradient graph: what is kept for the backward pass, what passes through, the logits. */
-function gradientGraphBytes(config: TransformerConfig, { microBatchTokens, recompute, contexts }: TrainingDemand): { activations: number; logits: number } {
+function gradientGraphBytes(
+  config: TransformerConfig,
+  { microBatchTokens, recompute, contexts }: TrainingDemand,
+): { activations: number; logits: number } {
   const { slots, time, targets } = largestMicroBatch(config, contexts, microBatchTokens);
   const { kept, forward, backward } = layerCost(config, time);
   // Recomputing keeps the hidden states between layers, and one layer's activations twice for a moment.
@@ -182,13 +226,16 @@ function gradientGraphBytes(config: TransformerConfig, { microBatchTokens, recom
 
 /** Numbers of the embedding and output tables that a backward pass makes beside the gradients that it gives. */
 function extraTables(config: TransformerConfig, { adapter, microBatchTokens, contexts }: TrainingDemand): number {
-  if (adapter !== null || config.vocabularySize <= PRODUCT_ROWS) return 0;
+  if (adapter !== null || config.vocabularySize <= PRODUCT_ROWS) {
+    return 0;
+  }
   const { targets } = largestMicroBatch(config, contexts, microBatchTokens);
   return (headBytes(config, targets).chunks > 1 ? 2 : 1) * config.vocabularySize * config.hiddenSize;
 }
 
 /** What the tables of positions take in all graphs: sized by config.json alone, whatever the weights are. */
-export const tableBytes = ({ maxPositions, headDim }: TransformerConfig): number => TABLE_HOLDERS * maxPositions * headDim * FLOAT;
+export const tableBytes = ({ maxPositions, headDim }: TransformerConfig): number =>
+  TABLE_HOLDERS * maxPositions * headDim * FLOAT;
 
 /**
  * The plan of a run or of a smaller piece of work.
@@ -199,7 +246,12 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   const work: MemoryPlace = accelerated ? 'device' : 'host';
   const weights = (precision === 'float16' ? HALF : FLOAT) * parameterCount(config);
   const full = training !== null && training.adapter === null;
-  const trained = training === null ? 0 : training.adapter === null ? weights : FLOAT * training.adapters * adapterParameterCount(config, training.adapter);
+  const trained =
+    training === null
+      ? 0
+      : training.adapter === null
+        ? weights
+        : FLOAT * training.adapters * adapterParameterCount(config, training.adapter);
   const sets = full ? FULL_SETS : 1;
   // An adapter's own sets are as many, and small.
   const held = sets * weights + (full ? 0 : FULL_SETS * trained);
@@ -208,31 +260,72 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   const tables = tableBytes(config);
   const items: MemoryItem[] = [];
   const put = (name: string, place: MemoryPlace, bytes: number, advice: string | null = null): void => {
-    if (bytes > 0) items.push({ name, place, bytes: Math.round(bytes), advice });
+    if (bytes > 0) {
+      items.push({ name, place, bytes: Math.round(bytes), advice });
+    }
   };
   put('Program and store', 'host', PROGRAM + (accelerated ? DRIVERS : 0));
   put('Tables of positions', work, tables);
-  put(sets === 1 ? `Weights (${precision})` : `Weights (float32): ${String(sets)} sets`, work, held, full ? 'An adapter keeps one set of the weights; full training keeps three: the reference, the one that samples, the one that a step makes.' : null);
-  if (precision === 'float16' && !accelerated) put('Weights made float32 for a product', work, WIDENED * FLOAT * largestMatrix(config));
-  if (accelerated) put('Weights, as they are read and stored', 'host', held + 2 * trained);
+  put(
+    sets === 1 ? `Weights (${precision})` : `Weights (float32): ${String(sets)} sets`,
+    work,
+    held,
+    full
+      ? 'An adapter keeps one set of the weights; full training keeps three: the reference, the one that samples, the one that a step makes.'
+      : null,
+  );
+  if (precision === 'float16' && !accelerated) {
+    put('Weights made float32 for a product', work, WIDENED * FLOAT * largestMatrix(config));
+  }
+  if (accelerated) {
+    put('Weights, as they are read and stored', 'host', held + 2 * trained);
+  }
   // An accelerator's step gives the enlarged cache beside the old one.
-  put('Key-value cache', work, (accelerated ? 2 : 1) * most('cache'), 'Fewer new tokens and shorter prompts need less.');
+  put(
+    'Key-value cache',
+    work,
+    (accelerated ? 2 : 1) * most('cache'),
+    'Fewer new tokens and shorter prompts need less.',
+  );
   // Graphs with an adapter stand beside those without one, which evaluated the model as it came.
-  put('Generation', work, (training === null || full ? 1 : 2) * (most('prefill') + most('decoding')), 'evaluation.batch and instances_per_step bound how many messages are generated together.');
+  put(
+    'Generation',
+    work,
+    (training === null || full ? 1 : 2) * (most('prefill') + most('decoding')),
+    'evaluation.batch and instances_per_step bound how many messages are generated together.',
+  );
   if (training !== null) {
     const { activations, logits } = gradientGraphBytes(config, training);
     put('Scoring', work, scoringBytes(config, training.contexts));
-    put('Activations of training', work, activations, training.recompute ? 'A smaller memory.micro_batch_tokens needs less.' : 'memory.recompute: true computes them again instead of keeping them; a smaller memory.micro_batch_tokens needs less.');
+    put(
+      'Activations of training',
+      work,
+      activations,
+      training.recompute
+        ? 'A smaller memory.micro_batch_tokens needs less.'
+        : 'memory.recompute: true computes them again instead of keeping them; a smaller memory.micro_batch_tokens needs less.',
+    );
     put('Logits of training', work, logits);
     // Sums so far, their start at zero, new sums, and these once more as they leave the graph.
-    put('Gradients', work, (accelerated ? 3 : 4) * trained + FLOAT * extraTables(config, training), full ? 'An adapter has far fewer.' : null);
-    put('Optimiser', work, (accelerated ? 4 : 2) * trained, full ? 'An adapter needs it for its own factors only.' : null);
+    put(
+      'Gradients',
+      work,
+      (accelerated ? 3 : 4) * trained + FLOAT * extraTables(config, training),
+      full ? 'An adapter has far fewer.' : null,
+    );
+    put(
+      'Optimiser',
+      work,
+      (accelerated ? 4 : 2) * trained,
+      full ? 'An adapter needs it for its own factors only.' : null,
+    );
   }
   const places: readonly MemoryPlace[] = accelerated ? ['device', 'host'] : ['host'];
   return { items, totals: places.map((place) => totalOf(items, place, available[place])), advice: [] };
 }
 
-const largestMatrix = (config: TransformerConfig): number => Math.max(...parameterSpecs(config).map(({ shape }) => shape.reduce((product, dim) => product * dim, 1)));
+const largestMatrix = (config: TransformerConfig): number =>
+  Math.max(...parameterSpecs(config).map(({ shape }) => shape.reduce((product, dim) => product * dim, 1)));
 
 function totalOf(items: readonly MemoryItem[], place: MemoryPlace, available: number | null): MemoryTotal {
   const bytes = items.reduce((total, item) => (item.place === place ? total + item.bytes : total), 0);
@@ -240,7 +333,8 @@ function totalOf(items: readonly MemoryItem[], place: MemoryPlace, available: nu
 }
 
 /** The first place where a plan does not fit; null where it fits as far as anyone knows. */
-export const lacking = ({ totals }: MemoryPlan): MemoryTotal | null => totals.find(({ fits }) => fits === false) ?? null;
+export const lacking = ({ totals }: MemoryPlan): MemoryTotal | null =>
+  totals.find(({ fits }) => fits === false) ?? null;
 
 /** A setting that could be changed: from little to much. */
 export interface Lever {
@@ -265,7 +359,9 @@ export interface Saving {
  */
 export function savings(demand: MemoryDemand, available: AvailableMemory, levers: readonly Lever[]): readonly Saving[] {
   const short = lacking(planMemory(demand, available));
-  if (short === null) return [];
+  if (short === null) {
+    return [];
+  }
   const tried = levers.flatMap(({ changes }) => {
     const results = changes.map(({ setting, demand: changed }): Saving => {
       const plan = planMemory(changed, available);

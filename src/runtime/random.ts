@@ -39,7 +39,10 @@ function multiplyHigh(a: number, b: number): number {
   return (aHigh * bHigh + Math.floor(middle / 0x10000) + Math.floor(cross / 0x10000)) >>> 0;
 }
 
-/** What names a stream (design promise 1). The alternative indices of ancestors are left out: replay m of two siblings shares its numbers. */
+/**
+ * What names a stream (design promise 1). The alternative indices of ancestors are left out: replay m of two siblings
+ * shares its numbers.
+ */
 export interface StreamName {
   readonly seed: number;
   /** `iteration:3`, `request:2`, `evaluation:before` ... */
@@ -62,14 +65,19 @@ export class Stream {
 
   /** @param key 32 hex digits, from streamKey */
   constructor(key: string) {
-    if (!/^[0-9a-f]{32}$/.test(key)) throw new Error(`A stream key has 32 hex digits; this one is ${JSON.stringify(key.slice(0, 40))}.`);
+    if (!/^[0-9a-f]{32}$/.test(key)) {
+      throw new Error(`A stream key has 32 hex digits; this one is ${JSON.stringify(key.slice(0, 40))}.`);
+    }
     const word = (index: number): number => Number.parseInt(key.slice(8 * index, 8 * index + 8), 16);
     this.words = [word(0), word(1), word(2), word(3)];
   }
 
   /** The uniform number in [0, 1) at a position, a multiple of 2^-53. */
   uniform(position: number): number {
-    const [a, b] = philox([position >>> 0, Math.floor(position / 0x1_0000_0000) >>> 0, this.words[2], this.words[3]], [this.words[0], this.words[1]]);
+    const [a, b] = philox(
+      [position >>> 0, Math.floor(position / 0x1_0000_0000) >>> 0, this.words[2], this.words[3]],
+      [this.words[0], this.words[1]],
+    );
     return ((a >>> 5) * 0x400_0000 + (b >>> 6)) / 0x20_0000_0000_0000;
   }
 

@@ -1,4 +1,7 @@
-/** The runtime in a worker thread: native calls block the worker, the caller's thread stays responsive, a cancel is a shared flag. */
+/**
+ * The runtime in a worker thread: native calls block the worker, the caller's thread stays responsive, a cancel is a
+ * shared flag.
+ */
 import { Worker, type MessagePort } from 'node:worker_threads';
 import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
@@ -12,8 +15,13 @@ import type { StepSettings } from './train/trainer.ts';
 import type { ValueExample, ValueSettings, ValueState } from './train/valueHead.ts';
 
 type Method = Exclude<keyof ModelRuntime, 'environment'>;
-type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends [...infer Rest, GenerationControl] | [...infer Rest, () => boolean] ? Rest : Arguments;
-type Arguments<Name extends Method> = Name extends 'load' ? [folder: string] : WithoutControl<Parameters<ModelRuntime[Name]>>;
+type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends
+  [...infer Rest, GenerationControl] | [...infer Rest, () => boolean]
+  ? Rest
+  : Arguments;
+type Arguments<Name extends Method> = Name extends 'load'
+  ? [folder: string]
+  : WithoutControl<Parameters<ModelRuntime[Name]>>;
 type Call = { [Name in Method]: { readonly method: Name; readonly arguments: Arguments<Name> } }[Method];
 type Result = Awaited<ReturnType<ModelRuntime[Method]>>;
 
@@ -28,7 +36,13 @@ type ReplyMessage =
   | { readonly kind: 'loading'; readonly id: number; readonly done: number; readonly total: number }
   | { readonly kind: 'completion'; readonly id: number; readonly index: number; readonly completion: Completion }
   | { readonly kind: 'done'; readonly id: number; readonly result: Result }
-  | { readonly kind: 'failed'; readonly id: number; readonly cancelled: boolean; readonly errorKind: ErrorKind; readonly message: string };
+  | {
+      readonly kind: 'failed';
+      readonly id: number;
+      readonly cancelled: boolean;
+      readonly errorKind: ErrorKind;
+      readonly message: string;
+    };
 
 export interface WorkerData {
   readonly device: DeviceSettings;
@@ -51,7 +65,9 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
     };
     queue = queue.then(async () => {
       try {
-        if (cancelled()) throw new CancelledError();
+        if (cancelled()) {
+          throw new CancelledError();
+        }
         send({ kind: 'done', id, result: await perform(host, call, { cancelled, onCompletion, onLoading }) });
       } catch (error) {
         const errorKind = error instanceof C3Error ? error.kind : 'engine';
@@ -155,7 +171,11 @@ class RemoteRuntime implements EndableRuntime {
       this.receive(message);
     });
     worker.on('error', (error) => {
-      this.fail(new C3Error('engine', `The runtime's worker thread failed: ${messageOf(error)}; start again.`, { cause: error }));
+      this.fail(
+        new C3Error('engine', `The runtime's worker thread failed: ${messageOf(error)}; start again.`, {
+          cause: error,
+        }),
+      );
     });
     worker.on('exit', () => {
       this.fail(new C3Error('engine', "The runtime's worker thread has ended; start again."));
@@ -174,16 +194,28 @@ class RemoteRuntime implements EndableRuntime {
     return this.call<readonly string[]>({ method: 'snapshots', arguments: [] });
   }
 
-  generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
+  generate(
+    snapshot: string,
+    requests: readonly GenerationRequest[],
+    control: GenerationControl,
+  ): Promise<Completion[]> {
     return this.call<Completion[]>({ method: 'generate', arguments: [snapshot, requests] }, control.cancelled, control);
   }
 
-  score(snapshot: string, contexts: readonly TrainingContext[], temperature: number, cancelled: () => boolean): Promise<Float32Array[][]> {
+  score(
+    snapshot: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    cancelled: () => boolean,
+  ): Promise<Float32Array[][]> {
     return this.call<Float32Array[][]>({ method: 'score', arguments: [snapshot, contexts, temperature] }, cancelled);
   }
 
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
-    return this.call<undefined>({ method: 'beginTraining', arguments: adapter === undefined ? [snapshot] : [snapshot, adapter] });
+    return this.call<undefined>({
+      method: 'beginTraining',
+      arguments: adapter === undefined ? [snapshot] : [snapshot, adapter],
+    });
   }
 
   step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport> {
@@ -194,11 +226,21 @@ class RemoteRuntime implements EndableRuntime {
     return this.call<number[]>({ method: 'values', arguments: [states] }, cancelled);
   }
 
-  valuesUnder(snapshot: string, head: string | null, states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
+  valuesUnder(
+    snapshot: string,
+    head: string | null,
+    states: readonly ValueState[],
+    cancelled: () => boolean,
+  ): Promise<number[]> {
     return this.call<number[]>({ method: 'valuesUnder', arguments: [snapshot, head, states] }, cancelled);
   }
 
-  learnValues(states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean): Promise<number> {
+  learnValues(
+    states: readonly ValueState[],
+    examples: readonly ValueExample[],
+    settings: ValueSettings,
+    cancelled: () => boolean,
+  ): Promise<number> {
     return this.call<number>({ method: 'learnValues', arguments: [states, examples, settings] }, cancelled);
   }
 
@@ -253,18 +295,28 @@ class RemoteRuntime implements EndableRuntime {
 
   async close(): Promise<void> {
     try {
-      if (this.failure === undefined) await this.call<undefined>({ method: 'close', arguments: [] });
+      if (this.failure === undefined) {
+        await this.call<undefined>({ method: 'close', arguments: [] });
+      }
     } finally {
       await this.worker.terminate();
     }
   }
 
   /** The worker answers a method with that method's result: the one place where its type is taken on trust. */
-  private call<Answer extends Result | undefined>(call: Call, cancelled: () => boolean = NEVER, told: Told = {}): Promise<Answer> {
-    if (this.failure !== undefined) return Promise.reject(this.failure);
+  private call<Answer extends Result | undefined>(
+    call: Call,
+    cancelled: () => boolean = NEVER,
+    told: Told = {},
+  ): Promise<Answer> {
+    if (this.failure !== undefined) {
+      return Promise.reject(this.failure);
+    }
     const id = this.nextId++;
     const flag = new Int32Array(new SharedArrayBuffer(4));
-    if (cancelled()) Atomics.store(flag, 0, 1);
+    if (cancelled()) {
+      Atomics.store(flag, 0, 1);
+    }
     return new Promise<Answer>((resolve, reject) => {
       this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
       this.pending.set(id, {
@@ -283,13 +335,21 @@ class RemoteRuntime implements EndableRuntime {
   }
 
   private raiseFlags(): void {
-    for (const { flag, cancelled } of this.pending.values()) if (cancelled()) Atomics.store(flag, 0, 1);
+    for (const { flag, cancelled } of this.pending.values()) {
+      if (cancelled()) {
+        Atomics.store(flag, 0, 1);
+      }
+    }
   }
 
   private receive(message: ReplyMessage): void {
-    if (message.kind === 'ready') return;
+    if (message.kind === 'ready') {
+      return;
+    }
     const pending = this.pending.get(message.id);
-    if (pending === undefined) return;
+    if (pending === undefined) {
+      return;
+    }
     if (message.kind === 'completion') {
       pending.told.onCompletion?.(message.index, message.completion);
       return;
@@ -299,13 +359,18 @@ class RemoteRuntime implements EndableRuntime {
       return;
     }
     this.settle(message.id);
-    if (message.kind === 'done') pending.resolve(message.result);
-    else pending.reject(message.cancelled ? new CancelledError() : new C3Error(message.errorKind, message.message));
+    if (message.kind === 'done') {
+      pending.resolve(message.result);
+    } else {
+      pending.reject(message.cancelled ? new CancelledError() : new C3Error(message.errorKind, message.message));
+    }
   }
 
   private settle(id: number): void {
     this.pending.delete(id);
-    if (this.pending.size > 0) return;
+    if (this.pending.size > 0) {
+      return;
+    }
     clearInterval(this.poll);
     this.poll = undefined;
   }
@@ -319,15 +384,24 @@ class RemoteRuntime implements EndableRuntime {
   }
 }
 
-/** Starts a worker thread from its entry file and waits until it serves. @throws C3Error('engine') when it cannot start */
+/**
+ * Starts a worker thread from its entry file and waits until it serves.
+ * @throws C3Error('engine') when it cannot start
+ */
 export async function startRuntime(entry: URL, device: DeviceSettings): Promise<EndableRuntime> {
   const worker = new Worker(entry, { workerData: { device } satisfies WorkerData });
   const environment = await new Promise<NumericEnvironment>((resolve, reject) => {
     worker.once('message', (message: ReplyMessage) => {
-      if (message.kind === 'ready') resolve(message.environment);
+      if (message.kind === 'ready') {
+        resolve(message.environment);
+      }
     });
     worker.once('error', (error) => {
-      reject(new C3Error('engine', `The runtime's worker thread did not start: ${messageOf(error)}; run \`c3 doctor\`.`, { cause: error }));
+      reject(
+        new C3Error('engine', `The runtime's worker thread did not start: ${messageOf(error)}; run \`c3 doctor\`.`, {
+          cause: error,
+        }),
+      );
     });
     worker.once('exit', () => {
       reject(new C3Error('engine', "The runtime's worker thread ended before it served; run `c3 doctor`."));

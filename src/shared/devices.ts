@@ -126,6 +126,9 @@ export interface ProbeReport {
   readonly invariance: string | null;
   /** The device's name for the numeric environment. */
   readonly name: string;
-  /** How many times faster than the CPU it did the same work; null where it was slower, its self-test failed, or nobody asked. */
+  /**
+   * How many times faster than the CPU it did the same work; null where it was slower, its self-test failed, or nobody
+   * asked.
+   */
   readonly speedup: number | null;
 }

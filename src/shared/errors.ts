@@ -20,10 +20,16 @@ export type ErrorCode =
   | 'evaluatorLost'; // no evaluator is left: what waits for a score can be resumed later
 
 const ERROR_CODES: readonly string[] = [
-  'storeHeld', 'storeOlder', 'storeExamined', 'notFound', 'evaluatorLost',
+  'storeHeld',
+  'storeOlder',
+  'storeExamined',
+  'notFound',
+  'evaluatorLost',
 ] satisfies readonly ErrorCode[];
 
-/** What the editor offers beside an error, as data: a program never reads the sentence. Lines and columns count from 1. */
+/**
+ * What the editor offers beside an error, as data: a program never reads the sentence. Lines and columns count from 1.
+ */
 export type ErrorAction =
   | { readonly kind: 'openSetting'; readonly setting: string }
   | { readonly kind: 'openPlace'; readonly file: string; readonly line: number; readonly column: number };
@@ -59,26 +65,39 @@ export interface FailureData {
 
 /** The kind, the action and the code of anything that was thrown. */
 export function failureData(error: unknown): FailureData {
-  if (!(error instanceof C3Error)) return { kind: 'engine' };
+  if (!(error instanceof C3Error)) {
+    return { kind: 'engine' };
+  }
   const { kind, action, code } = error;
   return { kind, ...(action !== null && { action }), ...(code !== null && { code }) };
 }
 
-/** The error of a message with its failure data, which come from another process: what is unknown in them is left out. */
+/**
+ * The error of a message with its failure data, which come from another process: what is unknown in them is left out.
+ */
 export function errorOfFailure(message: string, data: unknown, cause?: unknown): C3Error {
   const { kind, action, code } = isObject(data) ? data : {};
-  return new C3Error(isErrorKind(kind) ? kind : 'engine', message, { cause, action: actionOf(action), code: isErrorCode(code) ? code : undefined });
+  return new C3Error(isErrorKind(kind) ? kind : 'engine', message, {
+    cause,
+    action: actionOf(action),
+    code: isErrorCode(code) ? code : undefined,
+  });
 }
 
 function actionOf(value: unknown): ErrorAction | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isObject(value)) {
+    return undefined;
+  }
   const { kind, setting, file, line, column } = value;
-  if (kind === 'openSetting' && typeof setting === 'string') return { kind, setting };
+  if (kind === 'openSetting' && typeof setting === 'string') {
+    return { kind, setting };
+  }
   const place = kind === 'openPlace' && typeof file === 'string' && isPlace(line) && isPlace(column);
   return place ? { kind, file, line, column } : undefined;
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 const isErrorKind = (value: unknown): value is ErrorKind => typeof value === 'string' && ERROR_KINDS.includes(value);
 const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && ERROR_CODES.includes(value);
 const isPlace = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;

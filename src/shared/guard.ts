@@ -26,7 +26,8 @@ export function integer(low = 0, high = Number.MAX_SAFE_INTEGER): Guard<number> 
 
 /** A finite number in [low, high]. */
 export function number(low: number, high: number): Guard<number> {
-  return (value): value is number => typeof value === 'number' && Number.isFinite(value) && value >= low && value <= high;
+  return (value): value is number =>
+    typeof value === 'number' && Number.isFinite(value) && value >= low && value <= high;
 }
 
 /** One of the given literals. */
@@ -42,14 +43,19 @@ export function nullable<T>(guard: Guard<T>): Guard<T | null> {
 
 /** A list of at most `limit` guarded items. */
 export function list<T>(guard: Guard<T>, limit = LIST_LIMIT): Guard<readonly T[]> {
-  return (value): value is readonly T[] => Array.isArray(value) && value.length <= limit && value.every((item) => guard(item));
+  return (value): value is readonly T[] =>
+    Array.isArray(value) && value.length <= limit && value.every((item) => guard(item));
 }
 
 /** A plain object with exactly these keys. */
-export function object<S extends Readonly<Record<string, Guard<unknown>>>>(shape: S): Guard<{ readonly [K in keyof S]: Guarded<S[K]> }> {
+export function object<S extends Readonly<Record<string, Guard<unknown>>>>(
+  shape: S,
+): Guard<{ readonly [K in keyof S]: Guarded<S[K]> }> {
   const keys = Object.keys(shape);
   return (value): value is { readonly [K in keyof S]: Guarded<S[K]> } => {
-    if (!isRecord(value) || Object.keys(value).length !== keys.length) return false;
+    if (!isRecord(value) || Object.keys(value).length !== keys.length) {
+      return false;
+    }
     return keys.every((key) => Object.hasOwn(value, key) && shape[key]?.(value[key]) === true);
   };
 }

@@ -70,7 +70,9 @@ export interface SelfTestStep {
 }
 
 /** What a self-test showed meanwhile: how far loading is, or a step that just ended. */
-export type SelfTestProgress = { readonly kind: 'load'; readonly done: number; readonly total: number } | { readonly kind: 'step'; readonly step: SelfTestStep };
+export type SelfTestProgress =
+  | { readonly kind: 'load'; readonly done: number; readonly total: number }
+  | { readonly kind: 'step'; readonly step: SelfTestStep };
 
 /** What work costs, at most. */
 export interface WorkCost {

@@ -5,10 +5,24 @@ export const TASK_NAMES = ['arithmetic', 'python'] as const;
 export type TaskName = (typeof TASK_NAMES)[number];
 
 /** Values of `task.format`. */
-export const TASK_FORMATS = ['auto', 'gsm8k', 'math', 'math500', 'cmath', 'mbpp', 'mbppplus', 'humaneval', 'jsonl', 'csv'] as const;
+export const TASK_FORMATS = [
+  'auto',
+  'gsm8k',
+  'math',
+  'math500',
+  'cmath',
+  'mbpp',
+  'mbppplus',
+  'humaneval',
+  'jsonl',
+  'csv',
+] as const;
 export type TaskFormat = (typeof TASK_FORMATS)[number];
 
-/** How many of MBPP's tests the question shows: they alone name the function that is asked for. Values of `task.show_tests`. */
+/**
+ * How many of MBPP's tests the question shows: they alone name the function that is asked for. Values of
+ * `task.show_tests`.
+ */
 export const SHOWN_TESTS = ['none', 'first', 'all'] as const;
 export type ShownTests = (typeof SHOWN_TESTS)[number];
 

@@ -1,5 +1,12 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
-import type { BucketOrigin, Ledger, MessagePage, Phase, Replay, VerificationResult } from '../shared/records/records.ts';
+import type {
+  BucketOrigin,
+  Ledger,
+  MessagePage,
+  Phase,
+  Replay,
+  VerificationResult,
+} from '../shared/records/records.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type { ProblemFilter, ProblemSort } from '../shared/records/problems.ts';
@@ -138,7 +145,10 @@ export interface NewStep {
 
 /** What a run's rows do not tell. */
 export interface RunAccount {
-  /** Evaluator calls of the work that was begun last and is not stored yet; lost, at most as many, when the run ends before it is. */
+  /**
+   * Evaluator calls of the work that was begun last and is not stored yet; lost, at most as many, when the run ends
+   * before it is.
+   */
   readonly pendingCalls: number;
   /** Evaluator calls whose results were lost so far, at most. */
   readonly lostCalls: number;
@@ -180,7 +190,10 @@ export interface PositionCost {
   readonly promptTokens: number;
   readonly reusedTokens: number;
   readonly completionTokens: number;
-  /** Of messages that were taken from an equal request: nothing was computed for them, and the other sums leave them out. */
+  /**
+   * Of messages that were taken from an equal request: nothing was computed for them, and the other sums leave them
+   * out.
+   */
   readonly reusedCompletionTokens: number;
 }
 

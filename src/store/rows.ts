@@ -7,15 +7,23 @@ import type { Page } from './types.ts';
 
 /** Throws C3Error('input') for an id that the store does not hold. */
 export function notFound(session: Session, what: string, id: string | number): never {
-  throw new C3Error('input', `There is no ${what} ${id} in the store ${session.path}: check the id and --store.`, { code: 'notFound' });
+  throw new C3Error('input', `There is no ${what} ${id} in the store ${session.path}: check the id and --store.`, {
+    code: 'notFound',
+  });
 }
 
 /**
- * A message as it was read. Whoever follows messages to the first comes to an end because each was stored after the one that it follows.
+ * A message as it was read. Whoever follows messages to the first comes to an end because each was stored after the one
+ * that it follows.
  * @throws C3Error('store') for one that was not
  */
-export function inOrder<Row extends { readonly id: number; readonly parent: number | null }>(session: Session, row: Row): Row {
-  if (row.parent !== null && !(row.parent < row.id)) throw damagedStore(session.path, parentProblem(row.id));
+export function inOrder<Row extends { readonly id: number; readonly parent: number | null }>(
+  session: Session,
+  row: Row,
+): Row {
+  if (row.parent !== null && !(row.parent < row.id)) {
+    throw damagedStore(session.path, parentProblem(row.id));
+  }
   return row;
 }
 
@@ -23,7 +31,10 @@ export function inOrder<Row extends { readonly id: number; readonly parent: numb
 export function checkedPage({ offset, limit }: Page): Page {
   for (const [name, value] of Object.entries({ offset, limit })) {
     if (!Number.isSafeInteger(value) || value < 0) {
-      throw new C3Error('input', `The ${name} ${value} of a page of the store is not a whole number from 0 on: correct it.`);
+      throw new C3Error(
+        'input',
+        `The ${name} ${value} of a page of the store is not a whole number from 0 on: correct it.`,
+      );
     }
   }
   return { offset, limit };

@@ -1,4 +1,7 @@
-/** How token ids and log-probabilities lie in the store: little-endian int32 and float32, as every supported platform holds them in memory. */
+/**
+ * How token ids and log-probabilities lie in the store: little-endian int32 and float32, as every supported platform
+ * holds them in memory.
+ */
 import { hash } from 'node:crypto';
 import { C3Error } from '../shared/errors.ts';
 
@@ -33,7 +36,10 @@ export function float32Of(bytes: Buffer): Float32Array {
 /** A copy that begins at an aligned address. */
 function copyOf(bytes: Buffer, what: string): ArrayBuffer {
   if (bytes.byteLength % WIDTH !== 0) {
-    throw new C3Error('store', `The store holds ${what} of a message in ${bytes.byteLength} bytes, and each takes ${WIDTH}: the store is damaged; see c3 doctor, or put a copy back.`);
+    throw new C3Error(
+      'store',
+      `The store holds ${what} of a message in ${bytes.byteLength} bytes, and each takes ${WIDTH}: the store is damaged; see c3 doctor, or put a copy back.`,
+    );
   }
   const copy = new ArrayBuffer(bytes.byteLength);
   new Uint8Array(copy).set(bytes);

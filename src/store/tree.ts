@@ -60,7 +60,9 @@ export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpiso
     entries: ordered.map(({ row: { id, parent } }) => ({ id, parent })),
     outcome: (id) => {
       const node = nodes.get(id);
-      return node === undefined || node.leaves === 0 ? { return: null, leaves: 0 } : { return: node.sum / node.leaves, leaves: node.leaves };
+      return node === undefined || node.leaves === 0
+        ? { return: null, leaves: 0 }
+        : { return: node.sum / node.leaves, leaves: node.leaves };
     },
     episodes: (id) => {
       const node = nodes.get(id);

@@ -1,5 +1,25 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
-import type { Bucket, BucketView, Decision, Episode, Instance, Ledger, Message, MessagePage, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Replay, RunRecord, RunStatus, RunSummary, Snapshot, Step } from '../shared/records/records.ts';
+import type {
+  Bucket,
+  BucketView,
+  Decision,
+  Episode,
+  Instance,
+  Ledger,
+  Message,
+  MessagePage,
+  NewBucket,
+  NewDecision,
+  NewEpisode,
+  NewReplay,
+  NumericEnvironment,
+  Replay,
+  RunRecord,
+  RunStatus,
+  RunSummary,
+  Snapshot,
+  Step,
+} from '../shared/records/records.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { OtherContinuation, OwnContinuation } from '../shared/records/continuation.ts';
@@ -10,15 +30,49 @@ import type { StoredEvaluation } from '../shared/records/evaluations.ts';
 import type { BucketKind, RankedBucket } from '../shared/records/rankings.ts';
 import type { RoundCost, StepCredits } from '../shared/records/stepRows.ts';
 import type {
-  Page, Round, TreeGroup, ProblemOpening, ProblemQuery, ContextInstance, GroupOutline, MessageFacts, EpisodeQuery, CreditedMessage, MessageHeadline, FoundMessages, FoundQuestion, QuestionQuery, BucketQuery, RankingQuery, SearchQuery, NewRun, NewStep, RunAccount, TrainingMessage, ReplayCost, PositionCost, EpisodeCost, StoredCredit, RunCredit, VerdictCounts, ReplayVerdict, NewVerification, Verification, NewLabel, Label, DiagnosticSample, DiagnosticRow, StoreCounts,
+  Page,
+  Round,
+  TreeGroup,
+  ProblemOpening,
+  ProblemQuery,
+  ContextInstance,
+  GroupOutline,
+  MessageFacts,
+  EpisodeQuery,
+  CreditedMessage,
+  MessageHeadline,
+  FoundMessages,
+  FoundQuestion,
+  QuestionQuery,
+  BucketQuery,
+  RankingQuery,
+  SearchQuery,
+  NewRun,
+  NewStep,
+  RunAccount,
+  TrainingMessage,
+  ReplayCost,
+  PositionCost,
+  EpisodeCost,
+  StoredCredit,
+  RunCredit,
+  VerdictCounts,
+  ReplayVerdict,
+  NewVerification,
+  Verification,
+  NewLabel,
+  Label,
+  DiagnosticSample,
+  DiagnosticRow,
+  StoreCounts,
 } from './rowTypes.ts';
 
 export type * from './rowTypes.ts';
 export type { StoredEvaluation } from '../shared/records/evaluations.ts';
 
 /**
- * Reading. Every function throws C3Error('store') when the store cannot be read, and C3Error('input') for an id or a page
- * that cannot be. Lists of something that does not exist are empty.
+ * Reading. Every function throws C3Error('store') when the store cannot be read, and C3Error('input') for an id or a
+ * page that cannot be. Lists of something that does not exist are empty.
  */
 export interface StoreReader {
   readonly path: string;
@@ -43,7 +97,10 @@ export interface StoreReader {
   latestLedger(run: string): Ledger | null;
   /** Every run's record of these weights (the same weights may come in several runs). */
   snapshots(id: string): Snapshot[];
-  /** The snapshots that the run trained, in the order of iterations; other models that continued replays are none of them. */
+  /**
+   * The snapshots that the run trained, in the order of iterations; other models that continued replays are none of
+   * them.
+   */
   snapshotsOfRun(run: string): Snapshot[];
   /** The instance of a uidSha. */
   instance(uidSha: string): Instance;
@@ -53,9 +110,14 @@ export interface StoreReader {
   countEpisodes(round: Round): number;
   /** The complete evaluations of a run, by step. */
   evaluations(run: string): StoredEvaluation[];
-  /** The returns of the episodes that a training iteration learns from, in the order in which they were stored; null for a masked one. */
+  /**
+   * The returns of the episodes that a training iteration learns from, in the order in which they were stored; null for
+   * a masked one.
+   */
   learnedReturns(run: string, iteration: number): (number | null)[];
-  /** What a run's method carried on after a step; null where it carries nothing, or the step's messages are not stored. */
+  /**
+   * What a run's method carried on after a step; null where it carries nothing, or the step's messages are not stored.
+   */
   methodState(run: string, iteration: number): StoredMethodState | null;
   /** The numbers of the evaluations that a run has episodes of, complete or not, ascending. */
   evaluationNumbers(run: string): number[];
@@ -85,13 +147,22 @@ export interface StoreReader {
   transcript(query: TreeGroup & Page): MessagePage;
   /** The shape of a transcript tree; what it shows is read by windows. */
   outline(group: TreeGroup): GroupOutline;
-  /** The lowest-credit message of a transcript tree whose credit is decided; else the one nearest to it. Null where none was measured. */
+  /**
+   * The lowest-credit message of a transcript tree whose credit is decided; else the one nearest to it. Null where none
+   * was measured.
+   */
   costliestOf(group: TreeGroup): CreditedMessage | null;
   /** The same among the messages on the way to a message, and those that continue it in its own round. */
   costliestThrough(message: number): CreditedMessage | null;
-  /** Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter or digit finds nothing. */
+  /**
+   * Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter
+   * or digit finds nothing.
+   */
   searchMessages(query: SearchQuery): FoundMessages;
-  /** Problems, newest first and at most `limit`, whose questions contain every word of the query, at least as a beginning. */
+  /**
+   * Problems, newest first and at most `limit`, whose questions contain every word of the query, at least as a
+   * beginning.
+   */
   searchQuestions(query: QuestionQuery): FoundQuestion[];
   /** Whether the question of an instance (uidSha) contains every word of a query, as searchQuestions finds them. */
   questionHas(instance: string, query: string): boolean;
@@ -102,7 +173,10 @@ export interface StoreReader {
   searchIds(run: string, query: string, limit: number): number[];
   /** Names of the labels that messages of a run wear, in alphabetical order. */
   labelNames(run: string): string[];
-  /** Messages of a run that wear a label: the newest on the message itself, or on the bucket that it is an alternative of. */
+  /**
+   * Messages of a run that wear a label: the newest on the message itself, or on the bucket that it is an alternative
+   * of.
+   */
   labelledMessages(run: string, name: string): number[];
 
   /** A bucket with its alternatives and what is known of them. */
@@ -114,7 +188,10 @@ export interface StoreReader {
   bucketsFor(decision: number, most?: number): BucketView[];
   /** Buckets of one context, oldest first. */
   bucketsOfContext(query: ContextInstance & Page): Bucket[];
-  /** What the alternatives of a message are continued with as recorded: its own weights and temperature; of one that was picked greedily the run's temperature. */
+  /**
+   * What the alternatives of a message are continued with as recorded: its own weights and temperature; of one that was
+   * picked greedily the run's temperature.
+   */
   ownContinuation(message: number): OwnContinuation;
   /** How a request was continued where that is not how its message was made; null elsewhere. */
   continuationOf(bucket: number): OtherContinuation | null;
@@ -133,8 +210,14 @@ export interface StoreReader {
   problems(ids: readonly number[]): ProblemRow[];
   /** What the filters of a run's problems offer. */
   problemFacets(run: string): ProblemFacets;
-  /** Where the transcript of a problem opens: in a round at its lost episode, or, where none is named, at the clearest message; null where there is nothing. */
-  problemOpening(problem: number, round: { readonly phase: 'train' | 'evaluate'; readonly iteration: number } | null): ProblemOpening | null;
+  /**
+   * Where the transcript of a problem opens: in a round at its lost episode, or, where none is named, at the clearest
+   * message; null where there is nothing.
+   */
+  problemOpening(
+    problem: number,
+    round: { readonly phase: 'train' | 'evaluate'; readonly iteration: number } | null,
+  ): ProblemOpening | null;
   bucket(id: number): Bucket;
   /** Replays of a bucket by alternative and m. */
   replaysOfBucket(bucket: number): Replay[];
@@ -143,9 +226,14 @@ export interface StoreReader {
   countReplays(run: string): number;
   /** Every credit given in a bucket, by any estimator, oldest first. */
   credits(bucket: number): StoredCredit[];
-  /** The credit that each message of a run shows, in each of its buckets, newest buckets first; those of another continuation distribution are left out. */
+  /**
+   * The credit that each message of a run shows, in each of its buckets, newest buckets first; those of another
+   * continuation distribution are left out.
+   */
   creditsOfRun(run: string, offset: number, limit: number): RunCredit[];
-  /** The run's own messages by how clear their headline credit is, clearest first; those without bounds are left out. */
+  /**
+   * The run's own messages by how clear their headline credit is, clearest first; those without bounds are left out.
+   */
   clearestMessages(run: string, limit: number): MessageHeadline[];
   /** The replays of all buckets of a run by their newest verification. */
   verdictsOfRun(run: string): VerdictCounts;
@@ -179,13 +267,19 @@ export interface StoreReader {
  * Every function throws C3Error('store') when the row cannot be stored.
  */
 export interface StoreWriter extends StoreReader {
-  /** Everything that `work` appends is stored together, or nothing of it when it throws. `work` is synchronous; transactions may nest. */
+  /**
+   * Everything that `work` appends is stored together, or nothing of it when it throws. `work` is synchronous;
+   * transactions may nest.
+   */
   transaction<Result>(work: () => Result): Result;
 
   /** Appends a run with status 'running'. */
   insertRun(run: NewRun): void;
   updateRunStatus(id: string, status: RunStatus, finishedAt: string | null, summary: RunSummary | null): void;
-  /** Marks every run that still says 'running' as failed at an unknown time: only for who has just taken the writer lock, without which none goes on. */
+  /**
+   * Marks every run that still says 'running' as failed at an unknown time: only for who has just taken the writer
+   * lock, without which none goes on.
+   */
   markInterrupted(): void;
   /** Records weights of a run; again with a file, it adds the file to the record. */
   insertSnapshot(snapshot: Snapshot): void;
@@ -195,14 +289,21 @@ export interface StoreWriter extends StoreReader {
   environmentId(environment: NumericEnvironment): number;
   insertBucket(bucket: NewBucket): number;
   /**
-   * Appends a message; its texts are stored once. With a bucket it is an alternative of it (no insertAlternative needed).
+   * Appends a message; its texts are stored once. With a bucket it is an alternative of it (no insertAlternative
+   * needed).
    * @throws C3Error('store') naming both hashes when its context key already stands for another context
    */
   insertDecision(decision: NewDecision): number;
-  /** Makes a message that is already stored an alternative of a bucket: the clicked one (`original`), or one shared by two buckets. */
+  /**
+   * Makes a message that is already stored an alternative of a bucket: the clicked one (`original`), or one shared by
+   * two buckets.
+   */
   insertAlternative(bucket: number, decision: number, index: number, original: boolean): void;
   insertEpisode(episode: NewEpisode): number;
-  /** Appends a replay. Headlines follow at the end of its transaction; of one that stands in none, with refreshHeadlines. */
+  /**
+   * Appends a replay. Headlines follow at the end of its transaction; of one that stands in none, with
+   * refreshHeadlines.
+   */
   insertReplay(replay: NewReplay): number;
   /** Brings the headline credits up to date with the replays that are stored. */
   refreshHeadlines(): void;
@@ -213,7 +314,10 @@ export interface StoreWriter extends StoreReader {
   finishStep(run: string, iteration: number, metrics: StepMetrics, ledger: Ledger): void;
   /** Stores what an evaluation measured, once all of its episodes are stored. */
   insertEvaluation(run: string, evaluation: StoredEvaluation): void;
-  /** Stores what a run's method carries on from a step, in the transaction of its messages. @throws C3Error('store') for a number that is not finite */
+  /**
+   * Stores what a run's method carries on from a step, in the transaction of its messages.
+   * @throws C3Error('store') for a number that is not finite
+   */
   insertMethodState(run: string, iteration: number, state: StoredMethodState): void;
   /** Rewrites a run's account. */
   writeAccount(run: string, account: RunAccount): void;
@@ -229,6 +333,9 @@ export interface StoreWriter extends StoreReader {
   describeHolder(purpose: HolderPurpose): void;
   /** Closes the store, seals it, and gives the writer lock back. */
   close(): void;
-  /** Closes without the seal, which takes a look at the whole file: for a process that may write again soon, and seals the store after that (sealStore). */
+  /**
+   * Closes without the seal, which takes a look at the whole file: for a process that may write again soon, and seals
+   * the store after that (sealStore).
+   */
   closeUnsealed(): void;
 }

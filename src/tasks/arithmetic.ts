@@ -1,9 +1,19 @@
 /**
- * The bundled task: word problems of two to four steps in eight graded levels, with demonstrations for both roles of the bundled team.
- * A plan is the flat expression, read strictly left to right without precedence: `12+7-5*2` is ((12+7)-5)*2 = 28.
+ * The bundled task: word problems of two to four steps in eight graded levels, with demonstrations for both roles of
+ * the bundled team. A plan is the flat expression, read strictly left to right without precedence: `12+7-5*2` is
+ * ((12+7)-5)*2 = 28.
  */
 import { C3Error } from '../shared/errors.ts';
-import { DISTRACTORS, EVENTS, GROUPED_STARTS, NAMES, OBJECTS, QUESTIONS, SHARED_ENDINGS, STARTS } from './arithmeticWords.ts';
+import {
+  DISTRACTORS,
+  EVENTS,
+  GROUPED_STARTS,
+  NAMES,
+  OBJECTS,
+  QUESTIONS,
+  SHARED_ENDINGS,
+  STARTS,
+} from './arithmeticWords.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { HashedStream } from './hashedStream.ts';
 import { distinctQuestions, uidSha } from './uid.ts';

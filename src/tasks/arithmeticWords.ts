@@ -1,13 +1,59 @@
-/** The vocabulary of the arithmetic task: {x} is the person asked about, {y} another, {o} the objects, {n} the number. */
+/**
+ * The vocabulary of the arithmetic task: {x} is the person asked about, {y} another, {o} the objects, {n} the number.
+ */
 
 export const NAMES: readonly string[] = [
-  'Tom', 'Ana', 'Ben', 'Mia', 'Leo', 'Eva', 'Sam', 'Zoe', 'Max', 'Ivy', 'Jon', 'Amy',
-  'Dan', 'Kim', 'Ray', 'Liz', 'Ned', 'Sue', 'Tim', 'Joy', 'Bob', 'Meg', 'Gus', 'Pam',
+  'Tom',
+  'Ana',
+  'Ben',
+  'Mia',
+  'Leo',
+  'Eva',
+  'Sam',
+  'Zoe',
+  'Max',
+  'Ivy',
+  'Jon',
+  'Amy',
+  'Dan',
+  'Kim',
+  'Ray',
+  'Liz',
+  'Ned',
+  'Sue',
+  'Tim',
+  'Joy',
+  'Bob',
+  'Meg',
+  'Gus',
+  'Pam',
 ];
 
 export const OBJECTS: readonly string[] = [
-  'apples', 'marbles', 'stickers', 'coins', 'books', 'pencils', 'cards', 'shells', 'buttons', 'cookies', 'beads', 'stamps',
-  'ribbons', 'candles', 'oranges', 'pears', 'eggs', 'stones', 'toys', 'balloons', 'cups', 'keys', 'flowers', 'nuts',
+  'apples',
+  'marbles',
+  'stickers',
+  'coins',
+  'books',
+  'pencils',
+  'cards',
+  'shells',
+  'buttons',
+  'cookies',
+  'beads',
+  'stamps',
+  'ribbons',
+  'candles',
+  'oranges',
+  'pears',
+  'eggs',
+  'stones',
+  'toys',
+  'balloons',
+  'cups',
+  'keys',
+  'flowers',
+  'nuts',
 ];
 
 export const STARTS: readonly string[] = [

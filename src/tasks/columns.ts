@@ -16,7 +16,10 @@ export function firstColumn(row: Row, names: readonly string[], meaning: string)
   const found = names.find((name) => column(row, name) !== undefined);
   if (found === undefined) {
     const [first = ''] = names;
-    throw new C3Error('input', `${row.place}: the row has no ${meaning}; name its column ${names.length === 1 ? first : `one of ${names.join(', ')}`}.`);
+    throw new C3Error(
+      'input',
+      `${row.place}: the row has no ${meaning}; name its column ${names.length === 1 ? first : `one of ${names.join(', ')}`}.`,
+    );
   }
   return found;
 }
@@ -61,7 +64,10 @@ export function textsOf(row: Row, name: string, most: number): string[] {
   return value;
 }
 
-/** The first of some columns that holds a text uid; undefined where none does. @throws C3Error('input') for one that is too long */
+/**
+ * The first of some columns that holds a text uid; undefined where none does.
+ * @throws C3Error('input') for one that is too long
+ */
 export function uidOf(row: Row, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = column(row, name);
@@ -69,7 +75,10 @@ export function uidOf(row: Row, names: readonly string[]): string | undefined {
       continue;
     }
     if (value.length > MAX_UID_LENGTH) {
-      throw new C3Error('input', `${row.place}: "${name}" is longer than ${MAX_UID_LENGTH} characters; give a shorter one or none.`);
+      throw new C3Error(
+        'input',
+        `${row.place}: "${name}" is longer than ${MAX_UID_LENGTH} characters; give a shorter one or none.`,
+      );
     }
     return value;
   }

@@ -8,7 +8,10 @@ export interface Demonstration {
 }
 
 export interface DemonstratedProblem extends Instance, Demonstration {
-  /** The same done in haste: an answer without its steps, or a program that forgets something; it is no model, but people leave such examples too. */
+  /**
+   * The same done in haste: an answer without its steps, or a program that forgets something; it is no model, but
+   * people leave such examples too.
+   */
   readonly hasty: Demonstration;
   /** The easier half of the task. */
   readonly short: boolean;

@@ -12,10 +12,20 @@ export { SHOWN_TESTS, TASK_FORMATS, type ShownTests, type TaskFormat } from '../
 export type RowFormat = Exclude<TaskFormat, 'auto' | 'csv'>;
 
 /** What a row says of its instance. */
-export type RowContent = Pick<Instance, 'question' | 'answer' | 'level' | 'tests'> & { readonly uid: string | undefined };
+export type RowContent = Pick<Instance, 'question' | 'answer' | 'level' | 'tests'> & {
+  readonly uid: string | undefined;
+};
 
 /** Column names in the order in which they are tried, as in the C3 repository's loader; a null counts as absent. */
-export const QUESTION_COLUMNS: readonly string[] = ['input', 'question', 'problem', 'prompt', 'instruction', 'query', 'text'];
+export const QUESTION_COLUMNS: readonly string[] = [
+  'input',
+  'question',
+  'problem',
+  'prompt',
+  'instruction',
+  'query',
+  'text',
+];
 export const ANSWER_COLUMNS: readonly string[] = ['answer', 'golden', 'label', 'target'];
 const UID_COLUMNS: readonly string[] = ['uid', 'id', 'task_id'];
 
@@ -25,11 +35,21 @@ const FUNCTION_NAME = /^[A-Za-z_]\w{0,199}$/u;
 /** The form of a row, told by its columns (of GSM8K, whose two columns are anyone's, by the #### of its answer too). */
 export function recogniseRow(row: Row): RowFormat {
   const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
-  if (has('prompt', 'entry_point', 'test', 'canonical_solution')) return 'humaneval';
-  if (has('test_list')) return has('test') ? 'mbppplus' : 'mbpp';
-  if (has('problem', 'answer', 'unique_id')) return 'math500';
-  if (has('problem', 'solution') && !has('answer')) return 'math';
-  if (has('question', 'golden') && !has('answer')) return 'cmath';
+  if (has('prompt', 'entry_point', 'test', 'canonical_solution')) {
+    return 'humaneval';
+  }
+  if (has('test_list')) {
+    return has('test') ? 'mbppplus' : 'mbpp';
+  }
+  if (has('problem', 'answer', 'unique_id')) {
+    return 'math500';
+  }
+  if (has('problem', 'solution') && !has('answer')) {
+    return 'math';
+  }
+  if (has('question', 'golden') && !has('answer')) {
+    return 'cmath';
+  }
   const answer = Object.keys(row.columns).length === 2 && has('question') ? column(row, 'answer') : undefined;
   return typeof answer === 'string' && hashGold(answer) !== undefined ? 'gsm8k' : 'jsonl';
 }
@@ -38,11 +58,21 @@ export function recogniseRow(row: Row): RowFormat {
 export function readRow(row: Row, format: RowFormat, shown: ShownTests): RowContent {
   switch (format) {
     case 'gsm8k':
-      return answered(row, 'question', goldOf(row, 'answer', hashGold(answerText(row, 'answer')), 'an answer after #### on its last line'));
+      return answered(
+        row,
+        'question',
+        goldOf(row, 'answer', hashGold(answerText(row, 'answer')), 'an answer after #### on its last line'),
+      );
     case 'math':
-      return answered(row, 'problem', goldOf(row, 'solution', boxedGold(textOf(row, 'solution', 'solution')), 'an answer in \\boxed{...}'));
+      return answered(
+        row,
+        'problem',
+        goldOf(row, 'solution', boxedGold(textOf(row, 'solution', 'solution')), 'an answer in \\boxed{...}'),
+      );
     case 'math500':
-      return answered(row, 'problem', goldOf(row, 'answer', answerText(row, 'answer').trim(), 'an answer'), ['unique_id']);
+      return answered(row, 'problem', goldOf(row, 'answer', answerText(row, 'answer').trim(), 'an answer'), [
+        'unique_id',
+      ]);
     case 'cmath':
       return answered(row, 'question', goldOf(row, 'golden', answerText(row, 'golden').trim(), 'an answer'));
     case 'mbpp':
@@ -61,7 +91,10 @@ function answered(row: Row, name: string, answer: string, uids: readonly string[
 
 function goldOf(row: Row, name: string, gold: string | undefined, expected: string): string {
   if (gold === undefined || gold === '') {
-    throw new C3Error('input', `${row.place}: "${name}" holds no answer; this form of data has ${expected}. Name another with task.format if it is not that.`);
+    throw new C3Error(
+      'input',
+      `${row.place}: "${name}" holds no answer; this form of data has ${expected}. Name another with task.format if it is not that.`,
+    );
   }
   return gold;
 }
@@ -74,21 +107,37 @@ function levelOf(row: Row): number | null {
   return typeof value === 'number' && Number.isInteger(value) ? value : null;
 }
 
-/** A question with an answer, or with tests of its own: `tests`, or `test` and `entry_point`; `setup` and `prefix` may stand beside. */
+/**
+ * A question with an answer, or with tests of its own: `tests`, or `test` and `entry_point`; `setup` and `prefix` may
+ * stand beside.
+ */
 function plain(row: Row): RowContent {
   const question = textOf(row, firstColumn(row, QUESTION_COLUMNS, 'question'), 'question');
   const level = column(row, 'level');
-  const content = { uid: uidOf(row, UID_COLUMNS), question, level: typeof level === 'number' && Number.isInteger(level) ? level : null };
+  const content = {
+    uid: uidOf(row, UID_COLUMNS),
+    question,
+    level: typeof level === 'number' && Number.isInteger(level) ? level : null,
+  };
   if (column(row, 'tests') !== undefined || column(row, 'test') !== undefined) {
     const solution = ANSWER_COLUMNS.find((name) => column(row, name) !== undefined);
-    const tests = testsOf(row, { tests: textsOf(row, 'tests', MAX_TESTS), test: optionalText(row, 'test'), entryPoint: entryPointOf(row), setup: optionalText(row, 'setup'), prefix: optionalText(row, 'prefix') });
+    const tests = testsOf(row, {
+      tests: textsOf(row, 'tests', MAX_TESTS),
+      test: optionalText(row, 'test'),
+      entryPoint: entryPointOf(row),
+      setup: optionalText(row, 'setup'),
+      prefix: optionalText(row, 'prefix'),
+    });
     return { ...content, answer: solution === undefined ? '' : optionalText(row, solution), tests };
   }
   const name = firstColumn(row, ANSWER_COLUMNS, 'answer');
   const text = answerText(row, name);
   const gold = hashGold(text) ?? text.trim();
   if (gold === '') {
-    throw new C3Error('input', `${row.place}: "${name}" holds no answer; write it as text or a number, in GSM8K's form after ####.`);
+    throw new C3Error(
+      'input',
+      `${row.place}: "${name}" holds no answer; write it as text or a number, in GSM8K's form after ####.`,
+    );
   }
   return { ...content, answer: gold };
 }
@@ -97,10 +146,24 @@ function plain(row: Row): RowContent {
 function mbpp(row: Row, format: 'mbpp' | 'mbppplus', shown: ShownTests): RowContent {
   const text = textOf(row, firstColumn(row, ['text', 'prompt'], 'question'), 'question');
   const list = textsOf(row, 'test_list', MAX_TESTS);
-  const setup = [...textsOf(row, 'test_imports', MAX_TESTS), optionalText(row, 'test_setup_code')].filter((line) => line.trim() !== '').join('\n');
+  const setup = [...textsOf(row, 'test_imports', MAX_TESTS), optionalText(row, 'test_setup_code')]
+    .filter((line) => line.trim() !== '')
+    .join('\n');
   const program = format === 'mbppplus' ? textOf(row, firstColumn(row, ['test'], 'test program'), 'test program') : '';
-  const tests = testsOf(row, { tests: format === 'mbpp' ? list : [], test: program, entryPoint: null, setup, prefix: '' });
-  return { uid: mbppUid(row), question: withTests(text, list, shown), answer: optionalText(row, 'code'), level: null, tests };
+  const tests = testsOf(row, {
+    tests: format === 'mbpp' ? list : [],
+    test: program,
+    entryPoint: null,
+    setup,
+    prefix: '',
+  });
+  return {
+    uid: mbppUid(row),
+    question: withTests(text, list, shown),
+    answer: optionalText(row, 'code'),
+    level: null,
+    tests,
+  };
 }
 
 /** Both number the same problems, so both name them alike. */
@@ -121,13 +184,22 @@ function withTests(text: string, list: readonly string[], shown: ShownTests): st
   return `${text.trimEnd()}\nYour code should pass ${visible.length === 1 ? 'this test' : 'these tests'}:\n${visible.join('\n')}`;
 }
 
-/** HumanEval: a message goes on from the prompt. A message that defines the function again overrides it, with the prompt's imports and helpers at hand. */
+/**
+ * HumanEval: a message goes on from the prompt. A message that defines the function again overrides it, with the
+ * prompt's imports and helpers at hand.
+ */
 function humanEval(row: Row): RowContent {
   const question = textOf(row, firstColumn(row, ['prompt'], 'question'), 'question');
   const test = textOf(row, firstColumn(row, ['test'], 'test program'), 'test program');
   firstColumn(row, ['entry_point'], 'entry_point');
   const tests = testsOf(row, { tests: [], test, entryPoint: entryPointOf(row), setup: '', prefix: question });
-  return { uid: uidOf(row, ['task_id']), question, answer: optionalText(row, 'canonical_solution'), level: null, tests };
+  return {
+    uid: uidOf(row, ['task_id']),
+    question,
+    answer: optionalText(row, 'canonical_solution'),
+    level: null,
+    tests,
+  };
 }
 
 function entryPointOf(row: Row): string | null {
@@ -141,7 +213,10 @@ function entryPointOf(row: Row): string | null {
 
 function testsOf(row: Row, tests: InstanceTests): InstanceTests {
   if (tests.test.trim() === '' && !tests.tests.some((test) => test.trim() !== '')) {
-    throw new C3Error('input', `${row.place}: the row has no tests, so nothing could score its code; give them as a list of asserts or as a program.`);
+    throw new C3Error(
+      'input',
+      `${row.place}: the row has no tests, so nothing could score its code; give them as a list of asserts or as a program.`,
+    );
   }
   return tests;
 }

@@ -1,11 +1,16 @@
 /** The gold answer inside a worked solution, as the published data sets write it. */
 
-/** The answer behind `####` on the last line (GSM8K: `...\n#### 1,234` gives 1234); undefined where the last line has none. */
+/**
+ * The answer behind `####` on the last line (GSM8K: `...\n#### 1,234` gives 1234); undefined where the last line has
+ * none.
+ */
 export function hashGold(text: string): string | undefined {
   const lastLine = text.trim().split('\n').at(-1) ?? '';
   const marked = /^\s*####(?!#)(.*)$/u.exec(lastLine)?.[1]?.trim();
   // Commas go only where they group thousands; in 1,2 they may part a list.
-  return marked !== undefined && /^[-+]?\$?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/u.test(marked) ? marked.replaceAll(',', '') : marked;
+  return marked !== undefined && /^[-+]?\$?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/u.test(marked)
+    ? marked.replaceAll(',', '')
+    : marked;
 }
 
 /**

@@ -6,21 +6,21 @@ const WORD_RANGE = 2 ** 32;
 
 /** A stream of choices; two streams of one label make the same choices. */
 export class HashedStream {
-  readonly #label: string;
-  #block: Buffer = Buffer.alloc(0);
-  #position = 0;
+  private readonly label: string;
+  private block: Buffer = Buffer.alloc(0);
+  private position = 0;
 
   constructor(label: string) {
-    this.#label = label;
+    this.label = label;
   }
 
   /** An integer in [low, high], each equally likely (rejection, no modulo bias); high - low < 2^32. */
   integer(low: number, high: number): number {
     const range = high - low + 1;
     const fair = WORD_RANGE - (WORD_RANGE % range);
-    let word = this.#word();
+    let word = this.word();
     while (word >= fair) {
-      word = this.#word();
+      word = this.word();
     }
     return low + (word % range);
   }
@@ -39,7 +39,7 @@ export class HashedStream {
 
   /** True with the given probability, to 2^-32. */
   chance(probability: number): boolean {
-    return this.#word() < probability * WORD_RANGE;
+    return this.word() < probability * WORD_RANGE;
   }
 
   /**
@@ -48,7 +48,7 @@ export class HashedStream {
    */
   weighted<Item extends string | object>(items: readonly Item[], weights: readonly number[]): Item {
     const total = weights.reduce((sum, weight) => sum + weight, 0);
-    let rest = (this.#word() / WORD_RANGE) * total;
+    let rest = (this.word() / WORD_RANGE) * total;
     let chosen: Item | undefined;
     for (const [index, item] of items.entries()) {
       const weight = weights[index] ?? 0;
@@ -67,13 +67,13 @@ export class HashedStream {
     return chosen;
   }
 
-  #word(): number {
-    const slot = this.#position % WORDS_PER_BLOCK;
+  private word(): number {
+    const slot = this.position % WORDS_PER_BLOCK;
     if (slot === 0) {
-      const counter = this.#position / WORDS_PER_BLOCK;
-      this.#block = createHash('sha256').update(`${this.#label}\0${counter}`, 'utf8').digest();
+      const counter = this.position / WORDS_PER_BLOCK;
+      this.block = createHash('sha256').update(`${this.label}\0${counter}`, 'utf8').digest();
     }
-    this.#position++;
-    return this.#block.readUInt32BE(slot * 4);
+    this.position++;
+    return this.block.readUInt32BE(slot * 4);
   }
 }

@@ -5,12 +5,18 @@ import { questionWords } from './overlap.ts';
 import type { Side } from './split.ts';
 
 /**
- * The side of every instance by the hash of its question and the seed alone: independent of the order of the file and of its other
- * questions, and the same for questions that differ in case or whitespace only, so that no question is on both sides.
- * @param share of the questions that are held out, between 0 and 1: each with this probability, so a file meets it about
+ * The side of every instance by the hash of its question and the seed alone: independent of the order of the file and
+ * of its other questions, and the same for questions that differ in case or whitespace only, so that no question is on
+ * both sides.
+ * @param share of the questions that are held out, between 0 and 1: each with this probability, so a file meets it
+ *   about
  * @returns both sides in the order of the file
  */
-export function holdOut(instances: readonly Instance[], share: number, seed: number): Readonly<Record<Side, Instance[]>> {
+export function holdOut(
+  instances: readonly Instance[],
+  share: number,
+  seed: number,
+): Readonly<Record<Side, Instance[]>> {
   const sides: Record<Side, Instance[]> = { train: [], evaluation: [] };
   for (const instance of instances) {
     const label = `hold out ${String(seed)}: ${questionWords(instance.question)}`;

@@ -21,7 +21,8 @@ export interface Line {
 
 /**
  * The lines of a UTF-8 file, in batches as they are read.
- * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES, MAX_LINES or MAX_FILE_BYTES
+ * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES, MAX_LINES or
+ *   MAX_FILE_BYTES
  */
 export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, void, undefined> {
   const splitter = new LineSplitter({ ...FILE_BOUNDS, placeOf: (line) => `${path}:${line}` });
@@ -31,7 +32,11 @@ export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, v
   try {
     for (;;) {
       const next = await chunks.next().catch((error: unknown) => {
-        throw new C3Error('input', `Cannot read ${path}: ${messageOf(error)}; give the path of a readable JSONL or CSV file.`, { cause: error });
+        throw new C3Error(
+          'input',
+          `Cannot read ${path}: ${messageOf(error)}; give the path of a readable JSONL or CSV file.`,
+          { cause: error },
+        );
       });
       if (next.done === true) {
         yield splitter.end();
@@ -52,77 +57,86 @@ export interface LineBounds {
   readonly line: number;
   readonly lines: number;
   readonly bytes: number;
-  /** Whether a byte order mark is dropped from every line, as files that were put together have it, or from the first alone. */
+  /**
+   * Whether a byte order mark is dropped from every line, as files that were put together have it, or from the first
+   * alone.
+   */
   readonly marks: 'every' | 'first';
   /** What to write instead of a line that is too long. */
   readonly advice: string;
   readonly placeOf: (line: number) => string;
 }
 
-const FILE_BOUNDS = { line: MAX_LINE_BYTES, lines: MAX_LINES, bytes: MAX_FILE_BYTES, marks: 'every', advice: 'write one instance on each line' } as const;
+const FILE_BOUNDS = {
+  line: MAX_LINE_BYTES,
+  lines: MAX_LINES,
+  bytes: MAX_FILE_BYTES,
+  marks: 'every',
+  advice: 'write one instance on each line',
+} as const;
 
 /** Cuts chunks of bytes into lines and holds the unfinished one; each batch must be read to its end before the next. */
 export class LineSplitter {
-  readonly #bounds: LineBounds;
-  #parts: Buffer[] = [];
-  #held = 0;
-  #number = 0;
-  #bytes = 0;
+  private readonly bounds: LineBounds;
+  private parts: Buffer[] = [];
+  private held = 0;
+  private number = 0;
+  private bytes = 0;
 
   constructor(bounds: LineBounds) {
-    this.#bounds = bounds;
+    this.bounds = bounds;
   }
 
   *push(chunk: Buffer): Generator<Line, void, undefined> {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#bounds.bytes) {
-      this.#refuse(this.#number + 1, `the file is larger than ${this.#bounds.bytes} bytes; split it into smaller files.`);
+    this.bytes += chunk.length;
+    if (this.bytes > this.bounds.bytes) {
+      this.refuse(this.number + 1, `the file is larger than ${this.bounds.bytes} bytes; split it into smaller files.`);
     }
     let from = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      this.#hold(chunk.subarray(from, end));
-      yield this.#take();
+      this.hold(chunk.subarray(from, end));
+      yield this.take();
       from = end + 1;
     }
-    this.#hold(chunk.subarray(from));
+    this.hold(chunk.subarray(from));
   }
 
   *end(): Generator<Line, void, undefined> {
-    if (this.#held > 0) {
-      yield this.#take();
+    if (this.held > 0) {
+      yield this.take();
     }
   }
 
-  #hold(part: Buffer): void {
-    this.#held += part.length;
-    if (this.#held > this.#bounds.line) {
-      this.#refuse(this.#number + 1, `the line is longer than ${this.#bounds.line} bytes; ${this.#bounds.advice}.`);
+  private hold(part: Buffer): void {
+    this.held += part.length;
+    if (this.held > this.bounds.line) {
+      this.refuse(this.number + 1, `the line is longer than ${this.bounds.line} bytes; ${this.bounds.advice}.`);
     }
-    this.#parts.push(part);
+    this.parts.push(part);
   }
 
-  #take(): Line {
-    const bytes = Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.#held = 0;
-    this.#number++;
-    if (this.#number > this.#bounds.lines) {
-      this.#refuse(this.#number, `the file has more than ${this.#bounds.lines} lines; split it into smaller files.`);
+  private take(): Line {
+    const bytes = Buffer.concat(this.parts);
+    this.parts = [];
+    this.held = 0;
+    this.number++;
+    if (this.number > this.bounds.lines) {
+      this.refuse(this.number, `the file has more than ${this.bounds.lines} lines; split it into smaller files.`);
     }
-    return { number: this.#number, text: this.#decode(bytes) };
+    return { number: this.number, text: this.decode(bytes) };
   }
 
-  #decode(bytes: Buffer): string {
+  private decode(bytes: Buffer): string {
     try {
       const text = UTF8.decode(bytes);
-      const marked = text.startsWith(BYTE_ORDER_MARK) && (this.#number === 1 || this.#bounds.marks === 'every');
+      const marked = text.startsWith(BYTE_ORDER_MARK) && (this.number === 1 || this.bounds.marks === 'every');
       return marked ? text.slice(1) : text;
     } catch (error) {
-      return this.#refuse(this.#number, 'the line is not UTF-8; save the text as UTF-8.', error);
+      return this.refuse(this.number, 'the line is not UTF-8; save the text as UTF-8.', error);
     }
   }
 
-  #refuse(line: number, reason: string, cause?: unknown): never {
-    throw new C3Error('input', `${this.#bounds.placeOf(line)}: ${reason}`, cause === undefined ? undefined : { cause });
+  private refuse(line: number, reason: string, cause?: unknown): never {
+    throw new C3Error('input', `${this.bounds.placeOf(line)}: ${reason}`, cause === undefined ? undefined : { cause });
   }
 }

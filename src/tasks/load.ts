@@ -9,7 +9,10 @@ import { uidSha } from './uid.ts';
 export interface LoadOptions {
   /** Instances wanted at most; reading stops there. */
   readonly limit?: number;
-  /** auto recognises the form row by row; a name demands it of all. A file whose name ends in .csv is CSV whatever the form of its rows. */
+  /**
+   * auto recognises the form row by row; a name demands it of all. A file whose name ends in .csv is CSV whatever the
+   * form of its rows.
+   */
   readonly format?: TaskFormat;
   /** How many of MBPP's tests its questions show; the first unless told otherwise. */
   readonly showTests?: ShownTests;
@@ -29,9 +32,13 @@ export interface LoadedInstances {
 /**
  * Reads a file as a stream.
  * @param path also names the instances: a row without an id of its own becomes `<basename>:<line>`
- * @throws C3Error('input') naming file and 1-based line for the first row that is no instance, and for a file without any
+ * @throws C3Error('input') naming file and 1-based line for the first row that is no instance, and for a file without
+ *   any
  */
-export async function loadInstances(path: string, { limit = Infinity, format = 'auto', showTests = 'first' }: LoadOptions = {}): Promise<LoadedInstances> {
+export async function loadInstances(
+  path: string,
+  { limit = Infinity, format = 'auto', showTests = 'first' }: LoadOptions = {},
+): Promise<LoadedInstances> {
   if (limit !== Infinity && (!Number.isInteger(limit) || limit < 1)) {
     throw new C3Error('input', `Cannot load ${limit} instances of ${path}: give a whole number from 1.`);
   }
@@ -56,7 +63,10 @@ export async function loadInstances(path: string, { limit = Infinity, format = '
     }
   }
   if (rows === 0) {
-    throw new C3Error('input', `${path} holds no instances: write ${csv ? 'a header and one record' : 'one JSON object'} with a question and an answer on each line.`);
+    throw new C3Error(
+      'input',
+      `${path} holds no instances: write ${csv ? 'a header and one record' : 'one JSON object'} with a question and an answer on each line.`,
+    );
   }
   return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
 }
@@ -66,8 +76,13 @@ function atRow<Result>({ number }: Row, path: string, work: () => Result): Resul
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof C3Error)) throw error;
-    throw new C3Error(error.kind, error.message, { cause: error, action: { kind: 'openPlace', file: path, line: number, column: 1 } });
+    if (!(error instanceof C3Error)) {
+      throw error;
+    }
+    throw new C3Error(error.kind, error.message, {
+      cause: error,
+      action: { kind: 'openPlace', file: path, line: number, column: 1 },
+    });
   }
 }
 

@@ -1,4 +1,7 @@
-/** What training and evaluation have in common: a question on both sides makes the accuracy say what was learned by heart. */
+/**
+ * What training and evaluation have in common: a question on both sides makes the accuracy say what was learned by
+ * heart.
+ */
 import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { splitFingerprint } from './uid.ts';
@@ -40,12 +43,25 @@ export function overlapReport(train: readonly Item[], evaluation: readonly Item[
   for (const { uid, uidSha, question } of evaluation) {
     const sameQuestion = byQuestion.get(uidSha);
     const sameWords = sameQuestion ?? byWords.get(questionWords(question));
-    if (sameQuestion !== undefined) found.question.push({ evaluation: uid, train: sameQuestion });
-    else if (sameWords !== undefined) found.words.push({ evaluation: uid, train: sameWords });
-    else if (uids.has(uid)) found.uid.push({ evaluation: uid, train: uid });
+    if (sameQuestion !== undefined) {
+      found.question.push({ evaluation: uid, train: sameQuestion });
+    } else if (sameWords !== undefined) {
+      found.words.push({ evaluation: uid, train: sameWords });
+    } else if (uids.has(uid)) {
+      found.uid.push({ evaluation: uid, train: uid });
+    }
   }
-  const side = (items: readonly Item[]): OverlapReport['train'] => ({ instances: items.length, fingerprint: splitFingerprint(items.map((item) => item.uidSha)) });
-  return { train: side(train), evaluation: side(evaluation), sameQuestion: shared(found.question), sameWords: shared(found.words), sameUid: shared(found.uid) };
+  const side = (items: readonly Item[]): OverlapReport['train'] => ({
+    instances: items.length,
+    fingerprint: splitFingerprint(items.map((item) => item.uidSha)),
+  });
+  return {
+    train: side(train),
+    evaluation: side(evaluation),
+    sameQuestion: shared(found.question),
+    sameWords: shared(found.words),
+    sameUid: shared(found.uid),
+  };
 }
 
 /** The report in sentences; what is not there is not mentioned, but for the shared questions. */
@@ -53,16 +69,24 @@ export function describeOverlap({ train, evaluation, sameQuestion, sameWords, sa
   const of = `of ${evaluation.instances} evaluation questions`;
   return [
     `Split: ${train.instances} training instances (${train.fingerprint.slice(0, 16)}), ${evaluation.instances} evaluation instances (${evaluation.fingerprint.slice(0, 16)}).`,
-    ...(sameQuestion.count > 0 || sameWords.count === 0 ? [`${sameQuestion.count} ${of} are also trained on${first(sameQuestion)}.`] : []),
-    ...(sameWords.count > 0 ? [`${sameWords.count} ${of} are trained on in the same words, but for case and whitespace${first(sameWords)}.`] : []),
-    ...(sameUid.count > 0 ? [`${sameUid.count} ${of} bear the uid of another training question${first(sameUid)}.`] : []),
+    ...(sameQuestion.count > 0 || sameWords.count === 0
+      ? [`${sameQuestion.count} ${of} are also trained on${first(sameQuestion)}.`]
+      : []),
+    ...(sameWords.count > 0
+      ? [`${sameWords.count} ${of} are trained on in the same words, but for case and whitespace${first(sameWords)}.`]
+      : []),
+    ...(sameUid.count > 0
+      ? [`${sameUid.count} ${of} bear the uid of another training question${first(sameUid)}.`]
+      : []),
   ];
 }
 
 /** @throws C3Error('input') with the counts and the first pair, where a question is shared */
 export function refuseOverlap(report: OverlapReport): void {
   const overlap = overlapSentence(report);
-  if (overlap !== null) throw new C3Error('input', `${overlap}: ${WAYS_OUT}`);
+  if (overlap !== null) {
+    throw new C3Error('input', `${overlap}: ${WAYS_OUT}`);
+  }
 }
 
 /** What to do about an overlap, after its sentence. */
@@ -71,7 +95,9 @@ export const WAYS_OUT = 'remove them from one side, or set task.refuse_overlap t
 /** The counts and the first pair, without a full stop; null where no question is shared. */
 export function overlapSentence({ evaluation, sameQuestion, sameWords }: OverlapReport): string | null {
   const worst = sameQuestion.count > 0 ? sameQuestion : sameWords;
-  if (worst.count === 0) return null;
+  if (worst.count === 0) {
+    return null;
+  }
   const folded = sameWords.count === 0 ? '' : ` (${sameWords.count} of them differing in case or whitespace only)`;
   const shared = sameQuestion.count + sameWords.count;
   return `${shared} of ${evaluation.instances} evaluation questions are also trained on${folded}${first(worst)}`;
@@ -83,7 +109,9 @@ function shared(pairs: readonly SharedPair[]): Shared {
 
 /** Uids come from outside: quoted, so that no line break reaches the sentence. */
 function first({ examples: [pair] }: Shared): string {
-  return pair === undefined ? '' : `, first ${JSON.stringify(pair.evaluation)} (training's ${JSON.stringify(pair.train)})`;
+  return pair === undefined
+    ? ''
+    : `, first ${JSON.stringify(pair.evaluation)} (training's ${JSON.stringify(pair.train)})`;
 }
 
 /** What two questions have in common that differ in case, whitespace or compatible characters only. */

@@ -1,6 +1,7 @@
 /**
- * The second bundled task: tiny Python functions of one helper idea and one expression in six graded levels, with unit tests and with
- * demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is the function that begins with it.
+ * The second bundled task: tiny Python functions of one helper idea and one expression in six graded levels, with unit
+ * tests and with demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is
+ * the function that begins with it.
  */
 import { C3Error } from '../shared/errors.ts';
 import type { InstanceTests } from '../shared/records/records.ts';
@@ -35,7 +36,10 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<Pytho
   }
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. Draws again until the tests can tell the program from what is wrong. */
+/**
+ * Draw `index` of a seed; depends on nothing but its arguments. Draws again until the tests can tell the program from
+ * what is wrong.
+ */
 function drawProblem(seed: string, index: number, levels: readonly number[]): PythonProblem {
   const stream = new HashedStream(`python\0${seed}\0${index}`);
   const rule = stream.weighted(LEVEL_RULES, levels);
@@ -52,7 +56,11 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
     const slip = stream.pick(careless.length > 0 ? careless : choice.caught);
     const function_ = stream.pick(FUNCTION_NAMES);
     const signature = `${function_}(${list.map(({ name }) => name).join(', ')})`;
-    const words: Readonly<Record<string, string>> = { f: signature, h: stream.pick(helper.words), u: stream.pick(use.words) };
+    const words: Readonly<Record<string, string>> = {
+      f: signature,
+      h: stream.pick(helper.words),
+      u: stream.pick(use.words),
+    };
     const question = stream.pick(FRAMES).replace(/\{(\w)\}/gu, (_, key: string) => words[key] ?? '');
     const { plan, solution } = demonstrate(signature, program);
     return {
@@ -63,7 +71,10 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
       source: 'python',
       level: rule.level,
       tests: {
-        tests: testsOf(question, list, program, wrong).map(({ inputs, output }) => `assert ${function_}(${inputs.map(literalSource).join(', ')}) == ${literalSource(output)}`),
+        tests: testsOf(question, list, program, wrong).map(
+          ({ inputs, output }) =>
+            `assert ${function_}(${inputs.map(literalSource).join(', ')}) == ${literalSource(output)}`,
+        ),
         test: '',
         entryPoint: null,
         setup: '',
@@ -77,8 +88,15 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
   }
 }
 
-/** The tests of a question: drawn from the question alone, so that whoever draws it, under whatever seed, gets the same. */
-function testsOf(question: string, list: readonly Argument[], program: Program, wrong: readonly WrongProgram[]): readonly Test[] {
+/**
+ * The tests of a question: drawn from the question alone, so that whoever draws it, under whatever seed, gets the same.
+ */
+function testsOf(
+  question: string,
+  list: readonly Argument[],
+  program: Program,
+  wrong: readonly WrongProgram[],
+): readonly Test[] {
   const stream = new HashedStream(`python tests\0${question}`);
   for (;;) {
     const choice = chooseTests(stream, list, program, wrong);
@@ -94,9 +112,13 @@ function demonstrate(signature: string, { helper, use }: Program): Demonstration
 }
 
 function checkLevels(levels: readonly number[]): void {
-  const valid = levels.every((weight, index) => Number.isFinite(weight) && weight >= 0 && (weight === 0 || index < LEVEL_RULES.length));
+  const valid = levels.every(
+    (weight, index) => Number.isFinite(weight) && weight >= 0 && (weight === 0 || index < LEVEL_RULES.length),
+  );
   if (!valid || !levels.some((weight) => weight > 0)) {
-    throw new C3Error('input', `Python levels [${levels.join(', ')}] are no mix: give 1 to ${LEVEL_RULES.length} weights from 0 up, at least one above 0.`);
+    throw new C3Error(
+      'input',
+      `Python levels [${levels.join(', ')}] are no mix: give 1 to ${LEVEL_RULES.length} weights from 0 up, at least one above 0.`,
+    );
   }
 }
-

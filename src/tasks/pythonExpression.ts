@@ -1,4 +1,7 @@
-/** A tiny part of Python: expressions over whole numbers, lists of them and strings, written out and evaluated as Python does. */
+/**
+ * A tiny part of Python: expressions over whole numbers, lists of them and strings, written out and evaluated as Python
+ * does.
+ */
 
 export type Value = number | string | readonly number[];
 
@@ -13,15 +16,46 @@ export type Expression =
   | { readonly kind: 'literal'; readonly value: number | string }
   | { readonly kind: 'binary'; readonly operator: Operator; readonly left: Expression; readonly right: Expression }
   /** `fallback` is the default of max and min for an empty list. */
-  | { readonly kind: 'call'; readonly name: FunctionName; readonly arguments: readonly Expression[]; readonly fallback: number | null }
-  | { readonly kind: 'slice'; readonly of: Expression; readonly from: Expression | null; readonly to: Expression | null; readonly step: number | null };
+  | {
+      readonly kind: 'call';
+      readonly name: FunctionName;
+      readonly arguments: readonly Expression[];
+      readonly fallback: number | null;
+    }
+  | {
+      readonly kind: 'slice';
+      readonly of: Expression;
+      readonly from: Expression | null;
+      readonly to: Expression | null;
+      readonly step: number | null;
+    };
 
 export const name = (text: string): Expression => ({ kind: 'name', name: text });
 export const literal = (value: number | string): Expression => ({ kind: 'literal', value });
-export const binary = (left: Expression, operator: Operator, right: Expression): Expression => ({ kind: 'binary', operator, left, right });
-export const call = (of: FunctionName, ...list: Expression[]): Expression => ({ kind: 'call', name: of, arguments: list, fallback: null });
-export const callOr = (of: 'max' | 'min', list: Expression, fallback: number): Expression => ({ kind: 'call', name: of, arguments: [list], fallback });
-export const slice = (of: Expression, from: Expression | null, to: Expression | null, step: number | null = null): Expression => ({ kind: 'slice', of, from, to, step });
+export const binary = (left: Expression, operator: Operator, right: Expression): Expression => ({
+  kind: 'binary',
+  operator,
+  left,
+  right,
+});
+export const call = (of: FunctionName, ...list: Expression[]): Expression => ({
+  kind: 'call',
+  name: of,
+  arguments: list,
+  fallback: null,
+});
+export const callOr = (of: 'max' | 'min', list: Expression, fallback: number): Expression => ({
+  kind: 'call',
+  name: of,
+  arguments: [list],
+  fallback,
+});
+export const slice = (
+  of: Expression,
+  from: Expression | null,
+  to: Expression | null,
+  step: number | null = null,
+): Expression => ({ kind: 'slice', of, from, to, step });
 
 /** Where Python would raise. */
 export class PythonError extends Error {}
@@ -57,7 +91,9 @@ export function sourceOf(expression: Expression): string {
 
 /** A value as Python writes it. */
 export function literalSource(value: Value): string {
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number') {
+    return String(value);
+  }
   return typeof value === 'string' ? `'${value}'` : `[${value.join(', ')}]`;
 }
 
@@ -66,38 +102,70 @@ export function evaluateExpression(expression: Expression, environment: Environm
   switch (expression.kind) {
     case 'name': {
       const value = environment[expression.name];
-      if (value === undefined) throw new PythonError(`name ${expression.name} is not defined`);
+      if (value === undefined) {
+        throw new PythonError(`name ${expression.name} is not defined`);
+      }
       return value;
     }
     case 'literal':
       return expression.value;
     case 'binary':
-      return bounded(operate(expression.operator, evaluateExpression(expression.left, environment), evaluateExpression(expression.right, environment)));
+      return bounded(
+        operate(
+          expression.operator,
+          evaluateExpression(expression.left, environment),
+          evaluateExpression(expression.right, environment),
+        ),
+      );
     case 'call':
-      return bounded(apply(expression.name, expression.arguments.map((part) => evaluateExpression(part, environment)), expression.fallback));
+      return bounded(
+        apply(
+          expression.name,
+          expression.arguments.map((part) => evaluateExpression(part, environment)),
+          expression.fallback,
+        ),
+      );
     case 'slice': {
-      const bound = (part: Expression | null): number | null => (part === null ? null : numberOf(evaluateExpression(part, environment)));
-      return cut(evaluateExpression(expression.of, environment), bound(expression.from), bound(expression.to), expression.step ?? 1);
+      const bound = (part: Expression | null): number | null =>
+        part === null ? null : numberOf(evaluateExpression(part, environment));
+      return cut(
+        evaluateExpression(expression.of, environment),
+        bound(expression.from),
+        bound(expression.to),
+        expression.step ?? 1,
+      );
     }
   }
 }
 
 function bounded(value: Value): Value {
-  if (typeof value === 'number' ? Math.abs(value) > MAX_NUMBER : value.length > MAX_LENGTH) throw new PythonError('too large');
+  if (typeof value === 'number' ? Math.abs(value) > MAX_NUMBER : value.length > MAX_LENGTH) {
+    throw new PythonError('too large');
+  }
   return value;
 }
 
 function numberOf(value: Value): number {
-  if (typeof value !== 'number') throw new PythonError('no whole number');
+  if (typeof value !== 'number') {
+    throw new PythonError('no whole number');
+  }
   return value;
 }
 
 function operate(operator: Operator, left: Value, right: Value): Value {
-  if (operator === '*' && typeof left !== 'number') return repeat(left, numberOf(right));
-  if (operator === '+' && typeof left === 'string' && typeof right === 'string') return left + right;
-  if (operator === '+' && typeof left === 'object' && typeof right === 'object') return [...left, ...right];
+  if (operator === '*' && typeof left !== 'number') {
+    return repeat(left, numberOf(right));
+  }
+  if (operator === '+' && typeof left === 'string' && typeof right === 'string') {
+    return left + right;
+  }
+  if (operator === '+' && typeof left === 'object' && typeof right === 'object') {
+    return [...left, ...right];
+  }
   const [a, b] = [numberOf(left), numberOf(right)];
-  if ((operator === '//' || operator === '%') && b === 0) throw new PythonError('division by zero');
+  if ((operator === '//' || operator === '%') && b === 0) {
+    throw new PythonError('division by zero');
+  }
   switch (operator) {
     case '+':
       return a + b;
@@ -115,22 +183,34 @@ function operate(operator: Operator, left: Value, right: Value): Value {
 
 function repeat(value: string | readonly number[], times: number): Value {
   const count = Math.max(0, times);
-  if (count * value.length > MAX_LENGTH) throw new PythonError('too large');
+  if (count * value.length > MAX_LENGTH) {
+    throw new PythonError('too large');
+  }
   return typeof value === 'string' ? value.repeat(count) : Array.from({ length: count }, () => value).flat();
 }
 
 function apply(of: FunctionName, values: readonly Value[], fallback: number | null): number {
   const [first = 0] = values;
   if (of === 'len') {
-    if (typeof first === 'number') throw new PythonError('a number has no length');
+    if (typeof first === 'number') {
+      throw new PythonError('a number has no length');
+    }
     return first.length;
   }
-  if (of === 'abs') return Math.abs(numberOf(first));
+  if (of === 'abs') {
+    return Math.abs(numberOf(first));
+  }
   const numbers = values.length === 1 && typeof first === 'object' ? first : values.map(numberOf);
-  if (values.length === 1 && typeof first !== 'object') throw new PythonError('no list');
-  if (of === 'sum') return numbers.reduce((total, value) => total + value, 0);
+  if (values.length === 1 && typeof first !== 'object') {
+    throw new PythonError('no list');
+  }
+  if (of === 'sum') {
+    return numbers.reduce((total, value) => total + value, 0);
+  }
   if (numbers.length === 0) {
-    if (fallback === null) throw new PythonError('an empty list');
+    if (fallback === null) {
+      throw new PythonError('an empty list');
+    }
     return fallback;
   }
   return of === 'max' ? Math.max(...numbers) : Math.min(...numbers);
@@ -138,10 +218,15 @@ function apply(of: FunctionName, values: readonly Value[], fallback: number | nu
 
 /** Python's slice; the step is 1, 2 or -1, the last without bounds. */
 function cut(value: Value, from: number | null, to: number | null, step: number): Value {
-  if (typeof value === 'number') throw new PythonError('a number has no parts');
-  const place = (bound: number): number => Math.min(value.length, Math.max(0, bound < 0 ? bound + value.length : bound));
+  if (typeof value === 'number') {
+    throw new PythonError('a number has no parts');
+  }
+  const place = (bound: number): number =>
+    Math.min(value.length, Math.max(0, bound < 0 ? bound + value.length : bound));
   const [start, end] = [from === null ? 0 : place(from), to === null ? value.length : place(to)];
   const indices = Array.from({ length: Math.max(0, end - start) }, (_, index) => start + index);
   const chosen = (step === -1 ? indices.reverse() : indices).filter((_, index) => index % Math.abs(step) === 0);
-  return typeof value === 'string' ? chosen.map((index) => value.charAt(index)).join('') : chosen.map((index) => value[index] ?? 0);
+  return typeof value === 'string'
+    ? chosen.map((index) => value.charAt(index)).join('')
+    : chosen.map((index) => value[index] ?? 0);
 }

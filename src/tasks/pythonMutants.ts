@@ -1,5 +1,17 @@
-/** Wrong versions of an expression, each wrong in one place: what the unit tests of a problem must tell from the right one. */
-import { binary, call, literal, name, slice, type Expression, type FunctionName, type Operator } from './pythonExpression.ts';
+/**
+ * Wrong versions of an expression, each wrong in one place: what the unit tests of a problem must tell from the right
+ * one.
+ */
+import {
+  binary,
+  call,
+  literal,
+  name,
+  slice,
+  type Expression,
+  type FunctionName,
+  type Operator,
+} from './pythonExpression.ts';
 
 export interface Mutant {
   readonly expression: Expression;
@@ -10,7 +22,12 @@ export interface Mutant {
 }
 
 const OTHER_OPERATOR: Readonly<Record<Operator, Operator>> = { '+': '-', '-': '+', '*': '+', '//': '%', '%': '//' };
-const OTHER_FUNCTION: Readonly<Record<Exclude<FunctionName, 'abs'>, FunctionName>> = { max: 'min', min: 'max', sum: 'len', len: 'sum' };
+const OTHER_FUNCTION: Readonly<Record<Exclude<FunctionName, 'abs'>, FunctionName>> = {
+  max: 'min',
+  min: 'max',
+  sum: 'len',
+  len: 'sum',
+};
 
 /**
  * All mutants of an expression, in a fixed order.
@@ -26,12 +43,18 @@ export function mutantsOf(expression: Expression, alike: readonly string[]): Mut
       return whole;
     case 'binary': {
       const { operator, left, right } = expression;
-      return [...whole, ...inside(left, (mutant) => binary(mutant, operator, right)), ...inside(right, (mutant) => binary(left, operator, mutant))];
+      return [
+        ...whole,
+        ...inside(left, (mutant) => binary(mutant, operator, right)),
+        ...inside(right, (mutant) => binary(left, operator, mutant)),
+      ];
     }
     case 'call':
       return [
         ...whole,
-        ...expression.arguments.flatMap((part, index) => inside(part, (mutant) => ({ ...expression, arguments: expression.arguments.with(index, mutant) }))),
+        ...expression.arguments.flatMap((part, index) =>
+          inside(part, (mutant) => ({ ...expression, arguments: expression.arguments.with(index, mutant) })),
+        ),
       ];
     case 'slice': {
       const { of, from, to, step } = expression;
@@ -51,25 +74,43 @@ function wholeMutants(expression: Expression, alike: readonly string[]): Mutant[
   const careless = (mutant: Expression): Mutant => ({ expression: mutant, careless: true, exchanged: false });
   switch (expression.kind) {
     case 'name':
-      return alike.includes(expression.name) ? alike.filter((other) => other !== expression.name).map((other) => wrong(name(other))) : [];
+      return alike.includes(expression.name)
+        ? alike.filter((other) => other !== expression.name).map((other) => wrong(name(other)))
+        : [];
     case 'literal':
-      return typeof expression.value === 'number' ? [wrong(literal(expression.value + 1)), wrong(literal(expression.value - 1))] : [wrong(literal(''))];
+      return typeof expression.value === 'number'
+        ? [wrong(literal(expression.value + 1)), wrong(literal(expression.value - 1))]
+        : [wrong(literal(''))];
     case 'binary': {
       const { operator, left, right } = expression;
-      return [...(operator === '*' ? [] : [{ expression: binary(right, operator, left), careless: true, exchanged: true }]), wrong(binary(left, OTHER_OPERATOR[operator], right))];
+      return [
+        ...(operator === '*' ? [] : [{ expression: binary(right, operator, left), careless: true, exchanged: true }]),
+        wrong(binary(left, OTHER_OPERATOR[operator], right)),
+      ];
     }
     case 'call': {
       const { name: of, arguments: parts, fallback } = expression;
-      const without = (of === 'max' || of === 'min') && parts.length > 1 ? parts : of === 'abs' ? parts.slice(0, 1) : [];
+      const without =
+        (of === 'max' || of === 'min') && parts.length > 1 ? parts : of === 'abs' ? parts.slice(0, 1) : [];
       return [
-        ...(fallback === null ? [] : [careless({ ...expression, fallback: null }), wrong({ ...expression, fallback: fallback + 1 })]),
+        ...(fallback === null
+          ? []
+          : [careless({ ...expression, fallback: null }), wrong({ ...expression, fallback: fallback + 1 })]),
         ...without.map((part, index) => (index === 0 ? careless(part) : wrong(part))),
-        ...(of === 'abs' ? [] : [wrong(fallback === null ? call(OTHER_FUNCTION[of], ...parts) : { ...expression, name: OTHER_FUNCTION[of] })]),
+        ...(of === 'abs'
+          ? []
+          : [
+              wrong(
+                fallback === null ? call(OTHER_FUNCTION[of], ...parts) : { ...expression, name: OTHER_FUNCTION[of] },
+              ),
+            ]),
       ];
     }
     case 'slice': {
       const { of, from, to, step } = expression;
-      return step === null ? [careless(slice(of, to, from)), wrong(of)] : [wrong(of), wrong(slice(of, null, null, step === -1 ? 2 : -1))];
+      return step === null
+        ? [careless(slice(of, to, from)), wrong(of)]
+        : [wrong(of), wrong(slice(of, null, null, step === -1 ? 2 : -1))];
     }
   }
 }

@@ -46,9 +46,15 @@ export function runProgram({ helper, use }: Program, inputs: Environment): Value
 
 /**
  * Four or five tests, the first an ordinary one, two or more of them edge cases.
- * @returns null where five tests do not catch every wrong version (exchanged operands may be right), or the program itself raises
+ * @returns null where five tests do not catch every wrong version (exchanged operands may be right), or the program
+ *   itself raises
  */
-export function chooseTests(stream: HashedStream, list: readonly Argument[], program: Program, wrong: readonly WrongProgram[]): ChosenTests | null {
+export function chooseTests(
+  stream: HashedStream,
+  list: readonly Argument[],
+  program: Program,
+  wrong: readonly WrongProgram[],
+): ChosenTests | null {
   const pool = candidateInputs(stream, list);
   const outputs = pool.map((inputs) => runProgram(program, named(list, inputs)));
   if (outputs.includes(null)) {
@@ -56,7 +62,9 @@ export function chooseTests(stream: HashedStream, list: readonly Argument[], pro
   }
   const tests = pool.map((inputs, index) => ({ inputs, output: outputs[index] ?? 0 }));
   const failures = wrong.map((version) => {
-    const indices = tests.flatMap((test, index) => (sameValue(runProgram(version, named(list, test.inputs)), test.output) ? [] : [index]));
+    const indices = tests.flatMap((test, index) =>
+      sameValue(runProgram(version, named(list, test.inputs)), test.output) ? [] : [index],
+    );
     return { version, indices: new Set(indices) };
   });
   if (failures.some(({ version, indices }) => indices.size === 0 && !version.exchanged)) {
@@ -77,7 +85,9 @@ export function chooseTests(stream: HashedStream, list: readonly Argument[], pro
       chosen.add(index);
     }
   }
-  return chosen.size > MOST_TESTS ? null : { tests: [...chosen].flatMap((index) => tests[index] ?? []), caught: caught.map(({ version }) => version) };
+  return chosen.size > MOST_TESTS
+    ? null
+    : { tests: [...chosen].flatMap((index) => tests[index] ?? []), caught: caught.map(({ version }) => version) };
 }
 
 /** The versions of a program that are wrong in one place. */
@@ -100,17 +110,25 @@ function mostFrequent(sets: readonly ReadonlySet<number>[]): number {
       counts.set(index, (counts.get(index) ?? 0) + 1);
     }
   }
-  return [...counts].reduce((best, entry) => (entry[1] > best[1] || (entry[1] === best[1] && entry[0] < best[0]) ? entry : best), [0, 0])[0];
+  return [...counts].reduce(
+    (best, entry) => (entry[1] > best[1] || (entry[1] === best[1] && entry[0] < best[0]) ? entry : best),
+    [0, 0],
+  )[0];
 }
 
 function sameValue(left: Value | null, right: Value): boolean {
   if (left === null || typeof left !== typeof right) {
     return false;
   }
-  return typeof left === 'object' && typeof right === 'object' ? left.length === right.length && left.every((item, index) => item === right[index]) : left === right;
+  return typeof left === 'object' && typeof right === 'object'
+    ? left.length === right.length && left.every((item, index) => item === right[index])
+    : left === right;
 }
 
-/** Ordinary inputs first, then edge cases: zero, signs and ties, the empty, the single and the short, sizes below and beyond. */
+/**
+ * Ordinary inputs first, then edge cases: zero, signs and ties, the empty, the single and the short, sizes below and
+ * beyond.
+ */
 function candidateInputs(stream: HashedStream, list: readonly Argument[]): Value[][] {
   const ordinary = Array.from({ length: ORDINARY }, () => list.map((argument) => ordinaryValue(stream, argument)));
   const edges = Math.max(...list.map((argument) => edgeValues(stream, argument).length));
@@ -146,7 +164,13 @@ function edgeValues(stream: HashedStream, { type }: Argument): Value[] {
     case 'count':
       return [0, -1, -2, 9];
     case 'list':
-      return [[], [stream.integer(2, 15)], [stream.integer(-9, -1), stream.integer(-20, -10), stream.integer(-9, -1)], [5, 2], [stream.integer(-9, -1), 0, stream.integer(10, 20), stream.integer(-9, -1), 3]];
+      return [
+        [],
+        [stream.integer(2, 15)],
+        [stream.integer(-9, -1), stream.integer(-20, -10), stream.integer(-9, -1)],
+        [5, 2],
+        [stream.integer(-9, -1), 0, stream.integer(10, 20), stream.integer(-9, -1), 3],
+      ];
     case 'text':
       return ['', LETTERS.charAt(stream.integer(0, 25)), 'ab', 'level'];
   }

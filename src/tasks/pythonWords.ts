@@ -1,10 +1,15 @@
-/** The vocabulary of the Python task: what a helper line may find and what may be made of it, each in words and as an expression. */
+/**
+ * The vocabulary of the Python task: what a helper line may find and what may be made of it, each in words and as an
+ * expression.
+ */
 import type { HashedStream } from './hashedStream.ts';
 import { binary, call, callOr, literal, name, slice, type Expression } from './pythonExpression.ts';
 
 export type ValueType = 'number' | 'list' | 'text';
 
-/** A phrase and its meaning. Helpers are noun phrases (`the sum of xs`), uses are requests about `it` (`add 3 to it`). */
+/**
+ * A phrase and its meaning. Helpers are noun phrases (`the sum of xs`), uses are requests about `it` (`add 3 to it`).
+ */
 export interface Piece {
   readonly words: readonly string[];
   readonly expression: Expression;
@@ -19,13 +24,70 @@ export interface Helper extends Piece {
 export const HELPER = 'h';
 
 export const FUNCTION_NAMES: readonly string[] = [
-  'gap', 'mix', 'calc', 'form', 'step', 'rate', 'fold', 'pick', 'shift', 'score', 'level', 'blend', 'merge', 'trim', 'mark', 'scale',
-  'build', 'turn', 'solve', 'find', 'make', 'work', 'play', 'cast', 'draw', 'grow', 'join', 'keep', 'link', 'move', 'note', 'pack',
-  'rank', 'save', 'send', 'sift', 'take', 'tune', 'value', 'weigh', 'get', 'put', 'run', 'use', 'adapt', 'apply', 'change', 'derive',
+  'gap',
+  'mix',
+  'calc',
+  'form',
+  'step',
+  'rate',
+  'fold',
+  'pick',
+  'shift',
+  'score',
+  'level',
+  'blend',
+  'merge',
+  'trim',
+  'mark',
+  'scale',
+  'build',
+  'turn',
+  'solve',
+  'find',
+  'make',
+  'work',
+  'play',
+  'cast',
+  'draw',
+  'grow',
+  'join',
+  'keep',
+  'link',
+  'move',
+  'note',
+  'pack',
+  'rank',
+  'save',
+  'send',
+  'sift',
+  'take',
+  'tune',
+  'value',
+  'weigh',
+  'get',
+  'put',
+  'run',
+  'use',
+  'adapt',
+  'apply',
+  'change',
+  'derive',
 ];
 
-const PAIRS: readonly (readonly string[])[] = [['a', 'b'], ['x', 'y'], ['m', 'n'], ['p', 'q'], ['b', 'a'], ['u', 'v']];
-const TRIPLES: readonly (readonly string[])[] = [['a', 'b', 'c'], ['x', 'y', 'z'], ['p', 'q', 'r'], ['k', 'm', 'n']];
+const PAIRS: readonly (readonly string[])[] = [
+  ['a', 'b'],
+  ['x', 'y'],
+  ['m', 'n'],
+  ['p', 'q'],
+  ['b', 'a'],
+  ['u', 'v'],
+];
+const TRIPLES: readonly (readonly string[])[] = [
+  ['a', 'b', 'c'],
+  ['x', 'y', 'z'],
+  ['p', 'q', 'r'],
+  ['k', 'm', 'n'],
+];
 const LISTS: readonly string[] = ['xs', 'items', 'nums', 'values', 'data'];
 const TEXTS: readonly string[] = ['s', 'word', 'text', 'name'];
 const COUNTS: readonly string[] = ['n', 'k', 'count', 'size'];
@@ -48,14 +110,22 @@ export interface LevelRule {
   readonly level: number;
   /** The easier half of the task. */
   readonly short: boolean;
-  readonly draw: (stream: HashedStream) => { readonly arguments: readonly Argument[]; readonly helper: Helper; readonly use: Piece };
+  readonly draw: (stream: HashedStream) => {
+    readonly arguments: readonly Argument[];
+    readonly helper: Helper;
+    readonly use: Piece;
+  };
 }
 
 const ZERO = literal(0);
 const HELD = name(HELPER);
 
 const numberHelper = (expression: Expression, ...words: string[]): Helper => ({ words, expression, type: 'number' });
-const helperLike = (type: 'list' | 'text', expression: Expression, ...words: string[]): Helper => ({ words, expression, type });
+const helperLike = (type: 'list' | 'text', expression: Expression, ...words: string[]): Helper => ({
+  words,
+  expression,
+  type,
+});
 const piece = (expression: Expression, ...words: string[]): Piece => ({ words, expression });
 
 /** Two whole numbers. */
@@ -64,7 +134,11 @@ function pairHelpers(a: string, b: string): Helper[] {
   return [
     numberHelper(call('max', left, right), `the larger of ${a} and ${b}`, `the bigger of ${a} and ${b}`),
     numberHelper(call('min', left, right), `the smaller of ${a} and ${b}`, `the lesser of ${a} and ${b}`),
-    numberHelper(call('abs', binary(left, '-', right)), `the distance between ${a} and ${b}`, `how far ${a} is from ${b}`),
+    numberHelper(
+      call('abs', binary(left, '-', right)),
+      `the distance between ${a} and ${b}`,
+      `how far ${a} is from ${b}`,
+    ),
     numberHelper(binary(left, '+', right), `the sum of ${a} and ${b}`, `${a} plus ${b}`),
     numberHelper(binary(left, '*', right), `the product of ${a} and ${b}`, `${a} times ${b}`),
     numberHelper(binary(left, '-', right), `${a} minus ${b}`, `${a} less ${b}`),
@@ -75,9 +149,16 @@ function pairHelpers(a: string, b: string): Helper[] {
 function tripleHelpers(a: string, b: string, c: string, k: number): Helper[] {
   const [first, second, third] = [name(a), name(b), name(c)];
   return [
-    numberHelper(binary(call('max', first, second, third), '-', call('min', first, second, third)), `the spread of ${a}, ${b} and ${c}`, `the largest minus the smallest of ${a}, ${b} and ${c}`),
+    numberHelper(
+      binary(call('max', first, second, third), '-', call('min', first, second, third)),
+      `the spread of ${a}, ${b} and ${c}`,
+      `the largest minus the smallest of ${a}, ${b} and ${c}`,
+    ),
     numberHelper(binary(call('max', first, second), '-', third), `the larger of ${a} and ${b}, minus ${c}`),
-    numberHelper(binary(binary(first, '+', second), '//', literal(k)), `the sum of ${a} and ${b} divided by ${k}, rounded down`),
+    numberHelper(
+      binary(binary(first, '+', second), '//', literal(k)),
+      `the sum of ${a} and ${b} divided by ${k}, rounded down`,
+    ),
     numberHelper(binary(binary(first, '*', literal(k)), '+', second), `${k} times ${a}, plus ${b}`),
     numberHelper(binary(binary(first, '+', third), '%', literal(k)), `the remainder of ${a} plus ${c} divided by ${k}`),
   ];
@@ -110,7 +191,10 @@ function listHelpers(xs: string): Helper[] {
     numberHelper(greatest, `the largest of ${xs} (0 if it is empty)`, `the maximum of ${xs}, or 0 if it is empty`),
     numberHelper(least, `the smallest of ${xs} (0 if it is empty)`, `the minimum of ${xs}, or 0 if it is empty`),
     numberHelper(binary(greatest, '-', least), `the largest minus the smallest of ${xs} (0 if it is empty)`),
-    numberHelper(binary(call('sum', list), '-', greatest), `the sum of ${xs} without its largest item (0 if it is empty)`),
+    numberHelper(
+      binary(call('sum', list), '-', greatest),
+      `the sum of ${xs} without its largest item (0 if it is empty)`,
+    ),
   ];
 }
 
@@ -134,7 +218,11 @@ function countedHelpers(type: 'list' | 'text', of: string, count: string): Helpe
   const part = type === 'list' ? 'items' : 'letters';
   return [
     helperLike(type, slice(whole, null, size), `the first ${count} ${part} of ${of} (none if ${count} is negative)`),
-    helperLike(type, slice(whole, size, null), `${of} without its first ${count} ${part} (all of it if ${count} is negative)`),
+    helperLike(
+      type,
+      slice(whole, size, null),
+      `${of} without its first ${count} ${part} (all of it if ${count} is negative)`,
+    ),
     helperLike(type, binary(whole, '*', name(count)), `${of} repeated ${count} times`),
   ];
 }
@@ -167,7 +255,14 @@ export const LEVEL_RULES: readonly LevelRule[] = [
     short: true,
     draw: (stream) => {
       const [a = '', b = ''] = stream.pick(PAIRS);
-      return { arguments: [{ name: a, type: 'number' }, { name: b, type: 'number' }], helper: stream.pick(pairHelpers(a, b)), use: stream.pick(sums(stream.integer(2, 12))) };
+      return {
+        arguments: [
+          { name: a, type: 'number' },
+          { name: b, type: 'number' },
+        ],
+        helper: stream.pick(pairHelpers(a, b)),
+        use: stream.pick(sums(stream.integer(2, 12))),
+      };
     },
   },
   {
@@ -176,7 +271,11 @@ export const LEVEL_RULES: readonly LevelRule[] = [
     draw: (stream) => {
       const [a = '', b = '', c = ''] = stream.pick(TRIPLES);
       const helper = stream.pick(tripleHelpers(a, b, c, stream.integer(2, 9)));
-      return { arguments: [a, b, c].map((text) => ({ name: text, type: 'number' })), helper, use: stream.pick(guards(stream.integer(3, 20))) };
+      return {
+        arguments: [a, b, c].map((text) => ({ name: text, type: 'number' })),
+        helper,
+        use: stream.pick(guards(stream.integer(3, 20))),
+      };
     },
   },
   {
@@ -186,7 +285,11 @@ export const LEVEL_RULES: readonly LevelRule[] = [
       const xs = stream.pick(LISTS);
       const k = stream.integer(2, 12);
       const length = piece(binary(HELD, '+', call('len', name(xs))), `add the length of ${xs} to it`);
-      return { arguments: [{ name: xs, type: 'list' }], helper: stream.pick(listHelpers(xs)), use: stream.pick([...sums(k), ...guards(k), length]) };
+      return {
+        arguments: [{ name: xs, type: 'list' }],
+        helper: stream.pick(listHelpers(xs)),
+        use: stream.pick([...sums(k), ...guards(k), length]),
+      };
     },
   },
   {
@@ -195,7 +298,11 @@ export const LEVEL_RULES: readonly LevelRule[] = [
     draw: (stream) => {
       const s = stream.pick(TEXTS);
       const helper = stream.pick(partHelpers('text', s, stream.integer(1, 4)));
-      return { arguments: [{ name: s, type: 'text' }], helper, use: stream.pick(textUses(s, stream.integer(2, 4), stream.pick(MARKS))) };
+      return {
+        arguments: [{ name: s, type: 'text' }],
+        helper,
+        use: stream.pick(textUses(s, stream.integer(2, 4), stream.pick(MARKS))),
+      };
     },
   },
   {
@@ -216,7 +323,14 @@ export const LEVEL_RULES: readonly LevelRule[] = [
       const of = stream.pick(type === 'list' ? LISTS : TEXTS);
       const k = stream.integer(2, 4);
       const uses = type === 'list' ? listUses(of, k) : textUses(of, k, stream.pick(MARKS));
-      return { arguments: [{ name: of, type }, { name: count, type: 'count' }], helper: stream.pick(countedHelpers(type, of, count)), use: stream.pick(uses) };
+      return {
+        arguments: [
+          { name: of, type },
+          { name: count, type: 'count' },
+        ],
+        helper: stream.pick(countedHelpers(type, of, count)),
+        use: stream.pick(uses),
+      };
     },
   },
 ];

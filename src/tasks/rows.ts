@@ -22,7 +22,11 @@ export async function* readJsonRows(path: string): AsyncGenerator<Row, void, und
       const text = line.trim();
       if (text !== '' && !text.startsWith('#')) {
         const place = `${path}:${number}`;
-        yield { number, place, columns: parseObject(text, place, { kind: 'openPlace', file: path, line: number, column: 1 }) };
+        yield {
+          number,
+          place,
+          columns: parseObject(text, place, { kind: 'openPlace', file: path, line: number, column: 1 }),
+        };
       }
     }
   }
@@ -41,9 +45,15 @@ export async function* readCsvRows(path: string): AsyncGenerator<Row, void, unde
       continue;
     }
     if (fields.length !== header.length) {
-      throw new C3Error('input', `${place}: the record has ${fields.length} fields where the header names ${header.length}; put fields with commas in quotes.`);
+      throw new C3Error(
+        'input',
+        `${place}: the record has ${fields.length} fields where the header names ${header.length}; put fields with commas in quotes.`,
+      );
     }
-    const columns = header.map((name, index): [string, unknown] => [name, fields[index] === '' ? undefined : fields[index]]);
+    const columns = header.map((name, index): [string, unknown] => [
+      name,
+      fields[index] === '' ? undefined : fields[index],
+    ]);
     yield { number, place, columns: Object.fromEntries(columns) };
   }
 }
@@ -52,7 +62,10 @@ function readHeader(fields: readonly string[], place: string): string[] {
   const names = fields.map((name) => name.trim());
   const wrong = names.find((name, index) => name === '' || names.indexOf(name) !== index);
   if (wrong !== undefined) {
-    throw new C3Error('input', `${place}: the header ${wrong === '' ? 'has a column without a name' : `names ${JSON.stringify(wrong.slice(0, 80))} twice`}; give each column a different name.`);
+    throw new C3Error(
+      'input',
+      `${place}: the header ${wrong === '' ? 'has a column without a name' : `names ${JSON.stringify(wrong.slice(0, 80))} twice`}; give each column a different name.`,
+    );
   }
   return names;
 }
@@ -63,11 +76,16 @@ function parseObject(text: string, place: string, action: ErrorAction): Record<s
     value = JSON.parse(text);
   } catch (error) {
     const reason = messageOf(error).replace(/\s+/gu, ' ').slice(0, 120);
-    const advice = text === '[' ? 'the file is one JSON array: write its elements one on each line' : 'write one JSON object on each line';
+    const advice =
+      text === '['
+        ? 'the file is one JSON array: write its elements one on each line'
+        : 'write one JSON object on each line';
     throw new C3Error('input', `${place}: the line is no JSON (${reason}); ${advice}.`, { cause: error, action });
   }
   if (!isObject(value)) {
-    throw new C3Error('input', `${place}: the line is no JSON object; write {"question": ..., "answer": ...}.`, { action });
+    throw new C3Error('input', `${place}: the line is no JSON object; write {"question": ..., "answer": ...}.`, {
+      action,
+    });
   }
   return value;
 }

@@ -1,4 +1,7 @@
-/** Which questions may be trained on and which only evaluated: decided by the question alone, so no seed can mix the sides. */
+/**
+ * Which questions may be trained on and which only evaluated: decided by the question alone, so no seed can mix the
+ * sides.
+ */
 import { C3Error } from '../shared/errors.ts';
 import type { TaskName } from '../shared/runNames.ts';
 import { checkCount, distinctProblems } from './arithmetic.ts';
@@ -7,10 +10,9 @@ import { distinctPythonProblems } from './python.ts';
 
 export { TASK_NAMES, type TaskName } from '../shared/runNames.ts';
 
-const PROBLEMS: Readonly<Record<TaskName, (seed: string, levels?: readonly number[]) => Iterable<DemonstratedProblem>>> = {
-  arithmetic: distinctProblems,
-  python: distinctPythonProblems,
-};
+const PROBLEMS: Readonly<
+  Record<TaskName, (seed: string, levels?: readonly number[]) => Iterable<DemonstratedProblem>>
+> = { arithmetic: distinctProblems, python: distinctPythonProblems };
 
 export type Side = 'train' | 'evaluation';
 
@@ -37,13 +39,17 @@ export type Split = Readonly<Record<Side, DemonstratedProblem[]>>;
  */
 export function sideOf(uidSha: string): Side {
   if (!/^[0-9a-f]{64}$/u.test(uidSha)) {
-    throw new C3Error('input', `Cannot place ${JSON.stringify(uidSha.slice(0, 80))} in a split: give the 64 hex digits of a uidSha.`);
+    throw new C3Error(
+      'input',
+      `Cannot place ${JSON.stringify(uidSha.slice(0, 80))} in a split: give the 64 hex digits of a uidSha.`,
+    );
   }
   return Number.parseInt(uidSha.slice(0, 8), 16) % EVALUATION_PERIOD === 0 ? 'evaluation' : 'train';
 }
 
 /**
- * Problems of a bundled task for both sides, from one sequence of draws; no question stands on both, whatever the seeds of two calls.
+ * Problems of a bundled task for both sides, from one sequence of draws; no question stands on both, whatever the seeds
+ * of two calls.
  * @throws C3Error('input') for counts or levels that cannot be served
  */
 export function generateSplit(request: SplitRequest): Split {

@@ -12,7 +12,10 @@ export interface ContextKey {
 
 const MASK = (1n << 63n) - 1n;
 
-/** Hashes the UTF-8 bytes of a model input as they are: nothing is trimmed or normalised; lone surrogates, which have no UTF-8, are left out. */
+/**
+ * Hashes the UTF-8 bytes of a model input as they are: nothing is trimmed or normalised; lone surrogates, which have no
+ * UTF-8, are left out.
+ */
 export function contextKey(text: string): ContextKey {
   const bytes = new TextEncoder().encode(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, ''));
   const digest = blake2b(bytes, { dkLen: 8 });
@@ -22,7 +25,7 @@ export function contextKey(text: string): ContextKey {
 
 /** Notices when two different texts share one key, which would merge their contexts. */
 export class CollisionGuard {
-  readonly #seen = new Map<string, { readonly fingerprint: string; readonly place: string }>();
+  private readonly seen = new Map<string, { readonly fingerprint: string; readonly place: string }>();
 
   /**
    * Remembers a key's first fingerprint and holds later ones against it.
@@ -30,9 +33,9 @@ export class CollisionGuard {
    * @throws C3Error('engine') on a second fingerprint for a known key
    */
   observe(key: string, fingerprint: string, place: string): void {
-    const first = this.#seen.get(key);
+    const first = this.seen.get(key);
     if (first === undefined) {
-      this.#seen.set(key, { fingerprint, place });
+      this.seen.set(key, { fingerprint, place });
     } else if (first.fingerprint !== fingerprint) {
       throw new C3Error(
         'engine',

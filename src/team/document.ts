@@ -10,7 +10,10 @@ export type { KeyPath } from './located.ts';
 
 export interface SourceDocument {
   readonly value: unknown;
-  /** An input error that names the source, the line and the key; where the source is a file, its action opens that place. */
+  /**
+   * An input error that names the source, the line and the key; where the source is a file, its action opens that
+   * place.
+   */
   readonly error: (path: KeyPath, problem: string) => C3Error;
   /** Where a key or an item of a list begins, as an offset of the text; that of what holds it where it is not there. */
   readonly offsetOf: (path: KeyPath) => number | null;
@@ -26,7 +29,9 @@ const MAX_REASON = 300;
  * @throws C3Error('input') when the text is too long or cannot be parsed
  */
 export function readDocument(text: string, source: string): SourceDocument {
-  if (text.length > MAX_YAML_CHARACTERS) throw new C3Error('input', `${source}: has ${text.length} characters; at most ${MAX_YAML_CHARACTERS} are read.`);
+  if (text.length > MAX_YAML_CHARACTERS) {
+    throw new C3Error('input', `${source}: has ${text.length} characters; at most ${MAX_YAML_CHARACTERS} are read.`);
+  }
   const lines = new LineCounter();
   try {
     const document = parseYaml(text, lines);
@@ -42,27 +47,37 @@ export function readDocument(text: string, source: string): SourceDocument {
     const offsetOf = (path: KeyPath): number | null => {
       // A missing key has no line of its own: its holder's is the nearest. A value may begin on a line below its key.
       const { key, value, depth } = places.find(path);
-      return depth === 0 ? null : (key ?? value)?.range?.[0] ?? null;
+      return depth === 0 ? null : ((key ?? value)?.range?.[0] ?? null);
     };
     return { value, error, offsetOf };
   } catch (failure) {
     const reason = oneLine(messageOf(failure), MAX_REASON).replace(/[:.]$/, '');
     const place = failure instanceof YAMLError ? lines.linePos(failure.pos[0]) : null;
     const where = place === null ? '' : ` at line ${String(place.line)}, column ${String(place.col)}`;
-    throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}${where}.`, { cause: failure, action: placeIn(source, place) });
+    throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}${where}.`, {
+      cause: failure,
+      action: placeIn(source, place),
+    });
   }
 }
 
 /** Opens a place of the source, its beginning where none is known; nothing where the source is no file. */
-function placeIn(source: string, place: { readonly line: number; readonly col: number } | null): ErrorAction | undefined {
-  if (!isAbsolute(source)) return undefined;
+function placeIn(
+  source: string,
+  place: { readonly line: number; readonly col: number } | null,
+): ErrorAction | undefined {
+  if (!isAbsolute(source)) {
+    return undefined;
+  }
   return { kind: 'openPlace', file: source, line: place?.line ?? 1, column: place?.col ?? 1 };
 }
 
 /** A path as people write it: `task.levels[2]`. */
 export function showPath(path: KeyPath): string {
   const shown = path.map((part, index) => {
-    if (typeof part === 'number') return `[${part}]`;
+    if (typeof part === 'number') {
+      return `[${part}]`;
+    }
     // A key may hold anything, a line break too.
     const key = /^[\w-]{1,60}$/.test(part) ? part : JSON.stringify(part.slice(0, 60));
     return index === 0 ? key : `.${key}`;
@@ -71,20 +86,35 @@ export function showPath(path: KeyPath): string {
 }
 
 /** A mapping whose keys are all known. */
-export function asMapping(value: unknown, path: KeyPath, keys: readonly string[], { error }: SourceDocument): ReadonlyMap<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw error(path, `must be a mapping with the keys ${keys.join(', ')}.`);
+export function asMapping(
+  value: unknown,
+  path: KeyPath,
+  keys: readonly string[],
+  { error }: SourceDocument,
+): ReadonlyMap<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw error(path, `must be a mapping with the keys ${keys.join(', ')}.`);
+  }
   const entries = new Map<string, unknown>(Object.entries(value));
   for (const key of entries.keys()) {
-    if (!keys.includes(key)) throw error([...path, key], `unknown key; ${suggestion(key, keys)}`);
+    if (!keys.includes(key)) {
+      throw error([...path, key], `unknown key; ${suggestion(key, keys)}`);
+    }
   }
   return entries;
 }
 
 /** A list with at least one item and at most MAX_ITEMS. */
 export function asList(value: unknown, path: KeyPath, what: string, { error }: SourceDocument): readonly unknown[] {
-  if (!Array.isArray(value)) throw error(path, `must be a list of ${what}.`);
-  if (value.length === 0) throw error(path, `the list of ${what} is empty; it needs at least one.`);
-  if (value.length > MAX_ITEMS) throw error(path, `the list of ${what} has ${value.length} items; at most ${MAX_ITEMS} are possible.`);
+  if (!Array.isArray(value)) {
+    throw error(path, `must be a list of ${what}.`);
+  }
+  if (value.length === 0) {
+    throw error(path, `the list of ${what} is empty; it needs at least one.`);
+  }
+  if (value.length > MAX_ITEMS) {
+    throw error(path, `the list of ${what} has ${value.length} items; at most ${MAX_ITEMS} are possible.`);
+  }
   return value;
 }
 

@@ -12,49 +12,61 @@ export interface Located {
 
 /** Finds nodes of one document; every mapping is read through once, however many paths lead into it. */
 export class Locator {
-  readonly #document: Document;
-  readonly #pairs = new Map<Node, ReadonlyMap<string, Located>>();
-  readonly #aliases = new Map<Node, Node | null>();
+  private readonly document: Document;
+  private readonly pairs = new Map<Node, ReadonlyMap<string, Located>>();
+  private readonly aliases = new Map<Node, Node | null>();
 
   constructor(document: Document) {
-    this.#document = document;
+    this.document = document;
   }
 
   /** The node at a path, or the deepest one above it that is there, with how many parts of the path lead to it. */
   find(path: KeyPath): Located & { readonly depth: number } {
-    let found: Located = { key: null, value: nodeOrNull(this.#document.contents) };
+    let found: Located = { key: null, value: nodeOrNull(this.document.contents) };
     for (const [depth, part] of path.entries()) {
-      const next = this.#below(this.#resolved(found.value), part);
-      if (next === null) return { ...found, depth };
+      const next = this.below(this.resolved(found.value), part);
+      if (next === null) {
+        return { ...found, depth };
+      }
       found = next;
     }
     return { ...found, depth: path.length };
   }
 
-  #below(holder: Node | null, part: string | number): Located | null {
-    if (isMap(holder)) return this.#pairsOf(holder).get(String(part)) ?? null;
+  private below(holder: Node | null, part: string | number): Located | null {
+    if (isMap(holder)) {
+      return this.pairsOf(holder).get(String(part)) ?? null;
+    }
     const item: unknown = isSeq(holder) ? holder.items[Number(part)] : null;
     return isNode(item) ? { key: null, value: item } : null;
   }
 
-  #pairsOf(holder: Node): ReadonlyMap<string, Located> {
-    const known = this.#pairs.get(holder);
-    if (known !== undefined) return known;
+  private pairsOf(holder: Node): ReadonlyMap<string, Located> {
+    const known = this.pairs.get(holder);
+    if (known !== undefined) {
+      return known;
+    }
     const pairs = new Map<string, Located>();
     for (const { key, value } of isMap(holder) ? holder.items : []) {
       const name = isScalar(key) ? String(key.value) : null;
-      if (name !== null && !pairs.has(name)) pairs.set(name, { key: nodeOrNull(key), value: nodeOrNull(value) });
+      if (name !== null && !pairs.has(name)) {
+        pairs.set(name, { key: nodeOrNull(key), value: nodeOrNull(value) });
+      }
     }
-    this.#pairs.set(holder, pairs);
+    this.pairs.set(holder, pairs);
     return pairs;
   }
 
-  #resolved(node: Node | null): Node | null {
-    if (!isAlias(node)) return node;
-    const known = this.#aliases.get(node);
-    if (known !== undefined) return known;
-    const target = nodeOrNull(node.resolve(this.#document));
-    this.#aliases.set(node, target);
+  private resolved(node: Node | null): Node | null {
+    if (!isAlias(node)) {
+      return node;
+    }
+    const known = this.aliases.get(node);
+    if (known !== undefined) {
+      return known;
+    }
+    const target = nodeOrNull(node.resolve(this.document));
+    this.aliases.set(node, target);
     return target;
   }
 }

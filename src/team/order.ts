@@ -9,17 +9,25 @@ export interface GraphNode {
  * Kahn's order with a first-in-first-out queue, seeded and released in the list's order.
  * @returns the indices in canonical order; `cycle` instead, first index repeated at the end, when there is none
  */
-export function canonicalOrder(nodes: readonly GraphNode[]): { readonly order: number[] } | { readonly cycle: number[] } {
+export function canonicalOrder(
+  nodes: readonly GraphNode[],
+): { readonly order: number[] } | { readonly cycle: number[] } {
   const waiting = nodes.map((node) => node.parents.length);
   const children: number[][] = nodes.map(() => []);
-  for (const [index, node] of nodes.entries()) for (const parent of node.parents) children[parent]?.push(index);
+  for (const [index, node] of nodes.entries()) {
+    for (const parent of node.parents) {
+      children[parent]?.push(index);
+    }
+  }
   const order = [...waiting.keys()].filter((index) => waiting[index] === 0);
   // The list grows while it is walked: it is the queue.
   for (const index of order) {
     for (const child of children[index] ?? []) {
       const left = (waiting[child] ?? 0) - 1;
       waiting[child] = left;
-      if (left === 0) order.push(child);
+      if (left === 0) {
+        order.push(child);
+      }
     }
   }
   return order.length === nodes.length ? { order } : { cycle: findCycle(nodes, new Set(order)) };
@@ -45,9 +53,13 @@ export function transitiveParents(nodes: readonly GraphNode[]): number[][] {
     const seen = new Set<number>();
     // The last first: what one of them sees need not be looked at again.
     for (const parent of node.parents.toSorted((a, b) => b - a)) {
-      if (seen.has(parent)) continue;
+      if (seen.has(parent)) {
+        continue;
+      }
       seen.add(parent);
-      for (const above of ancestors[parent] ?? []) seen.add(above);
+      for (const above of ancestors[parent] ?? []) {
+        seen.add(above);
+      }
     }
     ancestors.push([...seen].sort((a, b) => a - b));
   }

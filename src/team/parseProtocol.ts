@@ -29,14 +29,18 @@ interface Reference {
 
 /**
  * Reads a protocol from JSON or YAML text, in one of two forms:
- * - a list of roles `{role, prompt, with_answer?, depends_on?, max_new_tokens?}` (`name` may stand for `role`), each of which speaks once;
- * - `{name?, roles, turns?, scored?}`, where `turns` lists `{id?, role, depends_on?}` with turn ids in `depends_on`, and `scored`
- *   lists turn ids. A turn's id is its role's name by default, then role#2, role#3, ... Beside `turns` no role has `depends_on`.
+ * - a list of roles `{role, prompt, with_answer?, depends_on?, max_new_tokens?}` (`name` may stand for `role`), each of
+ *   which speaks once;
+ * - `{name?, roles, turns?, scored?}`, where `turns` lists `{id?, role, depends_on?}` with turn ids in `depends_on`,
+ *   and `scored` lists turn ids. A turn's id is its role's name by default, then role#2, role#3, ... Beside `turns` no
+ *   role has `depends_on`.
  *
- * Scored are the turns in `scored`; without it every turn of a role with `with_answer`; without any, the last in canonical order.
- * @param source what the text was read from, for messages and for the default name (its file name without the extension)
- * @throws C3Error('input') naming the source, line and key: text that cannot be parsed, a missing or wrong value, an unknown key, an
- *   unknown or repeated name, a cycle, nothing to say
+ * Scored are the turns in `scored`; without it every turn of a role with `with_answer`; without any, the last in
+ * canonical order.
+ * @param source what the text was read from, for messages and for the default name (its file name without the
+ *   extension)
+ * @throws C3Error('input') naming the source, line and key: text that cannot be parsed, a missing or wrong value, an
+ *   unknown key, an unknown or repeated name, a cycle, nothing to say
  */
 export function parseProtocol(text: string, source: string): Protocol {
   const document = readDocument(text, source);
@@ -45,13 +49,17 @@ export function parseProtocol(text: string, source: string): Protocol {
     const roles = readRoles(value, [], document);
     return assemble(defaultName(source), roles, turnsOfRoles(roles), null, document);
   }
-  if (typeof value !== 'object' || value === null) throw error([], `must be a list of roles, or a mapping with the keys ${PROTOCOL_KEYS.join(', ')}.`);
+  if (typeof value !== 'object' || value === null) {
+    throw error([], `must be a list of roles, or a mapping with the keys ${PROTOCOL_KEYS.join(', ')}.`);
+  }
   const fields = asMapping(value, [], PROTOCOL_KEYS, document);
   const name = fields.has('name') ? readName(fields.get('name'), ['name'], document) : defaultName(source);
   const roles = readRoles(fields.get('roles'), ['roles'], document);
   const turns = fields.has('turns') ? readTurns(fields.get('turns'), roles, document) : turnsOfRoles(roles);
   const scored = fields.has('scored') ? readReferences(fields.get('scored'), ['scored'], document) : null;
-  if (scored?.length === 0) throw error(['scored'], 'is empty; name at least one turn, or leave the key out to score the last.');
+  if (scored?.length === 0) {
+    throw error(['scored'], 'is empty; name at least one turn, or leave the key out to score the last.');
+  }
   return assemble(name, roles, turns, scored, document);
 }
 
@@ -65,13 +73,19 @@ function readRoles(value: unknown, path: KeyPath, document: SourceDocument): Rol
   const roles: RoleEntry[] = [];
   for (const [index, item] of asList(value, path, 'roles', document).entries()) {
     const role = readRole(item, [...path, index], document);
-    if (roles.some((other) => other.name === role.name)) throw error([...path, index, 'role'], `the name '${role.name}' is taken by an earlier role.`);
+    if (roles.some((other) => other.name === role.name)) {
+      throw error([...path, index, 'role'], `the name '${role.name}' is taken by an earlier role.`);
+    }
     roles.push(role);
   }
   for (const { name, path: at } of roles) {
     // A placeholder must have one meaning.
-    if (name === 'question' || name === 'context') throw error([...at, 'role'], `'${name}' is reserved for the placeholder {${name}}; choose another name.`);
-    if (roles.some((other) => name === `${other.name}_output`)) throw error([...at, 'role'], `'${name}' is also the placeholder of another role's output; choose another name.`);
+    if (name === 'question' || name === 'context') {
+      throw error([...at, 'role'], `'${name}' is reserved for the placeholder {${name}}; choose another name.`);
+    }
+    if (roles.some((other) => name === `${other.name}_output`)) {
+      throw error([...at, 'role'], `'${name}' is also the placeholder of another role's output; choose another name.`);
+    }
   }
   return roles;
 }
@@ -79,35 +93,61 @@ function readRoles(value: unknown, path: KeyPath, document: SourceDocument): Rol
 function readRole(value: unknown, path: KeyPath, document: SourceDocument): RoleEntry {
   const { error } = document;
   const fields = asMapping(value, path, ROLE_KEYS, document);
-  if (fields.has('role') && fields.has('name')) throw error([...path, 'name'], "means the same as 'role'; give one of the two.");
+  if (fields.has('role') && fields.has('name')) {
+    throw error([...path, 'name'], "means the same as 'role'; give one of the two.");
+  }
   const key = fields.has('name') ? 'name' : 'role';
   const name = readName(fields.get(key), [...path, key], document);
   const prompt = fields.get('prompt');
-  if (typeof prompt !== 'string' || prompt.trim() === '') throw error([...path, 'prompt'], `role '${name}' needs a prompt, a text that is not blank.`);
+  if (typeof prompt !== 'string' || prompt.trim() === '') {
+    throw error([...path, 'prompt'], `role '${name}' needs a prompt, a text that is not blank.`);
+  }
   const withAnswer = fields.has('with_answer') ? fields.get('with_answer') : false;
-  if (typeof withAnswer !== 'boolean') throw error([...path, 'with_answer'], 'must be true or false.');
+  if (typeof withAnswer !== 'boolean') {
+    throw error([...path, 'with_answer'], 'must be true or false.');
+  }
   const maxNewTokens = fields.has('max_new_tokens') ? fields.get('max_new_tokens') : null;
-  if (maxNewTokens !== null && (typeof maxNewTokens !== 'number' || !Number.isSafeInteger(maxNewTokens) || maxNewTokens < 1)) {
+  if (
+    maxNewTokens !== null &&
+    (typeof maxNewTokens !== 'number' || !Number.isSafeInteger(maxNewTokens) || maxNewTokens < 1)
+  ) {
     throw error([...path, 'max_new_tokens'], 'must be a whole number of at least 1.');
   }
-  return { name, prompt, withAnswer, maxNewTokens, dependsOn: readReferences(fields.get('depends_on'), [...path, 'depends_on'], document), path };
+  return {
+    name,
+    prompt,
+    withAnswer,
+    maxNewTokens,
+    dependsOn: readReferences(fields.get('depends_on'), [...path, 'depends_on'], document),
+    path,
+  };
 }
 
 function readName(value: unknown, path: KeyPath, { error }: SourceDocument): string {
   const name = typeof value === 'string' ? value.trim() : '';
-  if (name === '') throw error(path, 'must be a name, a text that is not blank.');
-  if (name.length > MAX_NAME || /[\p{Cc}\p{Cs}{}]/u.test(name)) throw error(path, `must be at most ${MAX_NAME} characters, without braces and control characters.`);
+  if (name === '') {
+    throw error(path, 'must be a name, a text that is not blank.');
+  }
+  if (name.length > MAX_NAME || /[\p{Cc}\p{Cs}{}]/u.test(name)) {
+    throw error(path, `must be at most ${MAX_NAME} characters, without braces and control characters.`);
+  }
   return name;
 }
 
 /** A list of names without repetition; empty where the key is missing or null. */
 function readReferences(value: unknown, path: KeyPath, document: SourceDocument): Reference[] {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw document.error(path, 'must be a list of names.');
+  if (value === undefined || value === null) {
+    return [];
+  }
+  if (!Array.isArray(value)) {
+    throw document.error(path, 'must be a list of names.');
+  }
   const references = new Map<string, Reference>();
   for (const [index, item] of value.entries()) {
     const reference = { name: readName(item, [...path, index], document), path: [...path, index] };
-    if (!references.has(reference.name)) references.set(reference.name, reference);
+    if (!references.has(reference.name)) {
+      references.set(reference.name, reference);
+    }
   }
   return [...references.values()];
 }
@@ -125,35 +165,66 @@ function readTurns(value: unknown, roles: readonly RoleEntry[], document: Source
     const path = ['turns', index];
     const fields = asMapping(item, path, TURN_KEYS, document);
     const role = readName(fields.get('role'), [...path, 'role'], document);
-    if (!names.includes(role)) throw error([...path, 'role'], `no role is called '${role}'; ${suggestion(role, names)}`);
+    if (!names.includes(role)) {
+      throw error([...path, 'role'], `no role is called '${role}'; ${suggestion(role, names)}`);
+    }
     const count = (spoken.get(role) ?? 0) + 1;
     spoken.set(role, count);
-    const id = fields.has('id') ? readName(fields.get('id'), [...path, 'id'], document) : count === 1 ? role : `${role}#${count}`;
-    if (turns.some((other) => other.id === id)) throw error([...path, 'id'], `the id '${id}' is taken by an earlier turn.`);
-    turns.push({ id, role, dependsOn: readReferences(fields.get('depends_on'), [...path, 'depends_on'], document), path });
+    const id = fields.has('id')
+      ? readName(fields.get('id'), [...path, 'id'], document)
+      : count === 1
+        ? role
+        : `${role}#${count}`;
+    if (turns.some((other) => other.id === id)) {
+      throw error([...path, 'id'], `the id '${id}' is taken by an earlier turn.`);
+    }
+    turns.push({
+      id,
+      role,
+      dependsOn: readReferences(fields.get('depends_on'), [...path, 'depends_on'], document),
+      path,
+    });
   }
   for (const role of roles) {
-    if (role.dependsOn.length > 0) throw error([...role.path, 'depends_on'], "says who depends on whom a second time; beside 'turns' it belongs to the turns.");
-    if (!spoken.has(role.name)) throw error(role.path, `role '${role.name}' has no turn; give it one or take it out.`);
+    if (role.dependsOn.length > 0) {
+      throw error(
+        [...role.path, 'depends_on'],
+        "says who depends on whom a second time; beside 'turns' it belongs to the turns.",
+      );
+    }
+    if (!spoken.has(role.name)) {
+      throw error(role.path, `role '${role.name}' has no turn; give it one or take it out.`);
+    }
   }
   return turns;
 }
 
 /** Orders the turns, resolves who sees whom and what is scored. */
-function assemble(name: string, roles: readonly RoleEntry[], turns: readonly Turn[], scored: readonly Reference[] | null, document: SourceDocument): Protocol {
+function assemble(
+  name: string,
+  roles: readonly RoleEntry[],
+  turns: readonly Turn[],
+  scored: readonly Reference[] | null,
+  document: SourceDocument,
+): Protocol {
   const { error } = document;
   const ids = turns.map((turn) => turn.id);
   const indexOf = new Map(ids.map((id, index) => [id, index]));
   const resolve = (reference: Reference): number => {
     const index = indexOf.get(reference.name);
-    if (index === undefined) throw error(reference.path, `nobody is called '${reference.name}'; ${suggestion(reference.name, ids)}`);
+    if (index === undefined) {
+      throw error(reference.path, `nobody is called '${reference.name}'; ${suggestion(reference.name, ids)}`);
+    }
     return index;
   };
   const nodes = turns.map((turn) => ({ parents: turn.dependsOn.map(resolve) }));
   const sorted = canonicalOrder(nodes);
   if ('cycle' in sorted) {
     const [first = 0] = sorted.cycle;
-    throw error([...(turns[first]?.path ?? []), 'depends_on'], `goes in a circle: ${sorted.cycle.map((index) => ids[index]).join(' -> ')}; nobody could begin.`);
+    throw error(
+      [...(turns[first]?.path ?? []), 'depends_on'],
+      `goes in a circle: ${sorted.cycle.map((index) => ids[index]).join(' -> ')}; nobody could begin.`,
+    );
   }
   const positions = new Map(sorted.order.map((index, position) => [index, position]));
   const placed = sorted.order.map((index) => ({
@@ -168,11 +239,27 @@ function assemble(name: string, roles: readonly RoleEntry[], turns: readonly Tur
   const spoken = new Map<string, number>();
   const occurrences = sorted.order.flatMap((index, position): Occurrence[] => {
     const turn = turns[index];
-    if (turn === undefined) return [];
+    if (turn === undefined) {
+      return [];
+    }
     const earlier = spoken.get(turn.role) ?? 0;
     spoken.set(turn.role, earlier + 1);
     const { parents } = placed[position] ?? { parents: [] };
-    return [{ id: turn.id, role: turn.role, turn: earlier, position, parents, ancestors: ancestors[position] ?? [], scored: isScored(index, turn.role) }];
+    return [
+      {
+        id: turn.id,
+        role: turn.role,
+        turn: earlier,
+        position,
+        parents,
+        ancestors: ancestors[position] ?? [],
+        scored: isScored(index, turn.role),
+      },
+    ];
   });
-  return { name, roles: roles.map(({ name: role, prompt, maxNewTokens }) => ({ name: role, prompt, maxNewTokens })), occurrences };
+  return {
+    name,
+    roles: roles.map(({ name: role, prompt, maxNewTokens }) => ({ name: role, prompt, maxNewTokens })),
+    occurrences,
+  };
 }

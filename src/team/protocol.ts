@@ -42,7 +42,10 @@ export interface Protocol {
 export function occurrenceAt(protocol: Protocol, position: number): Occurrence {
   const occurrence = protocol.occurrences[position];
   if (occurrence === undefined) {
-    throw new C3Error('input', `Protocol '${protocol.name}' has no position ${position}; it has ${protocol.occurrences.length}, counted from 0.`);
+    throw new C3Error(
+      'input',
+      `Protocol '${protocol.name}' has no position ${position}; it has ${protocol.occurrences.length}, counted from 0.`,
+    );
   }
   return occurrence;
 }
@@ -53,7 +56,9 @@ export function occurrenceAt(protocol: Protocol, position: number): Occurrence {
  */
 export function roleNamed(protocol: Protocol, name: string): Role {
   const role = protocol.roles.find((candidate) => candidate.name === name);
-  if (role === undefined) throw new C3Error('input', `Protocol '${protocol.name}' has no role '${name}'.`);
+  if (role === undefined) {
+    throw new C3Error('input', `Protocol '${protocol.name}' has no role '${name}'.`);
+  }
   return role;
 }
 
@@ -64,8 +69,8 @@ export function descendants(protocol: Protocol, position: number): number[] {
 }
 
 /**
- * True where no scored message lies downstream, so that the text of an alternative settles its return: one replay is enough.
- * A scored message followed by unscored ones is terminal in this sense.
+ * True where no scored message lies downstream, so that the text of an alternative settles its return: one replay is
+ * enough. A scored message followed by unscored ones is terminal in this sense.
  */
 export function isTerminal(protocol: Protocol, position: number): boolean {
   occurrenceAt(protocol, position);
@@ -74,5 +79,7 @@ export function isTerminal(protocol: Protocol, position: number): boolean {
 
 /** All positions for which isTerminal holds, ascending. */
 export function terminalPositions(protocol: Protocol): number[] {
-  return protocol.occurrences.map((occurrence) => occurrence.position).filter((position) => isTerminal(protocol, position));
+  return protocol.occurrences
+    .map((occurrence) => occurrence.position)
+    .filter((position) => isTerminal(protocol, position));
 }

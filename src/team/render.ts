@@ -8,7 +8,10 @@ export interface RenderedContext {
   readonly user: string;
 }
 
-/** Writes the two parts as the one text that a model reads, at once or later. A pure function: the same parts are always the same text. */
+/**
+ * Writes the two parts as the one text that a model reads, at once or later. A pure function: the same parts are always
+ * the same text.
+ */
 export type Renderer = (context: RenderedContext) => string | Promise<string>;
 
 /** The wrapper that the published prompts carry; a chat template adds its own. */
@@ -20,30 +23,51 @@ const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /**
  * Renders the context of one occurrence (C3 reference section 1.4).
  *
- * The role's prompt may hold `{question}`, `{context}` and, for each role in it that this occurrence sees, `{role}` and `{role_output}`
- * (the newest visible message where the role spoke more than once). `{context}` is every visible message that is not blank, in canonical
- * order, joined by two newlines. The user part is the question, then the context where there is one.
+ * The role's prompt may hold `{question}`, `{context}` and, for each role in it that this occurrence sees, `{role}` and
+ * `{role_output}` (the newest visible message where the role spoke more than once). `{context}` is every visible
+ * message that is not blank, in canonical order, joined by two newlines. The user part is the question, then the
+ * context where there is one.
  * @param messages position -> text; must hold every ancestor, others are ignored
  * @throws C3Error('input') for an unknown position or the missing message of an ancestor
  */
-export function renderContext(protocol: Protocol, position: number, question: string, messages: ReadonlyMap<number, string>): RenderedContext {
+export function renderContext(
+  protocol: Protocol,
+  position: number,
+  question: string,
+  messages: ReadonlyMap<number, string>,
+): RenderedContext {
   const occurrence = occurrenceAt(protocol, position);
-  const values = new Map<string, string>(protocol.roles.flatMap((role) => [[role.name, ''], [`${role.name}_output`, '']]));
+  const values = new Map<string, string>(
+    protocol.roles.flatMap((role) => [
+      [role.name, ''],
+      [`${role.name}_output`, ''],
+    ]),
+  );
   const visible: string[] = [];
   for (const ancestor of occurrence.ancestors) {
     const text = messages.get(ancestor);
     const { id, role } = occurrenceAt(protocol, ancestor);
-    if (text === undefined) throw new C3Error('input', `The context of '${occurrence.id}' needs the message of '${id}' (position ${ancestor}), which is missing.`);
+    if (text === undefined) {
+      throw new C3Error(
+        'input',
+        `The context of '${occurrence.id}' needs the message of '${id}' (position ${ancestor}), which is missing.`,
+      );
+    }
     values.set(role, text);
     values.set(`${role}_output`, text);
-    if (text.trim() !== '') visible.push(text);
+    if (text.trim() !== '') {
+      visible.push(text);
+    }
   }
   const context = visible.join('\n\n');
   values.set('question', question);
   values.set('context', context);
   const prompt = fillPlaceholders(roleNamed(protocol, occurrence.role).prompt, values);
   const shown = context.trim();
-  return { system: unwrapSystem(prompt), user: `Problem:\n${question.trim()}${shown === '' ? '' : `\n\nContext:\n${shown}`}` };
+  return {
+    system: unwrapSystem(prompt),
+    user: `Problem:\n${question.trim()}${shown === '' ? '' : `\n\nContext:\n${shown}`}`,
+  };
 }
 
 /** The prompt of a model without a chat template: system, blank line, user, one newline at the end. */
@@ -54,15 +78,16 @@ export function renderPlain(rendered: RenderedContext): string {
 /**
  * Fills a template's placeholders in one pass; what is put in is not looked at again.
  *
- * A placeholder is `{name}`, where the name is a key of `values` or an identifier (letters, digits, underscore); an identifier without a
- * value yields the empty text. `{{` and its `}}` stand for literal braces. Every other brace is literal, so `\boxed{}`, `\frac{1}{2}` and
- * JSON keep theirs and disable nothing. For templates that Python's str.format_map accepts the result is the same.
+ * A placeholder is `{name}`, where the name is a key of `values` or an identifier (letters, digits, underscore); an
+ * identifier without a value yields the empty text. `{{` and its `}}` stand for literal braces. Every other brace is
+ * literal, so `\boxed{}`, `\frac{1}{2}` and JSON keep theirs and disable nothing. For templates that Python's
+ * str.format_map accepts the result is the same.
  */
 export function fillPlaceholders(template: string, values: ReadonlyMap<string, string>): string {
   let result = '';
   // The braces that are open at this point; true for a doubled one.
   const open: boolean[] = [];
-  for (let index = 0; index < template.length; ) {
+  for (let index = 0; index < template.length;) {
     const character = template.charAt(index);
     const doubled = template.charAt(index + 1) === character;
     if (character === '{' && doubled) {
@@ -73,7 +98,9 @@ export function fillPlaceholders(template: string, values: ReadonlyMap<string, s
       BRACED.lastIndex = index;
       const [whole = '', name = ''] = BRACED.exec(template) ?? [];
       const value = values.get(name) ?? (IDENTIFIER.test(name) ? '' : undefined);
-      if (value === undefined) open.push(false);
+      if (value === undefined) {
+        open.push(false);
+      }
       result += value ?? '{';
       index += value === undefined ? 1 : whole.length;
     } else if (character === '}' && doubled && open.at(-1) !== false) {
@@ -82,7 +109,9 @@ export function fillPlaceholders(template: string, values: ReadonlyMap<string, s
       index += 2;
     } else if (character === '}') {
       // A single brace closes a single one only.
-      if (open.at(-1) === false) open.pop();
+      if (open.at(-1) === false) {
+        open.pop();
+      }
       result += '}';
       index += 1;
     } else {
@@ -97,6 +126,11 @@ export function fillPlaceholders(template: string, values: ReadonlyMap<string, s
 function unwrapSystem(prompt: string): string {
   let text = prompt;
   // Again until none is left: removing one may join the halves of another.
-  while (text.search(CHAT_MARKER) >= 0) text = text.replace(CHAT_MARKER, '');
-  return text.trim().replace(/^system:/i, '').trim();
+  while (text.search(CHAT_MARKER) >= 0) {
+    text = text.replace(CHAT_MARKER, '');
+  }
+  return text
+    .trim()
+    .replace(/^system:/i, '')
+    .trim();
 }

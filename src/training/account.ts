@@ -10,8 +10,8 @@ import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 const NOTHING: RunAccount = { pendingCalls: 0, lostCalls: 0, seconds: 0, trainingSeconds: 0, samplingSeconds: 0 };
 
 /**
- * Counts on from what the store holds. Evaluator calls are noted in the store before they are made and struck out by the transaction that
- * stores their results: so after a crash it is known how many were lost at most.
+ * Counts on from what the store holds. Evaluator calls are noted in the store before they are made and struck out by
+ * the transaction that stores their results: so after a crash it is known how many were lost at most.
  */
 export class CostAccount {
   private readonly store: StoreWriter;
@@ -51,7 +51,11 @@ export class CostAccount {
   }
 
   get trainingSeconds(): number {
-    return this.earlier.trainingSeconds + this.trained + (this.trainingSince === undefined ? 0 : this.clock() - this.trainingSince);
+    return (
+      this.earlier.trainingSeconds +
+      this.trained +
+      (this.trainingSince === undefined ? 0 : this.clock() - this.trainingSince)
+    );
   }
 
   /** Cumulative cost. */
@@ -98,27 +102,57 @@ export class CostAccount {
     for (const node of nodes) {
       this.counter.addDecision(occurrenceAt(this.protocol, node.position).role, node.answer);
       this.counter.addCalls(callOf(node));
-      if (node.score?.reused === true) this.counter.addReusedEvaluations(1);
+      if (node.score?.reused === true) {
+        this.counter.addReusedEvaluations(1);
+      }
       this.book(node.children);
     }
   }
 }
 
-/** The cost of the rows that a run has. Every message at a scored position was evaluated once, or took the score of an equal one. */
+/**
+ * The cost of the rows that a run has. Every message at a scored position was evaluated once, or took the score of an
+ * equal one.
+ */
 function storedCost(store: StoreWriter, run: string, protocol: Protocol, seconds: number): Ledger {
   const reusedEvaluations = reusedOf(store.episodeCosts(run), null, protocol);
-  const positions = store.costs(run).map(({ eventType, position, decisions, promptTokens, reusedTokens, completionTokens, reusedCompletionTokens }): Ledger => ({
-    evaluatorCalls: occurrenceAt(protocol, position).scored ? decisions : 0,
-    tokens: { prompt: promptTokens, reused: reusedTokens, completion: completionTokens, reusedCompletion: reusedCompletionTokens },
-    decisions: { [eventType]: decisions },
-    seconds: 0,
-  }));
-  return positions.reduce(sum, { evaluatorCalls: -reusedEvaluations, reusedEvaluations, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds });
+  const positions = store
+    .costs(run)
+    .map(
+      ({
+        eventType,
+        position,
+        decisions,
+        promptTokens,
+        reusedTokens,
+        completionTokens,
+        reusedCompletionTokens,
+      }): Ledger => ({
+        evaluatorCalls: occurrenceAt(protocol, position).scored ? decisions : 0,
+        tokens: {
+          prompt: promptTokens,
+          reused: reusedTokens,
+          completion: completionTokens,
+          reusedCompletion: reusedCompletionTokens,
+        },
+        decisions: { [eventType]: decisions },
+        seconds: 0,
+      }),
+    );
+  return positions.reduce(sum, {
+    evaluatorCalls: -reusedEvaluations,
+    reusedEvaluations,
+    tokens: { prompt: 0, reused: 0, completion: 0 },
+    decisions: {},
+    seconds,
+  });
 }
 
 function sum(a: Ledger, b: Ledger): Ledger {
   const decisions = new Map(Object.entries(a.decisions));
-  for (const [role, count] of Object.entries(b.decisions)) decisions.set(role, (decisions.get(role) ?? 0) + count);
+  for (const [role, count] of Object.entries(b.decisions)) {
+    decisions.set(role, (decisions.get(role) ?? 0) + count);
+  }
   return {
     evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls,
     reusedEvaluations: (a.reusedEvaluations ?? 0) + (b.reusedEvaluations ?? 0),

@@ -2,17 +2,29 @@
 import { meanInterval, pairedBootstrap } from '../credit/interval.ts';
 import type { Interval, RunSummary } from '../shared/records/records.ts';
 
-/** The share of instances solved with its interval: Wilson's of single episodes, Student's t over the means of several; null where all are masked. */
+/**
+ * The share of instances solved with its interval: Wilson's of single episodes, Student's t over the means of several;
+ * null where all are masked.
+ */
 export function proportion(outcomes: readonly (number | null)[]): Interval | null {
   const interval = meanInterval(outcomes.filter((outcome) => outcome !== null));
   return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
 }
 
 /** Intervals before and after, and the paired bootstrap of their difference over instances. */
-export function comparison(before: readonly (number | null)[], after: readonly (number | null)[], trained: boolean, seed: number): RunSummary['accuracy'] {
+export function comparison(
+  before: readonly (number | null)[],
+  after: readonly (number | null)[],
+  trained: boolean,
+  seed: number,
+): RunSummary['accuracy'] {
   const pairs = before.flatMap((value, index) => {
     const later = after[index];
     return value === null || later === null || later === undefined ? [] : [[value, later] as const];
   });
-  return { before: proportion(before), after: trained ? proportion(after) : null, difference: trained && pairs.length > 0 ? pairedBootstrap(pairs, seed) : null };
+  return {
+    before: proportion(before),
+    after: trained ? proportion(after) : null,
+    difference: trained && pairs.length > 0 ? pairedBootstrap(pairs, seed) : null,
+  };
 }

@@ -15,8 +15,9 @@ export interface LearningGroup {
 }
 
 /**
- * One training context per group: its prompt once, every credited message with one advantage for all of its tokens (C3 equation 15).
- * A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out; a group without credited messages vanishes.
+ * One training context per group: its prompt once, every credited message with one advantage for all of its tokens (C3
+ * equation 15). A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out;
+ * a group without credited messages vanishes.
  * @param normalise z-scores the credits of all that was compared with each other
  */
 export function trainingContexts(groups: readonly LearningGroup[], normalise: boolean): TrainingContext[] {
@@ -24,7 +25,9 @@ export function trainingContexts(groups: readonly LearningGroup[], normalise: bo
   return groups.flatMap((group) => {
     const { agent, prompt, messages } = group;
     const credited = messages.filter(({ credit }) => credit !== null);
-    if (credited.length === 0) return [];
+    if (credited.length === 0) {
+      return [];
+    }
     const values = scaled?.get(group) ?? creditsOf(group);
     return [
       {
@@ -57,21 +60,30 @@ function normalisedCredits(groups: readonly LearningGroup[]): ReadonlyMap<Learni
 }
 
 /** Groups by what was compared with each other. */
-const compared = (groups: readonly LearningGroup[]): LearningGroup[][] => [...Map.groupBy(groups, (one) => one.group ?? one).values()];
+const compared = (groups: readonly LearningGroup[]): LearningGroup[][] => [
+  ...Map.groupBy(groups, (one) => one.group ?? one).values(),
+];
 
-const creditsOf = ({ messages }: Pick<LearningGroup, 'messages'>): number[] => messages.flatMap(({ credit }) => (credit === null ? [] : [credit]));
+const creditsOf = ({ messages }: Pick<LearningGroup, 'messages'>): number[] =>
+  messages.flatMap(({ credit }) => (credit === null ? [] : [credit]));
 
 /** The contexts with the reference policy's log-probabilities, given per context and message. */
-export function withReference(contexts: readonly TrainingContext[], reference: readonly (readonly Float32Array[])[]): TrainingContext[] {
+export function withReference(
+  contexts: readonly TrainingContext[],
+  reference: readonly (readonly Float32Array[])[],
+): TrainingContext[] {
   return contexts.map((context, index) => ({
     ...context,
-    messages: context.messages.map((message, number) => ({ ...message, reference: reference[index]?.[number] ?? message.reference })),
+    messages: context.messages.map((message, number) => ({
+      ...message,
+      reference: reference[index]?.[number] ?? message.reference,
+    })),
   }));
 }
 
 /**
- * KL as shaping: token t's advantage loses beta times the sum of k1 = log(behaviour / reference) over t and the tokens after it
- * (the undiscounted return of per-token penalties, gamma = 1).
+ * KL as shaping: token t's advantage loses beta times the sum of k1 = log(behaviour / reference) over t and the tokens
+ * after it (the undiscounted return of per-token penalties, gamma = 1).
  */
 export function shapeWithK1(contexts: readonly TrainingContext[], beta: number): TrainingContext[] {
   return contexts.map((context) => ({
@@ -88,7 +100,10 @@ export function shapeWithK1(contexts: readonly TrainingContext[], beta: number):
   }));
 }
 
-/** Mean population variance of the credits of what was compared with each other (C3 section 5.3, within-context variance). */
+/**
+ * Mean population variance of the credits of what was compared with each other (C3 section 5.3, within-context
+ * variance).
+ */
 export function creditVariance(groups: readonly LearningGroup[]): number {
   const variances = compared(groups).flatMap((members) => {
     const values = members.flatMap(creditsOf);

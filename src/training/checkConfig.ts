@@ -20,7 +20,10 @@ export interface ConfigProblem extends Range {
   readonly replacement: string | null;
 }
 
-/** A text beyond this is not checked while it is written: no configuration is a tenth as long, and an editor asks at every key. */
+/**
+ * A text beyond this is not checked while it is written: no configuration is a tenth as long, and an editor asks at
+ * every key.
+ */
 const MAX_CHARACTERS = 1 << 16;
 /** Problems shown of one file. */
 const MOST = 200;
@@ -28,20 +31,36 @@ const MOST = 200;
 const MAX_REASON = 300;
 
 /**
- * The problems of a configuration's text, in the order of the text; the first that `readConfig` would refuse is among them.
+ * The problems of a configuration's text, in the order of the text; the first that `readConfig` would refuse is among
+ * them.
  * @param text YAML or JSON
  */
 export function checkConfig(text: string): readonly ConfigProblem[] {
-  if (text.length > MAX_CHARACTERS) return [{ start: 0, end: endOfLine(text, 0), message: `The file has ${String(text.length)} characters; at most ${String(MAX_CHARACTERS)} are checked here.`, replacement: null }];
+  if (text.length > MAX_CHARACTERS) {
+    return [
+      {
+        start: 0,
+        end: endOfLine(text, 0),
+        message: `The file has ${String(text.length)} characters; at most ${String(MAX_CHARACTERS)} are checked here.`,
+        replacement: null,
+      },
+    ];
+  }
   const document = parseYaml(text);
   const found = [...document.errors, ...document.warnings].map(({ code, pos: [start, end], message }) =>
     code === 'DUPLICATE_KEY'
-      ? { ...visible(text, start, start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1)), message: 'This key has been given before; keep one of the two.', replacement: null }
+      ? {
+          ...visible(text, start, start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1)),
+          message: 'This key has been given before; keep one of the two.',
+          replacement: null,
+        }
       : { ...visible(text, start, end), message: sentenceOf(message), replacement: null },
   );
   // Where the text cannot be parsed, what was read of it is guesswork; a key given twice is no such case.
   const sound = document.errors.every(({ code }) => code === 'DUPLICATE_KEY');
-  return [...found, ...(sound ? problemsOf(document, text) : [])].sort((a, b) => a.start - b.start || a.end - b.end).slice(0, MOST);
+  return [...found, ...(sound ? problemsOf(document, text) : [])]
+    .sort((a, b) => a.start - b.start || a.end - b.end)
+    .slice(0, MOST);
 }
 
 /** The characters of a node without what follows it; null for one that has none. */
@@ -58,26 +77,57 @@ function problemsOf(document: Document, text: string): ConfigProblem[] {
   } catch (error) {
     return [{ ...visible(text, 0, 0), message: sentenceOf(messageOf(error)), replacement: null }];
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ ...visible(text, rangeOf(places.find([]).value)?.start ?? 0, 0), message: 'A configuration must be a mapping of keys to values.', replacement: null }];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return [
+      {
+        ...visible(text, rangeOf(places.find([]).value)?.start ?? 0, 0),
+        message: 'A configuration must be a mapping of keys to values.',
+        replacement: null,
+      },
+    ];
+  }
   // Finding a place takes a walk through the file, so only as many are looked for as are shown.
-  return examine(configSchema, value).problems.slice(0, MOST).map((problem) => ({ ...placeOf(problem, places, text), message: `${showPath(problem.path)}: ${problem.sentence}` }));
+  return examine(configSchema, value)
+    .problems.slice(0, MOST)
+    .map((problem) => ({
+      ...placeOf(problem, places, text),
+      message: `${showPath(problem.path)}: ${problem.sentence}`,
+    }));
 }
 
-/** A key that is not known is marked itself; of a wrong value what is written, or its key where that is nothing or goes over several lines. */
-function placeOf({ path, of, nearest }: Problem, places: Locator, text: string): Range & { readonly replacement: string | null } {
+/**
+ * A key that is not known is marked itself; of a wrong value what is written, or its key where that is nothing or goes
+ * over several lines.
+ */
+function placeOf(
+  { path, of, nearest }: Problem,
+  places: Locator,
+  text: string,
+): Range & { readonly replacement: string | null } {
   const { key, value } = places.find(path);
   const [keyRange, valueRange] = [rangeOf(key), rangeOf(value)];
-  if (of === 'key' && keyRange !== null) return { ...keyRange, replacement: nearest };
+  if (of === 'key' && keyRange !== null) {
+    return { ...keyRange, replacement: nearest };
+  }
   const oneLine = valueRange !== null && !text.slice(valueRange.start, valueRange.end).includes('\n');
-  if (oneLine) return { ...valueRange, replacement: isScalar(value) ? nearest : null };
+  if (oneLine) {
+    return { ...valueRange, replacement: isScalar(value) ? nearest : null };
+  }
   return { ...(keyRange ?? visible(text, valueRange?.start ?? 0, 0)), replacement: null };
 }
 
-/** A range that can be seen: itself where it holds something, else the rest of its line, else the last character before it. */
+/**
+ * A range that can be seen: itself where it holds something, else the rest of its line, else the last character before
+ * it.
+ */
 function visible(text: string, start: number, end: number): Range {
-  if (text.slice(start, end).trim() !== '') return { start, end: Math.min(end, endOfLine(text, start)) };
+  if (text.slice(start, end).trim() !== '') {
+    return { start, end: Math.min(end, endOfLine(text, start)) };
+  }
   const line = endOfLine(text, start);
-  if (text.slice(start, line).trim() !== '') return { start, end: line };
+  if (text.slice(start, line).trim() !== '') {
+    return { start, end: line };
+  }
   const before = text.slice(0, start).trimEnd().length;
   return { start: Math.max(0, before - 1), end: before };
 }

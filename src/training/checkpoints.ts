@@ -16,29 +16,43 @@ const nameOf = (run: string): string => createHash('sha256').update(run).digest(
 
 const prefixOf = (run: string): string => `checkpoint-${nameOf(run)}-`;
 
-/** Where the value head that a run had after an iteration is kept: two runs, and two iterations, may have the same weights under different heads. */
-export const valueHeadFile = (folder: string, run: string, iteration: number): string => join(folder, `value-head-${nameOf(run)}-${String(iteration)}.safetensors`);
+/**
+ * Where the value head that a run had after an iteration is kept: two runs, and two iterations, may have the same
+ * weights under different heads.
+ */
+export const valueHeadFile = (folder: string, run: string, iteration: number): string =>
+  join(folder, `value-head-${nameOf(run)}-${String(iteration)}.safetensors`);
 
 /** Where the training state after an iteration is kept. */
-export const checkpointFile = (folder: string, run: string, iteration: number): string => join(folder, `${prefixOf(run)}${String(iteration)}.safetensors`);
+export const checkpointFile = (folder: string, run: string, iteration: number): string =>
+  join(folder, `${prefixOf(run)}${String(iteration)}.safetensors`);
 
 /** The iterations after which a run has a checkpoint, the newest first. */
 export async function checkpointsOf(folder: string, run: string): Promise<number[]> {
   const prefix = prefixOf(run);
   return (await namesIn(folder))
-    .flatMap((name) => (name.startsWith(prefix) ? [/^(\d{1,9})\.safetensors$/.exec(name.slice(prefix.length))?.[1]] : []))
+    .flatMap((name) =>
+      name.startsWith(prefix) ? [/^(\d{1,9})\.safetensors$/.exec(name.slice(prefix.length))?.[1]] : [],
+    )
     .flatMap((iteration) => (iteration === undefined ? [] : [Number(iteration)]))
     .sort((a, b) => b - a);
 }
 
 /**
- * Removes the checkpoints that neither a resume nor a rebuild needs: the newest two stay, and where not every snapshot is kept
- * the first one of each stretch between two that are.
+ * Removes the checkpoints that neither a resume nor a rebuild needs: the newest two stay, and where not every snapshot
+ * is kept the first one of each stretch between two that are.
  */
-export async function removeOldCheckpoints(folder: string, run: string, { checkpoint_every: every, snapshot_every: stretch }: Pick<RunConfig, 'checkpoint_every' | 'snapshot_every'>): Promise<void> {
-  const firstOfStretch = (iteration: number): boolean => Math.floor(iteration / stretch) > Math.floor((iteration - every) / stretch);
+export async function removeOldCheckpoints(
+  folder: string,
+  run: string,
+  { checkpoint_every: every, snapshot_every: stretch }: Pick<RunConfig, 'checkpoint_every' | 'snapshot_every'>,
+): Promise<void> {
+  const firstOfStretch = (iteration: number): boolean =>
+    Math.floor(iteration / stretch) > Math.floor((iteration - every) / stretch);
   for (const iteration of (await checkpointsOf(folder, run)).slice(KEPT_CHECKPOINTS)) {
-    if (stretch === 1 || !firstOfStretch(iteration)) await rm(checkpointFile(folder, run, iteration), { force: true });
+    if (stretch === 1 || !firstOfStretch(iteration)) {
+      await rm(checkpointFile(folder, run, iteration), { force: true });
+    }
   }
 }
 
@@ -46,7 +60,9 @@ export async function removeOldCheckpoints(folder: string, run: string, { checkp
 export async function removeUnfinished(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
     const pid = writerOfUnfinished(name);
-    if (pid !== null && !isAlive(pid)) await rm(join(folder, name), { force: true });
+    if (pid !== null && !isAlive(pid)) {
+      await rm(join(folder, name), { force: true });
+    }
   }
 }
 

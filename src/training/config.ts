@@ -24,31 +24,67 @@ export interface KeyMeta {
 }
 
 /** One of some names, each with its meaning: a name without words does not compile. */
-const oneOf = <const Names extends readonly string[]>(names: Names, choices: Readonly<Record<Names[number], string>>) => z.enum(names).meta({ choices } satisfies KeyMeta);
+const oneOf = <const Names extends readonly string[]>(names: Names, choices: Readonly<Record<Names[number], string>>) =>
+  z.enum(names).meta({ choices } satisfies KeyMeta);
 
 /** One of the names of a table, each with the words of its row. */
 const described = <Name extends string>(rows: readonly { readonly name: Name; readonly words: string }[]) =>
-  z.enum(rows.map(({ name }) => name)).meta({ choices: Object.fromEntries(rows.map(({ name, words }) => [name, words])) } satisfies KeyMeta);
+  z
+    .enum(rows.map(({ name }) => name))
+    .meta({ choices: Object.fromEntries(rows.map(({ name, words }) => [name, words])) } satisfies KeyMeta);
 
 /** A path, or a name that means something of the product's own. */
-const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) => z.string().min(1).meta({ names, choices } satisfies KeyMeta);
+const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>
+  z
+    .string()
+    .min(1)
+    .meta({ names, choices } satisfies KeyMeta);
 
-/** Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The defaults are the bundled team's run. */
+/**
+ * Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The
+ * defaults are the bundled team's run.
+ */
 export const configSchema = z.strictObject({
-  title: z.string().min(1).max(200).default('Bundled team, arithmetic').describe('The name of the run, as lists and panels show it.'),
-  method: z.enum(METHOD_NAMES)
+  title: z
+    .string()
+    .min(1)
+    .max(200)
+    .default('Bundled team, arithmetic')
+    .describe('The name of the run, as lists and panels show it.'),
+  method: z
+    .enum(METHOD_NAMES)
     .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) } satisfies KeyMeta)
     .default('c3')
-    .describe('What the messages are credited by. Every method makes the same evaluator calls per instance and step (`evaluator_budget`).'),
-  seed: z.int().min(0).default(0).describe('What all randomness of the run comes from. The same seed, configuration and machine give the same run, token by token.'),
+    .describe(
+      'What the messages are credited by. Every method makes the same evaluator calls per instance and step (`evaluator_budget`).',
+    ),
+  seed: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe(
+      'What all randomness of the run comes from. The same seed, configuration and machine give the same run, token by token.',
+    ),
   model: pathTo('folder', { bundled: 'The small team that comes with the bundled task; it needs no download.' })
     .default('bundled')
-    .describe('A model folder in the Hugging Face layout, relative to this file: config.json, safetensors, tokenizer.json.'),
+    .describe(
+      'A model folder in the Hugging Face layout, relative to this file: config.json, safetensors, tokenizer.json.',
+    ),
   adapter: z
     .strictObject({
-      per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has its own adapter.' }).default('team').describe('Who shares an adapter.'),
-      rank: positive.max(4096).default(16).describe('The rank of the factors: a higher one can learn more and takes more memory.'),
-      alpha: z.number().positive().max(1e6).default(32).describe('How much the factors count: their product is scaled by alpha / rank.'),
+      per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has its own adapter.' })
+        .default('team')
+        .describe('Who shares an adapter.'),
+      rank: positive
+        .max(4096)
+        .default(16)
+        .describe('The rank of the factors: a higher one can learn more and takes more memory.'),
+      alpha: z
+        .number()
+        .positive()
+        .max(1e6)
+        .default(32)
+        .describe('How much the factors count: their product is scaled by alpha / rank.'),
       target_modules: z
         .array(
           oneOf(ADAPTER_MODULES, {
@@ -70,28 +106,58 @@ export const configSchema = z.strictObject({
     .describe('Low-rank factors that are trained over the model as it is (LoRA). null trains all of the model.'),
   chat: z
     .strictObject({
-      template: oneOf(['auto', 'none'], { auto: 'Through the chat template of the model folder, where it has one.', none: 'As plain text.' }).default('auto').describe('How contexts are written for the model.'),
-      thinking: z.boolean().default(false).describe('Lets a model that can reason in tags do so before it answers. Needs `template: auto`.'),
+      template: oneOf(['auto', 'none'], {
+        auto: 'Through the chat template of the model folder, where it has one.',
+        none: 'As plain text.',
+      })
+        .default('auto')
+        .describe('How contexts are written for the model.'),
+      thinking: z
+        .boolean()
+        .default(false)
+        .describe('Lets a model that can reason in tags do so before it answers. Needs `template: auto`.'),
     })
     .prefault({})
     .describe('How a model reads its contexts.'),
-  protocol: pathTo('protocol', { bundled: 'That of the bundled task: a reasoner and an actor, or a planner and a coder for python.' })
+  protocol: pathTo('protocol', {
+    bundled: 'That of the bundled task: a reasoner and an actor, or a planner and a coder for python.',
+  })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
   task: z
     .strictObject({
-      name: oneOf(TASK_NAMES, { arithmetic: 'Expressions of one to four steps, answered with a number.', python: 'Small functions, scored by unit tests that run in the sandbox.' })
+      name: oneOf(TASK_NAMES, {
+        arithmetic: 'Expressions of one to four steps, answered with a number.',
+        python: 'Small functions, scored by unit tests that run in the sandbox.',
+      })
         .default('arithmetic')
         .describe(
           'A bundled task: its questions are generated unless files are given, and its team and protocol are what `bundled` means. ' +
             'For your own questions omit it and write `train_file`, with `evaluation_file` or `split`, and `format` if need be.',
         ),
-      train_file: pathTo('rows').nullable().default(null).describe('Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.'),
-      evaluation_file: pathTo('rows').nullable().default(null).describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
+      train_file: pathTo('rows')
+        .nullable()
+        .default(null)
+        .describe(
+          'Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.',
+        ),
+      evaluation_file: pathTo('rows')
+        .nullable()
+        .default(null)
+        .describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
       split: z
         .strictObject({
-          evaluation: z.number().gt(0).lt(1).default(0.2).describe('The share of the questions of `train_file` that are evaluated and never trained on.'),
-          seed: z.int().min(0).default(0).describe('Another seed holds other questions out. It is not the seed of the run, so runs compare.'),
+          evaluation: z
+            .number()
+            .gt(0)
+            .lt(1)
+            .default(0.2)
+            .describe('The share of the questions of `train_file` that are evaluated and never trained on.'),
+          seed: z
+            .int()
+            .min(0)
+            .default(0)
+            .describe('Another seed holds other questions out. It is not the seed of the run, so runs compare.'),
         })
         .nullable()
         .default(null)
@@ -113,31 +179,69 @@ export const configSchema = z.strictObject({
       })
         .default('auto')
         .describe('The form of the rows of the files.'),
-      show_tests: oneOf(SHOWN_TESTS, { none: 'None: the text alone asks.', first: 'The first one.', all: 'All of them.' })
+      show_tests: oneOf(SHOWN_TESTS, {
+        none: 'None: the text alone asks.',
+        first: 'The first one.',
+        all: 'All of them.',
+      })
         .default('first')
         .describe('How many of its tests an MBPP question shows; they alone name the function.'),
-      levels: z.array(z.number().min(0)).min(1).max(8).default([1, 1, 1, 1]).describe('Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python 6.'),
-      refuse_overlap: z.boolean().default(true).describe('Stops the run where a training question is also evaluated, be it in other case or whitespace; false only says so.'),
+      levels: z
+        .array(z.number().min(0))
+        .min(1)
+        .max(8)
+        .default([1, 1, 1, 1])
+        .describe(
+          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python 6.',
+        ),
+      refuse_overlap: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Stops the run where a training question is also evaluated, be it in other case or whitespace; false only says so.',
+        ),
     })
     .prefault({})
     .describe('What the team works on.'),
-  evaluator: described(EVALUATOR_KINDS)
-    .default('auto')
-    .describe('What scores the last message.'),
+  evaluator: described(EVALUATOR_KINDS).default('auto').describe('What scores the last message.'),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
   instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
-  checkpoint_every: positive.default(6).describe('Steps between two checkpoints of the optimiser. A crash loses no step, but those since the last checkpoint are executed again.'),
+  checkpoint_every: positive
+    .default(6)
+    .describe(
+      'Steps between two checkpoints of the optimiser. A crash loses no step, but those since the last checkpoint are executed again.',
+    ),
   snapshot_every: positive
     .default(1)
-    .describe('Steps between two snapshots whose weights are kept; the last always is. Those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch.'),
-  fanout: z.array(positive).min(1).default([2, 4]).describe('Messages sampled per position of the protocol, by c3 and c3_full_mean. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.'),
+    .describe(
+      'Steps between two snapshots whose weights are kept; the last always is. Those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch.',
+    ),
+  fanout: z
+    .array(positive)
+    .min(1)
+    .default([2, 4])
+    .describe(
+      'Messages sampled per position of the protocol, by c3 and c3_full_mean. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.',
+    ),
   evaluator_budget: positive.default(8).describe('Evaluator calls per instance and step, the same for all methods.'),
   sampling: z
     .strictObject({
-      temperature: z.number().positive().max(10).default(1).describe('How far sampling strays from the likeliest token; small values stay close to it.'),
-      top_p: z.number().positive().max(1).default(1).describe('Samples among the likeliest tokens that together have this probability; 1 among all.'),
+      temperature: z
+        .number()
+        .positive()
+        .max(10)
+        .default(1)
+        .describe('How far sampling strays from the likeliest token; small values stay close to it.'),
+      top_p: z
+        .number()
+        .positive()
+        .max(1)
+        .default(1)
+        .describe('Samples among the likeliest tokens that together have this probability; 1 among all.'),
       top_k: z.int().min(0).default(0).describe('Samples among this many likeliest tokens; 0 among all.'),
-      max_new_tokens: positive.default(48).describe('The longest message, in tokens; a role of the protocol may have its own cap.'),
+      max_new_tokens: positive
+        .default(48)
+        .describe('The longest message, in tokens; a role of the protocol may have its own cap.'),
     })
     .prefault({})
     .describe('How messages are sampled, in training and in sampled evaluations.'),
@@ -147,11 +251,18 @@ export const configSchema = z.strictObject({
         .default('loo')
         .describe('The baseline that method c3 measures a message against; the other methods bring their own.'),
       alpha: share.default(1).describe('The weight of the values in `estimator: value_assisted`.'),
-      group_normalise: z.boolean().default(false).describe('Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo.'),
+      group_normalise: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo.',
+        ),
       common_random_numbers: z
         .boolean()
         .default(true)
-        .describe('Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes never do.'),
+        .describe(
+          'Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes never do.',
+        ),
       return_clip: z.number().positive().default(10).describe('Returns are held within plus and minus this.'),
     })
     .prefault({})
@@ -162,8 +273,14 @@ export const configSchema = z.strictObject({
       warmup_fraction: share.default(0.03).describe('The share of the steps in which the rate rises.'),
       final_fraction: share.default(0.1).describe('Where the rate ends, as a share of the highest.'),
       epochs: positive.default(1).describe('Passes over the messages of a step.'),
-      kl_coefficient: z.number().min(0).default(0.01).describe('How strongly the policy is held to the one it began as; 0 lets it go.'),
-      kl_estimator: oneOf(['k3', 'k1'], { k3: 'In the loss.', k1: 'Taken from the advantages, token by token.' }).default('k3').describe('How the divergence from the first policy is counted.'),
+      kl_coefficient: z
+        .number()
+        .min(0)
+        .default(0.01)
+        .describe('How strongly the policy is held to the one it began as; 0 lets it go.'),
+      kl_estimator: oneOf(['k3', 'k1'], { k3: 'In the loss.', k1: 'Taken from the advantages, token by token.' })
+        .default('k3')
+        .describe('How the divergence from the first policy is counted.'),
     })
     .prefault({})
     .describe('How the policy is updated.'),
@@ -173,30 +290,61 @@ export const configSchema = z.strictObject({
         .number()
         .positive()
         .default(1e-3)
-        .describe("The highest rate of the head, on the schedule of the policy's. The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more."),
+        .describe(
+          "The highest rate of the head, on the schedule of the policy's. The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.",
+        ),
       epochs: positive.default(8).describe('Optimiser steps of the head per step of the run.'),
-      clip: z.number().positive().default(0.5).describe('A value that has moved by more than this in a step learns nothing further in it.'),
+      clip: z
+        .number()
+        .positive()
+        .default(0.5)
+        .describe('A value that has moved by more than this in a step learns nothing further in it.'),
     })
     .prefault({})
     .describe('How the value head learns: of method mappo and of `credit.estimator: value_assisted`.'),
   memory: z
     .strictObject({
-      limit_gb: z.number().positive().nullable().default(null).describe('What a run may take, in GB of 1e9 bytes; null for what the machine has. On an accelerator, of its memory.'),
-      micro_batch_tokens: positive.default(2048).describe('Tokens that are trained at once: fewer take less memory and more time.'),
-      recompute: z.boolean().default(false).describe('Computes activations again in the backward pass instead of keeping them: less memory, about a third more time.'),
+      limit_gb: z
+        .number()
+        .positive()
+        .nullable()
+        .default(null)
+        .describe(
+          'What a run may take, in GB of 1e9 bytes; null for what the machine has. On an accelerator, of its memory.',
+        ),
+      micro_batch_tokens: positive
+        .default(2048)
+        .describe('Tokens that are trained at once: fewer take less memory and more time.'),
+      recompute: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Computes activations again in the backward pass instead of keeping them: less memory, about a third more time.',
+        ),
     })
     .prefault({})
     .describe('What bounds the memory of a run.'),
   evaluation: z
     .strictObject({
-      instances: z.int().min(0).default(512).describe('Held-out questions of each evaluation; 0 leaves evaluation out.'),
-      samples: positive.max(1000).default(1).describe('Episodes per question of a sampled evaluation. pass@k needs k of them, and every question counts with their mean.'),
+      instances: z
+        .int()
+        .min(0)
+        .default(512)
+        .describe('Held-out questions of each evaluation; 0 leaves evaluation out.'),
+      samples: positive
+        .max(1000)
+        .default(1)
+        .describe(
+          'Episodes per question of a sampled evaluation. pass@k needs k of them, and every question counts with their mean.',
+        ),
       before: z.boolean().default(true).describe('Whether the team is evaluated before it is trained too.'),
       every: z
         .int()
         .min(0)
         .default(0)
-        .describe('Steps between two evaluations during training; 0 evaluates only before and after it. Training itself is the same either way.'),
+        .describe(
+          'Steps between two evaluations during training; 0 evaluates only before and after it. Training itself is the same either way.',
+        ),
       batch: positive.default(256).describe('Episodes that are sampled together: fewer take less memory.'),
     })
     .prefault({})
@@ -205,17 +353,21 @@ export const configSchema = z.strictObject({
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),
       z.strictObject({
-        provider: described(DEVICE_CHOICES)
-          .default(DEFAULT_PROVIDER)
-          .describe('What the run computes on.'),
+        provider: described(DEVICE_CHOICES).default(DEFAULT_PROVIDER).describe('What the run computes on.'),
         threads: z.int().positive().max(64).default(2).describe('Threads of the CPU.'),
-        precision: oneOf(PRECISIONS, { float32: 'As they are trained.', float16: 'Half the memory; the weights are rounded.' })
+        precision: oneOf(PRECISIONS, {
+          float32: 'As they are trained.',
+          float16: 'Half the memory; the weights are rounded.',
+        })
           .default('float32')
           .describe("What the model's weights are held in while an adapter is trained over them, or nothing is."),
       }),
     )
     .prefault({})
-    .meta({ description: 'Where the run computes; `device: webgpu` is short for its provider.', shortFor: 'provider' } satisfies KeyMeta),
+    .meta({
+      description: 'Where the run computes; `device: webgpu` is short for its provider.',
+      shortFor: 'provider',
+    } satisfies KeyMeta),
 });
 
 export type RunConfig = z.infer<typeof configSchema>;
@@ -226,9 +378,16 @@ export function runSampling(config: RunConfig): Sampling {
   return { temperature, topP, topK, maxNewTokens };
 }
 
-/** The adapters that a configuration asks for, drawn from the run's seed; undefined where the whole model is trained. */
-export function runAdapter({ adapter, seed }: Pick<RunConfig, 'adapter' | 'seed'>, { roles }: Pick<Protocol, 'roles'>): AdapterStart | undefined {
-  if (adapter === null) return undefined;
+/**
+ * The adapters that a configuration asks for, drawn from the run's seed; undefined where the whole model is trained.
+ */
+export function runAdapter(
+  { adapter, seed }: Pick<RunConfig, 'adapter' | 'seed'>,
+  { roles }: Pick<Protocol, 'roles'>,
+): AdapterStart | undefined {
+  if (adapter === null) {
+    return undefined;
+  }
   const settings = { rank: adapter.rank, alpha: adapter.alpha, targetModules: adapter.target_modules };
   return { settings, seed, ...(adapter.per === 'role' && { agents: roles.map(({ name }) => name) }) };
 }

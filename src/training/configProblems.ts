@@ -1,4 +1,6 @@
-/** What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be. */
+/**
+ * What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be.
+ */
 import { nearestName } from '../shared/errors.ts';
 import { TASK_FORMATS } from '../shared/runNames.ts';
 import type { KeyPath } from '../team/document.ts';
@@ -43,44 +45,63 @@ const RULES: readonly Rule[] = [
     keys: ['fanout', 'method', 'evaluator_budget'],
     problem: ({ fanout, method, evaluator_budget: budget }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
-      return methodReads(method, 'fanout') && leaves > budget ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).` : null;
+      return methodReads(method, 'fanout') && leaves > budget
+        ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).`
+        : null;
     },
   },
   {
     keys: ['credit.estimator', 'method'],
     problem: ({ credit, method }) => {
-      if (credit.estimator === 'loo' || methodReads(method, 'credit.estimator')) return null;
+      if (credit.estimator === 'loo' || methodReads(method, 'credit.estimator')) {
+        return null;
+      }
       return `belongs to method ${methodsThatRead('credit.estimator').join(', ')}, and ${method} has its own credit; omit it.`;
     },
   },
   {
     keys: ['chat.thinking', 'chat.template'],
-    problem: ({ chat }) => (chat.thinking && chat.template === 'none' ? 'needs chat.template: auto; plain text has no reasoning part.' : null),
+    problem: ({ chat }) =>
+      chat.thinking && chat.template === 'none' ? 'needs chat.template: auto; plain text has no reasoning part.' : null,
   },
   {
     keys: ['device.precision', 'adapter', 'steps', 'method'],
     problem: ({ device, adapter, steps }) =>
-      device.precision === 'float16' && adapter === null && steps > 0 ? 'float16 holds weights that are not trained; give the run an adapter, or leave float32.' : null,
+      device.precision === 'float16' && adapter === null && steps > 0
+        ? 'float16 holds weights that are not trained; give the run an adapter, or leave float32.'
+        : null,
   },
   {
     keys: ['task.evaluation_file', 'task.train_file'],
-    problem: ({ task }) => (task.train_file === null && task.evaluation_file !== null ? 'needs task.train_file beside it.' : null),
+    problem: ({ task }) =>
+      task.train_file === null && task.evaluation_file !== null ? 'needs task.train_file beside it.' : null,
   },
   {
     keys: ['task.split', 'task.train_file', 'task.evaluation_file'],
     problem: ({ task }) => {
-      if (task.split === null) return null;
-      if (task.train_file === null) return 'needs task.train_file beside it, the file that is split.';
-      return task.evaluation_file === null ? null : 'splits task.train_file, and task.evaluation_file is another one; leave out one of the two.';
+      if (task.split === null) {
+        return null;
+      }
+      if (task.train_file === null) {
+        return 'needs task.train_file beside it, the file that is split.';
+      }
+      return task.evaluation_file === null
+        ? null
+        : 'splits task.train_file, and task.evaluation_file is another one; leave out one of the two.';
     },
   },
   {
     keys: ['task.levels', 'task.train_file'],
-    problem: ({ task }) => (task.train_file === null && task.levels.every((weight) => weight === 0) ? 'needs at least one level with a positive weight.' : null),
+    problem: ({ task }) =>
+      task.train_file === null && task.levels.every((weight) => weight === 0)
+        ? 'needs at least one level with a positive weight.'
+        : null,
   },
 ];
 
-/** Reads a value by the schema and by the rules. What the schema refuses is left out before the rules judge the rest. */
+/**
+ * Reads a value by the schema and by the rules. What the schema refuses is left out before the rules judge the rest.
+ */
 export function examine(schema: Schema, value: object): Examined {
   const parsed = schema.safeParse(value);
   if (parsed.success) {
@@ -91,12 +112,14 @@ export function examine(schema: Schema, value: object): Examined {
   const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, known, value));
   const refused = problems.map(({ path }) => path);
   const rest = schema.safeParse(without(value, refused));
-  const whole = (key: string): boolean => !refused.some((path) => `${key}.`.startsWith(`${path.join('.')}.`) || `${path.join('.')}.`.startsWith(`${key}.`));
+  const whole = (key: string): boolean =>
+    !refused.some((path) => `${key}.`.startsWith(`${path.join('.')}.`) || `${path.join('.')}.`.startsWith(`${key}.`));
   return { config: null, problems: rest.success ? [...problems, ...broken(settled(rest.data), whole)] : problems };
 }
 
 /** What is not trained has no steps. */
-const settled = (config: RunConfig): RunConfig => (methodWords(config.method).trains ? config : { ...config, steps: 0 });
+const settled = (config: RunConfig): RunConfig =>
+  methodWords(config.method).trains ? config : { ...config, steps: 0 };
 
 function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
   return RULES.flatMap(({ keys, problem }) => {
@@ -107,8 +130,12 @@ function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
 
 function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-  if (issue.code === 'unrecognized_keys') return issue.keys.slice(0, MOST_UNKNOWN).map((name) => unknownKey(known, path, name));
-  if (issue.code !== 'invalid_value') return [{ path, of: 'value', sentence: `${issue.message}.`, nearest: null }];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.slice(0, MOST_UNKNOWN).map((name) => unknownKey(known, path, name));
+  }
+  if (issue.code !== 'invalid_value') {
+    return [{ path, of: 'value', sentence: `${issue.message}.`, nearest: null }];
+  }
   const [given, names] = [scalarAt(value, path), issue.values.map(String)];
   const nearest = typeof given === 'string' ? nearestName(given, names) : undefined;
   const hint = path.join('.') === 'task.name' && nearest === undefined ? ownQuestions(given) : '.';
@@ -119,7 +146,9 @@ function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Probl
 /** What to write instead of a name that was meant for questions of one's own: the name of a file, or of a data set. */
 function ownQuestions(given: unknown): string {
   const text = typeof given === 'string' && given.length <= MAX_SHOWN ? given : '';
-  const format = TASK_FORMATS.find((name) => name !== 'auto' && text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '') === name);
+  const format = TASK_FORMATS.find(
+    (name) => name !== 'auto' && text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '') === name,
+  );
   const file = /\.(?:jsonl|csv)$/iu.test(text) ? JSON.stringify(text) : 'FILE';
   const keys = `{train_file: ${file}${format === undefined ? '' : `, format: ${format}`}}`;
   return `, the bundled tasks; for your own questions write task: ${keys} and leave name out.`;
@@ -128,14 +157,27 @@ function ownQuestions(given: unknown): string {
 function unknownKey(known: Known, path: KeyPath, name: string): Problem {
   const here = Object.keys(mappingOf(valueAt(known.values, path)));
   const elsewhere = known.paths.filter((key) => lastPart(key) === name).map(withSection);
-  const problem = (sentence: string, nearest: string | null = null): Problem => ({ path: [...path, name], of: 'key', sentence, nearest });
+  const problem = (sentence: string, nearest: string | null = null): Problem => ({
+    path: [...path, name],
+    of: 'key',
+    sentence,
+    nearest,
+  });
   // The same name in another place says more than a similar one here.
-  if (elsewhere.length > 0) return problem(`is no known key here; write it as ${elsewhere.join(' or ')}.`);
+  if (elsewhere.length > 0) {
+    return problem(`is no known key here; write it as ${elsewhere.join(' or ')}.`);
+  }
   const nearest = nearestName(name, here);
-  if (nearest !== undefined) return problem(`is no known key; did you mean ${nearest}?`, nearest);
+  if (nearest !== undefined) {
+    return problem(`is no known key; did you mean ${nearest}?`, nearest);
+  }
   const similar = nearestName(name, known.paths.map(lastPart));
   const places = known.paths.filter((key) => lastPart(key) === similar).map(withSection);
-  return problem(places.length > 0 ? `is no known key; did you mean ${places.join(' or ')}?` : `is no known key; known here: ${here.join(', ')}`);
+  return problem(
+    places.length > 0
+      ? `is no known key; did you mean ${places.join(' or ')}?`
+      : `is no known key; known here: ${here.join(', ')}`,
+  );
 }
 
 const lastPart = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
@@ -151,7 +193,11 @@ interface Known {
 
 function everything(schema: Schema): Known {
   const values = schema.parse({ adapter: {}, task: { split: {} } });
-  const below = (value: unknown, prefix: string): string[] => Object.entries(mappingOf(value)).flatMap(([key, inner]) => [`${prefix}${key}`, ...below(inner, `${prefix}${key}.`)]);
+  const below = (value: unknown, prefix: string): string[] =>
+    Object.entries(mappingOf(value)).flatMap(([key, inner]) => [
+      `${prefix}${key}`,
+      ...below(inner, `${prefix}${key}.`),
+    ]);
   return { values, paths: below(values, '') };
 }
 
@@ -160,7 +206,13 @@ function mappingOf(value: unknown): object {
 }
 
 function valueAt(value: unknown, path: KeyPath): unknown {
-  return path.reduce<unknown>((inner, part) => (typeof inner === 'object' && inner !== null ? new Map<string | number, unknown>(Object.entries(inner)).get(String(part)) : undefined), value);
+  return path.reduce<unknown>(
+    (inner, part) =>
+      typeof inner === 'object' && inner !== null
+        ? new Map<string | number, unknown>(Object.entries(inner)).get(String(part))
+        : undefined,
+    value,
+  );
 }
 
 /** What is written at a path, or the bare value that stands for the section that the path leads through. */
@@ -176,8 +228,11 @@ function without(value: object, paths: readonly KeyPath[]): object {
     return Object.fromEntries(
       Object.entries(inner).flatMap(([key, item]: [string, unknown]) => {
         const inside = byKey.get(key)?.map((path) => path.slice(1));
-        if (inside === undefined) return [[key, item]];
-        const mapping = typeof item === 'object' && item !== null && !Array.isArray(item) && inside.every(({ length }) => length > 0);
+        if (inside === undefined) {
+          return [[key, item]];
+        }
+        const mapping =
+          typeof item === 'object' && item !== null && !Array.isArray(item) && inside.every(({ length }) => length > 0);
         return mapping ? [[key, cut(item, inside)]] : [];
       }),
     );

@@ -9,17 +9,26 @@ export interface MovedMessage {
 
 export interface Divergence {
   readonly messages: number;
-  /** Estimates of KL(sampled || now) of whole messages, in nats; 0 without a message. k1 is signed and unbiased, k3 is at least 0. */
+  /**
+   * Estimates of KL(sampled || now) of whole messages, in nats; 0 without a message. k1 is signed and unbiased, k3 is
+   * at least 0.
+   */
   readonly k1: number;
   readonly k3: number;
 }
 
 /**
- * The mean over messages of the sum over their tokens (TeamTR reference section 4; not the token mean, which bounds a message's divergence only times its
- * length), with d = log now - log sampled: k1 = -d, k3 = exp(d) - 1 - d.
+ * The mean over messages of the sum over their tokens (TeamTR reference section 4; not the token mean, which bounds a
+ * message's divergence only times its length), with d = log now - log sampled: k1 = -d, k3 = exp(d) - 1 - d.
  */
 export function messageDivergence(messages: readonly MovedMessage[]): Divergence {
   const sumOver = (term: (d: number) => number): number =>
-    messages.length === 0 ? 0 : mean(messages.map(({ before, after }) => after.reduce((sum, now, index) => sum + term(now - (before[index] ?? 0)), 0)));
+    messages.length === 0
+      ? 0
+      : mean(
+          messages.map(({ before, after }) =>
+            after.reduce((sum, now, index) => sum + term(now - (before[index] ?? 0)), 0),
+          ),
+        );
   return { messages: messages.length, k1: sumOver((d) => 0 - d), k3: sumOver((d) => Math.exp(d) - 1 - d) };
 }

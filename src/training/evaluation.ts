@@ -19,7 +19,10 @@ export interface EvaluationSettings {
   readonly kind: EvaluationKind;
   /** Episodes per instance; a greedy evaluation has one. */
   readonly samples: number;
-  /** Episodes sampled together, though never less than one instance's: bounds memory and the time between two looks at a cancel. */
+  /**
+   * Episodes sampled together, though never less than one instance's: bounds memory and the time between two looks at a
+   * cancel.
+   */
   readonly batch: number;
   /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
   readonly reuse?: boolean;
@@ -33,9 +36,13 @@ export interface EvaluationControl {
 }
 
 /** Episodes of one instance in an evaluation. */
-export const samplesOf = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | 'samples'>): number => (kind === 'greedy' ? 1 : samples);
+export const samplesOf = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | 'samples'>): number =>
+  kind === 'greedy' ? 1 : samples;
 
-/** An instance's mean over its episodes in order, for every instance; null where all of its are masked. @param episodes 1, 0 or null, the episodes of an instance beside each other */
+/**
+ * An instance's mean over its episodes in order, for every instance; null where all of its are masked.
+ * @param episodes 1, 0 or null, the episodes of an instance beside each other
+ */
 export function instanceMeans(episodes: readonly (number | null)[], samples: number): (number | null)[] {
   return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
     const measured = episodes.slice(index * samples, (index + 1) * samples).filter((value) => value !== null);
@@ -44,14 +51,21 @@ export function instanceMeans(episodes: readonly (number | null)[], samples: num
 }
 
 /** 1 where an episode's return reaches the number of its scored messages, else 0; null where it is masked. */
-export const solved = (value: number | null, scored: number): number | null => (value === null ? null : value >= scored ? 1 : 0);
+export const solved = (value: number | null, scored: number): number | null =>
+  value === null ? null : value >= scored ? 1 : 0;
 
 /**
- * Evaluates every instance. The sampled streams depend on the seed and the instance alone, so two policies are compared on the same numbers.
- * @returns the share of solved episodes of each instance in order (solved: the return reaches the number of scored messages), null where all are masked
+ * Evaluates every instance. The sampled streams depend on the seed and the instance alone, so two policies are compared
+ * on the same numbers.
+ * @returns the share of solved episodes of each instance in order (solved: the return reaches the number of scored
+ *   messages), null where all are masked
  * @throws CancelledError; EvaluatorLost
  */
-export async function evaluate(settings: EvaluationSettings, instances: readonly Instance[], control: EvaluationControl): Promise<(number | null)[]> {
+export async function evaluate(
+  settings: EvaluationSettings,
+  instances: readonly Instance[],
+  control: EvaluationControl,
+): Promise<(number | null)[]> {
   const scored = settings.protocol.occurrences.filter((occurrence) => occurrence.scored).length;
   const positions = settings.protocol.occurrences.map(({ position }) => position);
   const sampling = settings.kind === 'greedy' ? { ...settings.sampling, temperature: 0 } : settings.sampling;

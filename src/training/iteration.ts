@@ -1,4 +1,7 @@
-/** The sampling part of one iteration: fan out, score, credit as the method says (C3: Algorithm 1, equations 7 to 14), stored as one. */
+/**
+ * The sampling part of one iteration: fan out, score, credit as the method says (C3: Algorithm 1, equations 7 to 14),
+ * stored as one.
+ */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
@@ -35,13 +38,21 @@ export interface IterationInput {
   readonly onTree: (roots: readonly TreeNode[]) => void;
 }
 
-/** Why a configuration's method cannot sample with a protocol, in one sentence; null where it can, and where nothing is trained. */
-export function samplingProblem(config: RunConfig, protocol: Protocol, method: Method = methodNamed(config.method)): string | null {
+/**
+ * Why a configuration's method cannot sample with a protocol, in one sentence; null where it can, and where nothing is
+ * trained.
+ */
+export function samplingProblem(
+  config: RunConfig,
+  protocol: Protocol,
+  method: Method = methodNamed(config.method),
+): string | null {
   return config.steps === 0 ? null : method.problem(config, protocol);
 }
 
 /**
- * Grows what a method plans for an iteration and stores it with buckets, replays, episodes and credits in one transaction.
+ * Grows what a method plans for an iteration and stores it with buckets, replays, episodes and credits in one
+ * transaction.
  * @throws CancelledError; EvaluatorLost; C3Error
  */
 export async function sampleIteration(input: IterationInput): Promise<void> {
@@ -50,7 +61,9 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   input.onBegin(input.instances.length * callsOfRollouts(rollouts, protocol));
   const budget = new EvaluatorBudget(input.instances.length * config.evaluator_budget);
   const grown: Grown[] = [];
-  for (const [number, rollout] of rollouts.entries()) grown.push({ rollout, trees: await growRollout(input, rollout, number, budget) });
+  for (const [number, rollout] of rollouts.entries()) {
+    grown.push({ rollout, trees: await growRollout(input, rollout, number, budget) });
+  }
   const roots = grown.flatMap(({ trees }) => trees.flat());
   requireMeasured(roots);
   const target = method.valueTarget(config);
@@ -61,14 +74,23 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
     const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
     return input.instances.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
   };
-  const credited = method.credit({ settings: config, instances: perInstance(false), measured: perInstance(true), values, state });
+  const credited = method.credit({
+    settings: config,
+    instances: perInstance(false),
+    measured: perInstance(true),
+    values,
+    state,
+  });
   const rule: TreeCreditRule = (_, siblings) => siblings.map((node) => credited.credits.get(node) ?? null);
   store.transaction(() => {
     input.onTree(roots);
     for (const { rollout, trees } of grown) {
       for (const own of trees) {
-        if (rollout.measured === true) recordSubtree(store, own, protocol, round);
-        else recordTrainingTree(store, own, protocol, round, rule);
+        if (rollout.measured === true) {
+          recordSubtree(store, own, protocol, round);
+        } else {
+          recordTrainingTree(store, own, protocol, round, rule);
+        }
       }
     }
     storeState(store, place, round.iteration, credited.state ?? state);
@@ -82,7 +104,12 @@ interface Grown {
 }
 
 /** Grows one rollout. @returns the trees of each instance, in order */
-async function growRollout(input: IterationInput, { fanout, commonRandomNumbers }: Rollout, number: number, budget: EvaluatorBudget): Promise<TreeNode[][]> {
+async function growRollout(
+  input: IterationInput,
+  { fanout, commonRandomNumbers }: Rollout,
+  number: number,
+  budget: EvaluatorBudget,
+): Promise<TreeNode[][]> {
   const { config, protocol, policy, instances, cancelled } = input;
   const scope = `iteration:${String(input.round.iteration)}`;
   const roots = await grow(

@@ -1,6 +1,6 @@
 /**
- * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash or to rebuild a
- * snapshot, is the same step.
+ * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash
+ * or to rebuild a snapshot, is the same step.
  */
 import type { ModelRuntime } from '../runtime/host.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
@@ -32,7 +32,8 @@ export interface LearnInput extends StateForm {
 export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | 'trainSeconds'>;
 
 /**
- * Makes a method's updates from the stored messages and credits of an iteration; the runtime stands where the iteration before left it.
+ * Makes a method's updates from the stored messages and credits of an iteration; the runtime stands where the iteration
+ * before left it.
  * @throws CancelledError; C3Error
  */
 export async function learn(input: LearnInput, iteration: number): Promise<LearnReport> {
@@ -44,11 +45,28 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   const groups = await learningGroups(input, iteration, learned, method.compared);
   const contexts = trainingContexts(groups, config.credit.group_normalise);
   // Also where it is not penalised: the reported divergence is one from the reference.
-  const referenced = withReference(contexts, await runtime.score(input.base, contexts, sampling.temperature, cancelled));
+  const referenced = withReference(
+    contexts,
+    await runtime.score(input.base, contexts, sampling.temperature, cancelled),
+  );
   const shaped = ppo.kl_estimator === 'k1' ? shapeWithK1(referenced, ppo.kl_coefficient) : referenced;
   const klCoefficient = ppo.kl_estimator === 'k3' ? ppo.kl_coefficient : 0;
-  const settings = { loss: 'ppo', temperature: sampling.temperature, klCoefficient, recompute: memory.recompute, microBatchTokens: memory.micro_batch_tokens } as const;
-  let result: LearnReport = { loss: 0, kl: 0, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: creditVariance(groups) };
+  const settings = {
+    loss: 'ppo',
+    temperature: sampling.temperature,
+    klCoefficient,
+    recompute: memory.recompute,
+    microBatchTokens: memory.micro_batch_tokens,
+  } as const;
+  let result: LearnReport = {
+    loss: 0,
+    kl: 0,
+    clipFraction: 0,
+    gradientNorm: 0,
+    learningRate: 0,
+    ratioDeviation: 0,
+    creditVariance: creditVariance(groups),
+  };
   let passes = 0;
   let kept = false;
   const make = async (update: Update): Promise<Outcome> => {
@@ -62,88 +80,165 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
         return {};
       case 'revert':
         // What an earlier step kept is gone after an interruption.
-        if (!kept) throw new Error(`Step ${String(iteration)} of run ${run} goes back to what it did not keep; its method keeps first, in each step.`);
+        if (!kept) {
+          throw new Error(
+            `Step ${String(iteration)} of run ${run} goes back to what it did not keep; its method keeps first, in each step.`,
+          );
+        }
         await runtime.revertTraining(update.share);
         return {};
       case 'divergence':
         return { divergence: await divergenceOf(input, contexts) };
       case 'policy': {
         const { learningRate, agents, loss } = update;
-        const own = agents === undefined ? shaped : shaped.filter(({ agent }) => agent !== undefined && agents.includes(agent));
-        const report = await runtime.step(own, { ...settings, learningRate, ...(loss !== undefined && { policy: loss }) }, cancelled);
+        const own =
+          agents === undefined ? shaped : shaped.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+        const report = await runtime.step(
+          own,
+          { ...settings, learningRate, ...(loss !== undefined && { policy: loss }) },
+          cancelled,
+        );
         // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
         const ratioDeviation = passes++ === 0 ? report.ratioDeviation : result.ratioDeviation;
-        result = { ...result, loss: report.loss, kl: report.kl, clipFraction: report.clipFraction, gradientNorm: report.gradientNorm, learningRate, ratioDeviation };
+        result = {
+          ...result,
+          loss: report.loss,
+          kl: report.kl,
+          clipFraction: report.clipFraction,
+          gradientNorm: report.gradientNorm,
+          learningRate,
+          ratioDeviation,
+        };
         return { report };
       }
     }
   };
-  await drive(method.updates({ settings: config, iteration, state, agents: input.protocol.roles.map(({ name }) => name) }), make);
+  await drive(
+    method.updates({ settings: config, iteration, state, agents: input.protocol.roles.map(({ name }) => name) }),
+    make,
+  );
   return result;
 }
 
 /** Makes each update of a method and gives back what it showed. */
 async function drive(updates: Updates, make: (update: Update) => Promise<Outcome>): Promise<void> {
   try {
-    for (let next = await updates.next({}); next.done !== true; next = await updates.next(await make(next.value)));
+    for (let next = await updates.next({}); next.done !== true; next = await updates.next(await make(next.value))) {}
   } finally {
     await updates.return();
   }
 }
 
 /** How far each agent's messages have moved from the policy that sampled them. */
-async function divergenceOf({ runtime, config, cancelled }: LearnInput, contexts: readonly TrainingContext[]): Promise<ReadonlyMap<string, Divergence>> {
+async function divergenceOf(
+  { runtime, config, cancelled }: LearnInput,
+  contexts: readonly TrainingContext[],
+): Promise<ReadonlyMap<string, Divergence>> {
   const held = await runtime.snapshots();
   const snapshot = await runtime.freeze();
   try {
     const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, cancelled);
     const moved = contexts.flatMap(({ agent = '', messages }, index) =>
-      messages.map(({ behaviour }, number) => ({ agent, before: behaviour, after: scores[index]?.[number] ?? behaviour })));
-    return new Map([...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => [agent, messageDivergence(own)]));
+      messages.map(({ behaviour }, number) => ({
+        agent,
+        before: behaviour,
+        after: scores[index]?.[number] ?? behaviour,
+      })),
+    );
+    return new Map(
+      [...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => [agent, messageDivergence(own)]),
+    );
   } finally {
-    if (!held.includes(snapshot)) await runtime.releaseSnapshot(snapshot);
+    if (!held.includes(snapshot)) {
+      await runtime.releaseSnapshot(snapshot);
+    }
   }
 }
 
 function targetOf(method: Method, config: RunConfig): ValueTarget {
   const target = method.valueTarget(config);
-  if (target === null) throw new Error('A method whose value head learns has a value target.');
+  if (target === null) {
+    throw new Error('A method whose value head learns has a value target.');
+  }
   return target;
 }
 
-/** Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over its value, or its mean return. @returns the loss before */
-async function learnValues(input: LearnInput, learned: readonly TrainingMessage[], target: ValueTarget, settings: ValueSettings): Promise<number> {
+/**
+ * Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over
+ * its value, or its mean return.
+ * @returns the loss before
+ */
+async function learnValues(
+  input: LearnInput,
+  learned: readonly TrainingMessage[],
+  target: ValueTarget,
+  settings: ValueSettings,
+): Promise<number> {
   const { store, runtime, cancelled } = input;
-  const stored = new Map(store.messages(learned.map(({ decision }) => decision)).map((message) => [message.id, message]));
-  const questions = new Map([...new Set(learned.map(({ instance }) => instance))].map((instance) => [instance, store.instance(instance).question]));
+  const stored = new Map(
+    store.messages(learned.map(({ decision }) => decision)).map((message) => [message.id, message]),
+  );
+  const questions = new Map(
+    [...new Set(learned.map(({ instance }) => instance))].map((instance) => [
+      instance,
+      store.instance(instance).question,
+    ]),
+  );
   const { states, places } = await statesOf(
     input,
     learned.map(({ decision, instance, position, tokens }): Moment => {
       const messages = new Map<number, string>();
-      for (let above = stored.get(stored.get(decision)?.parent ?? -1); above !== undefined; above = stored.get(above.parent ?? -1)) messages.set(above.position, above.text);
-      return { position, question: questions.get(instance) ?? '', messages, ...(target === 'message' && { said: tokens }) };
+      for (
+        let above = stored.get(stored.get(decision)?.parent ?? -1);
+        above !== undefined;
+        above = stored.get(above.parent ?? -1)
+      ) {
+        messages.set(above.position, above.text);
+      }
+      return {
+        position,
+        question: questions.get(instance) ?? '',
+        messages,
+        ...(target === 'message' && { said: tokens }),
+      };
     }),
   );
   const examples = learned.flatMap(({ credit, decision }, index): ValueExample[] => {
     const [state, value] = [places[index] ?? -1, stored.get(decision)?.return ?? null];
-    if (credit === null) return [];
-    if (target === 'state') return [{ state, advantage: credit }];
+    if (credit === null) {
+      return [];
+    }
+    if (target === 'state') {
+      return [{ state, advantage: credit }];
+    }
     return value === null ? [] : [{ state, target: value }];
   });
   return runtime.learnValues(states, examples, settings, cancelled);
 }
 
 /** The groups of an iteration, in the order in which they were stored. */
-async function learningGroups({ run, tokenizer }: LearnInput, iteration: number, learned: readonly TrainingMessage[], compared: Method['compared']): Promise<LearningGroup[]> {
+async function learningGroups(
+  { run, tokenizer }: LearnInput,
+  iteration: number,
+  learned: readonly TrainingMessage[],
+  compared: Method['compared'],
+): Promise<LearningGroup[]> {
   const groups = Map.groupBy(learned, ({ bucket }) => bucket);
   const contexts = [...new Set([...groups.values()].flatMap(([first]) => first?.context ?? []))];
-  const prompts = new Map(await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)));
+  const prompts = new Map(
+    await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)),
+  );
   return [...groups.values()].flatMap((messages) => {
     const first = messages[0];
-    if (first === undefined) return [];
+    if (first === undefined) {
+      return [];
+    }
     const prompt = prompts.get(first.context) ?? new Int32Array();
     if (prompt.length !== first.promptTokens) {
-      throw new C3Error('model', `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`);
+      throw new C3Error(
+        'model',
+        `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`,
+      );
     }
     const group = compared === 'context' ? String(first.bucket) : `${first.instance} ${String(first.position)}`;
     return [{ agent: first.eventType, group, prompt, messages }];

@@ -5,12 +5,24 @@ import { leavesOf, type TreeNode } from '../replay/tree.ts';
 /** A score that is missing because something outside ended its sandbox, as evaluate/python/rules.ts says it. */
 const KILLED = 'killed';
 
-/** What is masked for what it is stays masked whoever tries again; what the machine kept from being measured must not be most. @throws EvaluatorLost */
+/**
+ * What is masked for what it is stays masked whoever tries again; what the machine kept from being measured must not be
+ * most.
+ * @throws EvaluatorLost
+ */
 export function requireMeasured(roots: readonly TreeNode[]): void {
   const leaves = roots.flatMap(leavesOf);
   const killed = leaves.filter((leaf) => {
-    for (let node: TreeNode | null = leaf; node !== null; node = node.parent) if (node.score?.rule === KILLED) return true;
+    for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
+      if (node.score?.rule === KILLED) {
+        return true;
+      }
+    }
     return false;
   });
-  if (killed.length * 2 > leaves.length) throw new EvaluatorLost(`The sandbox was ended from outside for ${String(killed.length)} of ${String(leaves.length)} episodes.`);
+  if (killed.length * 2 > leaves.length) {
+    throw new EvaluatorLost(
+      `The sandbox was ended from outside for ${String(killed.length)} of ${String(leaves.length)} episodes.`,
+    );
+  }
 }

@@ -1,10 +1,19 @@
-/** Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed, step) alone. */
+/**
+ * Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed,
+ * step) alone.
+ */
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeWhole } from '../runtime/files/wholeFile.ts';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../policy/tokenizer.ts';
 import { trainBpe } from '../policy/trainBpe.ts';
-import { initialParameters, loadParameters, parameterCount, saveModel, saveParameters } from '../runtime/model/model.ts';
+import {
+  initialParameters,
+  loadParameters,
+  parameterCount,
+  saveModel,
+  saveParameters,
+} from '../runtime/model/model.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { DeviceSettings } from '../runtime/session/session.ts';
 import { initialState, Trainer, type TrainingState } from '../runtime/train/trainer.ts';
@@ -32,7 +41,10 @@ export interface PretrainSettings {
   readonly report: (line: string) => void;
 }
 
-/** A stretch of steps with data and a learning rate of its own; the optimiser's state goes on from one phase to the next. */
+/**
+ * A stretch of steps with data and a learning rate of its own; the optimiser's state goes on from one phase to the
+ * next.
+ */
 export interface PretrainPhase {
   readonly steps: number;
   /** Mix weights of the task's levels. */
@@ -54,31 +66,62 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   await mkdir(settings.folder, { recursive: true });
   const problems = settings.phases.map(
     ({ steps, levels }, index) =>
-      generateSplit({ task: settings.task, seed: `pretrain-${String(settings.seed + index)}`, train: steps * settings.problemsPerStep, evaluation: 0, levels }).train,
+      generateSplit({
+        task: settings.task,
+        seed: `pretrain-${String(settings.seed + index)}`,
+        train: steps * settings.problemsPerStep,
+        evaluation: 0,
+        levels,
+      }).train,
   );
   await writeTokenizer(settings, protocol, problems[0]?.slice(0, TOKENIZER_SAMPLE) ?? []);
   const tokenizer = await loadTokenizer(settings.folder);
   const config: TransformerConfig = { ...settings.architecture, vocabularySize: tokenizer.vocabularySize };
   let state = (await resume(settings, config)) ?? initialState(initialParameters(config, settings.seed));
   const log = join(settings.folder, LOG_FILE);
-  if (state.step === 0) await rm(log, { force: true });
-  settings.report(`${String(parameterCount(config))} parameters, ${String(tokenizer.vocabularySize)} tokens, from step ${String(state.step)}`);
+  if (state.step === 0) {
+    await rm(log, { force: true });
+  }
+  settings.report(
+    `${String(parameterCount(config))} parameters, ${String(tokenizer.vocabularySize)} tokens, from step ${String(state.step)}`,
+  );
   const trainer = new Trainer(config, settings.device);
   let first = 0;
   for (const [index, phase] of settings.phases.entries()) {
-    const rate = cosineSchedule({ peak: phase.peak, warmupFraction: phase.warmupFraction, totalSteps: phase.steps, floorFraction: phase.floorFraction });
+    const rate = cosineSchedule({
+      peak: phase.peak,
+      warmupFraction: phase.warmupFraction,
+      totalSteps: phase.steps,
+      floorFraction: phase.floorFraction,
+    });
     while (state.step < first + phase.steps) {
       const started = performance.now();
       const done = state.step - first;
-      const batch = problems[index]?.slice(done * settings.problemsPerStep, (done + 1) * settings.problemsPerStep) ?? [];
+      const batch =
+        problems[index]?.slice(done * settings.problemsPerStep, (done + 1) * settings.problemsPerStep) ?? [];
       const contexts = batch.flatMap((problem) => demonstrations(problem, phase.hasty, protocol, tokenizer));
       const learningRate = rate(done);
-      const result = await trainer.step(state, contexts, { loss: 'supervised', learningRate, temperature: 1, klCoefficient: 0 }, settings.cancelled);
+      const result = await trainer.step(
+        state,
+        contexts,
+        { loss: 'supervised', learningRate, temperature: 1, klCoefficient: 0 },
+        settings.cancelled,
+      );
       state = result.state;
-      const line = { step: state.step, loss: round(result.loss), gradientNorm: round(result.gradientNorm), learningRate: round(learningRate), milliseconds: Math.round(performance.now() - started) };
+      const line = {
+        step: state.step,
+        loss: round(result.loss),
+        gradientNorm: round(result.gradientNorm),
+        learningRate: round(learningRate),
+        milliseconds: Math.round(performance.now() - started),
+      };
       await appendFile(log, `${JSON.stringify(line)}\n`);
-      if (state.step % 10 === 0) settings.report(JSON.stringify(line));
-      if (state.step % settings.checkpointEvery === 0 || state.step === first + phase.steps) await checkpoint(settings, config, state);
+      if (state.step % 10 === 0) {
+        settings.report(JSON.stringify(line));
+      }
+      if (state.step % settings.checkpointEvery === 0 || state.step === first + phase.steps) {
+        await checkpoint(settings, config, state);
+      }
     }
     first += phase.steps;
   }
@@ -87,11 +130,17 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
 }
 
 /**
- * A problem's two demonstrations: the plan for the first role, the solution for the second, which sees the plan.
- * A share of them is hasty (an answer without its steps; a program that forgets an edge case): like people's demonstrations, they differ in
- * care. So the supervised team knows a better and a worse way to answer, and reinforcement has something to choose from.
+ * A problem's two demonstrations: the plan for the first role, the solution for the second, which sees the plan. A
+ * share of them is hasty (an answer without its steps; a program that forgets an edge case): like people's
+ * demonstrations, they differ in care. So the supervised team knows a better and a worse way to answer, and
+ * reinforcement has something to choose from.
  */
-export function demonstrations(problem: DemonstratedProblem, shares: PretrainPhase['hasty'], protocol: Protocol, tokenizer: LoadedTokenizer): TrainingContext[] {
+export function demonstrations(
+  problem: DemonstratedProblem,
+  shares: PretrainPhase['hasty'],
+  protocol: Protocol,
+  tokenizer: LoadedTokenizer,
+): TrainingContext[] {
   const { question, uidSha } = problem;
   const hasty = chance(uidSha) < (problem.short ? shares.short : shares.long);
   const { plan, solution } = hasty ? problem.hasty : problem;
@@ -107,10 +156,17 @@ const chance = (sha: string): number => Number.parseInt(sha.slice(8, 16), 16) / 
 function demonstration(tokenizer: LoadedTokenizer, context: string, message: string): TrainingContext {
   const tokens = Int32Array.from([...tokenizer.encode(message), tokenizer.endToken]);
   const unused = new Float32Array(tokens.length);
-  return { prompt: tokenizer.encode(context), messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }] };
+  return {
+    prompt: tokenizer.encode(context),
+    messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
+  };
 }
 
-async function writeTokenizer(settings: PretrainSettings, protocol: Protocol, problems: readonly DemonstratedProblem[]): Promise<void> {
+async function writeTokenizer(
+  settings: PretrainSettings,
+  protocol: Protocol,
+  problems: readonly DemonstratedProblem[],
+): Promise<void> {
   const texts = problems.flatMap((problem) => [
     renderPlain(renderContext(protocol, 0, problem.question, new Map())),
     renderPlain(renderContext(protocol, 1, problem.question, new Map([[0, problem.plan]]))),
@@ -127,7 +183,9 @@ const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 async function checkpoint(settings: PretrainSettings, config: TransformerConfig, state: TrainingState): Promise<void> {
   const folder = join(settings.workFolder, `step-${String(state.step)}`);
   await mkdir(folder, { recursive: true });
-  for (const vector of VECTORS) await saveParameters(config, state[vector], join(folder, `${vector}.safetensors`));
+  for (const vector of VECTORS) {
+    await saveParameters(config, state[vector], join(folder, `${vector}.safetensors`));
+  }
   const pointer = join(settings.workFolder, 'latest');
   await writeWhole(pointer, Buffer.from(String(state.step)));
 }
@@ -140,7 +198,9 @@ async function resume(settings: PretrainSettings, config: TransformerConfig): Pr
     return undefined; // No checkpoint yet.
   }
   const folder = join(settings.workFolder, `step-${String(step)}`);
-  const [parameters, momentum, variance] = await Promise.all(VECTORS.map((vector) => loadParameters(config, join(folder, `${vector}.safetensors`))));
+  const [parameters, momentum, variance] = await Promise.all(
+    VECTORS.map((vector) => loadParameters(config, join(folder, `${vector}.safetensors`))),
+  );
   return parameters && momentum && variance ? { parameters, momentum, variance, step } : undefined;
 }
 

@@ -2,7 +2,10 @@
 import type { TaskName } from '../tasks/split.ts';
 import type { PretrainSettings } from './pretrain.ts';
 
-export type PretrainRecipe = Pick<PretrainSettings, 'task' | 'seed' | 'phases' | 'problemsPerStep' | 'vocabularySize' | 'architecture'>;
+export type PretrainRecipe = Pick<
+  PretrainSettings,
+  'task' | 'seed' | 'phases' | 'problemsPerStep' | 'vocabularySize' | 'architecture'
+>;
 
 /** What the teams have in common: about 1.8 million parameters. */
 const COMMON: Omit<PretrainRecipe, 'task' | 'phases'> = {
@@ -26,13 +29,42 @@ const COMMON: Omit<PretrainRecipe, 'task' | 'phases'> = {
 /** Careful work first; then demonstrations of mixed care, at the levels that the team is trained on. */
 const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
   arithmetic: [
-    { steps: 1200, levels: [0, 0, 0, 0, 1, 1, 1, 1], hasty: { short: 0, long: 0 }, peak: 2.5e-3, warmupFraction: 0.03, floorFraction: 0.1 },
-    { steps: 100, levels: [1, 1, 1, 1], hasty: { short: 0.4, long: 0.7 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
+    {
+      steps: 1200,
+      levels: [0, 0, 0, 0, 1, 1, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 2.5e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.1,
+    },
+    {
+      steps: 100,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0.4, long: 0.7 },
+      peak: 5e-4,
+      warmupFraction: 0,
+      floorFraction: 0.5,
+    },
   ],
-  // Careless work is mostly one and the same slip where a problem allows only one: there the team slips though it knows better, and reinforcement can choose.
+  // Careless work is mostly one and the same slip where a problem allows only one: there the team slips though it knows
+  // better, and reinforcement can choose.
   python: [
-    { steps: 500, levels: [1, 1, 1, 1, 1, 1], hasty: { short: 0, long: 0 }, peak: 2.5e-3, warmupFraction: 0.03, floorFraction: 0.1 },
-    { steps: 100, levels: [1, 1, 1, 1, 1, 1], hasty: { short: 0.85, long: 0.85 }, peak: 5e-4, warmupFraction: 0, floorFraction: 0.5 },
+    {
+      steps: 500,
+      levels: [1, 1, 1, 1, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 2.5e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.1,
+    },
+    {
+      steps: 100,
+      levels: [1, 1, 1, 1, 1, 1],
+      hasty: { short: 0.85, long: 0.85 },
+      peak: 5e-4,
+      warmupFraction: 0,
+      floorFraction: 0.5,
+    },
   ],
 };
 

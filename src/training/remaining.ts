@@ -75,7 +75,9 @@ export class Remaining {
 
   /** So many episodes were evaluated since the last measurement. */
   evaluated(episodes: number): void {
-    if (episodes > 0) this.episodes.push(this.elapsed() / episodes);
+    if (episodes > 0) {
+      this.episodes.push(this.elapsed() / episodes);
+    }
     this.skip(episodes);
   }
 
@@ -92,7 +94,9 @@ export class Remaining {
   seconds(): number | null {
     const found = this.total();
     const now = this.clock();
-    if (found === null) return null;
+    if (found === null) {
+      return null;
+    }
     const due = this.shown === null ? found : Math.max(0, this.shown.seconds - (now - this.shown.at));
     const settled = this.episodes.length > FEW || this.steps.length > FEW;
     const seconds = found === 0 || !settled ? found : due + (found - due) / 2;
@@ -106,7 +110,9 @@ export class Remaining {
     const step = typical(this.steps, expected.known ? expected.step : null);
     // A kind that was not measured yet is as much slower or faster than expected as the other one.
     const factor = share(episode, expected.episode) ?? share(step, expected.step) ?? (expected.known ? 1 : null);
-    if (factor === null) return null;
+    if (factor === null) {
+      return null;
+    }
     return episodesLeft * (episode ?? expected.episode * factor) + stepsLeft * (step ?? expected.step * factor);
   }
 
@@ -128,9 +134,16 @@ const share = (measured: number | null, expected: number): number | null =>
  */
 function typical(measured: readonly number[], expected: number | null): number | null {
   const [first] = measured;
-  if (first === undefined) return null;
-  if (measured.length === 1) return expected === null ? first : (first + expected) / 2;
-  const last = measured.slice(1).slice(-WINDOW).sort((a, b) => a - b);
+  if (first === undefined) {
+    return null;
+  }
+  if (measured.length === 1) {
+    return expected === null ? first : (first + expected) / 2;
+  }
+  const last = measured
+    .slice(1)
+    .slice(-WINDOW)
+    .sort((a, b) => a - b);
   const middle = Math.floor(last.length / 2);
   const upper = last[middle] ?? first;
   return last.length % 2 === 1 ? upper : (upper + (last[middle - 1] ?? upper)) / 2;

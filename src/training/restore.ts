@@ -12,24 +12,38 @@ export interface RestoreInput extends LearnInput {
   readonly onStep: (iteration: number) => void;
 }
 
-/** The run's record of the weights after an iteration; 0 is the beginning. An iteration that taught nothing left the weights of the one before. */
+/**
+ * The run's record of the weights after an iteration; 0 is the beginning. An iteration that taught nothing left the
+ * weights of the one before.
+ */
 export function snapshotAfter(store: StoreReader, run: string, iteration: number): Snapshot {
   const record = store.snapshotsOfRun(run).findLast((snapshot) => snapshot.iteration <= iteration);
-  if (record === undefined) throw new C3Error('store', `Run ${run} has no snapshot of its beginning in the store ${store.path}; start a new run.`);
+  if (record === undefined) {
+    throw new C3Error(
+      'store',
+      `Run ${run} has no snapshot of its beginning in the store ${store.path}; start a new run.`,
+    );
+  }
   return record;
 }
 
-/** The last iteration after which a run stood at these weights; 0 where only its beginning did, null where they are none of its own. */
+/**
+ * The last iteration after which a run stood at these weights; 0 where only its beginning did, null where they are none
+ * of its own.
+ */
 export function lastIterationOf(store: StoreReader, run: string, snapshot: string): number | null {
   const records = store.snapshotsOfRun(run);
   const index = records.findIndex(({ id }) => id === snapshot);
-  if (index === -1) return null;
+  if (index === -1) {
+    return null;
+  }
   const next = records[index + 1];
   return next === undefined ? store.run(run).steps : next.iteration - 1;
 }
 
 /**
- * Brings the runtime's training state to where the run stood after an iteration whose step is stored. No message is sampled and nothing is evaluated.
+ * Brings the runtime's training state to where the run stood after an iteration whose step is stored. No message is
+ * sampled and nothing is evaluated.
  * @returns the snapshot of these weights, held by the runtime
  * @throws C3Error('model') when the weights are not those that the run had; CancelledError
  */
@@ -42,8 +56,12 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
   }
   const snapshot = await runtime.freeze();
   const expected = snapshotAfter(store, run, iteration).id;
-  if (snapshot === expected) return snapshot;
-  if (snapshot !== base) await runtime.releaseSnapshot(snapshot);
+  if (snapshot === expected) {
+    return snapshot;
+  }
+  if (snapshot !== base) {
+    await runtime.releaseSnapshot(snapshot);
+  }
   throw new C3Error(
     'model',
     `Step ${String(iteration)} of run ${run}, executed again, gave the weights ${snapshot.slice(0, 12)} where ${expected.slice(0, 12)} are stored; use the machine and the version that the run was made with, or start a new run.`,
@@ -51,19 +69,30 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
 }
 
 /** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it stands after */
-async function nearestCheckpoint({ runtime, store, run, config, protocol, base, snapshotFolder }: RestoreInput, iteration: number): Promise<number> {
+async function nearestCheckpoint(
+  { runtime, store, run, config, protocol, base, snapshotFolder }: RestoreInput,
+  iteration: number,
+): Promise<number> {
   for (const step of await checkpointsOf(snapshotFolder, run)) {
-    if (step > iteration) continue;
+    if (step > iteration) {
+      continue;
+    }
     try {
       const snapshot = await runtime.loadCheckpoint(checkpointFile(snapshotFolder, run, step));
       if (snapshot === snapshotAfter(store, run, step).id) {
-        if (step < iteration && snapshot !== base) await runtime.releaseSnapshot(snapshot);
+        if (step < iteration && snapshot !== base) {
+          await runtime.releaseSnapshot(snapshot);
+        }
         return step;
       }
-      if (snapshot !== base) await runtime.releaseSnapshot(snapshot);
+      if (snapshot !== base) {
+        await runtime.releaseSnapshot(snapshot);
+      }
     } catch (error) {
       // A damaged one is passed over: an older one, or the beginning, leads to the same weights.
-      if (!(error instanceof C3Error && error.kind === 'model')) throw error;
+      if (!(error instanceof C3Error && error.kind === 'model')) {
+        throw error;
+      }
     }
   }
   await runtime.beginTraining(base, runAdapter(config, protocol));

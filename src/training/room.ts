@@ -8,10 +8,10 @@ import { renderContext, type Renderer } from '../team/render.ts';
 import type { RunConfig } from './config.ts';
 
 /** Every instance that a run may ask about. */
-export const runInstances = ({ steps, instances_per_step: perStep }: RunConfig, { train, evaluation }: { readonly train: readonly Instance[]; readonly evaluation: readonly Instance[] }): Instance[] => [
-  ...evaluation,
-  ...train.slice(0, steps * perStep),
-];
+export const runInstances = (
+  { steps, instances_per_step: perStep }: RunConfig,
+  { train, evaluation }: { readonly train: readonly Instance[]; readonly evaluation: readonly Instance[] },
+): Instance[] => [...evaluation, ...train.slice(0, steps * perStep)];
 
 export interface RoomInput {
   readonly protocol: Protocol;
@@ -22,7 +22,10 @@ export interface RoomInput {
   readonly maxPositions: number;
 }
 
-/** No tokenizer of the families makes more tokens of a text than this times its bytes: byte-level tokens, after a normal form. */
+/**
+ * No tokenizer of the families makes more tokens of a text than this times its bytes: byte-level tokens, after a normal
+ * form.
+ */
 const TOKENS_PER_BYTE = 3;
 /** Contexts that are rendered at once. */
 const TOGETHER = 256;
@@ -31,16 +34,28 @@ const TOGETHER = 256;
  * Every context of these instances, each message in it left blank: longer ones are refused when they come up.
  * @throws C3Error('input') naming role and instance of the first that cannot fit whatever is said
  */
-export async function checkContexts({ protocol, render, tokenizer, sampling, maxPositions }: RoomInput, instances: readonly Instance[]): Promise<void> {
+export async function checkContexts(
+  { protocol, render, tokenizer, sampling, maxPositions }: RoomInput,
+  instances: readonly Instance[],
+): Promise<void> {
   for (const { ancestors, position, id } of protocol.occurrences) {
     const { maxNewTokens } = samplingOf({ protocol, sampling }, position);
     const blank = new Map(ancestors.map((ancestor) => [ancestor, '']));
     for (let from = 0; from < instances.length; from += TOGETHER) {
       const some = instances.slice(from, from + TOGETHER);
-      const contexts = await Promise.all(some.map(async ({ question }) => render(renderContext(protocol, position, question, blank))));
+      const contexts = await Promise.all(
+        some.map(async ({ question }) => render(renderContext(protocol, position, question, blank))),
+      );
       for (const [index, context] of contexts.entries()) {
-        if (TOKENS_PER_BYTE * Buffer.byteLength(context) + maxNewTokens <= maxPositions) continue;
-        checkRoom((await tokenizer.encode(context)).length, maxNewTokens, maxPositions, placeWords(id, some[index]?.uid ?? ''));
+        if (TOKENS_PER_BYTE * Buffer.byteLength(context) + maxNewTokens <= maxPositions) {
+          continue;
+        }
+        checkRoom(
+          (await tokenizer.encode(context)).length,
+          maxNewTokens,
+          maxPositions,
+          placeWords(id, some[index]?.uid ?? ''),
+        );
       }
     }
   }

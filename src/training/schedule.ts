@@ -13,10 +13,17 @@ export interface CosineSettings {
  * Linear warm-up, then a half cosine from the peak to its floor.
  * @returns the rate of step s, counted from 0
  */
-export function cosineSchedule({ peak, warmupFraction, totalSteps, floorFraction }: CosineSettings): (step: number) => number {
+export function cosineSchedule({
+  peak,
+  warmupFraction,
+  totalSteps,
+  floorFraction,
+}: CosineSettings): (step: number) => number {
   const warmup = Math.ceil(warmupFraction * totalSteps);
   return (step) => {
-    if (step < warmup) return (peak * (step + 1)) / warmup;
+    if (step < warmup) {
+      return (peak * (step + 1)) / warmup;
+    }
     const progress = Math.min(1, (step - warmup) / Math.max(1, totalSteps - warmup));
     return peak * (floorFraction + (1 - floorFraction) * 0.5 * (1 + Math.cos(Math.PI * progress)));
   };

@@ -1,9 +1,10 @@
 /**
- * The states that a value head judges (C3 reference section 2.2, "state text": the problem, every earlier role's message, who speaks next).
+ * The states that a value head judges (C3 reference section 2.2, "state text": the problem, every earlier role's
+ * message, who speaks next).
  *
- * Here a state is the context of the message that comes next, written in the model's own form as if its role saw every message before it, so that parallel
- * roles' messages are in it too; the role's prompt says who speaks next. The value is read at its last token. A state that is longer than the model
- * has positions loses its beginning.
+ * Here a state is the context of the message that comes next, written in the model's own form as if its role saw every
+ * message before it, so that parallel roles' messages are in it too; the role's prompt says who speaks next. The value
+ * is read at its last token. A state that is longer than the model has positions loses its beginning.
  */
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { TreeNode } from '../replay/tree.ts';
@@ -27,21 +28,37 @@ export interface Moment {
   readonly question: string;
   /** Position -> text of every earlier message of the episode. */
   readonly messages: ReadonlyMap<number, string>;
-  /** The message itself, where it is judged in its state (the prefix text of section 3.4); left out, the state alone is. */
+  /**
+   * The message itself, where it is judged in its state (the prefix text of section 3.4); left out, the state alone is.
+   */
   readonly said?: Int32Array;
 }
 
 /** The text of a state. */
-export async function stateText({ protocol, render }: Pick<StateForm, 'protocol' | 'render'>, { position, question, messages }: Moment): Promise<string> {
-  const everything: Protocol = { ...protocol, occurrences: protocol.occurrences.map((occurrence) => ({ ...occurrence, ancestors: protocol.occurrences.slice(0, occurrence.position).map((earlier) => earlier.position) })) };
+export async function stateText(
+  { protocol, render }: Pick<StateForm, 'protocol' | 'render'>,
+  { position, question, messages }: Moment,
+): Promise<string> {
+  const everything: Protocol = {
+    ...protocol,
+    occurrences: protocol.occurrences.map((occurrence) => ({
+      ...occurrence,
+      ancestors: protocol.occurrences.slice(0, occurrence.position).map((earlier) => earlier.position),
+    })),
+  };
   return render(renderContext(everything, position, question, messages));
 }
 
 /** The different states among some moments, each with what is judged in it, and which one each moment has. */
-export async function statesOf(form: StateForm, moments: readonly Moment[]): Promise<{ readonly states: readonly ValueState[]; readonly places: readonly number[] }> {
+export async function statesOf(
+  form: StateForm,
+  moments: readonly Moment[],
+): Promise<{ readonly states: readonly ValueState[]; readonly places: readonly number[] }> {
   const texts = await Promise.all(moments.map((moment) => stateText(form, moment)));
   const distinct = [...new Set(texts)];
-  const encoded = new Map(await Promise.all(distinct.map(async (text) => [text, await form.tokenizer.encode(text)] as const)));
+  const encoded = new Map(
+    await Promise.all(distinct.map(async (text) => [text, await form.tokenizer.encode(text)] as const)),
+  );
   const states: ValueState[] = [];
   const known = new Map<string, number>();
   const places = moments.map((moment, index) => {
@@ -49,7 +66,12 @@ export async function statesOf(form: StateForm, moments: readonly Moment[]): Pro
     const text = texts[index] ?? '';
     const said = moment.said ?? new Int32Array();
     const name = JSON.stringify([role, text, ...said]);
-    const place = known.get(name) ?? states.push({ agent: role, tokens: Int32Array.from([...(encoded.get(text) ?? []), ...said].slice(-form.maxPositions)) }) - 1;
+    const place =
+      known.get(name) ??
+      states.push({
+        agent: role,
+        tokens: Int32Array.from([...(encoded.get(text) ?? []), ...said].slice(-form.maxPositions)),
+      }) - 1;
     known.set(name, place);
     return place;
   });
@@ -57,27 +79,52 @@ export async function statesOf(form: StateForm, moments: readonly Moment[]): Pro
 }
 
 /** The value of every message of some trees, or of its state, by the policy in training. @throws CancelledError */
-export async function treeValues(form: StateForm, runtime: Pick<ModelRuntime, 'values'>, roots: readonly TreeNode[], target: ValueTarget, cancelled: () => boolean): Promise<ReadonlyMap<TreeNode, number>> {
+export async function treeValues(
+  form: StateForm,
+  runtime: Pick<ModelRuntime, 'values'>,
+  roots: readonly TreeNode[],
+  target: ValueTarget,
+  cancelled: () => boolean,
+): Promise<ReadonlyMap<TreeNode, number>> {
   const nodes = withDescendants(roots);
-  const { states, places } = await statesOf(form, nodes.map((node) => momentOf(node, target)));
+  const { states, places } = await statesOf(
+    form,
+    nodes.map((node) => momentOf(node, target)),
+  );
   const values = await runtime.values(states, cancelled);
-  return new Map(nodes.flatMap((node, index) => {
-    const value = values[places[index] ?? -1];
-    return value === undefined ? [] : [[node, value] as const];
-  }));
+  return new Map(
+    nodes.flatMap((node, index) => {
+      const value = values[places[index] ?? -1];
+      return value === undefined ? [] : [[node, value] as const];
+    }),
+  );
 }
 
-/** The value of one state, by the policy of a snapshot and a value head that was kept of it. @throws C3Error('model') where the head cannot be read; CancelledError */
-export async function snapshotValue(form: StateForm, runtime: Pick<ModelRuntime, 'valuesUnder'>, { snapshot, head }: { readonly snapshot: string; readonly head: string | null }, moment: Moment, cancelled: () => boolean): Promise<number> {
+/**
+ * The value of one state, by the policy of a snapshot and a value head that was kept of it.
+ * @throws C3Error('model') where the head cannot be read; CancelledError
+ */
+export async function snapshotValue(
+  form: StateForm,
+  runtime: Pick<ModelRuntime, 'valuesUnder'>,
+  { snapshot, head }: { readonly snapshot: string; readonly head: string | null },
+  moment: Moment,
+  cancelled: () => boolean,
+): Promise<number> {
   const [value] = await runtime.valuesUnder(snapshot, head, (await statesOf(form, [moment])).states, cancelled);
-  if (value === undefined) throw new Error('A state that is asked about has a value.');
+  if (value === undefined) {
+    throw new Error('A state that is asked about has a value.');
+  }
   return value;
 }
 
-const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
+const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] =>
+  nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
 
 function momentOf({ instance, position, parent, answer }: TreeNode, target: ValueTarget): Moment {
   const messages = new Map<number, string>();
-  for (let node = parent; node !== null; node = node.parent) messages.set(node.position, node.answer.text);
+  for (let node = parent; node !== null; node = node.parent) {
+    messages.set(node.position, node.answer.text);
+  }
   return { position, question: instance.question, messages, ...(target === 'message' && { said: answer.tokens }) };
 }

@@ -1,7 +1,8 @@
 /**
  * What all attack tests share: how many inputs they try, from which seed, and how many were held.
  *
- * `npm test` tries a sample; `npm run test:attack` (C3_ATTACK=full) tries all. C3_ATTACK_SEED tries other inputs of the same kinds.
+ * `npm test` tries a sample; `npm run test:attack` (C3_ATTACK=full) tries all. C3_ATTACK_SEED tries other inputs of the
+ * same kinds.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -35,7 +36,9 @@ export function scaled(full: number, sample: number): number {
 /** The seed of everything that is drawn: a constant, or C3_ATTACK_SEED. */
 export function seed(): number {
   const given = process.env['C3_ATTACK_SEED'];
-  if (given === undefined || given === '') return KEPT_SEED;
+  if (given === undefined || given === '') {
+    return KEPT_SEED;
+  }
   assert.match(given, /^\d{1,9}$/u, 'C3_ATTACK_SEED is a number of up to nine digits');
   return Number(given);
 }
@@ -44,7 +47,8 @@ export function seed(): number {
 const LEAST_MILLISECONDS = 10;
 
 /**
- * How the processor time of this process grows when the work does tenfold: about 10 where it is linear, 100 where it is quadratic.
+ * How the processor time of this process grows when the work does tenfold: about 10 where it is linear, 100 where it is
+ * quadratic.
  * @param work is done for `size` and for ten times as much
  */
 export function growth(size: number, work: (size: number) => unknown): number {
@@ -59,7 +63,10 @@ export function growth(size: number, work: (size: number) => unknown): number {
   return cost(10 * size) / Math.max(LEAST_MILLISECONDS, small);
 }
 
-/** Work that grows tenfold may take so many times as long: well above linear work on a busy machine, well below quadratic. */
+/**
+ * Work that grows tenfold may take so many times as long: well above linear work on a busy machine, well below
+ * quadratic.
+ */
 export const MOST_GROWTH = 30;
 
 const areas = new Map<string, { tried: number; held: number }>();
@@ -90,6 +97,10 @@ export function tally(area: string): Tally {
 after(() => {
   const folder = process.env['C3_ATTACK_TOTALS'];
   const totals: Totals[] = [...areas].map(([area, counts]) => ({ area, ...counts }));
-  for (const one of totals) console.log(`${one.area}: tried ${one.tried}, held ${one.held}`);
-  if (folder !== undefined) writeFileSync(join(folder, `${String(process.pid)}.json`), JSON.stringify(totals));
+  for (const one of totals) {
+    console.log(`${one.area}: tried ${one.tried}, held ${one.held}`);
+  }
+  if (folder !== undefined) {
+    writeFileSync(join(folder, `${String(process.pid)}.json`), JSON.stringify(totals));
+  }
 });

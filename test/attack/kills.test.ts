@@ -1,4 +1,7 @@
-/** Kills of the processes that measure: every run ends with the rows and weights of an undisturbed one, or interrupted and so after it was resumed. */
+/**
+ * Kills of the processes that measure: every run ends with the rows and weights of an undisturbed one, or interrupted
+ * and so after it was resumed.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,18 +35,23 @@ type Plan = (sandboxes: readonly Process[], milliseconds: number) => readonly Pr
 /** The first so many that appear: with one image for all, its makers. */
 function firsts(count: number): Plan {
   const seen = new Set<number>();
-  return (sandboxes) => sandboxes.filter(({ pid }) => {
-    if (seen.has(pid) || seen.size >= count) return false;
-    seen.add(pid);
-    return true;
-  });
+  return (sandboxes) =>
+    sandboxes.filter(({ pid }) => {
+      if (seen.has(pid) || seen.size >= count) {
+        return false;
+      }
+      seen.add(pid);
+      return true;
+    });
 }
 
 /** One of those that are there, again and again after a random time. */
 function now(stream: HashedStream, longest: number): Plan {
   let next = stream.integer(0, longest);
   return (sandboxes, milliseconds) => {
-    if (milliseconds < next || sandboxes.length === 0) return [];
+    if (milliseconds < next || sandboxes.length === 0) {
+      return [];
+    }
     next = milliseconds + stream.integer(20, longest);
     return [stream.pick(sandboxes)];
   };
@@ -52,10 +60,13 @@ function now(stream: HashedStream, longest: number): Plan {
 /** Every one that has lived for so long. */
 function aged(milliseconds: number): Plan {
   const born = new Map<number, number>();
-  return (sandboxes, time) => sandboxes.filter(({ pid }) => {
-    if (!born.has(pid)) born.set(pid, time);
-    return time - (born.get(pid) ?? time) >= milliseconds;
-  });
+  return (sandboxes, time) =>
+    sandboxes.filter(({ pid }) => {
+      if (!born.has(pid)) {
+        born.set(pid, time);
+      }
+      return time - (born.get(pid) ?? time) >= milliseconds;
+    });
 }
 
 interface Ended extends Finished {
@@ -64,7 +75,9 @@ interface Ended extends Finished {
 
 const folders: string[] = [];
 after(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 function freshFolder(): string {
@@ -82,15 +95,25 @@ interface Attack {
 }
 
 /** `c3` under attack, to its end. */
-async function attacked(folder: string, args: readonly string[], plan: Plan | null, { stdin = '', life = Infinity, signal = 'SIGKILL' }: Attack = {}): Promise<Ended> {
+async function attacked(
+  folder: string,
+  args: readonly string[],
+  plan: Plan | null,
+  { stdin = '', life = Infinity, signal = 'SIGKILL' }: Attack = {},
+): Promise<Ended> {
   const child = startC3(folder, args);
   child.stdin.on('error', () => undefined);
   child.stdin.end(stdin);
   const killer = new Killer(child.pid ?? 0, plan ?? (() => []));
   let own = 0;
-  const timer = life === Infinity ? undefined : setTimeout(() => {
-    if (child.kill(signal)) own++;
-  }, life);
+  const timer =
+    life === Infinity
+      ? undefined
+      : setTimeout(() => {
+          if (child.kill(signal)) {
+            own++;
+          }
+        }, life);
   try {
     const ended = await finished(child);
     return { ...ended, kills: killer.kills + own };
@@ -114,7 +137,10 @@ function whole(folder: string, log: string): Whole {
   try {
     const tables = tablesOf(db, { [id]: 'RUN', [folder]: 'FOLDER' });
     // What the search index holds depends on its transactions; what it finds does not.
-    return { tables: Object.fromEntries(Object.entries(tables).filter(([table]) => !table.startsWith('message_search'))), weights: createHash('sha256').update(readFileSync(file)).digest('hex') };
+    return {
+      tables: Object.fromEntries(Object.entries(tables).filter(([table]) => !table.startsWith('message_search'))),
+      weights: createHash('sha256').update(readFileSync(file)).digest('hex'),
+    };
   } finally {
     db.close();
   }
@@ -131,22 +157,39 @@ function runOrResume(folder: string): readonly string[] {
   }
 }
 
-/** Runs under attack after attack, resumed as often as it takes, and last undisturbed. @returns kills, and how often it was interrupted */
-async function endures(plans: readonly { readonly plan: Plan; readonly life?: number }[], expected: Whole): Promise<{ readonly kills: number; readonly stops: number }> {
+/**
+ * Runs under attack after attack, resumed as often as it takes, and last undisturbed.
+ * @returns kills, and how often it was interrupted
+ */
+async function endures(
+  plans: readonly { readonly plan: Plan; readonly life?: number }[],
+  expected: Whole,
+): Promise<{ readonly kills: number; readonly stops: number }> {
   const folder = freshFolder();
   let [kills, stops, log] = [0, 0, ''];
   for (const { plan, life } of [...plans, { plan: null, life: Infinity }]) {
     const ended = await attacked(folder, runOrResume(folder), plan, { life: life ?? Infinity });
     kills += ended.kills;
     log += `${String(ended.code)} after ${String(ended.kills)} kills\n${ended.stderr}\n`;
-    if (ended.code === 0) break;
+    if (ended.code === 0) {
+      break;
+    }
     stops++;
     assert.notEqual(plan, null, log);
-    if (ended.code === null) continue;
+    if (ended.code === null) {
+      continue;
+    }
     // Neither failed nor done: interrupted, in a sentence that says why.
     assert.equal(ended.code, 1, log);
-    assert.match(ended.stderr, /^c3: Run \S+ was interrupted at step \d of \d: The sandbox [^.]*\. What is stored stays/m);
-    assert.equal(withStore(folder, (store) => shownStatus(store.runs(0, 1)[0] ?? assert.fail(log), false)), 'interrupted', log);
+    assert.match(
+      ended.stderr,
+      /^c3: Run \S+ was interrupted at step \d of \d: The sandbox [^.]*\. What is stored stays/m,
+    );
+    assert.equal(
+      withStore(folder, (store) => shownStatus(store.runs(0, 1)[0] ?? assert.fail(log), false)),
+      'interrupted',
+      log,
+    );
   }
   const found = whole(folder, log);
   assert.equal(found.weights, expected.weights, log);
@@ -154,7 +197,10 @@ async function endures(plans: readonly { readonly plan: Plan; readonly life?: nu
   return { kills, stops };
 }
 
-/** What is tried: its name, the attacks on one process after the other, the fewest kills, and whether the run has to be interrupted. */
+/**
+ * What is tried: its name, the attacks on one process after the other, the fewest kills, and whether the run has to be
+ * interrupted.
+ */
 interface Scenario {
   readonly name: string;
   readonly plans: () => readonly { readonly plan: Plan; readonly life?: number }[];
@@ -165,15 +211,39 @@ interface Scenario {
 const drawn = (name: string, longest: number): Plan => now(new HashedStream(`${name} ${String(seed())}`), longest);
 
 const SAMPLED: readonly Scenario[] = [
-  { name: 'every maker of the image, then sandboxes at random times', plans: () => [{ plan: firsts(Infinity) }, { plan: drawn('sample', 900) }], fewest: 4, stops: true },
+  {
+    name: 'every maker of the image, then sandboxes at random times',
+    plans: () => [{ plan: firsts(Infinity) }, { plan: drawn('sample', 900) }],
+    fewest: 4,
+    stops: true,
+  },
 ];
 const ENGINE = new HashedStream(`engine ${String(seed())}`);
 const ALL: readonly Scenario[] = [
   ...SAMPLED,
-  ...[4].map((makers): Scenario => ({ name: `${String(makers)} makers of the image`, plans: () => [{ plan: firsts(makers) }], fewest: makers, stops: false })),
-  ...[1, 2].map((index): Scenario => ({ name: `sandboxes at random times, ${String(index)}`, plans: () => [{ plan: drawn(`sandboxes ${String(index)}`, 500) }], fewest: 3 })),
-  { name: 'sandboxes of short lives', plans: () => [{ plan: aged(2500) }, { plan: aged(600) }], fewest: 6, stops: true },
-  { name: 'the engine beside them', plans: () => Array.from({ length: 6 }, () => ({ plan: drawn('beside', 1200), life: ENGINE.integer(1500, 9000) })), fewest: 6, stops: true },
+  ...[4].map((makers): Scenario => ({
+    name: `${String(makers)} makers of the image`,
+    plans: () => [{ plan: firsts(makers) }],
+    fewest: makers,
+    stops: false,
+  })),
+  ...[1, 2].map((index): Scenario => ({
+    name: `sandboxes at random times, ${String(index)}`,
+    plans: () => [{ plan: drawn(`sandboxes ${String(index)}`, 500) }],
+    fewest: 3,
+  })),
+  {
+    name: 'sandboxes of short lives',
+    plans: () => [{ plan: aged(2500) }, { plan: aged(600) }],
+    fewest: 6,
+    stops: true,
+  },
+  {
+    name: 'the engine beside them',
+    plans: () => Array.from({ length: 6 }, () => ({ plan: drawn('beside', 1200), life: ENGINE.integer(1500, 9000) })),
+    fewest: 6,
+    stops: true,
+  },
 ];
 
 if (process.platform === 'linux') {
@@ -189,10 +259,16 @@ if (process.platform === 'linux') {
 
     for (const { name, plans, fewest, stops } of FULL ? ALL : SAMPLED) {
       it(name, async () => {
-        const found = await endures(plans(), expected ?? assert.fail('no run to compare with')).catch((error: unknown) => count.broken(messageOf(error)));
+        const found = await endures(plans(), expected ?? assert.fail('no run to compare with')).catch(
+          (error: unknown) => count.broken(messageOf(error)),
+        );
         assert.ok(found.kills >= fewest, `${String(found.kills)} kills`);
-        if (stops !== undefined) assert.equal(found.stops > 0, stops);
-        for (let kill = 0; kill < found.kills; kill++) count.held();
+        if (stops !== undefined) {
+          assert.equal(found.stops > 0, stops);
+        }
+        for (let kill = 0; kill < found.kills; kill++) {
+          count.held();
+        }
       });
     }
 
@@ -205,10 +281,17 @@ if (process.platform === 'linux') {
         const signal = stream.pick(['SIGINT', 'SIGTERM', 'SIGHUP'] as const);
         const ended = await attacked(folder, runOrResume(folder), null, { life: stream.integer(700, 3500), signal });
         log += `${signal}: ${String(ended.code)}\n${ended.stderr}\n`;
-        if (ended.code === 0) break;
-        const status = existsSync(join(folder, '.c3', 'c3.sqlite')) ? withStore(folder, (store) => store.runs(0, 1).map((run) => shownStatus(run, false))) : [];
-        if (status.every((one) => one === 'cancelled' || one === 'interrupted')) stops.held();
-        else stops.broken(`${signal} left the run ${status.join(', ')}`);
+        if (ended.code === 0) {
+          break;
+        }
+        const status = existsSync(join(folder, '.c3', 'c3.sqlite'))
+          ? withStore(folder, (store) => store.runs(0, 1).map((run) => shownStatus(run, false)))
+          : [];
+        if (status.every((one) => one === 'cancelled' || one === 'interrupted')) {
+          stops.held();
+        } else {
+          stops.broken(`${signal} left the run ${status.join(', ')}`);
+        }
       }
       const last = await attacked(folder, runOrResume(folder), null);
       log += last.stderr;
@@ -222,21 +305,38 @@ if (process.platform === 'linux') {
 
       it(backend, async () => {
         const folder = freshFolder();
-        const code = (wrong: boolean): string => `def f(x):\n    for _ in range(${backend === 'python3' ? '6000000' : '1000000'}): pass\n    return x + ${wrong ? '2' : '1'}`;
-        const stdin = Array.from({ length: scaled(40, 16) }, (_, id) => `${JSON.stringify({ id, code: `${code(id % 3 === 0)}\n# ${String(id)}`, tests: ['assert f(1) == 2'] })}\n`).join('');
+        const code = (wrong: boolean): string =>
+          `def f(x):\n    for _ in range(${backend === 'python3' ? '6000000' : '1000000'}): pass\n    return x + ${wrong ? '2' : '1'}`;
+        const stdin = Array.from(
+          { length: scaled(40, 16) },
+          (_, id) =>
+            `${JSON.stringify({ id, code: `${code(id % 3 === 0)}\n# ${String(id)}`, tests: ['assert f(1) == 2'] })}\n`,
+        ).join('');
         const args = ['grade', '--kind', 'python', '--backend', backend];
         const lines = ({ stdout }: Finished): string[] => stdout.split('\n').filter((line) => line !== '');
         const expected = lines(await attacked(folder, args, null, { stdin }));
         for (let run = 0; run < scaled(3, 1); run++) {
           // The check of the wall ends the work where it is disturbed: it is left alone.
           const [plan, first] = [drawn(`grades ${backend} ${String(run)}`, 200), backend === 'python3' ? 1200 : 0];
-          const ended = await attacked(folder, args, (sandboxes, milliseconds) => (milliseconds < first ? [] : plan(sandboxes, milliseconds)), { stdin });
+          const ended = await attacked(
+            folder,
+            args,
+            (sandboxes, milliseconds) => (milliseconds < first ? [] : plan(sandboxes, milliseconds)),
+            { stdin },
+          );
           const found = lines(ended);
           const wrong = found.findIndex((line, index) => line !== expected[index] && !line.includes('"score":null'));
-          if (wrong >= 0) count.broken(`${found[wrong] ?? ''} and not ${expected[wrong] ?? ''}`);
-          if (ended.code === 0) assert.deepEqual(found, expected);
-          else assert.match(ended.stderr, /lines are masked|refuses to work here/);
-          for (let kill = 0; kill < ended.kills; kill++) count.held();
+          if (wrong >= 0) {
+            count.broken(`${found[wrong] ?? ''} and not ${expected[wrong] ?? ''}`);
+          }
+          if (ended.code === 0) {
+            assert.deepEqual(found, expected);
+          } else {
+            assert.match(ended.stderr, /lines are masked|refuses to work here/);
+          }
+          for (let kill = 0; kill < ended.kills; kill++) {
+            count.held();
+          }
         }
       });
     }

@@ -127,14 +127,18 @@ def at(work):
     except BaseException as error: return type(error).__name__ + str(getattr(error, 'errno', ''))
 `;
 
-const some = (stream: HashedStream, items: readonly string[], most: number): string[] => Array.from({ length: stream.integer(1, most) }, () => stream.pick(items));
+const some = (stream: HashedStream, items: readonly string[], most: number): string[] =>
+  Array.from({ length: stream.integer(1, most) }, () => stream.pick(items));
 
 /** A program that leaves some traces. */
 export const leaving = (stream: HashedStream): string =>
-  `${HEAD}${some(stream, TRACES, 5).map((trace) => `try:\n    ${trace.replaceAll('\n', '\n    ')}\nexcept BaseException: pass\n`).join('')}def f(): return 1\n`;
+  `${HEAD}${some(stream, TRACES, 5)
+    .map((trace) => `try:\n    ${trace.replaceAll('\n', '\n    ')}\nexcept BaseException: pass\n`)
+    .join('')}def f(): return 1\n`;
 
 /** A program whose f() tells what it sees, as text. */
-export const looking = (looks: readonly string[]): string => `${HEAD}def f():\n    told = []\n${looks.map((look) => `    told.append(at(lambda: repr((${look}))))\n`).join('')}    return told\n`;
+export const looking = (looks: readonly string[]): string =>
+  `${HEAD}def f():\n    told = []\n${looks.map((look) => `    told.append(at(lambda: repr((${look}))))\n`).join('')}    return told\n`;
 
 /** Some looks. */
 export const someLooks = (stream: HashedStream): readonly string[] => some(stream, LOOKS, 6);

@@ -1,10 +1,20 @@
-/** Hostile model folders and stored templates against a real engine: it answers a cancel, and everybody else, while they work. */
+/**
+ * Hostile model folders and stored templates against a real engine: it answers a cancel, and everybody else, while they
+ * work.
+ */
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
-import { CANCELLED_CODE, CancelRunRequest, JobsRequest, StartRunRequest, TestModelProgressNotification, TestModelRequest } from '../../src/shared/protocols/engineProtocol.ts';
+import {
+  CANCELLED_CODE,
+  CancelRunRequest,
+  JobsRequest,
+  StartRunRequest,
+  TestModelProgressNotification,
+  TestModelRequest,
+} from '../../src/shared/protocols/engineProtocol.ts';
 import { folderOf } from '../unit/golden.ts';
 import { startEngine, type EngineProcess } from '../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
@@ -13,7 +23,8 @@ import { tally } from './harness.ts';
 const engines = tally('model engine');
 /** A cancel is answered within 200 ms on a quiet machine; tests share one. */
 const CANCELLED_WITHIN = 1_000;
-const LOOPS = '{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}{{ messages[0].content }}{{ messages[1].content }}';
+const LOOPS =
+  '{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}{{ messages[0].content }}{{ messages[1].content }}';
 
 let workspace = '';
 before(async () => {
@@ -37,11 +48,21 @@ const answered = async (engine: EngineProcess): Promise<void> => {
   assert.ok(performance.now() - began < CANCELLED_WITHIN, 'the engine does not answer');
 };
 
-/** Starts a run on a folder and cancels it while the folder's files keep it busy. @returns milliseconds until it has ended */
-async function cancelledRun(t: TestContext, folder: string, busy: (engine: EngineProcess) => Promise<unknown>): Promise<number> {
+/**
+ * Starts a run on a folder and cancels it while the folder's files keep it busy.
+ * @returns milliseconds until it has ended
+ */
+async function cancelledRun(
+  t: TestContext,
+  folder: string,
+  busy: (engine: EngineProcess) => Promise<unknown>,
+): Promise<number> {
   const engine = await startEngine(t, workspace);
   const config = join(workspace, 'hostile.c3.yaml');
-  writeFileSync(config, readFileSync(join(workspace, 'tiny.c3.yaml'), 'utf8').replace(/^model:.*$/mu, `model: ${JSON.stringify(folder)}`));
+  writeFileSync(
+    config,
+    readFileSync(join(workspace, 'tiny.c3.yaml'), 'utf8').replace(/^model:.*$/mu, `model: ${JSON.stringify(folder)}`),
+  );
   const { id } = await engine.connection.sendRequest(StartRunRequest, { config, overrides: [] });
   await engine.until(({ jobs }) => jobs.some((job) => job.id === id && job.state === 'running'));
   await busy(engine);
@@ -58,7 +79,13 @@ async function cancelledRun(t: TestContext, folder: string, busy: (engine: Engin
 
 it('a run whose template loops is cancelled, and the engine answers meanwhile', async (t) => {
   await engines.attempt('run', async () => {
-    const took = await cancelledRun(t, hostile('looping', (folder) => { writeFileSync(join(folder, 'chat_template.jinja'), LOOPS); }), (engine) => answered(engine));
+    const took = await cancelledRun(
+      t,
+      hostile('looping', (folder) => {
+        writeFileSync(join(folder, 'chat_template.jinja'), LOOPS);
+      }),
+      (engine) => answered(engine),
+    );
     console.log(`run cancelled after ${took.toFixed(0)} ms`);
   });
 });
@@ -67,10 +94,14 @@ it('a run whose model has a long table of positions is cancelled while it is mad
   await engines.attempt('table', async () => {
     const folder = hostile('long', (place) => {
       const path = join(place, 'config.json');
-      writeFileSync(path, JSON.stringify({ ...(JSON.parse(readFileSync(path, 'utf8')) as object), max_position_embeddings: 2 ** 21 }));
+      writeFileSync(
+        path,
+        JSON.stringify({ ...(JSON.parse(readFileSync(path, 'utf8')) as object), max_position_embeddings: 2 ** 21 }),
+      );
     });
     // All of the weights have been read: what follows is made of the configuration.
-    const loaded = (engine: EngineProcess): Promise<unknown> => engine.heard(({ stage, done, total }) => stage === 'load' && done === total && total > 1);
+    const loaded = (engine: EngineProcess): Promise<unknown> =>
+      engine.heard(({ stage, done, total }) => stage === 'load' && done === total && total > 1);
     const took = await cancelledRun(t, folder, loaded);
     console.log(`load cancelled after ${took.toFixed(0)} ms`);
   });
@@ -79,12 +110,21 @@ it('a run whose model has a long table of positions is cancelled while it is mad
 it('a self-test of a folder whose template loops is cancelled', async (t) => {
   await engines.attempt('self-test', async () => {
     const engine = await startEngine(t, workspace);
-    const folder = hostile('tested', (place) => { writeFileSync(join(place, 'chat_template.jinja'), LOOPS); });
+    const folder = hostile('tested', (place) => {
+      writeFileSync(join(place, 'chat_template.jinja'), LOOPS);
+    });
     const tokenized = new Promise<void>((resolve) => {
-      engine.connection.onNotification(TestModelProgressNotification, ({ progress }) => { if (progress.kind === 'step' && progress.step.name === 'Tokenizer') resolve(); });
+      engine.connection.onNotification(TestModelProgressNotification, ({ progress }) => {
+        if (progress.kind === 'step' && progress.step.name === 'Tokenizer') {
+          resolve();
+        }
+      });
     });
     const source = new CancellationTokenSource();
-    const asked = engine.connection.sendRequest(TestModelRequest, { folder, provider: 'cpu' }, source.token).then(() => null, (error: unknown) => error);
+    const asked = engine.connection.sendRequest(TestModelRequest, { folder, provider: 'cpu' }, source.token).then(
+      () => null,
+      (error: unknown) => error,
+    );
     // What follows is the template.
     await tokenized;
     await answered(engine);

@@ -1,4 +1,7 @@
-/** Hostile files of a model folder: a size that is named is no size that is taken, and a header or an adapter is read whole or refused in one sentence. */
+/**
+ * Hostile files of a model folder: a size that is named is no size that is taken, and a header or an adapter is read
+ * whole or refused in one sentence.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -50,8 +53,14 @@ function fileOf(header: unknown, dataBytes = 0): Buffer {
 
 /** One line of bounded length that names the file. */
 function assertSentence(error: unknown, path: string, says: RegExp = /./u): void {
-  assert.ok(error instanceof C3Error && (error.kind === 'model' || error.kind === 'input'), `no sentence: ${String(error)}`);
-  assert.ok(error.message.includes(path) && error.message.length < 2_000 && !/[\r\n]|\bat .+\.[jt]s:/u.test(error.message), `no sentence about ${path}: ${error.message.slice(0, 300)}`);
+  assert.ok(
+    error instanceof C3Error && (error.kind === 'model' || error.kind === 'input'),
+    `no sentence: ${String(error)}`,
+  );
+  assert.ok(
+    error.message.includes(path) && error.message.length < 2_000 && !/[\r\n]|\bat .+\.[jt]s:/u.test(error.message),
+    `no sentence about ${path}: ${error.message.slice(0, 300)}`,
+  );
   assert.match(error.message, says);
 }
 
@@ -59,15 +68,31 @@ function assertSentence(error: unknown, path: string, says: RegExp = /./u): void
 async function held(what: string, path: string, read: () => unknown, says?: RegExp): Promise<void> {
   await files.attempt(what, async () => {
     const [began, resident] = [performance.now(), process.memoryUsage.rss()];
-    const failure = await Promise.resolve().then(read).then(() => null, (error: unknown) => ({ error }));
+    const failure = await Promise.resolve()
+      .then(read)
+      .then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
     assert.ok(failure !== null || says === undefined, 'it was read');
-    if (failure !== null) assertSentence(failure.error, path, says);
+    if (failure !== null) {
+      assertSentence(failure.error, path, says);
+    }
     assert.ok(performance.now() - began < LONGEST, `it took ${String(performance.now() - began)} ms`);
     assert.ok((process.memoryUsage.rss() - resident) / 1e6 < MOST_MEGABYTES, 'it took more memory than it may');
   });
 }
 
-const SIZES = ['vocab_size', 'hidden_size', 'intermediate_size', 'num_hidden_layers', 'num_attention_heads', 'num_key_value_heads', 'head_dim', 'max_position_embeddings'] as const;
+const SIZES = [
+  'vocab_size',
+  'hidden_size',
+  'intermediate_size',
+  'num_hidden_layers',
+  'num_attention_heads',
+  'num_key_value_heads',
+  'head_dim',
+  'max_position_embeddings',
+] as const;
 
 describe('a hostile config.json', () => {
   for (const key of SIZES) {
@@ -75,7 +100,12 @@ describe('a hostile config.json', () => {
       it(`names ${String(value)} as its ${key}`, async () => {
         const folder = copyOf('qwen3');
         changeJson(join(folder, 'config.json'), { [key]: value });
-        await held(key, join(folder, 'config.json'), () => loadModel(folder), new RegExp(`${key}: ${String(value)} is more than the \\d+|multiple`, 'u'));
+        await held(
+          key,
+          join(folder, 'config.json'),
+          () => loadModel(folder),
+          new RegExp(`${key}: ${String(value)} is more than the \\d+|multiple`, 'u'),
+        );
         await held(key, join(folder, 'config.json'), () => inspectModel(folder), /./u);
       });
     }
@@ -86,13 +116,29 @@ describe('a hostile config.json', () => {
     const path = join(folder, 'config.json');
     changeJson(path, { num_hidden_layers: 512, hidden_size: 65536, intermediate_size: 262144 });
     await held('parameters', path, () => loadModel(folder), /the sizes make \d+ parameters, more than the \d+/u);
-    changeJson(path, { num_hidden_layers: 2, hidden_size: 64, intermediate_size: 128, max_position_embeddings: 2 ** 25, head_dim: 64 });
-    await held('positions', path, () => loadModel(folder), /max_position_embeddings: \d+ times head_dim: \d+ is more than the \d+/u);
+    changeJson(path, {
+      num_hidden_layers: 2,
+      hidden_size: 64,
+      intermediate_size: 128,
+      max_position_embeddings: 2 ** 25,
+      head_dim: 64,
+    });
+    await held(
+      'positions',
+      path,
+      () => loadModel(folder),
+      /max_position_embeddings: \d+ times head_dim: \d+ is more than the \d+/u,
+    );
   });
 
   it('describes more numbers than its files hold', async () => {
     const folder = copyOf('qwen3');
-    changeJson(join(folder, 'config.json'), { num_hidden_layers: 512, hidden_size: 8192, intermediate_size: 65536, head_dim: 128 });
+    changeJson(join(folder, 'config.json'), {
+      num_hidden_layers: 512,
+      hidden_size: 8192,
+      intermediate_size: 65536,
+      head_dim: 128,
+    });
     await held('numbers', folder, () => loadModel(folder), /model\.safetensors: tensor \S+ has shape/u);
   });
 
@@ -109,15 +155,36 @@ describe('a hostile config.json', () => {
   });
 
   it('holds any values', async () => {
-    const value = fc.oneof(fc.integer(), fc.maxSafeNat(), fc.double(), fc.constantFrom(1, 2, 8, 64, 1e9, 2 ** 31, 2 ** 53, -1, 0, 0.5), fc.json().map((text): unknown => JSON.parse(text)));
-    const keys = fc.constantFrom(...SIZES, 'rms_norm_eps', 'rope_theta', 'rope_scaling', 'rope_parameters', 'tie_word_embeddings', 'model_type', 'architectures', 'layer_types', '__proto__');
+    const value = fc.oneof(
+      fc.integer(),
+      fc.maxSafeNat(),
+      fc.double(),
+      fc.constantFrom(1, 2, 8, 64, 1e9, 2 ** 31, 2 ** 53, -1, 0, 0.5),
+      fc.json().map((text): unknown => JSON.parse(text)),
+    );
+    const keys = fc.constantFrom(
+      ...SIZES,
+      'rms_norm_eps',
+      'rope_theta',
+      'rope_scaling',
+      'rope_parameters',
+      'tie_word_embeddings',
+      'model_type',
+      'architectures',
+      'layer_types',
+      '__proto__',
+    );
     const base = JSON.parse(readFileSync(join(folderOf('qwen3'), 'config.json'), 'utf8')) as Record<string, unknown>;
     await fc.assert(
       fc.asyncProperty(fc.dictionary(keys, value, { maxKeys: 6 }), (changed) =>
         held(JSON.stringify(changed), 'x/config.json', () => {
-          const { layers, hiddenSize, maxPositions, headDim } = parseConfig(Buffer.from(JSON.stringify({ ...base, ...changed })), 'x/config.json');
+          const { layers, hiddenSize, maxPositions, headDim } = parseConfig(
+            Buffer.from(JSON.stringify({ ...base, ...changed })),
+            'x/config.json',
+          );
           assert.ok(layers <= 512 && hiddenSize <= 65536 && maxPositions * headDim <= 2 ** 29);
-        })),
+        }),
+      ),
       { seed: seed(), numRuns: scaled(10_000, 500) },
     );
   });
@@ -125,13 +192,49 @@ describe('a hostile config.json', () => {
 
 describe('a hostile safetensors file', () => {
   const ATTACKS: readonly (readonly [what: string, bytes: () => Buffer, says: RegExp])[] = [
-    ['a header of 100 MB', () => fileOf(`{"a":"${'x'.repeat(100_000_000)}"}`), /the safetensors header has \d+ bytes, more than/u],
-    ['a million tensors', () => fileOf(Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [String(index), { dtype: 'F32', shape: [0], data_offsets: [0, 0] }]))), /names 200000 tensors, more than/u],
-    ['a type that is an object', () => fileOf({ a: { dtype: { toString: 1 }, shape: [1], data_offsets: [0, 4] } }, 4), /unsupported type object/u],
-    ['a type that is nested', () => fileOf(`{"a":{"dtype":${'['.repeat(100_000)}${']'.repeat(100_000)},"shape":[1],"data_offsets":[0,4]}}`, 4), /header is not JSON|unsupported type object/u],
-    ['metadata that are objects', () => fileOf({ __metadata__: { a: { toString: 1 } } }), /metadata gives a a value that is no text/u],
-    ['a shape of a million axes', () => fileOf({ a: { dtype: 'F32', shape: Array.from({ length: 1_000_000 }, () => 1), data_offsets: [0, 4] } }, 4), /1000000 dimensions, more than the 8/u],
-    ['a shape whose product overflows', () => fileOf({ a: { dtype: 'F32', shape: [2 ** 52, 2 ** 52, 2 ** 52], data_offsets: [0, 4] } }, 4), /bytes where its shape needs/u],
+    [
+      'a header of 100 MB',
+      () => fileOf(`{"a":"${'x'.repeat(100_000_000)}"}`),
+      /the safetensors header has \d+ bytes, more than/u,
+    ],
+    [
+      'a million tensors',
+      () =>
+        fileOf(
+          Object.fromEntries(
+            Array.from({ length: 200_000 }, (_, index) => [
+              String(index),
+              { dtype: 'F32', shape: [0], data_offsets: [0, 0] },
+            ]),
+          ),
+        ),
+      /names 200000 tensors, more than/u,
+    ],
+    [
+      'a type that is an object',
+      () => fileOf({ a: { dtype: { toString: 1 }, shape: [1], data_offsets: [0, 4] } }, 4),
+      /unsupported type object/u,
+    ],
+    [
+      'a type that is nested',
+      () => fileOf(`{"a":{"dtype":${'['.repeat(100_000)}${']'.repeat(100_000)},"shape":[1],"data_offsets":[0,4]}}`, 4),
+      /header is not JSON|unsupported type object/u,
+    ],
+    [
+      'metadata that are objects',
+      () => fileOf({ __metadata__: { a: { toString: 1 } } }),
+      /metadata gives a a value that is no text/u,
+    ],
+    [
+      'a shape of a million axes',
+      () => fileOf({ a: { dtype: 'F32', shape: Array.from({ length: 1_000_000 }, () => 1), data_offsets: [0, 4] } }, 4),
+      /1000000 dimensions, more than the 8/u,
+    ],
+    [
+      'a shape whose product overflows',
+      () => fileOf({ a: { dtype: 'F32', shape: [2 ** 52, 2 ** 52, 2 ** 52], data_offsets: [0, 4] } }, 4),
+      /bytes where its shape needs/u,
+    ],
   ];
   for (const [what, bytes, says] of ATTACKS) {
     it(`has ${what}`, async () => {
@@ -153,23 +256,40 @@ describe('a hostile safetensors file', () => {
 
   it('has any header', async () => {
     const number = fc.oneof(fc.nat(64), fc.maxSafeNat(), fc.double(), fc.constantFrom(-1, 2 ** 53, 1e308));
-    const entry = fc.oneof(fc.record({ dtype: fc.constantFrom('F32', 'F16', 'BF16', 'I64', 'x\n', null), shape: fc.oneof(fc.array(number, { maxLength: 10 }), fc.json()), data_offsets: fc.oneof(fc.tuple(number, number), fc.array(number)) }), fc.json().map((text): unknown => JSON.parse(text)));
-    const header = fc.dictionary(fc.oneof(fc.constantFrom('__metadata__', '__proto__', 'a', 'b'), fc.string()), entry, { maxKeys: 5 });
+    const entry = fc.oneof(
+      fc.record({
+        dtype: fc.constantFrom('F32', 'F16', 'BF16', 'I64', 'x\n', null),
+        shape: fc.oneof(fc.array(number, { maxLength: 10 }), fc.json()),
+        data_offsets: fc.oneof(fc.tuple(number, number), fc.array(number)),
+      }),
+      fc.json().map((text): unknown => JSON.parse(text)),
+    );
+    const header = fc.dictionary(fc.oneof(fc.constantFrom('__metadata__', '__proto__', 'a', 'b'), fc.string()), entry, {
+      maxKeys: 5,
+    });
     await fc.assert(
-      fc.asyncProperty(header, fc.nat(64), (named, bytes) => held(JSON.stringify(named), 'x.safetensors', () => readSafetensors(fileOf(named, bytes), 'x.safetensors'))),
+      fc.asyncProperty(header, fc.nat(64), (named, bytes) =>
+        held(JSON.stringify(named), 'x.safetensors', () => readSafetensors(fileOf(named, bytes), 'x.safetensors')),
+      ),
       { seed: seed(), numRuns: scaled(10_000, 500) },
     );
   });
 
   it('is any bytes, or a file of which some bytes changed', async () => {
     const whole = readFileSync(join(folderOf('qwen3'), 'model.safetensors')).subarray(0, 4_000);
-    const changed = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 }).map((changes) => {
-      const copy = Buffer.from(whole);
-      for (const [at, byte] of changes) copy[at] = byte;
-      return copy;
-    });
+    const changed = fc
+      .array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 })
+      .map((changes) => {
+        const copy = Buffer.from(whole);
+        for (const [at, byte] of changes) {
+          copy[at] = byte;
+        }
+        return copy;
+      });
     await fc.assert(
-      fc.asyncProperty(fc.oneof(changed, fc.uint8Array({ maxLength: 200 })), (bytes) => held('bytes', 'x.safetensors', () => readSafetensors(bytes, 'x.safetensors'))),
+      fc.asyncProperty(fc.oneof(changed, fc.uint8Array({ maxLength: 200 })), (bytes) =>
+        held('bytes', 'x.safetensors', () => readSafetensors(bytes, 'x.safetensors')),
+      ),
       { seed: seed(), numRuns: scaled(10_000, 500) },
     );
   });
@@ -196,7 +316,10 @@ describe('a hostile adapter', () => {
       await held(what, folder, () => loadAdapters(folder, config), says);
     }
     const agents = JSON.stringify(Array.from({ length: 1_000_000 }, (_, index) => String(index)));
-    const path = join(adapter(settings, fileOf({ __metadata__: { c3_adapter: JSON.stringify(settings), c3_agents: agents } })), 'adapter_model.safetensors');
+    const path = join(
+      adapter(settings, fileOf({ __metadata__: { c3_adapter: JSON.stringify(settings), c3_agents: agents } })),
+      'adapter_model.safetensors',
+    );
     await held('agents', path, () => loadAdapterFile(path, config), /the list of agents cannot be read/u);
   });
 
@@ -210,8 +333,21 @@ describe('a hostile adapter', () => {
 
   it('has any settings', async () => {
     const config = await loadConfig(folderOf('qwen3'));
-    const value = fc.oneof(fc.integer(), fc.double(), fc.json().map((text): unknown => JSON.parse(text)));
-    const keys = fc.constantFrom('r', 'lora_alpha', 'target_modules', 'peft_type', 'bias', 'c3_agent', 'rank_pattern', '__proto__');
+    const value = fc.oneof(
+      fc.integer(),
+      fc.double(),
+      fc.json().map((text): unknown => JSON.parse(text)),
+    );
+    const keys = fc.constantFrom(
+      'r',
+      'lora_alpha',
+      'target_modules',
+      'peft_type',
+      'bias',
+      'c3_agent',
+      'rank_pattern',
+      '__proto__',
+    );
     await fc.assert(
       fc.asyncProperty(fc.dictionary(keys, value, { maxKeys: 4 }), async (changed) => {
         const folder = join(temporary, 'adapter');

@@ -1,6 +1,7 @@
 /**
- * A compromised page: every message that a webview can send, the effect that it can have, and why a hostile page gains nothing by it. What has an effect beyond
- * the panel needs the host's own question or a value that the host offered. The host's own code, with an editor that writes down what is asked of it.
+ * A compromised page: every message that a webview can send, the effect that it can have, and why a hostile page gains
+ * nothing by it. What has an effect beyond the panel needs the host's own question or a value that the host offered.
+ * The host's own code, with an editor that writes down what is asked of it.
  */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
@@ -22,19 +23,38 @@ import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
 import { scaled, seed, tally } from './harness.ts';
 
-/** What a message can do outside its panel, and why that is nothing to a hostile page. `none`: it changes what its own panel shows. */
+/**
+ * What a message can do outside its panel, and why that is nothing to a hostile page. `none`: it changes what its own
+ * panel shows.
+ */
 type Row = 'none' | readonly [effect: string, defence: string];
 type Table<Message extends { readonly type: string }> = Readonly<Record<Message['type'], Row>>;
 
 const ASKED = "the host's own dialog or list asks first";
 const OFFERED = 'only a run that the host told this page of';
 const VIEW = 'views of the store open; nothing is written';
-const OWN = "the user's own act in this panel; appended under its own kind, one at a time, shown and cancelled there; nothing recorded changes";
+const OWN =
+  "the user's own act in this panel; appended under its own kind, one at a time, shown and cancelled there; nothing recorded changes";
 
 /** Complete by its type: a message without a row does not compile. */
 const TRANSCRIPT: Table<TranscriptToHost> = {
-  ready: 'none', filter: 'none', locate: 'none', rows: 'none', detail: 'none', why: 'none', selected: 'none', locateRow: 'none', goToCostliest: 'none', search: 'none', compare: 'none', comparePair: 'none', endComparison: 'none',
-  replay: ['the engine samples and stores a replay', `${OWN}; a model folder that the user did not choose in the editor is asked about first`],
+  ready: 'none',
+  filter: 'none',
+  locate: 'none',
+  rows: 'none',
+  detail: 'none',
+  why: 'none',
+  selected: 'none',
+  locateRow: 'none',
+  goToCostliest: 'none',
+  search: 'none',
+  compare: 'none',
+  comparePair: 'none',
+  endComparison: 'none',
+  replay: [
+    'the engine samples and stores a replay',
+    `${OWN}; a model folder that the user did not choose in the editor is asked about first`,
+  ],
   settle: ['the engine samples and stores replays', OWN],
   verify: ['the engine re-executes replays', 'stores verdicts that follow from the replays alone'],
   cancelReplay: ["the panel's own replay ends", 'what arrived is kept'],
@@ -45,7 +65,9 @@ const TRANSCRIPT: Table<TranscriptToHost> = {
   showContext: ['a read-only document opens', VIEW],
 };
 const DASHBOARD: Table<DashboardToHost> = {
-  ready: 'none', choose: 'none', compare: 'none',
+  ready: 'none',
+  choose: 'none',
+  compare: 'none',
   openRound: ['the side bar shows a step', OFFERED],
   copy: ['the clipboard is written', 'the host asks first and shows how the text begins'],
   startRun: ['a run starts', ASKED],
@@ -54,25 +76,42 @@ const DASHBOARD: Table<DashboardToHost> = {
   taxonomy: ['a panel opens', OFFERED],
 };
 const TAXONOMY: Table<TaxonomyToHost> = {
-  ready: 'none', readAgain: 'none', case: 'none',
+  ready: 'none',
+  readAgain: 'none',
+  case: 'none',
   show: ['thresholds are remembered for the workspace', 'four numbers within bounds; they change what is shown'],
   label: ['a label is stored', OWN],
   open: ['a transcript opens', VIEW],
 };
 const EPISODES: Table<EpisodesToHost> = {
-  ready: 'none', list: 'none', place: 'none', rows: 'none', chooseRun: 'none', classify: 'none',
+  ready: 'none',
+  list: 'none',
+  place: 'none',
+  rows: 'none',
+  chooseRun: 'none',
+  classify: 'none',
   open: ['a transcript opens', VIEW],
   saveFilter: ['a filter is kept for the workspace', 'the host asks for its name'],
   deleteFilter: ['a kept filter goes', 'one that the host named; nothing of a run'],
-  dashboard: ['a panel opens', VIEW], taxonomy: ['a panel opens', VIEW], runsTable: ['a panel opens', VIEW],
+  dashboard: ['a panel opens', VIEW],
+  taxonomy: ['a panel opens', VIEW],
+  runsTable: ['a panel opens', VIEW],
   startRun: ['a run starts', ASKED],
 };
 const MODEL: Table<ModelToHost> = {
-  ready: 'none', readAgain: 'none', settings: 'none',
+  ready: 'none',
+  readAgain: 'none',
+  settings: 'none',
   chooseFolder: ['a folder is noted as chosen', ASKED],
-  test: ['the engine tries the model', 'only the folder that the user chose in the editor; within limits, and cancelled by closing the panel'],
+  test: [
+    'the engine tries the model',
+    'only the folder that the user chose in the editor; within limits, and cancelled by closing the panel',
+  ],
   cancelTest: ["the panel's own test ends", 'nothing is kept of it'],
-  use: ['a configuration is written and opened', 'the host asks first and shows the text; starting it is another question'],
+  use: [
+    'a configuration is written and opened',
+    'the host asks first and shows the text; starting it is another question',
+  ],
 };
 const RUNS: Table<RunsTableToHost> = {
   ready: 'none',
@@ -107,7 +146,12 @@ export class CancellationTokenSource { token = { isCancellationRequested: false,
 export class EventEmitter { event = () => ({ dispose: () => undefined }); fire() {} dispose() {} }
 export class Position {} export class Range {} export class TabInputWebview {}
 `;
-registerHooks({ resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(VSCODE)}`, shortCircuit: true } : next(specifier, context)) });
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'vscode'
+      ? { url: `data:text/javascript,${encodeURIComponent(VSCODE)}`, shortCircuit: true }
+      : next(specifier, context),
+});
 const { Dashboard } = await import('../../src/extension/dashboard/dashboardPanel.ts');
 const { ModelFolders } = await import('../../src/extension/model/modelFolders.ts');
 const { ModelPanel } = await import('../../src/extension/model/modelPanel.ts');
@@ -125,25 +169,45 @@ class Panel {
   gone = false;
   readonly events = new EventEmitter();
   readonly webview = {
-    cspSource: '', html: '', options: {}, asWebviewUri: (uri: unknown) => uri,
-    postMessage: (message: unknown) => { this.posts.push(message); return Promise.resolve(true); },
+    cspSource: '',
+    html: '',
+    options: {},
+    asWebviewUri: (uri: unknown) => uri,
+    postMessage: (message: unknown) => {
+      this.posts.push(message);
+      return Promise.resolve(true);
+    },
     onDidReceiveMessage: (listener: (message: unknown) => void) => this.on('message', listener),
   };
 
   on(name: string, listener: (argument: unknown) => void): { dispose(): void } {
     this.events.on(name, listener);
-    return { dispose: () => { this.events.off(name, listener); } };
+    return {
+      dispose: () => {
+        this.events.off(name, listener);
+      },
+    };
   }
 
-  onDidChangeViewState(listener: () => void): { dispose(): void } { return this.on('state', listener); }
-  onDidDispose(listener: () => void): { dispose(): void } { return this.on('gone', listener); }
-  reveal(): void { /* Shown already. */ }
-  dispose(): void { this.gone = true; }
+  onDidChangeViewState(listener: () => void): { dispose(): void } {
+    return this.on('state', listener);
+  }
+  onDidDispose(listener: () => void): { dispose(): void } {
+    return this.on('gone', listener);
+  }
+  reveal(): void {
+    /* Shown already. */
+  }
+  dispose(): void {
+    this.gone = true;
+  }
 
   /** The page says something; what follows has come to its end. */
   async says(message: unknown): Promise<void> {
     this.events.emit('message', message);
-    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    for (let turn = 0; turn < 20; turn++) {
+      await setImmediate();
+    }
   }
 }
 
@@ -162,14 +226,26 @@ const message = tree[0]?.plan ?? 1;
 const FOREIGN = '/somebody/elses/model';
 const CHOSEN = '/models/chosen';
 let kept = new Map<string, unknown>();
-let folders = new ModelFolders({ get: (key) => kept.get(key), update: (key, value) => { kept.set(key, value); return Promise.resolve(); } });
+let folders = new ModelFolders({
+  get: (key) => kept.get(key),
+  update: (key, value) => {
+    kept.set(key, value);
+    return Promise.resolve();
+  },
+});
 /** What the engine was asked for. */
 let engine: string[] = [];
 let current: { run: string } | null = null;
 
 beforeEach(() => {
   kept = new Map();
-  folders = new ModelFolders({ get: (key) => kept.get(key), update: (key, value) => { kept.set(key, value); return Promise.resolve(); } });
+  folders = new ModelFolders({
+    get: (key) => kept.get(key),
+    update: (key, value) => {
+      kept.set(key, value);
+      return Promise.resolve();
+    },
+  });
   engine = [];
   current = null;
   editor.done.length = 0;
@@ -180,25 +256,47 @@ beforeEach(() => {
 
 function services(): never {
   const nothing = (): { dispose(): void } => ({ dispose: () => undefined });
-  const asked = (what: string, answer: unknown) => (params: unknown): Promise<unknown> => {
-    engine.push(`${what} ${JSON.stringify(params)}`);
-    return Promise.resolve(answer);
-  };
+  const asked =
+    (what: string, answer: unknown) =>
+    (params: unknown): Promise<unknown> => {
+      engine.push(`${what} ${JSON.stringify(params)}`);
+      return Promise.resolve(answer);
+    };
   return {
-    extensionUri: 'extension', log: { error: () => undefined }, modelFolders: folders,
+    extensionUri: 'extension',
+    log: { error: () => undefined },
+    modelFolders: folders,
     store: { onDidChange: nothing, reader: () => store.writer, touch: () => undefined },
-    comparing: { marked: null, onDidMark: nothing }, thresholds: { get: () => TAXONOMY_THRESHOLDS, remember: () => Promise.resolve() },
-    runs: { onDidChange: nothing, get current() { return current; } },
+    comparing: { marked: null, onDidMark: nothing },
+    thresholds: { get: () => TAXONOMY_THRESHOLDS, remember: () => Promise.resolve() },
+    runs: {
+      onDidChange: nothing,
+      get current() {
+        return current;
+      },
+    },
     engine: {
-      onReplayProgress: nothing, onTestModelProgress: nothing, unavailable: () => null,
-      client: () => ({ inspectModel: asked('inspect', modelFacts(CHOSEN)), plan: asked('plan', runPlan(['weights'])), testModel: asked('test', []), replay: asked('replay', null), taxonomy: asked('taxonomy', {}), label: asked('label', {}) }),
+      onReplayProgress: nothing,
+      onTestModelProgress: nothing,
+      unavailable: () => null,
+      client: () => ({
+        inspectModel: asked('inspect', modelFacts(CHOSEN)),
+        plan: asked('plan', runPlan(['weights'])),
+        testModel: asked('test', []),
+        replay: asked('replay', null),
+        taxonomy: asked('taxonomy', {}),
+        label: asked('label', {}),
+      }),
     },
   } as never;
 }
 
 async function dashboard(): Promise<Panel> {
   const panel = new Panel();
-  new Dashboard(services(), (run) => { editor.done.push(`round ${run}`); return Promise.resolve(); }).restore(panel as never, null);
+  new Dashboard(services(), (run) => {
+    editor.done.push(`round ${run}`);
+    return Promise.resolve();
+  }).restore(panel as never, null);
   await panel.says({ type: 'ready' });
   return panel;
 }
@@ -206,13 +304,36 @@ async function dashboard(): Promise<Panel> {
 async function transcript(): Promise<Panel> {
   const panel = new Panel();
   const all = { role: null, credit: null, outcome: null, label: null, lane: null };
-  const state = { version: 5, target: { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha }, selected: null, collapsed: [], opened: [], filter: all, query: '', asWritten: false, keysOpen: false, whyOpen: true, compared: null, top: null, drafts: [], scroll: 0 };
+  const state = {
+    version: 5,
+    target: { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha },
+    selected: null,
+    collapsed: [],
+    opened: [],
+    filter: all,
+    query: '',
+    asWritten: false,
+    keysOpen: false,
+    whyOpen: true,
+    compared: null,
+    top: null,
+    drafts: [],
+    scroll: 0,
+  };
   new TranscriptPanels(services()).restore(panel as never, state);
   await panel.says({ type: 'ready', selected: null, collapsed: [], others: [], filter: all });
   return panel;
 }
 
-const replay = (model: string | null): unknown => ({ type: 'replay', message, alternatives: 1, replays: 1, text: null, independent: false, continuation: { snapshot: null, temperature: null, model } });
+const replay = (model: string | null): unknown => ({
+  type: 'replay',
+  message,
+  alternatives: 1,
+  replays: 1,
+  text: null,
+  independent: false,
+  continuation: { snapshot: null, temperature: null, model },
+});
 
 describe('a compromised page', () => {
   it('loads no model folder that the user did not choose in the editor', async () => {
@@ -238,7 +359,10 @@ describe('a compromised page', () => {
       engine = [];
       const [foreign, chosen] = [new Panel(), new Panel()];
       const settings = { adapterRank: 16, device: 'cpu' };
-      new ModelPanel(services(), new ModelFolders({ get: () => undefined, update: () => Promise.resolve() })).restore(foreign as never, { version: 1, folder: FOREIGN, settings });
+      new ModelPanel(services(), new ModelFolders({ get: () => undefined, update: () => Promise.resolve() })).restore(
+        foreign as never,
+        { version: 1, folder: FOREIGN, settings },
+      );
       assert.deepEqual([foreign.gone, engine], [true, []]);
       new ModelPanel(services(), folders).restore(chosen as never, { version: 1, folder: CHOSEN, settings });
       await chosen.says({ type: 'ready' });
@@ -261,15 +385,23 @@ describe('a compromised page', () => {
       editor.done.length = 0;
       await folders.choose(CHOSEN);
       const panel = new Panel();
-      new ModelPanel(services(), folders).restore(panel as never, { version: 1, folder: CHOSEN, settings: { adapterRank: 16, device: 'cpu' } });
+      new ModelPanel(services(), folders).restore(panel as never, {
+        version: 1,
+        folder: CHOSEN,
+        settings: { adapterRank: 16, device: 'cpu' },
+      });
       await panel.says({ type: 'ready' });
       await panel.says({ type: 'use' });
       assert.deepEqual([readdirSync(home), editor.done], [[], []]);
       editor.confirm = true;
       await panel.says({ type: 'use' });
       // It is shown once it has been written.
-      while (!editor.done.includes('document')) await setImmediate();
-      assert.ok(existsSync(join(home, 'chosen.c3.yaml')) && readFileSync(join(home, 'chosen.c3.yaml'), 'utf8').includes(CHOSEN));
+      while (!editor.done.includes('document')) {
+        await setImmediate();
+      }
+      assert.ok(
+        existsSync(join(home, 'chosen.c3.yaml')) && readFileSync(join(home, 'chosen.c3.yaml'), 'utf8').includes(CHOSEN),
+      );
     });
   });
 
@@ -298,7 +430,9 @@ describe('a compromised page', () => {
       editor.done.length = 0;
       const [panel, table] = [await dashboard(), new Panel()];
       const compared: string[] = [];
-      new RunsTable(services(), (runs) => { compared.push(...runs); }).restore(table as never);
+      new RunsTable(services(), (runs) => {
+        compared.push(...runs);
+      }).restore(table as never);
       await table.says({ type: 'ready' });
       await panel.says({ type: 'taxonomy', run: '../../etc' });
       await panel.says({ type: 'openRound', run: 'another', phase: 'train', iteration: 1 });
@@ -313,7 +447,9 @@ describe('a compromised page', () => {
   it('opens one question at a time', async () => {
     await page.attempt('questions', async () => {
       const panel = await dashboard();
-      for (let time = 0; time < 100; time++) panel.events.emit('message', { type: 'copy', text: 'x' });
+      for (let time = 0; time < 100; time++) {
+        panel.events.emit('message', { type: 'copy', text: 'x' });
+      }
       assert.equal(editor.asked.length, 1);
       await panel.says({ type: 'ready' });
     });
@@ -321,26 +457,85 @@ describe('a compromised page', () => {
 
   it('does nothing outside its panel without a dialog, whatever it sends', async () => {
     const types = [TRANSCRIPT, DASHBOARD, TAXONOMY, EPISODES, MODEL, RUNS].flatMap((table) => Object.keys(table));
-    const value = fc.oneof(fc.constantFrom<unknown>(RUN, 'another', FOREIGN, '../../etc/passwd', message, 0, 1, -1, true, false, null, 'train', 'cpu'), fc.json().map((text): unknown => JSON.parse(text)));
-    const keys = fc.constantFrom('run', 'runs', 'text', 'message', 'iteration', 'phase', 'settings', 'bucket', 'name', 'note', 'left', 'right', 'continuation', 'alternatives', 'replays', 'independent', '__proto__');
-    const sent = fc.oneof(fc.tuple(fc.constantFrom(...types), fc.dictionary(keys, value, { maxKeys: 5 })).map(([type, rest]) => ({ ...rest, type })), fc.json().map((text): unknown => JSON.parse(text)));
+    const value = fc.oneof(
+      fc.constantFrom<unknown>(
+        RUN,
+        'another',
+        FOREIGN,
+        '../../etc/passwd',
+        message,
+        0,
+        1,
+        -1,
+        true,
+        false,
+        null,
+        'train',
+        'cpu',
+      ),
+      fc.json().map((text): unknown => JSON.parse(text)),
+    );
+    const keys = fc.constantFrom(
+      'run',
+      'runs',
+      'text',
+      'message',
+      'iteration',
+      'phase',
+      'settings',
+      'bucket',
+      'name',
+      'note',
+      'left',
+      'right',
+      'continuation',
+      'alternatives',
+      'replays',
+      'independent',
+      '__proto__',
+    );
+    const sent = fc.oneof(
+      fc
+        .tuple(fc.constantFrom(...types), fc.dictionary(keys, value, { maxKeys: 5 }))
+        .map(([type, rest]) => ({ ...rest, type })),
+      fc.json().map((text): unknown => JSON.parse(text)),
+    );
     await folders.choose(CHOSEN);
     // One that is there with the same text is only shown.
     rmSync(join(home, 'chosen.c3.yaml'), { force: true });
     const model = new Panel();
-    new ModelPanel(services(), folders).restore(model as never, { version: 1, folder: CHOSEN, settings: { adapterRank: 16, device: 'cpu' } });
+    new ModelPanel(services(), folders).restore(model as never, {
+      version: 1,
+      folder: CHOSEN,
+      settings: { adapterRank: 16, device: 'cpu' },
+    });
     const taxonomy = new Panel();
-    new TaxonomyPanels(services(), () => undefined).restore(taxonomy as never, { version: 2, run: RUN, filter: { verdict: null, role: null, labels: 'all' }, limit: 50, opened: null, finding: null, draft: null, scroll: 0 });
+    new TaxonomyPanels(services(), () => undefined).restore(taxonomy as never, {
+      version: 2,
+      run: RUN,
+      filter: { verdict: null, role: null, labels: 'all' },
+      limit: 50,
+      opened: null,
+      finding: null,
+      draft: null,
+      scroll: 0,
+    });
     const panels = [await dashboard(), await transcript(), model, taxonomy];
     // Commands that ask by themselves, or only show.
-    const harmless = /^command (?:c3\.(?:startRun|chooseModel|exportReport|copyLink|inspectTaxonomy run-1)|setContext)|^round run-1$/u;
-    await fc.assert(fc.asyncProperty(fc.nat(panels.length - 1), sent, async (which, words) => {
-      const panel = panels[which] ?? assert.fail();
-      editor.done.length = 0;
-      await panel.says(words);
-      const done = editor.done.filter((one) => !harmless.test(one));
-      if (done.length > 0 || engine.some((one) => one.includes(FOREIGN))) page.broken(`${JSON.stringify(words)} did ${done.join(', ')}`);
-      page.held();
-    }), { seed: seed(), numRuns: scaled(10_000, 400) });
+    const harmless =
+      /^command (?:c3\.(?:startRun|chooseModel|exportReport|copyLink|inspectTaxonomy run-1)|setContext)|^round run-1$/u;
+    await fc.assert(
+      fc.asyncProperty(fc.nat(panels.length - 1), sent, async (which, words) => {
+        const panel = panels[which] ?? assert.fail();
+        editor.done.length = 0;
+        await panel.says(words);
+        const done = editor.done.filter((one) => !harmless.test(one));
+        if (done.length > 0 || engine.some((one) => one.includes(FOREIGN))) {
+          page.broken(`${JSON.stringify(words)} did ${done.join(', ')}`);
+        }
+        page.held();
+      }),
+      { seed: seed(), numRuns: scaled(10_000, 400) },
+    );
   });
 });

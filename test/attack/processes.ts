@@ -18,8 +18,24 @@ const reading = <Result>(work: () => Result, otherwise: Result): Result => {
 /** The living processes below one, each after its parent. */
 export function below(pid: number): readonly Process[] {
   const threads = reading(() => readdirSync(`/proc/${String(pid)}/task`), []);
-  const children = threads.flatMap((thread) => reading(() => readFileSync(`/proc/${String(pid)}/task/${thread}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number), []));
-  return children.flatMap((child) => [{ pid: child, line: reading(() => readFileSync(`/proc/${String(child)}/cmdline`, 'latin1').replaceAll('\0', ' '), '') }, ...below(child)]);
+  const children = threads.flatMap((thread) =>
+    reading(
+      () =>
+        readFileSync(`/proc/${String(pid)}/task/${thread}/children`, 'latin1')
+          .trim()
+          .split(' ')
+          .filter(Boolean)
+          .map(Number),
+      [],
+    ),
+  );
+  return children.flatMap((child) => [
+    {
+      pid: child,
+      line: reading(() => readFileSync(`/proc/${String(child)}/cmdline`, 'latin1').replaceAll('\0', ' '), ''),
+    },
+    ...below(child),
+  ]);
 }
 
 /** Whether a process is a sandbox: the bundled interpreter's, or one of the keeper's. */
@@ -31,12 +47,12 @@ const LOOK_EVERY = 4;
 export class Killer {
   /** How many it has ended. */
   kills = 0;
-  readonly #timer: NodeJS.Timeout;
+  private readonly timer: NodeJS.Timeout;
 
   /** @param choose the processes to end, of all that are below `pid` now; called every few milliseconds */
   constructor(pid: number, choose: (sandboxes: readonly Process[], milliseconds: number) => readonly Process[]) {
     const began = performance.now();
-    this.#timer = setInterval(() => {
+    this.timer = setInterval(() => {
       for (const victim of choose(below(pid).filter(isSandbox), performance.now() - began)) {
         try {
           process.kill(victim.pid, 'SIGKILL');
@@ -49,6 +65,6 @@ export class Killer {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearInterval(this.timer);
   }
 }

@@ -11,18 +11,38 @@ const LONGEST = 1 << 18;
 /** Several times what each takes on a slow machine; comparing each key with all others took more. */
 const MOST_MILLISECONDS = 2_500;
 
-const list = (length: number, of: (index: number) => unknown): string => JSON.stringify(Array.from({ length }, (_, index) => of(index)));
+const list = (length: number, of: (index: number) => unknown): string =>
+  JSON.stringify(Array.from({ length }, (_, index) => of(index)));
 
 const SHAPES: Readonly<Record<string, () => string>> = {
-  'many keys': () => `{${Array.from({ length: LONGEST / 12 }, (_, index) => `"k${String(index)}":1`).join(',')}`.slice(0, LONGEST - 20) + '}',
+  'many keys': () =>
+    `{${Array.from({ length: LONGEST / 12 }, (_, index) => `"k${String(index)}":1`).join(',')}`.slice(0, LONGEST - 20) +
+    '}',
   'many lines of keys': () => Array.from({ length: LONGEST / 11 }, (_, index) => `k${String(index)}: 1`).join('\n'),
-  'everybody sees everybody before': () => list(270, (index) => ({ role: `r${String(index)}`, prompt: 'x', depends_on: Array.from({ length: index }, (_, other) => `r${String(other)}`) })),
-  'a deep graph': () => list(900, (index) => ({ role: `r${String(index)}`, prompt: 'x', depends_on: Array.from({ length: Math.min(index, 36) }, (_, other) => `r${String(index - 1 - other)}`) })),
-  'as many turns as are possible': () => list(1000, (index) => ({ role: `r${String(index)}`, prompt: 'x'.repeat(200) })),
-  'names of nobody': () => list(1, () => ({ role: 'r', prompt: 'x', depends_on: Array.from({ length: LONGEST / 10 }, (_, index) => `z${String(index)}`) })).slice(0, LONGEST),
-  'aliases': () => `- &a x\n${'- *a\n'.repeat(LONGEST / 6)}`,
+  'everybody sees everybody before': () =>
+    list(270, (index) => ({
+      role: `r${String(index)}`,
+      prompt: 'x',
+      depends_on: Array.from({ length: index }, (_, other) => `r${String(other)}`),
+    })),
+  'a deep graph': () =>
+    list(900, (index) => ({
+      role: `r${String(index)}`,
+      prompt: 'x',
+      depends_on: Array.from({ length: Math.min(index, 36) }, (_, other) => `r${String(index - 1 - other)}`),
+    })),
+  'as many turns as are possible': () =>
+    list(1000, (index) => ({ role: `r${String(index)}`, prompt: 'x'.repeat(200) })),
+  'names of nobody': () =>
+    list(1, () => ({
+      role: 'r',
+      prompt: 'x',
+      depends_on: Array.from({ length: LONGEST / 10 }, (_, index) => `z${String(index)}`),
+    })).slice(0, LONGEST),
+  aliases: () => `- &a x\n${'- *a\n'.repeat(LONGEST / 6)}`,
   'nested mappings': () => 'a: '.repeat(LONGEST / 4),
-  'keys of 400,000 characters': () => Array.from({ length: 33_000 }, (_, index) => `k${String(10_000 + index)}: 123`).join('\n'),
+  'keys of 400,000 characters': () =>
+    Array.from({ length: 33_000 }, (_, index) => `k${String(10_000 + index)}: 123`).join('\n'),
   'too long': () => '#'.repeat(LONGEST + 1),
 };
 
@@ -44,8 +64,17 @@ describe('a hostile protocol', () => {
   }
 
   it('is refused where a key stands twice, however deep', async () => {
-    for (const text of ['a: 1\na: 2', '{"roles": [{"role": "r", "prompt": "x", "prompt": "y"}]}', '- {role: r, prompt: x, "role": y}']) {
-      await protocols.attempt(text, () => { assert.throws(() => parseProtocol(text, 'attack.yaml'), (error) => error instanceof C3Error && /Map keys must be unique at line/.test(error.message)); });
+    for (const text of [
+      'a: 1\na: 2',
+      '{"roles": [{"role": "r", "prompt": "x", "prompt": "y"}]}',
+      '- {role: r, prompt: x, "role": y}',
+    ]) {
+      await protocols.attempt(text, () => {
+        assert.throws(
+          () => parseProtocol(text, 'attack.yaml'),
+          (error) => error instanceof C3Error && /Map keys must be unique at line/.test(error.message),
+        );
+      });
     }
   });
 });

@@ -19,25 +19,79 @@ const PAGE = { offset: 0, limit: 50 };
 /** The numbers that are shown of a run: diagnosis, taxonomy and report. @throws C3Error */
 export async function answersOf(store: StoreReader, run: string): Promise<string> {
   const recipe = parseRecipe(store.runConfig(run), run);
-  const diagnosis = diagnose(store, run, { origin: null, estimator: contextEstimator(recipe.config), protocol: protocolOf(recipe) });
-  const taxonomy = await taxonomyReport(store, run, await readBuckets(store, run, protocolOfRun(store, run)), parseThresholds([]));
+  const diagnosis = diagnose(store, run, {
+    origin: null,
+    estimator: contextEstimator(recipe.config),
+    protocol: protocolOf(recipe),
+  });
+  const taxonomy = await taxonomyReport(
+    store,
+    run,
+    await readBuckets(store, run, protocolOfRun(store, run)),
+    parseThresholds([]),
+  );
   return JSON.stringify({ diagnosis, taxonomy, report: runReport(store, run) });
 }
 
 /** Asks the readers behind lists, trees and transcripts. @returns how many values came back */
 export function browse(store: StoreReader): number {
   let values = Object.values(store.counts()).length;
-  const count = (found: unknown): void => { values += Array.isArray(found) ? found.length : 1; };
+  const count = (found: unknown): void => {
+    values += Array.isArray(found) ? found.length : 1;
+  };
   for (const { id: run } of store.runs(0, 50)) {
-    for (const found of [store.run(run), store.steps(run, 0, 50), store.latestLedger(run), store.snapshotsOfRun(run), store.evaluations(run), store.costs(run), store.replayCosts(run), store.account(run)]) count(found);
-    for (const found of [store.bucketKinds(run), store.problemFacets(run), store.clearestMessages(run, 20), store.labelsOfRun(run), store.labelNames(run), store.replaysOfRun(run, 0, 50), store.creditsOfRun(run, 0, 50)]) count(found);
-    const episodes = [0, 1].flatMap((iteration) => (['train', 'evaluate'] as const).flatMap((phase) => store.episodes({ run, phase, iteration, ...PAGE })));
+    for (const found of [
+      store.run(run),
+      store.steps(run, 0, 50),
+      store.latestLedger(run),
+      store.snapshotsOfRun(run),
+      store.evaluations(run),
+      store.costs(run),
+      store.replayCosts(run),
+      store.account(run),
+    ]) {
+      count(found);
+    }
+    for (const found of [
+      store.bucketKinds(run),
+      store.problemFacets(run),
+      store.clearestMessages(run, 20),
+      store.labelsOfRun(run),
+      store.labelNames(run),
+      store.replaysOfRun(run, 0, 50),
+      store.creditsOfRun(run, 0, 50),
+    ]) {
+      count(found);
+    }
+    const episodes = [0, 1].flatMap((iteration) =>
+      (['train', 'evaluate'] as const).flatMap((phase) => store.episodes({ run, phase, iteration, ...PAGE })),
+    );
     for (const { leaf, phase, iteration, instance } of episodes.slice(0, 5)) {
       const group = { run, phase, iteration, instance };
-      for (const found of [store.chain(leaf), store.transcript({ ...group, ...PAGE }).messages, store.outline(group).messages, store.costliestOf(group), store.costliestThrough(leaf), store.decision(leaf), store.children(leaf), store.facts(group)]) count(found);
+      for (const found of [
+        store.chain(leaf),
+        store.transcript({ ...group, ...PAGE }).messages,
+        store.outline(group).messages,
+        store.costliestOf(group),
+        store.costliestThrough(leaf),
+        store.decision(leaf),
+        store.children(leaf),
+        store.facts(group),
+      ]) {
+        count(found);
+      }
       count(store.instance(instance));
     }
-    for (const bucket of store.bucketsOfRun({ run, offset: 0, limit: 10 })) for (const found of [store.bucketView(bucket.id), store.credits(bucket.id), store.replaysOfBucket(bucket.id), store.labelsOfBucket(bucket.id)]) count(found);
+    for (const bucket of store.bucketsOfRun({ run, offset: 0, limit: 10 })) {
+      for (const found of [
+        store.bucketView(bucket.id),
+        store.credits(bucket.id),
+        store.replaysOfBucket(bucket.id),
+        store.labelsOfBucket(bucket.id),
+      ]) {
+        count(found);
+      }
+    }
     count(store.searchMessages({ run, query: 'a', ...PAGE }));
   }
   return values;
@@ -57,4 +111,6 @@ function main(path: string, writes: boolean): unknown {
 }
 
 const [, script, path, mode] = process.argv;
-if (script === import.meta.filename && path !== undefined) console.log(JSON.stringify(main(path, mode === 'write')));
+if (script === import.meta.filename && path !== undefined) {
+  console.log(JSON.stringify(main(path, mode === 'write')));
+}

@@ -1,4 +1,7 @@
-/** A real store to attack: what the command line records of a short run of a tiny team, with replays, a verification, labels and a diagnostic sample. */
+/**
+ * A real store to attack: what the command line records of a short run of a tiny team, with replays, a verification,
+ * labels and a diagnostic sample.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
@@ -28,7 +31,20 @@ export async function recordedStore(): Promise<RecordedStore> {
   reader.close();
   assert.ok(bucket !== undefined && message !== undefined);
   await did('replay', String(message), '--alternatives', '2', '--replays', '2');
-  await did('diagnose', '--run', run, '--sample', '--contexts', '2', '--alternatives', '2', '--replays', '2', '--value-samples', '0');
+  await did(
+    'diagnose',
+    '--run',
+    run,
+    '--sample',
+    '--contexts',
+    '2',
+    '--alternatives',
+    '2',
+    '--replays',
+    '2',
+    '--value-samples',
+    '0',
+  );
   await did('verify', '--run', run, '--sample', '2');
   await did('label', String(bucket.id), 'Misleading Plan');
   return { folder, path, run };

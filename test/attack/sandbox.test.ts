@@ -1,6 +1,6 @@
 /**
- * Attacks on the sandboxes of model-written Python: a wrong candidate that wants to be masked and not to score 0; one that leaves something to the next, or
- * sees a clock or chance.
+ * Attacks on the sandboxes of model-written Python: a wrong candidate that wants to be masked and not to score 0; one
+ * that leaves something to the next, or sees a clock or chance.
  */
 import { describe, it } from 'node:test';
 import { SANDBOX_PLACES } from '../../src/engine/places.ts';
@@ -14,22 +14,36 @@ import { BACKENDS, grader, tests } from '../unit/evaluate/python/support.ts';
 import { scaled, seed, tally } from './harness.ts';
 import { EVERY_LOOK, leaving, looking, someLooks } from './leaks.ts';
 
-/** No answer of a candidate can make these tests pass, and some use it in ways that break tests: given back, raised again, as a module's name. */
+/**
+ * No answer of a candidate can make these tests pass, and some use it in ways that break tests: given back, raised
+ * again, as a module's name.
+ */
 const USES: readonly PythonTests[] = [
   tests({ tests: ['assert f(f(2)) == 4 and False'] }),
-  tests({ test: 'def check(candidate):\n    value = candidate(2)\n    for _ in range(30):\n        value = candidate([value])\n    assert False', entryPoint: 'f' }),
-  tests({ test: 'def check(candidate):\n    if candidate(2) != 4:\n        import nowhere\n    assert False', entryPoint: 'f' }),
+  tests({
+    test: 'def check(candidate):\n    value = candidate(2)\n    for _ in range(30):\n        value = candidate([value])\n    assert False',
+    entryPoint: 'f',
+  }),
+  tests({
+    test: 'def check(candidate):\n    if candidate(2) != 4:\n        import nowhere\n    assert False',
+    entryPoint: 'f',
+  }),
   tests({ tests: ['assert f(2) == 4 and False or f(lambda: 1)'] }),
-  tests({ tests: ['try:\n    value = f(1)\nexcept Exception as error:\n    raise ImportError(str(error))\nassert False, repr(value)'] }),
+  tests({
+    tests: [
+      'try:\n    value = f(1)\nexcept Exception as error:\n    raise ImportError(str(error))\nassert False, repr(value)',
+    ],
+  }),
   tests({ setup: 'GIVEN = f(0)', tests: ['__import__(str(GIVEN))', 'assert False'] }),
   tests({ tests: ['value = f(1)\nassert {value} == sorted([value, value])[0], hash(value)'] }),
 ];
 
 /** A candidate that answers each call with bytes of its own choice, in place of the harness. */
-const forged = (body: string): string => `import sys, c3_harness, json, os\ndef f(x): return 1\ndef forge(request):\n    ${body.replaceAll('\n', '\n    ')}\nsys.modules['c3_harness'].WORK[b'C'] = forge\n`;
+const forged = (body: string): string =>
+  `import sys, c3_harness, json, os\ndef f(x): return 1\ndef forge(request):\n    ${body.replaceAll('\n', '\n    ')}\nsys.modules['c3_harness'].WORK[b'C'] = forge\n`;
 
 const DEPTHS = [1, 99, 100, 101, 110, 111, 120, 400, 1000, 100_000];
-const PIECES = ["b'[\"l\",['", "b'[\"t\",['", "b'[\"d\",[1],['", "b'['", "b'{\"a\":'", "b'[\"z\",[1,'"];
+const PIECES = ['b\'["l",[\'', 'b\'["t",[\'', 'b\'["d",[1],[\'', "b'['", 'b\'{"a":\'', 'b\'["z",[1,\''];
 const ENDS = ["b']]'", "b']]'", "b']]'", "b']'", "b'}'", "b']]'"];
 
 /** One answer that no harness would give. */
@@ -40,9 +54,32 @@ function answerOf(stream: HashedStream): string {
     const depth = stream.pick(DEPTHS.map(String));
     return forged(`return b'${kind}' + ${PIECES[form] ?? ''} * ${depth} + b'1' + ${ENDS[form] ?? ''} * ${depth}`);
   }
-  const wires = ['["i","-0x"]', '["c",[["l",[]],1]]', '["d",[["l",[]]],[1]]', '["s",[["d",[],[]]]]', '["f","infinity"]', '["u","zz"]', '{"a":{}}', '["q"]', '[]', '[[]]', 'NaN', '["ImportError","nowhere"]', '["ModuleNotFoundError","x"]', '["SystemExit","0"]', '["RecursionError",[[]]]', '["sandbox","x"]', '["tests-broken","x"]', '"\\ud800"'];
-  if (form < 9) return forged(`return b'${kind}' + ${JSON.stringify(stream.pick(wires))}.encode('utf-8', 'surrogatepass')`);
-  return forged(`return ${stream.pick(['None', '5', "'v1'", "b''", "b'v' * (5 << 20)", "bytearray(b'v1')", "memoryview(b'v1')"])}`);
+  const wires = [
+    '["i","-0x"]',
+    '["c",[["l",[]],1]]',
+    '["d",[["l",[]]],[1]]',
+    '["s",[["d",[],[]]]]',
+    '["f","infinity"]',
+    '["u","zz"]',
+    '{"a":{}}',
+    '["q"]',
+    '[]',
+    '[[]]',
+    'NaN',
+    '["ImportError","nowhere"]',
+    '["ModuleNotFoundError","x"]',
+    '["SystemExit","0"]',
+    '["RecursionError",[[]]]',
+    '["sandbox","x"]',
+    '["tests-broken","x"]',
+    '"\\ud800"',
+  ];
+  if (form < 9) {
+    return forged(`return b'${kind}' + ${JSON.stringify(stream.pick(wires))}.encode('utf-8', 'surrogatepass')`);
+  }
+  return forged(
+    `return ${stream.pick(['None', '5', "'v1'", "b''", "b'v' * (5 << 20)", "bytearray(b'v1')", "memoryview(b'v1')"])}`,
+  );
 }
 
 /** Ends of the candidate's process, its harness and its interpreter, at load or when it is called. */
@@ -82,7 +119,8 @@ const DEEDS: readonly string[] = [
 const WHENS: readonly ((deed: string) => string)[] = [
   (deed) => `${deed}\ndef f(x): return 1`,
   (deed) => `def f(x):\n    ${deed.replaceAll('\n', '\n    ')}\n    return 1`,
-  (deed) => `class D:\n    def __del__(self):\n        ${deed.replaceAll('\n', '\n        ')}\ndef f(x):\n    d = D()\n    return 1`,
+  (deed) =>
+    `class D:\n    def __del__(self):\n        ${deed.replaceAll('\n', '\n        ')}\ndef f(x):\n    d = D()\n    return 1`,
 ];
 
 for (const backend of BACKENDS) {
@@ -91,18 +129,28 @@ for (const backend of BACKENDS) {
     const one = grader({ backend, limits: { seconds: 0.5, memory: 128 } });
     const scoresZero = async (code: string, given: PythonTests): Promise<void> => {
       const verdict = await one.grade(code, given);
-      if (verdict.score === 0) count.held();
-      else count.broken(`${verdict.rule}, ${verdict.masked ?? verdict.detail}\n${code}\n${JSON.stringify(given)}`);
+      if (verdict.score === 0) {
+        count.held();
+      } else {
+        count.broken(`${verdict.rule}, ${verdict.masked ?? verdict.detail}\n${code}\n${JSON.stringify(given)}`);
+      }
     };
 
     it('scores 0 whatever answers it forges', async () => {
       try {
         const stream = new HashedStream(`answers ${String(seed())}`);
-        const asked = Array.from({ length: scaled(400, 16) }, (_, index) => [answerOf(stream), USES[index % USES.length] ?? tests({})] as const);
+        const asked = Array.from(
+          { length: scaled(400, 16) },
+          (_, index) => [answerOf(stream), USES[index % USES.length] ?? tests({})] as const,
+        );
         await Promise.all(asked.map(([code, given]) => scoresZero(code, given)));
         const deeds = DEEDS.flatMap((deed) => WHENS.map((when) => when(deed)));
         const skipped = scaled(1, 12);
-        await Promise.all(deeds.filter((_, index) => (index + seed()) % skipped === 0).map((code, index) => scoresZero(code, USES[index % USES.length] ?? tests({}))));
+        await Promise.all(
+          deeds
+            .filter((_, index) => (index + seed()) % skipped === 0)
+            .map((code, index) => scoresZero(code, USES[index % USES.length] ?? tests({}))),
+        );
       } finally {
         one.close();
       }
@@ -112,27 +160,37 @@ for (const backend of BACKENDS) {
 
 /** Sandboxes for one backend: fresh ones, and the one that is used again and again. */
 class Rooms {
-  readonly #backend: PythonBackend;
-  readonly #begun = new Set<SandboxProcess>();
-  #image: Promise<Uint8Array> | null = null;
+  private readonly backend: PythonBackend;
+  private readonly begun = new Set<SandboxProcess>();
+  private image: Promise<Uint8Array> | null = null;
 
   constructor(backend: PythonBackend) {
-    this.#backend = backend;
+    this.backend = backend;
   }
 
   async fresh(): Promise<SandboxProcess> {
     const keep = (sandbox: SandboxProcess): void => {
-      this.#begun.add(sandbox);
+      this.begun.add(sandbox);
     };
-    if (this.#backend === 'python3') return SandboxProcess.begin(nativeCommand(await checkNative(), 'candidate', DEFAULT_LIMITS), 'candidate', new Uint8Array(), keep);
-    this.#image ??= SandboxProcess.image(SANDBOX_PLACES, DEFAULT_LIMITS, keep);
-    return SandboxProcess.start(SANDBOX_PLACES, 'candidate', DEFAULT_LIMITS, await this.#image, keep);
+    if (this.backend === 'python3') {
+      return SandboxProcess.begin(
+        nativeCommand(await checkNative(), 'candidate', DEFAULT_LIMITS),
+        'candidate',
+        new Uint8Array(),
+        keep,
+      );
+    }
+    this.image ??= SandboxProcess.image(SANDBOX_PLACES, DEFAULT_LIMITS, keep);
+    return SandboxProcess.start(SANDBOX_PLACES, 'candidate', DEFAULT_LIMITS, await this.image, keep);
   }
 
   /** All that a program says: when it loads, and when it is called. */
   async says(sandbox: SandboxProcess, code: string): Promise<string> {
     const said: string[] = [];
-    for (const request of [`L${JSON.stringify({ code, imports: [] })}`, `C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`]) {
+    for (const request of [
+      `L${JSON.stringify({ code, imports: [] })}`,
+      `C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`,
+    ]) {
       try {
         const { kind, content } = await sandbox.exchange('H', new TextEncoder().encode(request));
         said.push(kind + new TextDecoder().decode(content));
@@ -144,7 +202,9 @@ class Rooms {
   }
 
   close(): void {
-    for (const sandbox of this.#begun) sandbox.kill();
+    for (const sandbox of this.begun) {
+      sandbox.kill();
+    }
   }
 }
 
@@ -168,11 +228,18 @@ for (const backend of BACKENDS) {
           }
           const first = leaving(stream);
           await rooms.says(used, first);
-          if (!(await used.reset())) used = await rooms.fresh();
+          if (!(await used.reset())) {
+            used = await rooms.fresh();
+          }
           const seen = await rooms.says(used, second);
-          if (!(await used.reset())) used = await rooms.fresh();
-          if (seen === alone.get(second)) count.held();
-          else count.broken(`\n${first}\n${second}\nalone ${alone.get(second) ?? ''}\nafter ${seen}`);
+          if (!(await used.reset())) {
+            used = await rooms.fresh();
+          }
+          if (seen === alone.get(second)) {
+            count.held();
+          } else {
+            count.broken(`\n${first}\n${second}\nalone ${alone.get(second) ?? ''}\nafter ${seen}`);
+          }
         }
       } finally {
         rooms.close();

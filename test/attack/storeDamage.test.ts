@@ -1,6 +1,7 @@
 /**
- * Damaged stores: single bits that flip in a real store, and bytes that become others. Whatever happens to the file, `c3 doctor` finds it or every reader gives
- * the same answers; and no reader crashes, hangs, or fails without a plain sentence.
+ * Damaged stores: single bits that flip in a real store, and bytes that become others. Whatever happens to the file,
+ * `c3 doctor` finds it or every reader gives the same answers; and no reader crashes, hangs, or fails without a plain
+ * sentence.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -59,15 +60,21 @@ async function answersIn(file: string): Promise<string> {
       store.close();
     }
   } catch (error) {
-    if (!(error instanceof C3Error) || error.message.includes('\n')) throw error;
+    if (!(error instanceof C3Error) || error.message.includes('\n')) {
+      throw error;
+    }
     return `refused: ${error.message}`;
   }
 }
 
 function putDown(content: Uint8Array, sealed: boolean): void {
-  for (const suffix of ['', '-wal', '-shm', '.seal']) rmSync(path + suffix, { force: true });
+  for (const suffix of ['', '-wal', '-shm', '.seal']) {
+    rmSync(path + suffix, { force: true });
+  }
   writeFileSync(path, content);
-  if (sealed) copyFileSync(sealPathOf(recorded.path), sealPathOf(path));
+  if (sealed) {
+    copyFileSync(sealPathOf(recorded.path), sealPathOf(path));
+  }
 }
 
 function flipped(bit: number): Buffer {
@@ -87,10 +94,16 @@ describe('a bit that flips in a store', () => {
       putDown(flipped(bit), true);
       const { findings } = examineStore(path, true);
       const read = await answersIn(path);
-      if (read.startsWith('refused')) counted.refusedByReaders++;
-      if (findings.length > 0) counted.found++;
-      else if (read === answers) counted.harmless++;
-      else flips.broken(`bit ${String(bit)} changes an answer and is not found`);
+      if (read.startsWith('refused')) {
+        counted.refusedByReaders++;
+      }
+      if (findings.length > 0) {
+        counted.found++;
+      } else if (read === answers) {
+        counted.harmless++;
+      } else {
+        flips.broken(`bit ${String(bit)} changes an answer and is not found`);
+      }
       flips.held();
     }
     console.log(`bit flips: ${JSON.stringify(counted)}`);
@@ -104,7 +117,15 @@ describe('a bit that flips in a store', () => {
       await flips.attempt(`bit ${String(bit)}, written to`, () => {
         try {
           const store = openStoreForWriting(path);
-          store.insertRun({ id: `later ${String(trial)}`, method: 'c3', seed: 1, title: '', config: '{}', plannedSteps: 1, createdAt: '2026' });
+          store.insertRun({
+            id: `later ${String(trial)}`,
+            method: 'c3',
+            seed: 1,
+            title: '',
+            config: '{}',
+            plannedSteps: 1,
+            createdAt: '2026',
+          });
           store.close();
         } catch (error) {
           assert.ok(error instanceof C3Error, String(error));
@@ -119,12 +140,18 @@ describe('a bit that flips in a store', () => {
     // The header of a row says by one bit whether a number is 0 or 1.
     let tried = 0;
     for (let at = 0; at < healthy.length && tried < scaled(100, 5); at++) {
-      if (healthy[at] !== 9) continue;
+      if (healthy[at] !== 9) {
+        continue;
+      }
       putDown(flipped(8 * at), true);
       const read = await answersIn(path);
-      if (read === answers || read.startsWith('refused')) continue;
+      if (read === answers || read.startsWith('refused')) {
+        continue;
+      }
       tried++;
-      await flips.attempt(`byte ${String(at)}`, () => { assert.match(examineStore(path, false).findings.join(' '), /is not as C3 left it/); });
+      await flips.attempt(`byte ${String(at)}`, () => {
+        assert.match(examineStore(path, false).findings.join(' '), /is not as C3 left it/);
+      });
     }
     assert.ok(tried > 0, 'a flip changes a number');
   });
@@ -142,17 +169,23 @@ describe('a bit that flips in a store', () => {
 describe('what is whole of a store', () => {
   const into = (): string => {
     const target = join(folder, 'copy.sqlite');
-    for (const suffix of ['', '-wal', '-shm', '.seal']) rmSync(target + suffix, { force: true });
+    for (const suffix of ['', '-wal', '-shm', '.seal']) {
+      rmSync(target + suffix, { force: true });
+    }
     return target;
   };
-  const counted = (tables: readonly Salvaged[], name: string): number => tables.find(({ table }) => table === name)?.copied ?? 0;
+  const counted = (tables: readonly Salvaged[], name: string): number =>
+    tables.find(({ table }) => table === name)?.copied ?? 0;
 
   it('is copied: of a healthy one all, with the same answers, into a store that is whole and sealed', async () => {
     putDown(healthy, true);
     const target = into();
     await copies.attempt('a healthy store', async () => {
       const tables = salvageStore(path, target, HEADLINE_RULE);
-      assert.deepEqual(tables.filter(({ left, unreadable }) => left + unreadable > 0), []);
+      assert.deepEqual(
+        tables.filter(({ left, unreadable }) => left + unreadable > 0),
+        [],
+      );
       assert.equal(await answersIn(target), answers);
       const { findings, extent } = examineStore(target, true);
       assert.deepEqual(findings, []);
@@ -161,7 +194,13 @@ describe('what is whole of a store', () => {
     });
     await copies.attempt('a file that is there', () => {
       const before = readFileSync(target);
-      assert.throws(() => salvageStore(path, target, HEADLINE_RULE), (error) => error instanceof C3Error && error.kind === 'input' && /already exists and was left unchanged/.test(error.message));
+      assert.throws(
+        () => salvageStore(path, target, HEADLINE_RULE),
+        (error) =>
+          error instanceof C3Error &&
+          error.kind === 'input' &&
+          /already exists and was left unchanged/.test(error.message),
+      );
       assert.ok(readFileSync(target).equals(before));
     });
   });
@@ -209,26 +248,42 @@ describe('what is whole of a store', () => {
 
 describe('random bytes in a store', () => {
   it('never crash a reader or a writer, hang it, or fail without a plain sentence', async () => {
-    const mutation = fc.array(fc.record({ at: fc.nat({ max: healthy.length - 1 }), length: fc.integer({ min: 1, max: 64 }), value: fc.integer({ min: 0, max: 255 }) }), { minLength: 1, maxLength: 12 });
+    const mutation = fc.array(
+      fc.record({
+        at: fc.nat({ max: healthy.length - 1 }),
+        length: fc.integer({ min: 1, max: 64 }),
+        value: fc.integer({ min: 0, max: 255 }),
+      }),
+      { minLength: 1, maxLength: 12 },
+    );
     const cut = fc.option(fc.nat({ max: healthy.length }), { freq: 6 });
-    await fc.assert(fc.asyncProperty(mutation, cut, async (changes, end) => {
-      const content = Buffer.from(healthy);
-      for (const { at, length, value } of changes) content.fill(value, at, Math.min(at + length, content.length));
-      putDown(end === null ? content : content.subarray(0, end), false);
-      const began = performance.now();
-      try {
-        await answersIn(path);
-        examineStore(path, true);
-        try {
-          openStoreForWriting(path).close();
-        } catch (error) {
-          if (!(error instanceof C3Error)) throw error;
+    await fc.assert(
+      fc.asyncProperty(mutation, cut, async (changes, end) => {
+        const content = Buffer.from(healthy);
+        for (const { at, length, value } of changes) {
+          content.fill(value, at, Math.min(at + length, content.length));
         }
-      } catch (error) {
-        bytes.broken(error instanceof Error ? `${error.name}: ${error.stack ?? ''}` : String(error));
-      }
-      if (performance.now() - began > MOST_MILLISECONDS) bytes.broken(`it took ${String(Math.round(performance.now() - began))} ms`);
-      bytes.held();
-    }), { seed: seed(), numRuns: scaled(600, 40) });
+        putDown(end === null ? content : content.subarray(0, end), false);
+        const began = performance.now();
+        try {
+          await answersIn(path);
+          examineStore(path, true);
+          try {
+            openStoreForWriting(path).close();
+          } catch (error) {
+            if (!(error instanceof C3Error)) {
+              throw error;
+            }
+          }
+        } catch (error) {
+          bytes.broken(error instanceof Error ? `${error.name}: ${error.stack ?? ''}` : String(error));
+        }
+        if (performance.now() - began > MOST_MILLISECONDS) {
+          bytes.broken(`it took ${String(Math.round(performance.now() - began))} ms`);
+        }
+        bytes.held();
+      }),
+      { seed: seed(), numRuns: scaled(600, 40) },
+    );
   });
 });

@@ -1,11 +1,23 @@
 /**
- * Attacks on who writes a store: other names for the same file, links and files planted where ours are to be, and the rights of what is made.
- * Real files and real processes; what a victim file held must be there unchanged.
+ * Attacks on who writes a store: other names for the same file, links and files planted where ours are to be, and the
+ * rights of what is made. Real files and real processes; what a victim file held must be there unchanged.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
@@ -40,7 +52,9 @@ const HOLDER = `
 `;
 
 async function startHolder(path: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const [says] = (await once(createInterface(child.stdout), 'line')) as [string];
   assert.equal(says, 'holds');
   return child;
@@ -49,7 +63,9 @@ async function startHolder(path: string): Promise<ChildProcess> {
 /** Ends a process, so that nothing writes any more where it wrote. */
 async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
-  if (child.kill('SIGKILL')) await ended;
+  if (child.kill('SIGKILL')) {
+    await ended;
+  }
 }
 
 const statusOf = (path: string): string => {
@@ -64,12 +80,23 @@ const statusOf = (path: string): string => {
 /** Other names that lead to a store: links to the file, chains of them, and links to its folder. */
 function otherNames(real: string): string[] {
   const folder = dirname(dirname(real));
-  const [link, chain, relative, throughFolder] = [join(folder, 'link.sqlite'), join(folder, 'chain.sqlite'), join(folder, 'relative.sqlite'), join(folder, 'folder')];
+  const [link, chain, relative, throughFolder] = [
+    join(folder, 'link.sqlite'),
+    join(folder, 'chain.sqlite'),
+    join(folder, 'relative.sqlite'),
+    join(folder, 'folder'),
+  ];
   symlinkSync(real, link);
   symlinkSync(link, chain);
   symlinkSync(join(basename(dirname(real)), basename(real)), relative);
   symlinkSync(dirname(real), throughFolder);
-  return [link, chain, relative, join(throughFolder, basename(real)), join(dirname(real), '..', basename(dirname(real)), basename(real))];
+  return [
+    link,
+    chain,
+    relative,
+    join(throughFolder, basename(real)),
+    join(dirname(real), '..', basename(dirname(real)), basename(real)),
+  ];
 }
 
 describe('a store by another name', NO_LINKS, () => {
@@ -84,15 +111,28 @@ describe('a store by another name', NO_LINKS, () => {
         assert.equal(statusOf(name), 'running');
       });
     }
-    const label = spawn(process.execPath, [join(ROOT, 'src', 'engine', 'cli.ts'), 'label', '1', 'x', '--store', join(dirname(dirname(real)), 'link.sqlite')], { stdio: ['ignore', 'ignore', 'pipe'] });
-    await locks.attempt('c3 label by a link', async () => {
-      const [says] = (await once(createInterface(label.stderr), 'line')) as [string];
-      assert.match(says, /Waiting for run live/);
-      assert.equal(statusOf(real), 'running');
-    }).finally(async () => {
-      await end(label);
-      await end(holder);
-    });
+    const label = spawn(
+      process.execPath,
+      [
+        join(ROOT, 'src', 'engine', 'cli.ts'),
+        'label',
+        '1',
+        'x',
+        '--store',
+        join(dirname(dirname(real)), 'link.sqlite'),
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    await locks
+      .attempt('c3 label by a link', async () => {
+        const [says] = (await once(createInterface(label.stderr), 'line')) as [string];
+        assert.match(says, /Waiting for run live/);
+        assert.equal(statusOf(real), 'running');
+      })
+      .finally(async () => {
+        await end(label);
+        await end(holder);
+      });
   });
 
   it('waits in one line, whatever name it came by', async (t) => {
@@ -100,12 +140,24 @@ describe('a store by another name', NO_LINKS, () => {
     const store = openStoreForWriting(real);
     const [link = ''] = otherNames(real);
     let given = false;
-    const waiting = openStoreWhenFree(link, { purpose: { kind: 'command', what: 'c3 label' } }, { cancelled: () => given, onWaiting: () => { given = true; } });
+    const waiting = openStoreWhenFree(
+      link,
+      { purpose: { kind: 'command', what: 'c3 label' } },
+      {
+        cancelled: () => given,
+        onWaiting: () => {
+          given = true;
+        },
+      },
+    );
     await assert.rejects(waiting, { name: 'CancelledError' });
     await locks.attempt('waiting by a link', () => {
       assert.equal(given, true);
       assert.equal(othersWait(real), false);
-      assert.deepEqual(readdirSync(dirname(link)).filter((name) => name.includes('.lock')), []);
+      assert.deepEqual(
+        readdirSync(dirname(link)).filter((name) => name.includes('.lock')),
+        [],
+      );
     });
     store.close();
   });
@@ -137,11 +189,16 @@ describe('a store by another name', NO_LINKS, () => {
     const path = join(folder, 'c3.sqlite');
     symlinkSync(target, path);
     await locks.attempt('a dangling link', () => {
-      assert.throws(() => openStoreForWriting(path), storeErrorLike(/is a link to .*autostart, where there is no file/, /--store/));
+      assert.throws(
+        () => openStoreForWriting(path),
+        storeErrorLike(/is a link to .*autostart, where there is no file/, /--store/),
+      );
       assert.deepEqual(readdirSync(dirname(target)), []);
     });
     symlinkSync(join(folder, 'circle'), join(folder, 'circle'));
-    await locks.attempt('a link to itself', () => { assert.throws(() => openStoreForWriting(join(folder, 'circle')), C3Error); });
+    await locks.attempt('a link to itself', () => {
+      assert.throws(() => openStoreForWriting(join(folder, 'circle')), C3Error);
+    });
   });
 });
 
@@ -154,15 +211,35 @@ describe('what is planted where a file of ours is to be', NO_LINKS, () => {
     const path = join(folder, 'c3.sqlite');
     writeFileSync(victim, secret);
     const pid = String(process.pid);
-    for (const name of [`c3.sqlite.lock.${pid}.new`, `c3.sqlite.lock.${pid}.tmp`, `c3.sqlite.queue.json.${pid}.new`, `c3.sqlite.queue.json.${pid}.tmp`, `weights.${pid}.tmp`]) {
+    for (const name of [
+      `c3.sqlite.lock.${pid}.new`,
+      `c3.sqlite.lock.${pid}.tmp`,
+      `c3.sqlite.queue.json.${pid}.new`,
+      `c3.sqlite.queue.json.${pid}.tmp`,
+      `weights.${pid}.tmp`,
+    ]) {
       symlinkSync(victim, join(folder, name));
     }
     const store = openStoreForWriting(path);
     store.describeHolder({ kind: 'command', what: 'another' });
-    new QueueFile(path).write([{ id: 'a', kind: 'start', title: '', run: null, config: null, overrides: [], folder, askedAt: '2026', begun: false }]);
+    new QueueFile(path).write([
+      {
+        id: 'a',
+        kind: 'start',
+        title: '',
+        run: null,
+        config: null,
+        overrides: [],
+        folder,
+        askedAt: '2026',
+        begun: false,
+      },
+    ]);
     await writeWhole(join(folder, 'weights'), Buffer.from('whole'));
     store.close();
-    await locks.attempt('names that one could know', () => { assert.equal(readFileSync(victim, 'utf8'), secret); });
+    await locks.attempt('names that one could know', () => {
+      assert.equal(readFileSync(victim, 'utf8'), secret);
+    });
     symlinkSync(victim, join(folder, 'linked'));
     await writeWhole(join(folder, 'linked'), Buffer.from('whole'));
     await locks.attempt('a link in the place of a whole file', () => {
@@ -171,8 +248,22 @@ describe('what is planted where a file of ours is to be', NO_LINKS, () => {
     });
     rmSync(`${path}.queue.json`);
     symlinkSync(victim, `${path}.queue.json`);
-    new QueueFile(path).write([{ id: 'a', kind: 'start', title: '', run: null, config: null, overrides: [], folder, askedAt: '2026', begun: false }]);
-    await locks.attempt('a link in the place of the queue', () => { assert.equal(readFileSync(victim, 'utf8'), secret); });
+    new QueueFile(path).write([
+      {
+        id: 'a',
+        kind: 'start',
+        title: '',
+        run: null,
+        config: null,
+        overrides: [],
+        folder,
+        askedAt: '2026',
+        begun: false,
+      },
+    ]);
+    await locks.attempt('a link in the place of the queue', () => {
+      assert.equal(readFileSync(victim, 'utf8'), secret);
+    });
   });
 
   it('makes the lock unreadable, in one sentence, and is neither read nor waited for', async (t) => {
@@ -184,13 +275,48 @@ describe('what is planted where a file of ours is to be', NO_LINKS, () => {
     const live = join(folder, 'live');
     writeFileSync(live, JSON.stringify({ pid: 2 ** 22 + 7, host: 'x', startedAt: '2026', processStart: null }));
     const plants: readonly (readonly [string, () => void])[] = [
-      ['a link to a file', () => { symlinkSync(live, lock); }],
-      ['a link that leads nowhere', () => { symlinkSync(join(folder, 'nowhere'), lock); }],
-      ['a pipe', () => { spawnSync('mkfifo', [lock]); }],
-      ['a folder', () => { mkdirSync(lock); }],
-      ['a link to a device', () => { symlinkSync('/dev/zero', lock); }],
-      ['3 GB', () => { linkSync(huge, lock); }],
-      ['noise', () => { writeFileSync(lock, Buffer.alloc(1000, 0xff)); }],
+      [
+        'a link to a file',
+        () => {
+          symlinkSync(live, lock);
+        },
+      ],
+      [
+        'a link that leads nowhere',
+        () => {
+          symlinkSync(join(folder, 'nowhere'), lock);
+        },
+      ],
+      [
+        'a pipe',
+        () => {
+          spawnSync('mkfifo', [lock]);
+        },
+      ],
+      [
+        'a folder',
+        () => {
+          mkdirSync(lock);
+        },
+      ],
+      [
+        'a link to a device',
+        () => {
+          symlinkSync('/dev/zero', lock);
+        },
+      ],
+      [
+        '3 GB',
+        () => {
+          linkSync(huge, lock);
+        },
+      ],
+      [
+        'noise',
+        () => {
+          writeFileSync(lock, Buffer.alloc(1000, 0xff));
+        },
+      ],
     ];
     for (const [what, plant] of plants) {
       plant();
@@ -218,17 +344,27 @@ describe('what is made', { skip: process.platform === 'win32' ? 'rights are list
       const before = process.umask(umask);
       try {
         // A folder without rights could not be entered: that umask is for files.
-        if ((umask & 0o700) !== 0) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        if ((umask & 0o700) !== 0) for (const made of [join(folder, 'deep'), dirname(path)]) chmodSync(made, 0o700);
+        if ((umask & 0o700) !== 0) {
+          mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        }
+        if ((umask & 0o700) !== 0) {
+          for (const made of [join(folder, 'deep'), dirname(path)]) {
+            chmodSync(made, 0o700);
+          }
+        }
         const store = openStoreForWriting(path);
         addRun(store, 'run', '2026');
         const snapshot = join(dirname(path), 'snapshot');
         await writeWhole(snapshot, Buffer.from('weights'));
         const lock = acquireLock(join(dirname(path), 'engine'));
         await locks.attempt(`umask ${umask.toString(8)}`, () => {
-          for (const name of readdirSync(dirname(path))) assert.equal(rights(join(dirname(path), name)), 0o600, name);
+          for (const name of readdirSync(dirname(path))) {
+            assert.equal(rights(join(dirname(path), name)), 0o600, name);
+          }
           assert.ok(existsSync(`${path}-wal`));
-          for (const made of [dirname(path), join(folder, 'deep')]) assert.equal(rights(made), 0o700, made);
+          for (const made of [dirname(path), join(folder, 'deep')]) {
+            assert.equal(rights(made), 0o700, made);
+          }
         });
         lock.release();
         store.close();

@@ -1,4 +1,7 @@
-/** Pages of a store made by hand, so that a scan never ends: they are found by a process of its own, which ends whatever happens. */
+/**
+ * Pages of a store made by hand, so that a scan never ends: they are found by a process of its own, which ends whatever
+ * happens.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';
@@ -21,18 +24,29 @@ before(async () => {
   copyFileSync(recorded.path, endless);
   makeEndless(endless);
 });
-after(() => { rmSync(recorded.folder, { recursive: true, force: true }); });
+after(() => {
+  rmSync(recorded.folder, { recursive: true, force: true });
+});
 
 /** A process that counts messages in a store. */
 const scan = (path: string): readonly string[] => [
-  '--input-type=module', '--eval',
+  '--input-type=module',
+  '--eval',
   `import Database from 'better-sqlite3'; new Database(${JSON.stringify(path)}).prepare('SELECT count(*) FROM decision NOT INDEXED').get();`,
 ];
 
 it('such a store keeps a process that scans it busy, which is why it is looked at apart', () => {
-  const { signal } = spawnSync(process.execPath, scan(endless), { timeout: READ, killSignal: 'SIGKILL', cwd: import.meta.dirname });
+  const { signal } = spawnSync(process.execPath, scan(endless), {
+    timeout: READ,
+    killSignal: 'SIGKILL',
+    cwd: import.meta.dirname,
+  });
   assert.equal(signal, 'SIGKILL', 'the scan does not end');
-  const whole = spawnSync(process.execPath, scan(recorded.path), { timeout: READ, killSignal: 'SIGKILL', cwd: import.meta.dirname });
+  const whole = spawnSync(process.execPath, scan(recorded.path), {
+    timeout: READ,
+    killSignal: 'SIGKILL',
+    cwd: import.meta.dirname,
+  });
   assert.equal(whole.signal, null, 'one that is whole is scanned at once');
 });
 

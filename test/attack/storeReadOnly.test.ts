@@ -1,4 +1,7 @@
-/** Stores where nothing can be written: every reader reads them, as a user who has no rights there, and nothing is left behind. */
+/**
+ * Stores where nothing can be written: every reader reads them, as a user who has no rights there, and nothing is left
+ * behind.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -46,15 +49,24 @@ function readOnlyFolder(t: TestContext, files: Readonly<Record<string, string>>)
 describe('a store in a folder that cannot be written', SKIP, () => {
   let recorded: RecordedStore;
 
-  before(async () => { recorded = await recordedStore(); });
-  after(() => { rmSync(recorded.folder, { recursive: true, force: true }); });
+  before(async () => {
+    recorded = await recordedStore();
+  });
+  after(() => {
+    rmSync(recorded.folder, { recursive: true, force: true });
+  });
 
   it('is read by taxonomy, diagnose, report, export and status, with the answers of a writable one', async (t) => {
     const folder = readOnlyFolder(t, { 'c3.sqlite': recorded.path });
     const out = temporaryFolder(t);
     chmodSync(out, 0o777);
     const files = filesOf(folder);
-    const commands = [['taxonomy', '--run', recorded.run, '--json'], ['diagnose', '--run', recorded.run, '--json'], ['report', '--run', recorded.run, '--json'], ['export', '--run', recorded.run, '--format', 'buckets', '--out']];
+    const commands = [
+      ['taxonomy', '--run', recorded.run, '--json'],
+      ['diagnose', '--run', recorded.run, '--json'],
+      ['report', '--run', recorded.run, '--json'],
+      ['export', '--run', recorded.run, '--format', 'buckets', '--out'],
+    ];
     for (const command of commands) {
       const named = (name: string): string[] => (command[0] === 'export' ? [...command, join(out, name)] : command);
       await readOnly.attempt(`c3 ${command[0] ?? ''}`, async () => {
@@ -65,9 +77,15 @@ describe('a store in a folder that cannot be written', SKIP, () => {
         assert.equal(found.stdout.replace(paths, ''), before.replace(paths, ''));
       });
     }
-    await readOnly.attempt('exports', () => { assert.equal(readFileSync(join(out, 'read-only'), 'utf8'), readFileSync(join(out, 'writable'), 'utf8')); });
-    await readOnly.attempt('c3 status', async () => { assert.equal((await c3(out, 'status', '--store', join(folder, 'c3.sqlite'))).code, 0); });
-    await readOnly.attempt('nothing is left behind', () => { assert.deepEqual(filesOf(folder), files); });
+    await readOnly.attempt('exports', () => {
+      assert.equal(readFileSync(join(out, 'read-only'), 'utf8'), readFileSync(join(out, 'writable'), 'utf8'));
+    });
+    await readOnly.attempt('c3 status', async () => {
+      assert.equal((await c3(out, 'status', '--store', join(folder, 'c3.sqlite'))).code, 0);
+    });
+    await readOnly.attempt('nothing is left behind', () => {
+      assert.deepEqual(filesOf(folder), files);
+    });
     await readOnly.attempt('c3 label says what is the matter', async () => {
       const { code, stderr } = await c3(out, 'label', '1', 'x', '--store', join(folder, 'c3.sqlite'));
       assert.deepEqual([code, /is read-only: .*--store/u.test(stderr)], [1, true], stderr);
@@ -87,7 +105,9 @@ describe('a store in a folder that cannot be written', SKIP, () => {
     const path = join(temporaryFolder(t), 'c3.sqlite');
     openStoreForWriting(path).close();
     const raw = rawConnection(t, path);
-    raw.exec("PRAGMA wal_autocheckpoint = 0; INSERT INTO environment (runtime, provider, device, threads, platform) VALUES ('a', 'b', 'c', 1, 'd')");
+    raw.exec(
+      "PRAGMA wal_autocheckpoint = 0; INSERT INTO environment (runtime, provider, device, threads, platform) VALUES ('a', 'b', 'c', 1, 'd')",
+    );
     const folder = readOnlyFolder(t, { 'c3.sqlite': path, 'c3.sqlite-wal': `${path}-wal` });
     await readOnly.attempt('a log without its index', async () => {
       const { code, stderr } = await reads(folder);
@@ -102,9 +122,13 @@ describe('a store in a folder that cannot be written', SKIP, () => {
     mkdirSync(folder, 0o755);
     const path = join(folder, 'c3.sqlite');
     const store = openStoreForWriting(path);
-    t.after(() => { store.close(); });
+    t.after(() => {
+      store.close();
+    });
     addRun(store, 'run', '2026');
-    for (const name of ['c3.sqlite', 'c3.sqlite-wal', 'c3.sqlite-shm']) chmodSync(join(folder, name), 0o644);
+    for (const name of ['c3.sqlite', 'c3.sqlite-wal', 'c3.sqlite-shm']) {
+      chmodSync(join(folder, name), 0o644);
+    }
     chmodSync(above, 0o755);
     await readOnly.attempt('a live store of another user', async () => {
       const { code, stdout, stderr } = await reads(folder);
@@ -125,7 +149,9 @@ function writableCounts(path: string): unknown {
 
 /** What the command prints for the store in its own folder, as the user of these tests. */
 async function c3Writable(folder: string, path: string, command: readonly string[]): Promise<string> {
-  const { stdout } = await finished(spawn(process.execPath, [CLI, ...command, '--store', path], { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] }));
+  const { stdout } = await finished(
+    spawn(process.execPath, [CLI, ...command, '--store', path], { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] }),
+  );
   return stdout;
 }
 
@@ -142,6 +168,9 @@ const READ = `
 `;
 
 function reads(folder: string): Promise<Finished> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', READ, join(folder, 'c3.sqlite')], { ...USER, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', READ, join(folder, 'c3.sqlite')], {
+    ...USER,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   return finished(child);
 }

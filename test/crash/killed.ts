@@ -54,7 +54,9 @@ export class Onlooker {
 
   private look(): void {
     if (this.db === undefined) {
-      if (!existsSync(this.path)) return;
+      if (!existsSync(this.path)) {
+        return;
+      }
       const db = connect(this.path, 'read');
       // A store is made in one transaction too.
       if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'run_account'").get() === undefined) {
@@ -63,9 +65,13 @@ export class Onlooker {
       }
       this.db = db;
     }
-    for (const what of halfWritten(this.db, this.sizes)) this.found.add(what);
+    for (const what of halfWritten(this.db, this.sizes)) {
+      this.found.add(what);
+    }
     this.looks++;
-    if (this.onStep !== undefined && this.db.prepare('SELECT 1 FROM step WHERE metrics IS NULL').get() !== undefined) this.onStep();
+    if (this.onStep !== undefined && this.db.prepare('SELECT 1 FROM step WHERE metrics IS NULL').get() !== undefined) {
+      this.onStep();
+    }
   }
 }
 
@@ -73,7 +79,13 @@ export class Onlooker {
  * Starts `c3` with arguments and kills it at a moment; null lets it come to its end.
  * @param later lines of which any kills it too: the run has passed the moment
  */
-export async function runUntil(folder: string, args: readonly string[], moment: Moment | null, later: readonly RegExp[], onlooker: Onlooker): Promise<Ending> {
+export async function runUntil(
+  folder: string,
+  args: readonly string[],
+  moment: Moment | null,
+  later: readonly RegExp[],
+  onlooker: Onlooker,
+): Promise<Ending> {
   const weights = join(folder, '.c3', 'snapshots');
   mkdirSync(weights, { recursive: true });
   const child = startC3(folder, args);
@@ -83,24 +95,42 @@ export async function runUntil(folder: string, args: readonly string[], moment: 
     child.kill('SIGKILL');
   };
   const timers: NodeJS.Timeout[] = [];
-  if (moment?.kind === 'start') timers.push(setTimeout(kill, moment.later));
-  const watcher = moment?.kind === 'file' ? watch(weights, (_, name) => {
-    if (name !== null && moment.name.test(name)) kill();
-  }) : undefined;
+  if (moment?.kind === 'start') {
+    timers.push(setTimeout(kill, moment.later));
+  }
+  const watcher =
+    moment?.kind === 'file'
+      ? watch(weights, (_, name) => {
+          if (name !== null && moment.name.test(name)) {
+            kill();
+          }
+        })
+      : undefined;
   onlooker.onStep = moment?.kind === 'step' ? kill : undefined;
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => {
     stderr += chunk.toString();
-    if (moment === null) return;
-    if (later.some((line) => line.test(stderr))) kill();
-    if (moment.kind !== 'line' || !moment.line.test(stderr)) return;
-    if (moment.later === undefined) kill();
-    else timers.push(setTimeout(kill, moment.later));
+    if (moment === null) {
+      return;
+    }
+    if (later.some((line) => line.test(stderr))) {
+      kill();
+    }
+    if (moment.kind !== 'line' || !moment.line.test(stderr)) {
+      return;
+    }
+    if (moment.later === undefined) {
+      kill();
+    } else {
+      timers.push(setTimeout(kill, moment.later));
+    }
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      for (const timer of timers) clearTimeout(timer);
+      for (const timer of timers) {
+        clearTimeout(timer);
+      }
       watcher?.close();
       onlooker.onStep = undefined;
       resolve({ killed: signal === 'SIGKILL', code, stdout, stderr });

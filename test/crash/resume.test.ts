@@ -1,4 +1,7 @@
-/** A run that is killed again and again, at every phase, and resumed each time: it ends with the weights and the rows of one that never was. */
+/**
+ * A run that is killed again and again, at every phase, and resumed each time: it ends with the weights and the rows of
+ * one that never was.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -74,7 +77,10 @@ const MOMENTS: readonly Moment[] = [
   at(/sampled, after training: 6 of 6/),
 ];
 
-/** Milliseconds from the model's loading to the kill: pseudo-random (a linear congruential generator), the same in every run of this test. */
+/**
+ * Milliseconds from the model's loading to the kill: pseudo-random (a linear congruential generator), the same in every
+ * run of this test.
+ */
 function delays(seed: number, count: number, longest: number): number[] {
   let state = seed;
   return Array.from({ length: count }, () => {
@@ -95,7 +101,12 @@ interface Result {
 }
 
 /** Runs to the end over all the moments at which it is killed. */
-async function interrupted(t: TestContext, moments: readonly Moment[], overrides: readonly string[], sizes = SIZES): Promise<Result> {
+async function interrupted(
+  t: TestContext,
+  moments: readonly Moment[],
+  overrides: readonly string[],
+  sizes = SIZES,
+): Promise<Result> {
   const folder = copyOf(t, workspace);
   const onlooker = new Onlooker(folder, sizes);
   const begin = ['run', 'tiny.c3.yaml', '--json', ...overrides.flatMap((override) => ['--override', override])];
@@ -113,11 +124,22 @@ async function interrupted(t: TestContext, moments: readonly Moment[], overrides
   try {
     for (const [index, moment] of [...moments, null].entries()) {
       const id = run();
-      const later = moments.slice(index + 1).flatMap((next) => (next.kind === 'line' && next.line !== LOADED ? [next.line] : []));
-      const { killed, code, stderr } = await runUntil(folder, id === undefined ? begin : ['run', '--resume', id, '--json'], moment, later, onlooker);
+      const later = moments
+        .slice(index + 1)
+        .flatMap((next) => (next.kind === 'line' && next.line !== LOADED ? [next.line] : []));
+      const { killed, code, stderr } = await runUntil(
+        folder,
+        id === undefined ? begin : ['run', '--resume', id, '--json'],
+        moment,
+        later,
+        onlooker,
+      );
       log += `${moment === null ? 'to the end' : `${moment.kind} ${'line' in moment ? `${String(moment.line)} ${String(moment.later ?? '')}` : 'name' in moment ? String(moment.name) : ''}`}: ${killed ? 'killed' : `ended ${String(code)}`}\n${stderr}\n`;
-      if (killed) kills++;
-      else assert.equal(code, 0, log);
+      if (killed) {
+        kills++;
+      } else {
+        assert.equal(code, 0, log);
+      }
     }
   } finally {
     onlooker.close();
@@ -141,11 +163,17 @@ function assertSame(killed: Result, whole: Result): void {
   assert.deepEqual(Object.keys(killed.tables), Object.keys(whole.tables));
   for (const [table, rows] of Object.entries(whole.tables)) {
     // What the search index holds depends on its transactions; what it finds does not.
-    if (!table.startsWith('message_search')) assert.deepEqual(killed.tables[table], rows, `${table}\n${killed.log}`);
+    if (!table.startsWith('message_search')) {
+      assert.deepEqual(killed.tables[table], rows, `${table}\n${killed.log}`);
+    }
   }
   assert.deepEqual([killed.found, whole.found], [[], []], killed.log);
   assert.ok(killed.looks > 100, `the onlooker looked ${String(killed.looks)} times`);
-  assert.deepEqual(readdirSync(join(killed.folder, '.c3', 'snapshots')).filter((name) => name.endsWith('.tmp')), [], 'nothing unfinished is left');
+  assert.deepEqual(
+    readdirSync(join(killed.folder, '.c3', 'snapshots')).filter((name) => name.endsWith('.tmp')),
+    [],
+    'nothing unfinished is left',
+  );
 }
 
 describe('a run that is killed with SIGKILL', () => {
@@ -154,19 +182,35 @@ describe('a run that is killed with SIGKILL', () => {
     assert.ok(killed.kills >= 25, `${String(killed.kills)} kills\n${killed.log}`);
     t.diagnostic(`${String(killed.kills)} kills, ${String(killed.lost)} evaluator calls lost at most`);
     assertSame(killed, whole);
-    // Kills in generation and evaluation cost calls; at most those of the batches under way, 6 instances, 2 or 24 calls at a time.
+    // Kills in generation and evaluation cost calls; at most those of the batches under way, 6 instances, 2 or 24 calls
+    // at a time.
     assert.equal(whole.lost, 0);
     assert.ok(killed.lost > 0 && killed.lost <= 24 * killed.kills, String(killed.lost));
   });
 
   // A value head is one thing more that must come back.
-  for (const method of ['c3', 'mappo']) it(`comes to the same end over kills at pseudo-random times, with several optimiser steps, k1 and every snapshot kept: ${method}`, async (t) => {
-    const overrides = ['steps=9', 'checkpoint_every=2', 'snapshot_every=1', 'ppo.epochs=2', 'ppo.kl_estimator=k1', 'protocol=four.json', 'fanout=[2,1,1,2]', 'evaluator_budget=4', `method=${method}`];
-    const moments = delays(1, 10, 300).map((later) => at(LOADED, later));
-    const sizes = { ...SIZES, episodes: 3 * 4 };
-    const [whole, killed] = [await interrupted(t, [], overrides, sizes), await interrupted(t, moments, overrides, sizes)];
-    t.diagnostic(`${String(killed.kills)} kills, ${String(killed.lost)} evaluator calls lost at most`);
-    assert.ok(killed.kills >= 4, `${String(killed.kills)} kills\n${killed.log}`);
-    assertSame(killed, whole);
-  });
+  for (const method of ['c3', 'mappo']) {
+    it(`comes to the same end over kills at pseudo-random times, with several optimiser steps, k1 and every snapshot kept: ${method}`, async (t) => {
+      const overrides = [
+        'steps=9',
+        'checkpoint_every=2',
+        'snapshot_every=1',
+        'ppo.epochs=2',
+        'ppo.kl_estimator=k1',
+        'protocol=four.json',
+        'fanout=[2,1,1,2]',
+        'evaluator_budget=4',
+        `method=${method}`,
+      ];
+      const moments = delays(1, 10, 300).map((later) => at(LOADED, later));
+      const sizes = { ...SIZES, episodes: 3 * 4 };
+      const [whole, killed] = [
+        await interrupted(t, [], overrides, sizes),
+        await interrupted(t, moments, overrides, sizes),
+      ];
+      t.diagnostic(`${String(killed.kills)} kills, ${String(killed.lost)} evaluator calls lost at most`);
+      assert.ok(killed.kills >= 4, `${String(killed.kills)} kills\n${killed.log}`);
+      assertSame(killed, whole);
+    });
+  }
 });

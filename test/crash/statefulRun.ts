@@ -1,4 +1,7 @@
-/** A process that takes a run of a method with running statistics to its end: begins it, or goes on with it where it was killed. Arguments: the model's folder, the run's folder. */
+/**
+ * A process that takes a run of a method with running statistics to its end: begins it, or goes on with it where it was
+ * killed. Arguments: the model's folder, the run's folder.
+ */
 import { join } from 'node:path';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
@@ -23,17 +26,39 @@ device: {threads: 1}
 const [team = '', folder = ''] = process.argv.slice(2);
 const store = openStoreForWriting(join(folder, 'c3.sqlite'));
 const host = new ModelHost({ threads: 1 });
-const { snapshot: base, config: { maxPositions } } = await host.load(team);
+const {
+  snapshot: base,
+  config: { maxPositions },
+} = await host.load(team);
 const work = store.countRuns() === 0 ? runTraining : resumeTraining;
 await work(
   'run-1',
   readConfig(CONFIG, 'stateful.c3.yaml'),
   {
-    store, runtime: host, base, tokenizer: await loadTokenizer(team), protocol: PAIR, render: renderPlain, maxPositions, evaluator: answerEvaluator, method: runningStatistics,
-    train: sums(10), evaluation: sums(4, 100), recipe: '{}', modelFolder: team, snapshotFolder: folder, clock: () => performance.now() / 1000,
-    expected: { episode: 1, step: 1, known: false }, now: () => '2026-01-01T00:00:00.000Z',
+    store,
+    runtime: host,
+    base,
+    tokenizer: await loadTokenizer(team),
+    protocol: PAIR,
+    render: renderPlain,
+    maxPositions,
+    evaluator: answerEvaluator,
+    method: runningStatistics,
+    train: sums(10),
+    evaluation: sums(4, 100),
+    recipe: '{}',
+    modelFolder: team,
+    snapshotFolder: folder,
+    clock: () => performance.now() / 1000,
+    expected: { episode: 1, step: 1, known: false },
+    now: () => '2026-01-01T00:00:00.000Z',
   },
-  { cancelled: () => false, onProgress: ({ message }) => { process.stdout.write(`${message}\n`); } },
+  {
+    cancelled: () => false,
+    onProgress: ({ message }) => {
+      process.stdout.write(`${message}\n`);
+    },
+  },
 );
 store.close();
 await host.close();

@@ -16,31 +16,66 @@ const JSON_COLUMNS = new Set(['summary', 'ledger', 'metrics']);
  * Every row of every table, in the order of its key.
  * @param names texts that differ from store to store, such as the run's id, with what to write in their place
  */
-export function tablesOf(db: Connection, names: Readonly<Record<string, string>>): Readonly<Record<string, readonly Row[]>> {
-  const tables = db.prepare<[], string>("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name").pluck().all();
-  return Object.fromEntries(tables.map((table) => {
-    // A table without row numbers has the order of its key.
-    const keys = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk').pluck().all(table);
-    const numbered = db.prepare<[string], number>("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?").pluck().get(table) === 0;
-    const key = numbered ? 'rowid' : keys.join(', ');
-    return [table, db.prepare<[], Row>(`SELECT * FROM "${table}" ORDER BY ${key}`).all().map((row) => comparable(table, row, names))];
-  }));
+export function tablesOf(
+  db: Connection,
+  names: Readonly<Record<string, string>>,
+): Readonly<Record<string, readonly Row[]>> {
+  const tables = db
+    .prepare<[], string>(
+      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    )
+    .pluck()
+    .all();
+  return Object.fromEntries(
+    tables.map((table) => {
+      // A table without row numbers has the order of its key.
+      const keys = db
+        .prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk')
+        .pluck()
+        .all(table);
+      const numbered =
+        db
+          .prepare<[string], number>("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?")
+          .pluck()
+          .get(table) === 0;
+      const key = numbered ? 'rowid' : keys.join(', ');
+      return [
+        table,
+        db
+          .prepare<[], Row>(`SELECT * FROM "${table}" ORDER BY ${key}`)
+          .all()
+          .map((row) => comparable(table, row, names)),
+      ];
+    }),
+  );
 }
 
 function comparable(table: string, row: Row, names: Readonly<Record<string, string>>): Row {
-  return Object.fromEntries(Object.entries(row).flatMap(([column, value]) => {
-    if (CLOCKS[table]?.includes(column)) return [];
-    if (Buffer.isBuffer(value)) return [[column, value.toString('hex')]];
-    if (typeof value !== 'string') return [[column, value]];
-    const text = Object.entries(names).reduce((all, [name, stand]) => all.replaceAll(name, stand), value);
-    return [[column, JSON_COLUMNS.has(column) ? withoutClocks(JSON.parse(text)) : text]];
-  }));
+  return Object.fromEntries(
+    Object.entries(row).flatMap(([column, value]) => {
+      if (CLOCKS[table]?.includes(column)) {
+        return [];
+      }
+      if (Buffer.isBuffer(value)) {
+        return [[column, value.toString('hex')]];
+      }
+      if (typeof value !== 'string') {
+        return [[column, value]];
+      }
+      const text = Object.entries(names).reduce((all, [name, stand]) => all.replaceAll(name, stand), value);
+      return [[column, JSON_COLUMNS.has(column) ? withoutClocks(JSON.parse(text)) : text]];
+    }),
+  );
 }
 
 /** A JSON value without the keys that tell the time, or what an interruption cost. */
 export function withoutClocks(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (CLOCK_KEYS.has(key) ? [] : [[key, withoutClocks(inner)]])));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return value;
+  }
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (CLOCK_KEYS.has(key) ? [] : [[key, withoutClocks(inner)]])),
+  );
 }
 
 export interface Sizes {

@@ -1,7 +1,7 @@
 /**
- * Exact replay of the bundled team, measured and printed: replays grown from real problems through the team's protocol, then re-executed in processes
- * of their own, shuffled, in batches of every size from 1 to 256, with one thread and with two.
- * Usage: node test/determinism/measure.ts [model folder] [instances]
+ * Exact replay of the bundled team, measured and printed: replays grown from real problems through the team's protocol,
+ * then re-executed in processes of their own, shuffled, in batches of every size from 1 to 256, with one thread and
+ * with two. Usage: node test/determinism/measure.ts [model folder] [instances]
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,11 +26,17 @@ const INSTANCES = 640;
 class RecordingHost extends ModelHost {
   readonly recorded: RecordedReplay[] = [];
 
-  override async generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
+  override async generate(
+    snapshot: string,
+    requests: readonly GenerationRequest[],
+    control: GenerationControl,
+  ): Promise<Completion[]> {
     const completions = await super.generate(snapshot, requests, control);
     completions.forEach((completion, index) => {
       const request = requests[index];
-      if (request !== undefined) this.recorded.push({ request, completion });
+      if (request !== undefined) {
+        this.recorded.push({ request, completion });
+      }
     });
     return completions;
   }
@@ -52,7 +58,9 @@ async function recordTeam(folder: string, instances: number): Promise<RecordedRe
     scope: 'determinism',
     commonRandomNumbers: true,
   };
-  const branches = generateSplit({ seed: 'determinism', train: 0, evaluation: instances }).evaluation.map((instance) => ({ instance, node: null }));
+  const branches = generateSplit({ seed: 'determinism', train: 0, evaluation: instances }).evaluation.map(
+    (instance) => ({ instance, node: null }),
+  );
   await grow(settings, branches, [0, 1], FANOUT, { cancelled: () => false });
   await host.close();
   return host.recorded;
@@ -64,9 +72,20 @@ try {
   const replays = await recordTeam(folder, Number(instances));
   const recording = join(workspace, 'replays.json');
   await writeRecording(recording, folder, replays);
-  console.log(`recorded: ${String(replays.length)} messages in ${String(new Set(replays.map(({ request }) => request.prompt.join())).size)} contexts, two threads`);
+  console.log(
+    `recorded: ${String(replays.length)} messages in ${String(new Set(replays.map(({ request }) => request.prompt.join())).size)} contexts, two threads`,
+  );
   for (const threads of [1, 2]) {
-    const { replays: executed, distinct, tokens, batches, smallest, largest, differingTokens, differingLogprobs } = await reexecuteElsewhere(recording, threads);
+    const {
+      replays: executed,
+      distinct,
+      tokens,
+      batches,
+      smallest,
+      largest,
+      differingTokens,
+      differingLogprobs,
+    } = await reexecuteElsewhere(recording, threads);
     console.log(
       `${String(threads)} thread(s), another process: ${String(executed)} re-executed (${String(distinct)} distinct, ${String(tokens)} tokens) in ${String(batches)} batches of ${String(smallest)} to ${String(largest)}: ` +
         `${String(differingTokens)} differing tokens, ${String(differingLogprobs)} differing log-probabilities`,

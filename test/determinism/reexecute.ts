@@ -1,4 +1,7 @@
-/** A process that re-executes a recording and prints what differed. Usage: node test/determinism/reexecute.ts RECORDING THREADS */
+/**
+ * A process that re-executes a recording and prints what differed. Usage: node test/determinism/reexecute.ts RECORDING
+ * THREADS
+ */
 import { reexecute } from './replays.ts';
 
 const [path = '', threads = '1'] = process.argv.slice(2);

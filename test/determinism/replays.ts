@@ -1,4 +1,7 @@
-/** Replays as they were made the first time, and their re-execution: other batches, another order, another process, other threads. */
+/**
+ * Replays as they were made the first time, and their re-execution: other batches, another order, another process,
+ * other threads.
+ */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +38,17 @@ const recordingSchema = z.object({
   folder: z.string(),
   prompts: z.array(numbers),
   replays: z.array(
-    z.object({ prompt: z.int(), maxNewTokens: z.int(), endToken: z.int(), temperature: z.number(), topP: z.number(), topK: z.int(), streamKey: z.string(), tokens: numbers, logprobs: numbers }),
+    z.object({
+      prompt: z.int(),
+      maxNewTokens: z.int(),
+      endToken: z.int(),
+      temperature: z.number(),
+      topP: z.number(),
+      topK: z.int(),
+      streamKey: z.string(),
+      tokens: numbers,
+      logprobs: numbers,
+    }),
   ),
 });
 
@@ -53,20 +66,35 @@ export async function writeRecording(path: string, folder: string, replays: read
 }
 
 /**
- * Re-executes every recorded replay at least once, in shuffled order, in batches of every size from 1 to 256, and compares tokens and log-probabilities.
+ * Re-executes every recorded replay at least once, in shuffled order, in batches of every size from 1 to 256, and
+ * compares tokens and log-probabilities.
  * @param threads those of this re-execution
  */
 export async function reexecute(path: string, threads: number): Promise<Tally> {
   const { folder, prompts, replays } = recordingSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   const { config, parameters } = await loadModel(folder);
   const generator = await Generator.create(config, { threads });
-  const tally: Tally = { replays: 0, distinct: 0, tokens: 0, batches: 0, smallest: Infinity, largest: 0, differingTokens: 0, differingLogprobs: 0 };
+  const tally: Tally = {
+    replays: 0,
+    distinct: 0,
+    tokens: 0,
+    batches: 0,
+    smallest: Infinity,
+    largest: 0,
+    differingTokens: 0,
+    differingLogprobs: 0,
+  };
   const sizes = shuffled(LARGEST_BATCH, `sizes ${String(threads)}`);
   const seen = new Set<number>();
   let order: number[] = [];
   for (let batch = 0; batch < sizes.length || seen.size < replays.length; batch++) {
     const size = 1 + (sizes[batch % sizes.length] ?? 0);
-    while (order.length < size) order = [...order, ...shuffled(replays.length, `order ${String(threads)} ${String(batch)} ${String(order.length)}`)];
+    while (order.length < size) {
+      order = [
+        ...order,
+        ...shuffled(replays.length, `order ${String(threads)} ${String(batch)} ${String(order.length)}`),
+      ];
+    }
     const members = order.splice(0, size);
     const expected = members.flatMap((member) => replays[member] ?? []);
     const completions = await generator.generate(
@@ -74,7 +102,9 @@ export async function reexecute(path: string, threads: number): Promise<Tally> {
       expected.map(({ prompt, ...request }) => ({ ...request, prompt: Int32Array.from(prompts[prompt] ?? []) })),
       { cancelled: () => false },
     );
-    for (const member of members) seen.add(member);
+    for (const member of members) {
+      seen.add(member);
+    }
     tally.replays += members.length;
     tally.batches++;
     tally.smallest = Math.min(tally.smallest, size);
@@ -91,14 +121,22 @@ export async function reexecute(path: string, threads: number): Promise<Tally> {
 
 /** Re-executes in a process of its own. */
 export async function reexecuteElsewhere(path: string, threads: number): Promise<Tally> {
-  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'reexecute.ts'), path, String(threads)]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, 'reexecute.ts'),
+    path,
+    String(threads),
+  ]);
   return tallySchema.parse(JSON.parse(stdout));
 }
 
 /** Places at which two lists are not the same, those included that only one of them has. */
 function differing(expected: readonly number[], got: ArrayLike<number>): number {
   let count = Math.abs(expected.length - got.length);
-  for (let index = 0; index < Math.min(expected.length, got.length); index++) if (!Object.is(expected[index], got[index])) count++;
+  for (let index = 0; index < Math.min(expected.length, got.length); index++) {
+    if (!Object.is(expected[index], got[index])) {
+      count++;
+    }
+  }
   return count;
 }
 

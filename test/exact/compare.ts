@@ -23,7 +23,9 @@ async function recordAll(checkout: string, isAsked: (name: string) => boolean): 
   const folder = await mkdtemp(join(tmpdir(), 'c3-exact-'));
   const outcomes: Record<string, Outcome> = {};
   try {
-    for (const [index, one] of cases(GOLDEN).filter(({ name }) => isAsked(name)).entries()) {
+    for (const [index, one] of cases(GOLDEN)
+      .filter(({ name }) => isAsked(name))
+      .entries()) {
       const started = performance.now();
       outcomes[one.name] = await record(checkout, one, join(folder, String(index)));
       console.log(`${one.name}: ${((performance.now() - started) / 1000).toFixed(0)} s`);
@@ -36,12 +38,21 @@ async function recordAll(checkout: string, isAsked: (name: string) => boolean): 
 
 /** Where an outcome differs from the one before; what was added since is no difference. */
 function differences(now: Outcome | undefined, before: Outcome): string[] {
-  if (now === undefined) return ['not recorded'];
+  if (now === undefined) {
+    return ['not recorded'];
+  }
   const found = now.weights.join() === before.weights.join() ? [] : ['weights'];
   const unequal = (kind: string, a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): string[] =>
     Object.entries(b).flatMap(([name, value]) => (a[name] === value ? [] : [`${kind} ${name}`]));
-  const tables = Object.entries(before.tables).flatMap(([table, columns]) => unequal(table, now.tables[table] ?? {}, columns));
-  return [...found, ...unequal('file', now.files, before.files), ...tables, ...unequal('c3', now.answers, before.answers)];
+  const tables = Object.entries(before.tables).flatMap(([table, columns]) =>
+    unequal(table, now.tables[table] ?? {}, columns),
+  );
+  return [
+    ...found,
+    ...unequal('file', now.files, before.files),
+    ...tables,
+    ...unequal('c3', now.answers, before.answers),
+  ];
 }
 
 const { values, positionals } = parseArgs({
@@ -59,11 +70,19 @@ if (save !== undefined) {
   process.exitCode = 2;
 } else {
   const isFolder = (await stat(other)).isDirectory();
-  const before = isFolder ? await recordAll(resolve(other), isAsked) : recordSchema.parse(JSON.parse(await readFile(other, 'utf8')));
+  const before = isFolder
+    ? await recordAll(resolve(other), isAsked)
+    : recordSchema.parse(JSON.parse(await readFile(other, 'utf8')));
   const now = await recordAll(HERE, (name) => isAsked(name) && name in before);
   const compared = Object.entries(before).filter(([name]) => isAsked(name));
-  const different = compared.map(([name, outcome]) => ({ name, found: differences(now[name], outcome) })).filter(({ found }) => found.length > 0);
-  for (const { name, found } of different) console.log(`${name} differs: ${found.join(', ')}`);
+  const different = compared
+    .map(([name, outcome]) => ({ name, found: differences(now[name], outcome) }))
+    .filter(({ found }) => found.length > 0);
+  for (const { name, found } of different) {
+    console.log(`${name} differs: ${found.join(', ')}`);
+  }
   console.log(`${String(compared.length - different.length)} of ${String(compared.length)} runs are equal.`);
-  if (different.length > 0) process.exitCode = 1;
+  if (different.length > 0) {
+    process.exitCode = 1;
+  }
 }

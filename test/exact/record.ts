@@ -44,12 +44,19 @@ const outcome = z.object({
 /** A record as `compare.ts --save` writes it. */
 export const recordSchema = z.record(z.string(), outcome);
 
-/** Every method with both bundled teams and two seeds, and adapters on a model that is not bundled. @param golden the folder of a small checkpoint */
+/**
+ * Every method with both bundled teams and two seeds, and adapters on a model that is not bundled.
+ * @param golden the folder of a small checkpoint
+ */
 export function cases(golden: string): Case[] {
-  const bundled = TEAMS.flatMap((team) => METHODS.flatMap((method) => SEEDS.map((seed): Case => ({
-    name: `${team} ${method} ${String(seed)}`,
-    config: configuration(team, method, seed, ''),
-  }))));
+  const bundled = TEAMS.flatMap((team) =>
+    METHODS.flatMap((method) =>
+      SEEDS.map((seed): Case => ({
+        name: `${team} ${method} ${String(seed)}`,
+        config: configuration(team, method, seed, ''),
+      })),
+    ),
+  );
   const adapter = `model: ${golden}\nadapter: {rank: 4, alpha: 8, per: role}\nsampling: {max_new_tokens: 12}\n`;
   return [...bundled, { name: 'adapter c3 0', config: configuration('arithmetic', 'c3', 0, adapter) }];
 }
@@ -71,12 +78,20 @@ export async function record(checkout: string, { config }: Case, folder: string)
   try {
     const made = documentIn(await c3('run', 'exact.c3.yaml'));
     const { run } = z.object({ run: z.string() }).parse(JSON.parse(made));
-    const names = { [run]: 'RUN', [folder]: 'FOLDER', [process.execPath]: 'NODE', [checkout]: 'CHECKOUT', [HERE]: 'CHECKOUT' };
+    const names = {
+      [run]: 'RUN',
+      [folder]: 'FOLDER',
+      [process.execPath]: 'NODE',
+      [checkout]: 'CHECKOUT',
+      [HERE]: 'CHECKOUT',
+    };
     const store = join(folder, '.c3', 'c3.sqlite');
     const answers: Record<string, string> = {};
     const message = firstMessage(store);
     if (message !== null) {
-      answers['replay'] = hash(named(documentIn(await c3('replay', String(message), '--alternatives', '2', '--replays', '2')), names));
+      answers['replay'] = hash(
+        named(documentIn(await c3('replay', String(message), '--alternatives', '2', '--replays', '2')), names),
+      );
     }
     const tables = read(store, names);
     for (const command of ['diagnose', 'taxonomy', 'verify']) {
@@ -127,7 +142,10 @@ function columnHashes(rows: readonly Row[]): TableHashes {
 /** Weights as they lie in files, checkpoints with the optimizer among them. */
 async function hashesOf(folder: string): Promise<Record<string, string>> {
   const names = (await readdir(folder).catch(() => [])).sort();
-  const hashes = names.map(async (name) => [name.replace(/-[0-9a-f]{16,}-/u, '-RUN-'), hash(await readFile(join(folder, name)))]);
+  const hashes = names.map(async (name) => [
+    name.replace(/-[0-9a-f]{16,}-/u, '-RUN-'),
+    hash(await readFile(join(folder, name))),
+  ]);
   return Object.fromEntries(await Promise.all(hashes)) as Record<string, string>;
 }
 

@@ -1,4 +1,7 @@
-/** axe-core on every panel, filled and used, in dark, light and high contrast, wide and narrow: nothing serious or critical. */
+/**
+ * axe-core on every panel, filled and used, in dark, light and high contrast, wide and narrow: nothing serious or
+ * critical.
+ */
 import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,13 +21,39 @@ const WIDTHS = [1400, 800] as const;
 const HEIGHT = 900;
 const GRAVE: readonly string[] = ['serious', 'critical'];
 /** Cases that show every class, and one that nobody could score. */
-const TREES = [[[0, 0, 0], [0, 0, 0]], [[0, 1, 0], [0, 0, 1]], [[1, 1, 1], [1, 1, 1]], [[0, 0, 1], [1, 1, 1]], [[null, null, 1], [null, null, null]]] as const;
+const TREES = [
+  [
+    [0, 0, 0],
+    [0, 0, 0],
+  ],
+  [
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  [
+    [1, 1, 1],
+    [1, 1, 1],
+  ],
+  [
+    [0, 0, 1],
+    [1, 1, 1],
+  ],
+  [
+    [null, null, 1],
+    [null, null, null],
+  ],
+] as const;
 
 let question = '';
 
-/** A run of the bundled team with a replayed message and with known trees beside its own, and two of many steps for the charts. */
+/**
+ * A run of the bundled team with a replayed message and with known trees beside its own, and two of many steps for the
+ * charts.
+ */
 async function prepare(workbench: Workbench): Promise<void> {
-  if (question !== '') return;
+  if (question !== '') {
+    return;
+  }
   const { run } = await c3(workbench.folder, 'run', 'tiny.c3.yaml');
   await cp(join(GOLDEN, 'qwen3'), join(workbench.folder, 'models', 'qwen3'), { recursive: true });
   const reader = openStoreForReading(storeOf(workbench.folder));
@@ -35,7 +64,9 @@ async function prepare(workbench: Workbench): Promise<void> {
   try {
     addRequest(writer, plan, ['another plan', ''], [1, null]);
     writer.insertSnapshot({ id: 'a'.repeat(64), run: String(run), iteration: 3, base: 'a'.repeat(64), file: null });
-    for (const [index, returns] of TREES.entries()) addTree(writer, { run: String(run), iteration: 3, instance: instance(index), returns });
+    for (const [index, returns] of TREES.entries()) {
+      addTree(writer, { run: String(run), iteration: 3, instance: instance(index), returns });
+    }
     addMadeRun(writer, { id: 'many', title: 'Many steps', seed: 1, steps: 40, accuracy: [0.5, 0.7] });
     addMadeRun(writer, { id: 'others', title: 'As many', method: 'magrpo', seed: 2, steps: 40, accuracy: [0.5, 0.6] });
   } finally {
@@ -57,7 +88,14 @@ async function audit(workbench: Workbench, name: string, panel: () => Promise<Fr
       await workbench.page.setViewportSize({ width, height: HEIGHT });
       const found = await findings(await panel());
       await writeFile(join(ARTIFACTS, `${name}-${theme}-${String(width)}.json`), `${JSON.stringify(found, null, 2)}\n`);
-      grave.push(...found.filter(({ impact }) => GRAVE.includes(impact)).map(({ rule, help, places }) => `${name}, ${theme}, ${String(width)} wide: ${rule}: ${help}\n  ${places.slice(0, 5).join('\n  ')}`));
+      grave.push(
+        ...found
+          .filter(({ impact }) => GRAVE.includes(impact))
+          .map(
+            ({ rule, help, places }) =>
+              `${name}, ${theme}, ${String(width)} wide: ${rule}: ${help}\n  ${places.slice(0, 5).join('\n  ')}`,
+          ),
+      );
     }
     await workbench.page.setViewportSize({ width: WIDTHS[0], height: HEIGHT });
   }
@@ -109,12 +147,13 @@ scenario('the transcript: a search with hits, a filter, a comparison, and the sh
     const panel = await openTranscript(workbench);
     const keys = panel.getByRole('dialog', { name: 'Keys of the message tree' });
     // The palette, by which a theme is chosen, closes it.
-    if (!(await keys.isVisible())) await panel.getByRole('tree').press('?');
+    if (!(await keys.isVisible())) {
+      await panel.getByRole('tree').press('?');
+    }
     await keys.waitFor();
     return panel;
   });
 });
-
 
 scenario('the dashboard: one run, then two over each other with a table and the picker open', async (workbench) => {
   await prepare(workbench);
@@ -123,7 +162,10 @@ scenario('the dashboard: one run, then two over each other with a table and the 
   await dashboard.getByRole('combobox', { name: 'Run' }).click();
   await dashboard.getByRole('option', { name: 'Many steps' }).click();
   const chart = dashboard.getByRole('figure', { name: 'Mean return', exact: true }).getByRole('application');
-  const points = (number: number): Promise<boolean> => eventually(`${String(number)} points`, async () => (await chart.getAttribute('aria-label'))?.includes(` ${String(number)} points`));
+  const points = (number: number): Promise<boolean> =>
+    eventually(`${String(number)} points`, async () =>
+      (await chart.getAttribute('aria-label'))?.includes(` ${String(number)} points`),
+    );
   await audit(workbench, 'dashboard', async () => {
     await points(40);
     return dashboard;
@@ -136,7 +178,9 @@ scenario('the dashboard: one run, then two over each other with a table and the 
     await points(80);
     const runs = dashboard.getByRole('group', { name: 'Runs to compare with' });
     // The palette, by which a theme is chosen, closes the list of runs.
-    if (!(await runs.isVisible())) await dashboard.locator('.picker > summary').click();
+    if (!(await runs.isVisible())) {
+      await dashboard.locator('.picker > summary').click();
+    }
     await runs.waitFor();
     return dashboard;
   });
@@ -145,8 +189,9 @@ scenario('the dashboard: one run, then two over each other with a table and the 
 async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
   await prepare(workbench);
   const tab = workbench.tab('Failure taxonomy');
-  if ((await tab.count()) > 0) await tab.click();
-  else {
+  if ((await tab.count()) > 0) {
+    await tab.click();
+  } else {
     await workbench.runCommand('C3: Inspect failure taxonomy');
     await workbench.pick('Tiny');
   }

@@ -15,7 +15,11 @@ interface Diagnosis {
   readonly variance: { readonly value: number; readonly n: number };
 }
 interface Taxonomy {
-  readonly classes: readonly { readonly name: string; readonly count: number; readonly cases: readonly { readonly question: string }[] }[];
+  readonly classes: readonly {
+    readonly name: string;
+    readonly count: number;
+    readonly cases: readonly { readonly question: string }[];
+  }[];
 }
 interface Row {
   readonly role: string;
@@ -29,7 +33,11 @@ interface Row {
 function questionsOf(workbench: Workbench, run: string, iteration: number): readonly string[] {
   const store = openStoreForReading(storeOf(workbench.folder));
   try {
-    return [...new Set(store.episodes({ run, phase: 'train', iteration, offset: 0, limit: 100 }).map(({ question }) => question))];
+    return [
+      ...new Set(
+        store.episodes({ run, phase: 'train', iteration, offset: 0, limit: 100 }).map(({ question }) => question),
+      ),
+    ];
   } finally {
     store.close();
   }
@@ -38,12 +46,19 @@ function questionsOf(workbench: Workbench, run: string, iteration: number): read
 /** What the rows of a transcript say, as who hears them is told. */
 async function rowsOf(transcript: FrameLocator): Promise<readonly Row[]> {
   const rows = await eventually('the rows', async () => {
-    const all = await transcript.locator(`${ROW}:not([aria-busy])`).evaluateAll((elements) => elements.map((element) => [element.getAttribute('aria-label') ?? '', element.getAttribute('aria-level') ?? '']));
+    const all = await transcript
+      .locator(`${ROW}:not([aria-busy])`)
+      .evaluateAll((elements) =>
+        elements.map((element) => [element.getAttribute('aria-label') ?? '', element.getAttribute('aria-level') ?? '']),
+      );
     return all.length === 7 && all;
   });
   const number = (text: string | undefined): number => Number(text?.replace('\u2212', '-'));
   return rows.slice(1).map(([label = '', level]) => {
-    const [, role = '', value, credit] = /^(\S+) \d of 2: [^]*; return (\S+); credit ([+\u2212]?[\d.]+|not measured: no other message was sampled here)/u.exec(label) ?? [];
+    const [, role = '', value, credit] =
+      /^(\S+) \d of 2: [^]*; return (\S+); credit ([+\u2212]?[\d.]+|not measured: no other message was sampled here)/u.exec(
+        label,
+      ) ?? [];
     assert.notEqual(credit, undefined, label);
     return { role, level: Number(level), return: number(value), credit: number(credit) };
   });
@@ -56,7 +71,9 @@ function messagesOf(workbench: Workbench, run: string, iteration: number, questi
   const store = openStoreForReading(storeOf(workbench.folder));
   try {
     const group = { run, phase: 'train', iteration } as const;
-    const instance = store.episodes({ ...group, offset: 0, limit: 100 }).find((episode) => episode.question === question)?.instance ?? '';
+    const instance =
+      store.episodes({ ...group, offset: 0, limit: 100 }).find((episode) => episode.question === question)?.instance ??
+      '';
     return store.transcript({ ...group, instance, offset: 0, limit: 100 }).messages;
   } finally {
     store.close();
@@ -69,10 +86,14 @@ type Trained = Pick<Row, 'role' | 'credit'>;
 function variancesOf(rows: readonly Trained[]): readonly number[] {
   const groups: Trained[][] = [[]];
   for (const row of rows) {
-    if (row.role === 'reasoner') groups.push([]);
+    if (row.role === 'reasoner') {
+      groups.push([]);
+    }
     (row.role === 'reasoner' ? groups[0] : groups.at(-1))?.push(row);
   }
-  return groups.map((group) => mean(group.map(({ credit }) => (credit - mean(group.map((other) => other.credit))) ** 2)));
+  return groups.map((group) =>
+    mean(group.map(({ credit }) => (credit - mean(group.map((other) => other.credit))) ** 2)),
+  );
 }
 
 scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', async (workbench) => {
@@ -82,7 +103,10 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
   const view = await workbench.openView('C3');
   const title = workbench.treeItem(view, 'Tiny');
   await title.click();
-  assert.ok((await title.innerText()).includes(`\u2192 ${(100 * diagnosis.accuracy.greedy.value).toFixed(1)} %`), 'the accuracy after training');
+  assert.ok(
+    (await title.innerText()).includes(`\u2192 ${(100 * diagnosis.accuracy.greedy.value).toFixed(1)} %`),
+    'the accuracy after training',
+  );
   const variances: number[] = [];
   const matched = new Map<string, number>(taxonomy.classes.map(({ name }) => [name, 0]));
   for (const iteration of STEPS) {
@@ -94,10 +118,22 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
       await workbench.treeItem(view, question.slice(0, 30)).click();
       const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
       const rows = await rowsOf(transcript);
-      assert.ok(rows.every((row) => Number.isFinite(row.return)), JSON.stringify(rows));
+      assert.ok(
+        rows.every((row) => Number.isFinite(row.return)),
+        JSON.stringify(rows),
+      );
       const messages = messagesOf(workbench, run, iteration, question);
-      assert.deepEqual(rows.map(({ credit }) => credit), messages.map(({ credit }) => (credit === null || credit.verdict === 'alone' ? NaN : Number(credit.value.toFixed(2)))));
-      variances.push(...variancesOf(messages.map(({ eventType, trainingCredit }) => ({ role: eventType, credit: trainingCredit?.value ?? 0 }))));
+      assert.deepEqual(
+        rows.map(({ credit }) => credit),
+        messages.map(({ credit }) =>
+          credit === null || credit.verdict === 'alone' ? NaN : Number(credit.value.toFixed(2)),
+        ),
+      );
+      variances.push(
+        ...variancesOf(
+          messages.map(({ eventType, trainingCredit }) => ({ role: eventType, credit: trainingCredit?.value ?? 0 })),
+        ),
+      );
       leaves.push(...rows.filter(({ role }) => role === 'actor').map((row) => row.return));
       for (const { name, cases } of taxonomy.classes) {
         await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption(`Class: ${name}`);
@@ -111,7 +147,12 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
   }
   assert.equal(variances.length, diagnosis.variance.n);
   // Rows show two digits; the returns of this run are 0 and 1, so that no more are lost than these.
-  assert.ok(Math.abs(mean(variances) - diagnosis.variance.value) < 0.01, `${String(mean(variances))} and ${String(diagnosis.variance.value)}`);
-  for (const { name, count } of taxonomy.classes) assert.equal(matched.get(name), count, name);
+  assert.ok(
+    Math.abs(mean(variances) - diagnosis.variance.value) < 0.01,
+    `${String(mean(variances))} and ${String(diagnosis.variance.value)}`,
+  );
+  for (const { name, count } of taxonomy.classes) {
+    assert.equal(matched.get(name), count, name);
+  }
   assertQuiet(workbench);
 });

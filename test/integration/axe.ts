@@ -18,12 +18,27 @@ export interface Finding {
 /** What axe-core finds there. */
 export async function findings(panel: FrameLocator): Promise<readonly Finding[]> {
   const frame = await frameOf(panel);
-  if ((await frame.evaluate('typeof axe')) !== 'object') await frame.evaluate(await readFile(AXE, 'utf8'));
+  if ((await frame.evaluate('typeof axe')) !== 'object') {
+    await frame.evaluate(await readFile(AXE, 'utf8'));
+  }
   const result: unknown = await frame.evaluate('axe.run(document, { iframes: false, resultTypes: ["violations"] })');
-  assert.ok(isRecord(result) && Array.isArray(result['violations']) && Array.isArray(result['passes']) && result['passes'].length > 0, 'axe-core has looked at something');
+  assert.ok(
+    isRecord(result) &&
+      Array.isArray(result['violations']) &&
+      Array.isArray(result['passes']) &&
+      result['passes'].length > 0,
+    'axe-core has looked at something',
+  );
   return result['violations'].map((violation: unknown): Finding => {
     assert.ok(isRecord(violation) && Array.isArray(violation['nodes']));
-    const places = violation['nodes'].map((node: unknown) => (isRecord(node) ? `${String(node['html'])} ${String(node['failureSummary']).replaceAll(/\s+/gu, ' ')}` : ''));
-    return { rule: String(violation['id']), impact: String(violation['impact']), help: String(violation['help']), places };
+    const places = violation['nodes'].map((node: unknown) =>
+      isRecord(node) ? `${String(node['html'])} ${String(node['failureSummary']).replaceAll(/\s+/gu, ' ')}` : '',
+    );
+    return {
+      rule: String(violation['id']),
+      impact: String(violation['impact']),
+      help: String(violation['help']),
+      places,
+    };
   });
 }

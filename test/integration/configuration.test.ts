@@ -42,9 +42,18 @@ function suggestion(workbench: Workbench, label: string): Locator {
 
 /** The text of the editor as it is shown. */
 async function editorText(workbench: Workbench): Promise<string> {
-  const lines = await workbench.page.locator('.editor-instance .view-line').evaluateAll((elements) =>
-    elements.map((element) => ({ top: Number.parseFloat(element instanceof HTMLElement ? element.style.top : '0'), text: element.textContent.replaceAll('\u00a0', ' ') })));
-  return lines.sort((a, b) => a.top - b.top).map(({ text }) => text).join('\n');
+  const lines = await workbench.page
+    .locator('.editor-instance .view-line')
+    .evaluateAll((elements) =>
+      elements.map((element) => ({
+        top: Number.parseFloat(element instanceof HTMLElement ? element.style.top : '0'),
+        text: element.textContent.replaceAll('\u00a0', ' '),
+      })),
+    );
+  return lines
+    .sort((a, b) => a.top - b.top)
+    .map(({ text }) => text)
+    .join('\n');
 }
 
 /** @param prepare what has to be done anew after the theme or the width has changed */
@@ -68,109 +77,137 @@ async function closeAll(workbench: Workbench): Promise<void> {
 /** The rows of the Problems panel. */
 async function problems(workbench: Workbench): Promise<Locator> {
   const panel = workbench.page.locator('.markers-panel');
-  if (!(await panel.isVisible())) await workbench.runCommand('Problems: Focus on Problems View');
+  if (!(await panel.isVisible())) {
+    await workbench.runCommand('Problems: Focus on Problems View');
+  }
   await panel.waitFor();
   return panel.locator('.monaco-list-row');
 }
 
-scenario('all problems of a configuration stand in the Problems panel, each at its line and column, and quick fixes mend the keys', async (workbench) => {
-  await workbench.openFile('broken.c3.yaml');
-  await lens(workbench, '4 problems keep this run from starting').waitFor();
-  const rows = await problems(workbench);
-  for (const [words, place] of [
-    ['stepz: is no known key; did you mean steps?', '[Ln 2, Col 1]'],
-    ['ppo.lerning_rate: is no known key; did you mean learning_rate?', '[Ln 4, Col 3]'],
-    ['method: did you mean magrpo?', '[Ln 5, Col 9]'],
-    ['learning_rate: is no known key here; write it as ppo: learning_rate or value_head: learning_rate.', '[Ln 6, Col 1]'],
-  ] as const) {
-    const row = rows.filter({ hasText: words }).first();
-    await row.waitFor();
-    assert.ok((await row.innerText()).includes(place), `${words}: ${await row.innerText()}`);
-  }
-  await pictures(workbench, 'configuration-problems');
-  // By keyboard: from the line above the file to the first problem, then the fix that is offered there.
-  await lens(workbench, '4 problems').click();
-  await eventually('the first quick fix', async () => {
-    await workbench.page.keyboard.press('Escape');
-    await workbench.page.keyboard.press('Control+.');
-    await workbench.page.locator('.action-widget .monaco-list-row', { hasText: 'Change to steps' }).waitFor({ timeout: 3_000 });
-    return true;
-  });
-  await workbench.screenshot('configuration-fix');
-  await workbench.page.keyboard.press('Enter');
-  await eventually('the mended key', async () => (await editorText(workbench)).includes('\nsteps: 3\n'));
-  await lens(workbench, '3 problems keep this run from starting').waitFor();
-  await closeAll(workbench);
-  await rows.filter({ hasText: 'stepz' }).waitFor({ state: 'detached' });
-  await workbench.runCommand('View: Toggle Panel Visibility');
-});
+scenario(
+  'all problems of a configuration stand in the Problems panel, each at its line and column, and quick fixes mend the keys',
+  async (workbench) => {
+    await workbench.openFile('broken.c3.yaml');
+    await lens(workbench, '4 problems keep this run from starting').waitFor();
+    const rows = await problems(workbench);
+    for (const [words, place] of [
+      ['stepz: is no known key; did you mean steps?', '[Ln 2, Col 1]'],
+      ['ppo.lerning_rate: is no known key; did you mean learning_rate?', '[Ln 4, Col 3]'],
+      ['method: did you mean magrpo?', '[Ln 5, Col 9]'],
+      [
+        'learning_rate: is no known key here; write it as ppo: learning_rate or value_head: learning_rate.',
+        '[Ln 6, Col 1]',
+      ],
+    ] as const) {
+      const row = rows.filter({ hasText: words }).first();
+      await row.waitFor();
+      assert.ok((await row.innerText()).includes(place), `${words}: ${await row.innerText()}`);
+    }
+    await pictures(workbench, 'configuration-problems');
+    // By keyboard: from the line above the file to the first problem, then the fix that is offered there.
+    await lens(workbench, '4 problems').click();
+    await eventually('the first quick fix', async () => {
+      await workbench.page.keyboard.press('Escape');
+      await workbench.page.keyboard.press('Control+.');
+      await workbench.page
+        .locator('.action-widget .monaco-list-row', { hasText: 'Change to steps' })
+        .waitFor({ timeout: 3_000 });
+      return true;
+    });
+    await workbench.screenshot('configuration-fix');
+    await workbench.page.keyboard.press('Enter');
+    await eventually('the mended key', async () => (await editorText(workbench)).includes('\nsteps: 3\n'));
+    await lens(workbench, '3 problems keep this run from starting').waitFor();
+    await closeAll(workbench);
+    await rows.filter({ hasText: 'stepz' }).waitFor({ state: 'detached' });
+    await workbench.runCommand('View: Toggle Panel Visibility');
+  },
+);
 
-scenario('keys, names and values are suggested with their meaning, and by keyboard alone a configuration is written', async (workbench) => {
-  await workbench.openFile('empty.c3.yaml');
-  await lens(workbench, 'Start this run').waitFor();
-  await workbench.page.locator('.editor-instance .view-line').first().click();
-  const { keyboard } = workbench.page;
-  await keyboard.press('Control+End');
-  await keyboard.type('meth');
-  await suggestion(workbench, 'method').waitFor();
-  await keyboard.press('Enter');
-  // The names of the value are offered at once.
-  await suggestion(workbench, 'magrpo').waitFor();
-  await pictures(workbench, 'configuration-suggestions', async () => {
-    // The list goes with the focus, which changing the theme takes.
-    await keyboard.press('Escape');
-    await eventually('the suggestions', async () => {
-      await keyboard.press('Control+Space');
-      await suggestion(workbench, 'magrpo').waitFor({ timeout: 5_000 });
-      return true;
-    });
-    await keyboard.press('ArrowDown');
-    const details = workbench.page.locator('.suggest-details');
-    // The editor remembers whether they were shown, and takes a moment to show them; the key then hides them.
-    await eventually('the details of a suggestion', async () => {
-      // A busy editor may have closed the list meanwhile.
-      if (!(await suggestion(workbench, 'magrpo').isVisible())) {
+scenario(
+  'keys, names and values are suggested with their meaning, and by keyboard alone a configuration is written',
+  async (workbench) => {
+    await workbench.openFile('empty.c3.yaml');
+    await lens(workbench, 'Start this run').waitFor();
+    await workbench.page.locator('.editor-instance .view-line').first().click();
+    const { keyboard } = workbench.page;
+    await keyboard.press('Control+End');
+    await keyboard.type('meth');
+    await suggestion(workbench, 'method').waitFor();
+    await keyboard.press('Enter');
+    // The names of the value are offered at once.
+    await suggestion(workbench, 'magrpo').waitFor();
+    await pictures(workbench, 'configuration-suggestions', async () => {
+      // The list goes with the focus, which changing the theme takes.
+      await keyboard.press('Escape');
+      await eventually('the suggestions', async () => {
         await keyboard.press('Control+Space');
-        await suggestion(workbench, 'magrpo').waitFor({ timeout: 2_000 });
-        await keyboard.press('ArrowDown');
-      }
-      const shown = await details.waitFor({ timeout: 1_000 }).then(() => true, () => false);
-      if (!shown) await keyboard.press('Control+Space');
-      await details.getByText('c3 without its replays').waitFor({ timeout: 2_000 });
-      return true;
+        await suggestion(workbench, 'magrpo').waitFor({ timeout: 5_000 });
+        return true;
+      });
+      await keyboard.press('ArrowDown');
+      const details = workbench.page.locator('.suggest-details');
+      // The editor remembers whether they were shown, and takes a moment to show them; the key then hides them.
+      await eventually('the details of a suggestion', async () => {
+        // A busy editor may have closed the list meanwhile.
+        if (!(await suggestion(workbench, 'magrpo').isVisible())) {
+          await keyboard.press('Control+Space');
+          await suggestion(workbench, 'magrpo').waitFor({ timeout: 2_000 });
+          await keyboard.press('ArrowDown');
+        }
+        const shown = await details.waitFor({ timeout: 1_000 }).then(
+          () => true,
+          () => false,
+        );
+        if (!shown) {
+          await keyboard.press('Control+Space');
+        }
+        await details.getByText('c3 without its replays').waitFor({ timeout: 2_000 });
+        return true;
+      });
     });
-  });
-  await keyboard.press('Escape');
-  await keyboard.type('mag');
-  await suggestion(workbench, 'magrpo').waitFor();
-  await keyboard.press('Enter');
-  await keyboard.press('Enter');
-  await keyboard.type('samp');
-  await suggestion(workbench, 'sampling').waitFor();
-  await keyboard.press('Enter');
-  await keyboard.type('temp');
-  await suggestion(workbench, 'temperature').waitFor();
-  await keyboard.press('Enter');
-  await keyboard.type('0.5');
-  await keyboard.press('Escape');
-  await keyboard.press('Control+s');
-  const file = join(workbench.folder, 'empty.c3.yaml');
-  const text = await eventually('the saved file', async () => {
-    const saved = await readFile(file, 'utf8');
-    return saved.includes('temperature') && saved;
-  });
-  assert.equal(text, '# Mine\nmethod: magrpo\nsampling:\n  temperature: 0.5');
-  assert.deepEqual([readConfig(text, file).method, readConfig(text, file).sampling.temperature], ['magrpo', 0.5]);
-  await closeAll(workbench);
-});
+    await keyboard.press('Escape');
+    await keyboard.type('mag');
+    await suggestion(workbench, 'magrpo').waitFor();
+    await keyboard.press('Enter');
+    await keyboard.press('Enter');
+    await keyboard.type('samp');
+    await suggestion(workbench, 'sampling').waitFor();
+    await keyboard.press('Enter');
+    await keyboard.type('temp');
+    await suggestion(workbench, 'temperature').waitFor();
+    await keyboard.press('Enter');
+    await keyboard.type('0.5');
+    await keyboard.press('Escape');
+    await keyboard.press('Control+s');
+    const file = join(workbench.folder, 'empty.c3.yaml');
+    const text = await eventually('the saved file', async () => {
+      const saved = await readFile(file, 'utf8');
+      return saved.includes('temperature') && saved;
+    });
+    assert.equal(text, '# Mine\nmethod: magrpo\nsampling:\n  temperature: 0.5');
+    assert.deepEqual([readConfig(text, file).method, readConfig(text, file).sampling.temperature], ['magrpo', 0.5]);
+    await closeAll(workbench);
+  },
+);
 
 scenario('resting on a key says what it means, its bounds and its default', async (workbench) => {
   await workbench.openFile('tiny.c3.yaml');
   await lens(workbench, 'Start this run').waitFor();
-  const colours = await workbench.page.locator('.editor-instance .view-line').filter({ hasText: 'steps' }).first().locator('span span').evaluateAll((spans) => spans.map((span) => getComputedStyle(span).color));
+  const colours = await workbench.page
+    .locator('.editor-instance .view-line')
+    .filter({ hasText: 'steps' })
+    .first()
+    .locator('span span')
+    .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).color));
   assert.ok(new Set(colours).size > 1, 'keys and values have the colours of YAML');
-  await workbench.page.locator('.editor-instance .view-line span', { hasText: /^evaluator_budget$/u }).last().hover();
-  const hover = workbench.page.locator('.monaco-hover:visible').filter({ hasText: 'Evaluator calls per instance and step' });
+  await workbench.page
+    .locator('.editor-instance .view-line span', { hasText: /^evaluator_budget$/u })
+    .last()
+    .hover();
+  const hover = workbench.page
+    .locator('.monaco-hover:visible')
+    .filter({ hasText: 'Evaluator calls per instance and step' });
   await hover.waitFor();
   assert.match(await hover.innerText(), /Whole number, above 0\. Default: 8\./u);
   await workbench.screenshot('configuration-hover');
@@ -188,7 +225,9 @@ scenario('a path that is not there is said, and the folders that are there are s
   await workbench.page.locator('.editor-instance .view-line').first().click();
   await workbench.page.keyboard.press('Control+Home');
   await workbench.page.keyboard.press('End');
-  for (let letter = 0; letter < 'away'.length; letter++) await workbench.page.keyboard.press('Backspace');
+  for (let letter = 0; letter < 'away'.length; letter++) {
+    await workbench.page.keyboard.press('Backspace');
+  }
   await workbench.page.keyboard.press('Control+Space');
   await suggestion(workbench, 'mine/').waitFor();
   await workbench.page.keyboard.press('Enter');
@@ -199,26 +238,29 @@ scenario('a path that is not there is said, and the folders that are there are s
   await workbench.runCommand('View: Toggle Panel Visibility');
 });
 
-scenario('questions on both sides stand in the Problems panel until they are gone, and keep the run from starting', async (workbench) => {
-  await workbench.openFile('shared.c3.yaml');
-  await lens(workbench, '1 problem keeps this run from starting').waitFor();
-  const rows = await problems(workbench);
-  const row = rows.filter({ hasText: '1 of 1 evaluation questions are also trained on' }).first();
-  await row.waitFor();
-  assert.ok((await row.innerText()).includes('[Ln 3, Col 20]'), await row.innerText());
-  await workbench.screenshot('configuration-overlap');
-  await writeFile(join(workbench.folder, 'data', 'held.jsonl'), '{"question": "2 + 2?", "answer": "4"}\n');
-  // Data files are looked at again when the configuration is saved.
-  await workbench.page.locator('.editor-instance .view-line').first().click();
-  await workbench.page.keyboard.press('Control+End');
-  await workbench.page.keyboard.type('steps: 1');
-  await workbench.page.keyboard.press('Escape');
-  await workbench.page.keyboard.press('Control+S');
-  await row.waitFor({ state: 'detached' });
-  await lens(workbench, 'Start this run').waitFor();
-  await closeAll(workbench);
-  await workbench.runCommand('View: Toggle Panel Visibility');
-});
+scenario(
+  'questions on both sides stand in the Problems panel until they are gone, and keep the run from starting',
+  async (workbench) => {
+    await workbench.openFile('shared.c3.yaml');
+    await lens(workbench, '1 problem keeps this run from starting').waitFor();
+    const rows = await problems(workbench);
+    const row = rows.filter({ hasText: '1 of 1 evaluation questions are also trained on' }).first();
+    await row.waitFor();
+    assert.ok((await row.innerText()).includes('[Ln 3, Col 20]'), await row.innerText());
+    await workbench.screenshot('configuration-overlap');
+    await writeFile(join(workbench.folder, 'data', 'held.jsonl'), '{"question": "2 + 2?", "answer": "4"}\n');
+    // Data files are looked at again when the configuration is saved.
+    await workbench.page.locator('.editor-instance .view-line').first().click();
+    await workbench.page.keyboard.press('Control+End');
+    await workbench.page.keyboard.type('steps: 1');
+    await workbench.page.keyboard.press('Escape');
+    await workbench.page.keyboard.press('Control+S');
+    await row.waitFor({ state: 'detached' });
+    await lens(workbench, 'Start this run').waitFor();
+    await closeAll(workbench);
+    await workbench.runCommand('View: Toggle Panel Visibility');
+  },
+);
 
 scenario('the plan opens beside the configuration, of what stands in the editor', async (workbench) => {
   await workbench.openFile('tiny.c3.yaml');
@@ -228,31 +270,41 @@ scenario('the plan opens beside the configuration, of what stands in the editor'
   await workbench.page.keyboard.press('Escape');
   await lens(workbench, 'Plan memory and budget').click();
   await workbench.tab('C3 plan of tiny').waitFor();
-  const plan = workbench.page.locator('.editor-instance .view-line').filter({ hasText: 'In all: 2 steps and 2 evaluations' }).first();
+  const plan = workbench.page
+    .locator('.editor-instance .view-line')
+    .filter({ hasText: 'In all: 2 steps and 2 evaluations' })
+    .first();
   await plan.waitFor();
-  assert.match(await readFile(join(workbench.folder, 'tiny.c3.yaml'), 'utf8'), /checkpoint_every: 3$/u, 'it was saved before it was planned');
+  assert.match(
+    await readFile(join(workbench.folder, 'tiny.c3.yaml'), 'utf8'),
+    /checkpoint_every: 3$/u,
+    'it was saved before it was planned',
+  );
   await pictures(workbench, 'configuration-plan');
   await workbench.runCommand('View: Close All Editors');
 });
 
-scenario('a new configuration is a template that can be started, from nothing to the end of its run', async (workbench) => {
-  await workbench.runCommand('View: Close All Editors');
-  await workbench.runCommand('C3: New configuration');
-  await workbench.tab('run.c3.yaml').waitFor();
-  await lens(workbench, 'Start this run').waitFor();
-  await workbench.screenshot('configuration-template');
-  await lens(workbench, 'Start this run').click();
-  await workbench.pick('Quick');
-  await lens(workbench, 'Queue this run').waitFor();
-  const file = join(workbench.folder, 'run.c3.yaml');
-  assert.equal(readConfig(await readFile(file, 'utf8'), file).title, 'My run');
-  await workbench.runCommand('C3: Cancel run');
-  await lens(workbench, 'Start this run').waitFor();
-  await workbench.runCommand('C3: New configuration');
-  await workbench.tab('run-2.c3.yaml').waitFor();
-  await closeAll(workbench);
-  assertQuiet(workbench);
-});
+scenario(
+  'a new configuration is a template that can be started, from nothing to the end of its run',
+  async (workbench) => {
+    await workbench.runCommand('View: Close All Editors');
+    await workbench.runCommand('C3: New configuration');
+    await workbench.tab('run.c3.yaml').waitFor();
+    await lens(workbench, 'Start this run').waitFor();
+    await workbench.screenshot('configuration-template');
+    await lens(workbench, 'Start this run').click();
+    await workbench.pick('Quick');
+    await lens(workbench, 'Queue this run').waitFor();
+    const file = join(workbench.folder, 'run.c3.yaml');
+    assert.equal(readConfig(await readFile(file, 'utf8'), file).title, 'My run');
+    await workbench.runCommand('C3: Cancel run');
+    await lens(workbench, 'Start this run').waitFor();
+    await workbench.runCommand('C3: New configuration');
+    await workbench.tab('run-2.c3.yaml').waitFor();
+    await closeAll(workbench);
+    assertQuiet(workbench);
+  },
+);
 
 scenario('a YAML file that is no configuration is left alone', async (workbench) => {
   await workbench.openFile('plain.yaml');
@@ -266,16 +318,25 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   const { page } = workbench;
   await workbench.runCommand('View: Close All Editors');
   const step = async (title: string, action: string): Promise<void> => {
-    await eventually(`the step "${title}"`, async () => {
-      // The page that is gone back to shows all walkthroughs.
-      await workbench.runCommand('Welcome: Open Walkthrough...');
-      await workbench.pick('Which message decided the outcome?', 5_000);
-      const shown = page.locator('.getting-started-step').filter({ hasText: title });
-      await shown.waitFor({ timeout: 5_000 });
-      if ((await shown.getAttribute('aria-expanded')) !== 'true') await shown.click({ timeout: 5_000 });
-      await page.locator('.getting-started-step.expanded').getByRole('button', { name: action, exact: true }).click({ timeout: 5_000 });
-      return true;
-    }, 90_000);
+    await eventually(
+      `the step "${title}"`,
+      async () => {
+        // The page that is gone back to shows all walkthroughs.
+        await workbench.runCommand('Welcome: Open Walkthrough...');
+        await workbench.pick('Which message decided the outcome?', 5_000);
+        const shown = page.locator('.getting-started-step').filter({ hasText: title });
+        await shown.waitFor({ timeout: 5_000 });
+        if ((await shown.getAttribute('aria-expanded')) !== 'true') {
+          await shown.click({ timeout: 5_000 });
+        }
+        await page
+          .locator('.getting-started-step.expanded')
+          .getByRole('button', { name: action, exact: true })
+          .click({ timeout: 5_000 });
+        return true;
+      },
+      90_000,
+    );
   };
   await page.setViewportSize({ width: 1280, height: 900 });
   await step('Run the bundled team', 'Run the bundled team');
@@ -301,31 +362,43 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   assert.equal(await page.locator('.getting-started-step').count(), 5);
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
-    for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot(`walkthrough-${String(width)}`, theme);
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot(`walkthrough-${String(width)}`, theme);
+    }
   }
   await page.setViewportSize({ width: 1400, height: 900 });
 });
 
-test('a folder that is not trusted is shown its problems and its hovers, and starts and plans nothing', { timeout: 240_000 }, async () => {
-  const workbench = await Workbench.open({ askForTrust: true, files: { 'broken.c3.yaml': BROKEN, 'elsewhere.c3.yaml': 'model: models/away\n' } });
-  try {
-    await workbench.statusBarItem('Restricted Mode').waitFor();
-    await workbench.openFile('broken.c3.yaml');
-    await lens(workbench, 'Starting and planning need a trusted workspace').waitFor();
-    assert.equal(await lens(workbench, /Start this run|Plan memory/u).count(), 0);
-    const rows = await problems(workbench);
-    await rows.filter({ hasText: 'stepz: is no known key; did you mean steps?' }).waitFor();
-    await workbench.openFile('elsewhere.c3.yaml');
-    await lens(workbench, 'Starting and planning need a trusted workspace').waitFor();
-    await workbench.page.locator('.editor-instance .view-line span', { hasText: /^model$/u }).last().hover();
-    await workbench.page.locator('.monaco-hover:visible').filter({ hasText: 'A model folder' }).waitFor();
-    // What a path names is not looked for on the disk.
-    assert.equal(await rows.filter({ hasText: 'There is no such folder' }).count(), 0);
-    await workbench.screenshot('configuration-untrusted');
-  } catch (error) {
-    await workbench.saveFailure('untrusted configuration');
-    throw error;
-  } finally {
-    await workbench.close();
-  }
-});
+test(
+  'a folder that is not trusted is shown its problems and its hovers, and starts and plans nothing',
+  { timeout: 240_000 },
+  async () => {
+    const workbench = await Workbench.open({
+      askForTrust: true,
+      files: { 'broken.c3.yaml': BROKEN, 'elsewhere.c3.yaml': 'model: models/away\n' },
+    });
+    try {
+      await workbench.statusBarItem('Restricted Mode').waitFor();
+      await workbench.openFile('broken.c3.yaml');
+      await lens(workbench, 'Starting and planning need a trusted workspace').waitFor();
+      assert.equal(await lens(workbench, /Start this run|Plan memory/u).count(), 0);
+      const rows = await problems(workbench);
+      await rows.filter({ hasText: 'stepz: is no known key; did you mean steps?' }).waitFor();
+      await workbench.openFile('elsewhere.c3.yaml');
+      await lens(workbench, 'Starting and planning need a trusted workspace').waitFor();
+      await workbench.page
+        .locator('.editor-instance .view-line span', { hasText: /^model$/u })
+        .last()
+        .hover();
+      await workbench.page.locator('.monaco-hover:visible').filter({ hasText: 'A model folder' }).waitFor();
+      // What a path names is not looked for on the disk.
+      assert.equal(await rows.filter({ hasText: 'There is no such folder' }).count(), 0);
+      await workbench.screenshot('configuration-untrusted');
+    } catch (error) {
+      await workbench.saveFailure('untrusted configuration');
+      throw error;
+    } finally {
+      await workbench.close();
+    }
+  },
+);

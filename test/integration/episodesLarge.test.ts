@@ -1,4 +1,7 @@
-/** The episodes of a run of 100,000 problems: how soon they are there, sorted, found and scrolled to. The figures are printed. */
+/**
+ * The episodes of a run of 100,000 problems: how soon they are there, sorted, found and scrolled to. The figures are
+ * printed.
+ */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
@@ -51,9 +54,16 @@ scenario('the first rows of 100,000 problems are there at once', async (workbenc
   await workbench.treeItem(view, 'Run many').click();
   const panel = await openLarge(workbench);
   await panel.locator('.listed').getByText(WORDS, { exact: true }).waitFor();
-  const first = await eventually('the first rows', () => evaluate<number | undefined>(panel, 'performance.getEntriesByName("c3: first rows").map(({ startTime }) => performance.timeOrigin + startTime)[0]'));
+  const first = await eventually('the first rows', () =>
+    evaluate<number | undefined>(
+      panel,
+      'performance.getEntriesByName("c3: first rows").map(({ startTime }) => performance.timeOrigin + startTime)[0]',
+    ),
+  );
   const origin = await evaluate<number>(panel, 'performance.timeOrigin');
-  console.log(`first rows ${String(Math.round(first - start))} ms after the click; ${String(Math.round(first - origin))} ms after the panel's page began; goal ${String(FIRST_ROWS)} ms`);
+  console.log(
+    `first rows ${String(Math.round(first - start))} ms after the click; ${String(Math.round(first - origin))} ms after the panel's page began; goal ${String(FIRST_ROWS)} ms`,
+  );
   await atRest(panel);
   const rows = await panel.locator('.canvas > .row').count();
   assert.ok(rows < 120, `${String(rows)} rows are drawn: only where they can be seen`);
@@ -72,7 +82,11 @@ scenario('sorted, searched and scrolled anywhere, no row in sight stays blank', 
   const second = panel.locator('.canvas > .row[aria-rowindex="3"] .cell-question');
   const expected = reading(workbench, (store) => {
     const filter = { outcome: 'all', verdict: 'all', split: 'all', role: null, className: null, search: '' } as const;
-    return store.problems(store.problemIds({ run: 'many', filter, sort: { column: 'question', descending: false }, classes: {} }).slice(1, 2))[0]?.question;
+    return store.problems(
+      store
+        .problemIds({ run: 'many', filter, sort: { column: 'question', descending: false }, classes: {} })
+        .slice(1, 2),
+    )[0]?.question;
   });
   await timed('sorted by question', async () => {
     await panel.getByRole('columnheader', { name: 'Question', exact: true }).getByRole('button').click();
@@ -81,10 +95,18 @@ scenario('sorted, searched and scrolled anywhere, no row in sight stays blank', 
   const grid = panel.getByRole('grid');
   await timed('to the last row', async () => {
     await grid.press('End');
-    await panel.locator(`.canvas > .row[aria-rowindex="${String(PROBLEMS + 1)}"][aria-selected="true"]:not([aria-busy])`).waitFor();
+    await panel
+      .locator(`.canvas > .row[aria-rowindex="${String(PROBLEMS + 1)}"][aria-selected="true"]:not([aria-busy])`)
+      .waitFor();
   });
   for (const place of [0.5, 0.123, 0.87]) {
-    await timed(`scrolled to ${String(100 * place)} %`, () => grid.evaluate((element, part) => { element.scrollTop = part * element.scrollHeight; }, place).then(() => undefined));
+    await timed(`scrolled to ${String(100 * place)} %`, () =>
+      grid
+        .evaluate((element, part) => {
+          element.scrollTop = part * element.scrollHeight;
+        }, place)
+        .then(() => undefined),
+    );
   }
   await timed('searched', async () => {
     await panel.getByRole('searchbox').fill('uid:many-99999');
@@ -97,7 +119,9 @@ scenario('sorted, searched and scrolled anywhere, no row in sight stays blank', 
   await timed('filtered', async () => {
     await panel.getByRole('button', { name: 'Clear', exact: true }).click();
     await panel.getByRole('combobox', { name: 'Outcome' }).selectOption('lost');
-    await eventually('the lost ones', async () => / of 100,000 problems$/u.test(await panel.locator('.listed').innerText()));
+    await eventually('the lost ones', async () =>
+      / of 100,000 problems$/u.test(await panel.locator('.listed').innerText()),
+    );
   });
   assertQuiet(workbench);
 });

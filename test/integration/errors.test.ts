@@ -26,18 +26,21 @@ async function atLine(workbench: Workbench, file: string, line: number, column: 
   await workbench.statusBarItem(`Ln ${String(line)}, Col ${String(column)}`).waitFor();
 }
 
-scenario('a missing model folder is refused in the words of the Problems panel, and a click opens its line', async (workbench) => {
-  const sentence = `There is no such folder: ${join(workbench.folder, 'models', 'away')}`;
-  await workbench.openFile('away.c3.yaml');
-  await (await problems(workbench)).filter({ hasText: sentence }).waitFor();
-  await workbench.runCommand('View: Close All Editors');
-  await workbench.runCommandAndPick('C3: Start C3 run', 'away.c3.yaml', 'Quick');
-  await workbench.notification(`away.c3.yaml, line 9: model: ${sentence}`).waitFor();
-  await workbench.screenshot('error-model');
-  await workbench.answerNotification(sentence, 'Open line 9');
-  await atLine(workbench, 'away.c3.yaml', 9, 1);
-  await workbench.runCommand('View: Close All Editors');
-});
+scenario(
+  'a missing model folder is refused in the words of the Problems panel, and a click opens its line',
+  async (workbench) => {
+    const sentence = `There is no such folder: ${join(workbench.folder, 'models', 'away')}`;
+    await workbench.openFile('away.c3.yaml');
+    await (await problems(workbench)).filter({ hasText: sentence }).waitFor();
+    await workbench.runCommand('View: Close All Editors');
+    await workbench.runCommandAndPick('C3: Start C3 run', 'away.c3.yaml', 'Quick');
+    await workbench.notification(`away.c3.yaml, line 9: model: ${sentence}`).waitFor();
+    await workbench.screenshot('error-model');
+    await workbench.answerNotification(sentence, 'Open line 9');
+    await atLine(workbench, 'away.c3.yaml', 9, 1);
+    await workbench.runCommand('View: Close All Editors');
+  },
+);
 
 scenario('a configuration with several problems opens at the first of them', async (workbench) => {
   await workbench.runCommandAndPick('C3: Start C3 run', 'broken.c3.yaml', 'Quick');

@@ -1,6 +1,6 @@
 /**
- * Messages, questions, labels, titles and roles that want to be more than text: each is shown as text wherever it comes up, nothing of
- * it is executed, and no request goes out for it.
+ * Messages, questions, labels, titles and roles that want to be more than text: each is shown as text wherever it comes
+ * up, nothing of it is executed, and no request goes out for it.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -25,7 +25,9 @@ const LINE = 1 << 20;
 const SNAPSHOT = 'a'.repeat(64);
 const ROW = '[role="treeitem"]';
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY.replace('title: Tiny', `title: ${JSON.stringify(TITLE)}`) } });
+const scenario = workbenchScenarios({
+  files: { 'tiny.c3.yaml': TINY.replace('title: Tiny', `title: ${JSON.stringify(TITLE)}`) },
+});
 
 let run = '';
 let first = 0;
@@ -33,31 +35,97 @@ const asked: string[] = [];
 
 /** A run with a hostile title, and beside its own messages one tree in which everything is hostile. */
 async function prepare(workbench: Workbench): Promise<void> {
-  if (run !== '') return;
-  workbench.page.on('request', (request) => { if (request.url().includes('c3-canary')) asked.push(request.url()); });
+  if (run !== '') {
+    return;
+  }
+  workbench.page.on('request', (request) => {
+    if (request.url().includes('c3-canary')) {
+      asked.push(request.url());
+    }
+  });
   run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
   const writer = openStoreForWriting(storeOf(workbench.folder));
   try {
-    const instance = { uid: HOSTILE, uidSha: 'f'.repeat(64), question: `Which? ${HOSTILE}`, answer: HOSTILE, source: HOSTILE, level: 1 };
+    const instance = {
+      uid: HOSTILE,
+      uidSha: 'f'.repeat(64),
+      question: `Which? ${HOSTILE}`,
+      answer: HOSTILE,
+      source: HOSTILE,
+      level: 1,
+    };
     writer.insertInstances([instance]);
     writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
     writer.insertStep({ run, iteration: 3, snapshot: SNAPSHOT, ledger: LEDGER });
     let said: readonly number[] = [];
     writer.transaction(() => {
-      const bucket = writer.insertBucket({ run, origin: 'training', iteration: 3, instance: instance.uidSha, eventType: ROLE, turn: 0, contextKey: '1', snapshot: SNAPSHOT, message: null });
-      const say = (role: string, position: number, parent: number | null, index: number, text: string): number => addMessage(writer, { run, iteration: 3, instance, role, position, parent, bucket: parent === null ? bucket : null, index, text });
-      const plans = [`0 ${HOSTILE}`, `1 ${HOSTILE} other`, 'x'.repeat(LINE)].map((text, index) => say(ROLE, 0, null, index, text));
+      const bucket = writer.insertBucket({
+        run,
+        origin: 'training',
+        iteration: 3,
+        instance: instance.uidSha,
+        eventType: ROLE,
+        turn: 0,
+        contextKey: '1',
+        snapshot: SNAPSHOT,
+        message: null,
+      });
+      const say = (role: string, position: number, parent: number | null, index: number, text: string): number =>
+        addMessage(writer, {
+          run,
+          iteration: 3,
+          instance,
+          role,
+          position,
+          parent,
+          bucket: parent === null ? bucket : null,
+          index,
+          text,
+        });
+      const plans = [`0 ${HOSTILE}`, `1 ${HOSTILE} other`, 'x'.repeat(LINE)].map((text, index) =>
+        say(ROLE, 0, null, index, text),
+      );
       for (const [index, plan] of plans.entries()) {
         const leaf = say('actor', 1, plan, 0, `answer ${HOSTILE}`);
-        writer.insertEpisode({ run, phase: 'train', iteration: 3, instance: instance.uidSha, leaf, return: index === 1 ? 1 : 0, rule: HOSTILE, evaluatorCalls: 1 });
-        writer.insertCredit(bucket, plan, { estimator: 'loo', value: index === 1 ? 1 : -0.5, low: null, high: null, n: 3, evaluatorCalls: 3, interval: 'none' });
+        writer.insertEpisode({
+          run,
+          phase: 'train',
+          iteration: 3,
+          instance: instance.uidSha,
+          leaf,
+          return: index === 1 ? 1 : 0,
+          rule: HOSTILE,
+          evaluatorCalls: 1,
+        });
+        writer.insertCredit(bucket, plan, {
+          estimator: 'loo',
+          value: index === 1 ? 1 : -0.5,
+          low: null,
+          high: null,
+          n: 3,
+          evaluatorCalls: 3,
+          interval: 'none',
+        });
       }
       first = plans[0] ?? 0;
       said = plans;
     });
-    setHeadlines(writer.path, said.map((plan, index) => ({ message: plan, credit: headline(index === 1 ? 1 : -0.5, { low: null, high: null, n: 3, evaluatorCalls: 3 }) })));
+    setHeadlines(
+      writer.path,
+      said.map((plan, index) => ({
+        message: plan,
+        credit: headline(index === 1 ? 1 : -0.5, { low: null, high: null, n: 3, evaluatorCalls: 3 }),
+      })),
+    );
     addRequest(writer, first, [`2 ${HOSTILE}`], [1]);
-    writer.insertLabel({ message: first, bucket: null, name: LABEL, note: HOSTILE, author: 'you', createdAt: '2026-01-03T00:00:00.000Z' });
+    writer.insertLabel({
+      message: first,
+      bucket: null,
+      name: LABEL,
+      note: HOSTILE,
+      author: 'you',
+      createdAt: '2026-01-03T00:00:00.000Z',
+    });
     writer.finishStep(run, 3, METRICS, LEDGER);
   } finally {
     writer.close();
@@ -68,10 +136,19 @@ async function prepare(workbench: Workbench): Promise<void> {
 
 /** Nothing was executed, nothing asked for, and no text has become an element. */
 async function assertHarmless(workbench: Workbench, panel?: FrameLocator): Promise<void> {
-  for (const frame of workbench.page.frames()) assert.equal(await frame.evaluate('globalThis.c3Canary').catch(() => undefined), undefined, frame.url());
+  for (const frame of workbench.page.frames()) {
+    assert.equal(await frame.evaluate('globalThis.c3Canary').catch(() => undefined), undefined, frame.url());
+  }
   assert.deepEqual(asked, []);
   if (panel !== undefined) {
-    assert.deepEqual(await (await frameOf(panel)).evaluate('[...document.querySelectorAll("#app :is(img, script, b, i, a[href], iframe)")].map((element) => element.outerHTML)'), []);
+    assert.deepEqual(
+      await (
+        await frameOf(panel)
+      ).evaluate(
+        '[...document.querySelectorAll("#app :is(img, script, b, i, a[href], iframe)")].map((element) => element.outerHTML)',
+      ),
+      [],
+    );
   }
   assertQuiet(workbench);
 }
@@ -86,14 +163,17 @@ async function assertText(place: Locator, ...parts: readonly string[]): Promise<
 
 /** Nothing in a place acts unseen: no control that turns text around, no escape, half of no character. */
 async function assertDisarmed(place: Locator): Promise<void> {
-  for (const text of await place.allTextContents()) assert.ok(!/[\u202a-\u202e\u2066-\u2069\u001b\p{Cs}]/u.test(text), JSON.stringify(text));
+  for (const text of await place.allTextContents()) {
+    assert.ok(!/[\u202a-\u202e\u2066-\u2069\u001b\p{Cs}]/u.test(text), JSON.stringify(text));
+  }
 }
 
 async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   await prepare(workbench);
   const tab = workbench.page.locator('.tabs-container [role="tab"][aria-label^="Which?"]');
-  if ((await tab.count()) > 0) await tab.click();
-  else {
+  if ((await tab.count()) > 0) {
+    await tab.click();
+  } else {
     await openFromEpisodes(workbench, 'question:Which?');
   }
   const transcript = await workbench.webview(/^Which\?/u);
@@ -113,7 +193,11 @@ scenario('the side bar and the lists to pick from show text', async (workbench) 
   const buckets = await workbench.openView('C3', 'Buckets');
   const bucket = workbench.treeItem(buckets, '<b>role</b>');
   await assertText(bucket, '$(trash)');
-  for (const [row, ...parts] of [[title, SCRIPT, LINKS], [episode, SCRIPT, LINKS], [bucket, SCRIPT, LINKS]] as const) {
+  for (const [row, ...parts] of [
+    [title, SCRIPT, LINKS],
+    [episode, SCRIPT, LINKS],
+    [bucket, SCRIPT, LINKS],
+  ] as const) {
     const tip = workbench.page.locator('.workbench-hover-container').filter({ hasText: parts[0] });
     // The editor shows no tip for a pointer that was there before the row was drawn anew.
     await eventually('the tip of a row', async () => {
@@ -130,7 +214,9 @@ scenario('the side bar and the lists to pick from show text', async (workbench) 
   await workbench.page.mouse.move(700, 5);
   await workbench.runCommand('C3: Find message');
   await workbench.page.locator('.quick-input-widget:visible input.input').fill('esrever');
-  const found = workbench.page.locator('.quick-input-widget:visible .monaco-list-row').filter({ hasText: '<b>role</b>' });
+  const found = workbench.page
+    .locator('.quick-input-widget:visible .monaco-list-row')
+    .filter({ hasText: '<b>role</b>' });
   await assertText(found, '$(trash)', SCRIPT);
   assert.equal(await workbench.page.locator('.quick-input-widget:visible .monaco-list-row .codicon-trash').count(), 0);
   await workbench.screenshot('hostile-find');
@@ -138,96 +224,138 @@ scenario('the side bar and the lists to pick from show text', async (workbench) 
   await assertHarmless(workbench);
 });
 
-scenario('the transcript shows text in its rows, in full, among alternatives, in a search and where branches part', async (workbench) => {
-  const transcript = await openTranscript(workbench);
-  const tree = transcript.getByRole('tree');
-  await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
-  await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, '$(trash)', ...MARKS);
-  const plan = transcript.locator(`${ROW}[aria-label*="1 of 3: 0 <script>"]`);
-  await assertText(plan, ROLE, SCRIPT);
-  assert.ok((await plan.getAttribute('aria-label'))?.includes(MARKS[0]));
-  assert.ok((await plan.locator('.row-text').textContent())?.includes(MARKS[0]));
-  await plan.click();
-  await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, ...MARKS);
-  await assertText(transcript.getByRole('region', { name: 'Replayed alternatives' }), SCRIPT, ...MARKS);
-  await assertDisarmed(transcript.locator('.row-text, .message-text, .alternative-text'));
-  await workbench.screenshot('hostile-transcript');
-  // A row keeps its columns, whatever its text turns around.
-  const [name, value] = await Promise.all([plan.locator('.row-text'), plan.locator('.credit')].map((part) => part.boundingBox()));
-  assert.ok(name !== undefined && name !== null && value !== undefined && value !== null && name.x + name.width <= value.x);
-  await tree.press('/');
-  await transcript.getByRole('searchbox', { name: 'Search messages' }).fill('esrever');
-  await transcript.locator(`${ROW} mark`).first().waitFor();
-  assert.deepEqual([...new Set(await transcript.locator(`${ROW} mark, .message-text mark`).allTextContents())], ['esrever'], 'a hit is marked beside the mark of what stands before it');
-  await transcript.locator('.message-text mark').first().waitFor();
-  await transcript.getByRole('searchbox', { name: 'Search messages' }).fill('');
-  await plan.click();
-  await tree.press('c');
-  await transcript.locator(`${ROW}[aria-label*="2 of 3: 1 <script>"]`).click();
-  await tree.press('c');
-  await assertText(transcript.getByRole('region', { name: 'Comparison' }), SCRIPT, ROLE, ...MARKS);
-  await assertDisarmed(transcript.locator('.comparison .message-text'));
-  await workbench.screenshot('hostile-comparison');
-  await assertHarmless(workbench, transcript);
-  await tree.press('d');
-  const diff = workbench.page.locator('.monaco-diff-editor');
-  await assertText(diff.locator('.editor.modified .view-lines'), SCRIPT, LINKS);
-  await workbench.screenshot('hostile-diff');
-  await workbench.closeEditor();
-  await assertHarmless(workbench);
-});
+scenario(
+  'the transcript shows text in its rows, in full, among alternatives, in a search and where branches part',
+  async (workbench) => {
+    const transcript = await openTranscript(workbench);
+    const tree = transcript.getByRole('tree');
+    await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
+    await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, '$(trash)', ...MARKS);
+    const plan = transcript.locator(`${ROW}[aria-label*="1 of 3: 0 <script>"]`);
+    await assertText(plan, ROLE, SCRIPT);
+    assert.ok((await plan.getAttribute('aria-label'))?.includes(MARKS[0]));
+    assert.ok((await plan.locator('.row-text').textContent())?.includes(MARKS[0]));
+    await plan.click();
+    await assertText(transcript.locator('.message-text'), SCRIPT, IMAGE, LINKS, ...MARKS);
+    await assertText(transcript.getByRole('region', { name: 'Replayed alternatives' }), SCRIPT, ...MARKS);
+    await assertDisarmed(transcript.locator('.row-text, .message-text, .alternative-text'));
+    await workbench.screenshot('hostile-transcript');
+    // A row keeps its columns, whatever its text turns around.
+    const [name, value] = await Promise.all(
+      [plan.locator('.row-text'), plan.locator('.credit')].map((part) => part.boundingBox()),
+    );
+    assert.ok(
+      name !== undefined && name !== null && value !== undefined && value !== null && name.x + name.width <= value.x,
+    );
+    await tree.press('/');
+    await transcript.getByRole('searchbox', { name: 'Search messages' }).fill('esrever');
+    await transcript.locator(`${ROW} mark`).first().waitFor();
+    assert.deepEqual(
+      [...new Set(await transcript.locator(`${ROW} mark, .message-text mark`).allTextContents())],
+      ['esrever'],
+      'a hit is marked beside the mark of what stands before it',
+    );
+    await transcript.locator('.message-text mark').first().waitFor();
+    await transcript.getByRole('searchbox', { name: 'Search messages' }).fill('');
+    await plan.click();
+    await tree.press('c');
+    await transcript.locator(`${ROW}[aria-label*="2 of 3: 1 <script>"]`).click();
+    await tree.press('c');
+    await assertText(transcript.getByRole('region', { name: 'Comparison' }), SCRIPT, ROLE, ...MARKS);
+    await assertDisarmed(transcript.locator('.comparison .message-text'));
+    await workbench.screenshot('hostile-comparison');
+    await assertHarmless(workbench, transcript);
+    await tree.press('d');
+    const diff = workbench.page.locator('.monaco-diff-editor');
+    await assertText(diff.locator('.editor.modified .view-lines'), SCRIPT, LINKS);
+    await workbench.screenshot('hostile-diff');
+    await workbench.closeEditor();
+    await assertHarmless(workbench);
+  },
+);
 
-scenario('a line of a million characters is shown, in full and in the diff editor, and its row stays a row', async (workbench) => {
-  const transcript = await openTranscript(workbench);
-  const row = transcript.locator(`${ROW}[aria-label*="3 of 3: xxxx"]`);
-  await row.click();
-  await eventually('all of it', async () => (await transcript.locator('.message-text', { hasText: 'xxxxxxxxxx' }).first().evaluate((element) => element.textContent.length)) === LINE);
-  assert.equal((await row.boundingBox())?.height, 22);
-  await transcript.getByRole('tree').press('c');
-  await transcript.locator(`${ROW}[aria-label*="1 of 3: 0 <script>"]`).click();
-  await transcript.getByRole('tree').press('c');
-  // The comparison of the scenario before stands here until the new one is drawn.
-  await transcript.getByRole('region', { name: 'Comparison' }).getByText(`${(LINE + Array.from(`answer ${HOSTILE}`).length).toLocaleString('en-US')} characters`).waitFor();
-  await transcript.getByRole('tree').press('d');
-  await workbench.page.locator('.monaco-diff-editor .editor.original .view-lines', { hasText: 'xxxxxxxx' }).waitFor();
-  await workbench.closeEditor();
-  await assertHarmless(workbench);
-});
+scenario(
+  'a line of a million characters is shown, in full and in the diff editor, and its row stays a row',
+  async (workbench) => {
+    const transcript = await openTranscript(workbench);
+    const row = transcript.locator(`${ROW}[aria-label*="3 of 3: xxxx"]`);
+    await row.click();
+    await eventually(
+      'all of it',
+      async () =>
+        (await transcript
+          .locator('.message-text', { hasText: 'xxxxxxxxxx' })
+          .first()
+          .evaluate((element) => element.textContent.length)) === LINE,
+    );
+    assert.equal((await row.boundingBox())?.height, 22);
+    await transcript.getByRole('tree').press('c');
+    await transcript.locator(`${ROW}[aria-label*="1 of 3: 0 <script>"]`).click();
+    await transcript.getByRole('tree').press('c');
+    // The comparison of the scenario before stands here until the new one is drawn.
+    await transcript
+      .getByRole('region', { name: 'Comparison' })
+      .getByText(`${(LINE + Array.from(`answer ${HOSTILE}`).length).toLocaleString('en-US')} characters`)
+      .waitFor();
+    await transcript.getByRole('tree').press('d');
+    await workbench.page.locator('.monaco-diff-editor .editor.original .view-lines', { hasText: 'xxxxxxxx' }).waitFor();
+    await workbench.closeEditor();
+    await assertHarmless(workbench);
+  },
+);
 
-scenario('the context of a message shows its text token by token, what cannot be seen by its code', async (workbench) => {
-  await prepare(workbench);
-  // The actor of the bundled team gets to read the message.
-  const store = openStoreForReading(storeOf(workbench.folder));
-  const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
-  const plan = store.chain(episode?.leaf ?? 0)[0]?.id ?? 0;
-  store.close();
-  const told = await c3(workbench.folder, 'replay', String(plan), '--alternatives', '0', '--replays', '1', '--text', `${SCRIPT}\u202e\u001b[31m`);
-  const again = openStoreForReading(storeOf(workbench.folder));
-  const leaf = again.replaysOfBucket(Number(told['bucket'])).find(({ alternative }) => alternative !== plan)?.leaf ?? 0;
-  const { question } = again.instance(again.decision(leaf).instance);
-  again.close();
-  assert.ok(leaf > 0);
-  await workbench.runCommand('C3: Refresh');
-  const view = await workbench.openView('C3');
-  if ((await workbench.treeItem(view, 'Step 1').count()) === 0) await workbench.treeItem(view, 'Hostile').click();
-  await workbench.treeItem(view, 'Step 1').click();
-  await workbench.treeItem(view, question.slice(0, 30)).click();
-  const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
-  await openLane(transcript, 'reasoner');
-  const branch = transcript.locator(`${ROW}[aria-label*="${SCRIPT}"]`);
-  await branch.click();
-  await transcript.getByRole('tree').press('ArrowDown');
-  await transcript.getByRole('tree').press('t');
-  const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines').first();
-  await eventually('rows of tokens', async () => /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.innerText()).replaceAll('\u00a0', ' ')));
-  await editor.click();
-  await workbench.page.keyboard.press('Control+f');
-  await workbench.page.locator('.find-widget textarea').first().fill('⟨U+202E⟩');
-  await workbench.page.locator('.find-widget .matchesCount', { hasText: /of [1-9]/u }).waitFor();
-  await workbench.page.keyboard.press('Escape');
-  await workbench.closeEditor();
-  await assertHarmless(workbench);
-});
+scenario(
+  'the context of a message shows its text token by token, what cannot be seen by its code',
+  async (workbench) => {
+    await prepare(workbench);
+    // The actor of the bundled team gets to read the message.
+    const store = openStoreForReading(storeOf(workbench.folder));
+    const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+    const plan = store.chain(episode?.leaf ?? 0)[0]?.id ?? 0;
+    store.close();
+    const told = await c3(
+      workbench.folder,
+      'replay',
+      String(plan),
+      '--alternatives',
+      '0',
+      '--replays',
+      '1',
+      '--text',
+      `${SCRIPT}\u202e\u001b[31m`,
+    );
+    const again = openStoreForReading(storeOf(workbench.folder));
+    const leaf =
+      again.replaysOfBucket(Number(told['bucket'])).find(({ alternative }) => alternative !== plan)?.leaf ?? 0;
+    const { question } = again.instance(again.decision(leaf).instance);
+    again.close();
+    assert.ok(leaf > 0);
+    await workbench.runCommand('C3: Refresh');
+    const view = await workbench.openView('C3');
+    if ((await workbench.treeItem(view, 'Step 1').count()) === 0) {
+      await workbench.treeItem(view, 'Hostile').click();
+    }
+    await workbench.treeItem(view, 'Step 1').click();
+    await workbench.treeItem(view, question.slice(0, 30)).click();
+    const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
+    await openLane(transcript, 'reasoner');
+    const branch = transcript.locator(`${ROW}[aria-label*="${SCRIPT}"]`);
+    await branch.click();
+    await transcript.getByRole('tree').press('ArrowDown');
+    await transcript.getByRole('tree').press('t');
+    const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines').first();
+    await eventually('rows of tokens', async () =>
+      /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.innerText()).replaceAll('\u00a0', ' ')),
+    );
+    await editor.click();
+    await workbench.page.keyboard.press('Control+f');
+    await workbench.page.locator('.find-widget textarea').first().fill('⟨U+202E⟩');
+    await workbench.page.locator('.find-widget .matchesCount', { hasText: /of [1-9]/u }).waitFor();
+    await workbench.page.keyboard.press('Escape');
+    await workbench.closeEditor();
+    await assertHarmless(workbench);
+  },
+);
 
 scenario('taxonomy, dashboard and report show text', async (workbench) => {
   await prepare(workbench);
@@ -247,12 +375,19 @@ scenario('taxonomy, dashboard and report show text', async (workbench) => {
   await workbench.screenshot('hostile-dashboard');
   await assertHarmless(workbench, dashboard);
 
-  for (const [name, ...subject] of [['run.html', '--run', run], ['message.html', '--message', String(first)]] as const) {
+  for (const [name, ...subject] of [
+    ['run.html', '--run', run],
+    ['message.html', '--message', String(first)],
+  ] as const) {
     const path = join(workbench.folder, name);
     await c3(workbench.folder, 'report', ...subject, '--out', path);
     const page = await workbench.otherPage();
     const requests: string[] = [];
-    page.on('request', (request) => { if (!request.url().startsWith('file:')) requests.push(request.url()); });
+    page.on('request', (request) => {
+      if (!request.url().startsWith('file:')) {
+        requests.push(request.url());
+      }
+    });
     await page.goto(`file://${path}`);
     await page.getByText(SCRIPT).first().waitFor({ state: 'attached' });
     assert.equal(await page.evaluate('globalThis.c3Canary'), undefined);

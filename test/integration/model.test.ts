@@ -13,7 +13,10 @@ const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
 const COMMAND = 'C3: Choose model folder';
 /** A width of feed-forward layers: about 90 million numbers in all take a while. */
 const LARGE = 200_000;
-/** The widest that is read, in so many layers: 19 billion numbers, and to train them three times as many, fit no machine that runs this test. */
+/**
+ * The widest that is read, in so many layers: 19 billion numbers, and to train them three times as many, fit no machine
+ * that runs this test.
+ */
 const [TOO_WIDE, TOO_MANY] = [2 ** 18, 512];
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
@@ -32,13 +35,19 @@ async function provideWide(workbench: Workbench, name: string, width: number, la
   const config: unknown = JSON.parse(await readFile(configFile, 'utf8'));
   assert.ok(isRecord(config));
   const narrow = Number(config['intermediate_size']);
-  await writeFile(configFile, JSON.stringify({ ...config, intermediate_size: width, ...(layers !== undefined && { num_hidden_layers: layers }) }));
+  await writeFile(
+    configFile,
+    JSON.stringify({ ...config, intermediate_size: width, ...(layers !== undefined && { num_hidden_layers: layers }) }),
+  );
   const weightsFile = join(folder, 'model.safetensors');
   let end = 0;
   const stored = await storedTensors(weightsFile);
   const first = stored.filter(([tensor]) => tensor.startsWith('model.layers.0.'));
-  const copies = Array.from({ length: layers ?? 0 }, (_, layer) => first.map(([tensor, shape]) => [tensor.replace('.0.', `.${String(layer)}.`), shape] as const)).flat();
-  const named = layers === undefined ? stored : [...stored.filter(([tensor]) => !tensor.startsWith('model.layers.')), ...copies];
+  const copies = Array.from({ length: layers ?? 0 }, (_, layer) =>
+    first.map(([tensor, shape]) => [tensor.replace('.0.', `.${String(layer)}.`), shape] as const),
+  ).flat();
+  const named =
+    layers === undefined ? stored : [...stored.filter(([tensor]) => !tensor.startsWith('model.layers.')), ...copies];
   const tensors = named.map(([tensor, shape]) => {
     const wide = tensor.includes('.mlp.') ? shape.map((dim) => (dim === narrow ? width : dim)) : shape;
     const start = end;
@@ -68,16 +77,26 @@ async function answerDialog(workbench: Workbench, folder: string): Promise<void>
 /** Picks an entry of the list of folders, which the palette opens, or the button of a panel that is given. */
 async function choose(workbench: Workbench, entry: string, panel?: FrameLocator): Promise<void> {
   // A panel that takes the focus back late, after the palette has closed, closes the question too.
-  await eventually('the list of folders', async () => {
-    if (panel === undefined) await workbench.runCommand(COMMAND);
-    else await panel.getByRole('button', { name: 'Choose another folder' }).click();
-    await workbench.pick(entry, 5_000);
-    return true;
-  }, 60_000);
+  await eventually(
+    'the list of folders',
+    async () => {
+      if (panel === undefined) {
+        await workbench.runCommand(COMMAND);
+      } else {
+        await panel.getByRole('button', { name: 'Choose another folder' }).click();
+      }
+      await workbench.pick(entry, 5_000);
+      return true;
+    },
+    60_000,
+  );
 }
 
 function row(model: FrameLocator, table: string, name: string): Locator {
-  return model.getByRole('table', { name: table }).getByRole('row').filter({ has: model.getByRole('rowheader', { name, exact: true }) });
+  return model
+    .getByRole('table', { name: table })
+    .getByRole('row')
+    .filter({ has: model.getByRole('rowheader', { name, exact: true }) });
 }
 
 async function fact(model: FrameLocator, name: string): Promise<string> {
@@ -107,38 +126,56 @@ async function storedTensors(file: string): Promise<readonly (readonly [name: st
   const data = await readFile(file);
   const header: unknown = JSON.parse(data.subarray(8, 8 + Number(data.readBigUInt64LE(0))).toString('utf8'));
   assert.ok(isRecord(header));
-  return Object.entries(header).flatMap(([name, tensor]) => (isRecord(tensor) && Array.isArray(tensor['shape']) ? [[name, tensor['shape'].map(Number)] as const] : []));
+  return Object.entries(header).flatMap(([name, tensor]) =>
+    isRecord(tensor) && Array.isArray(tensor['shape']) ? [[name, tensor['shape'].map(Number)] as const] : [],
+  );
 }
 
-scenario('a folder is chosen by its path, and the panel shows what its files say and what a run with it needs', async (workbench) => {
-  const folder = await provide(workbench, 'qwen3');
-  const view = await workbench.openView('C3');
-  await view.getByRole('button', { name: 'Choose model folder' }).click();
-  await answerDialog(workbench, folder);
-  const model = await modelPanel(workbench, 'qwen3');
-  const config: unknown = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
-  assert.ok(isRecord(config));
-  const number = (key: string): string => Number(config[key]).toLocaleString('en');
-  assert.equal(await fact(model, 'Family'), config['model_type']);
-  assert.equal(await fact(model, 'Layers'), `${number('num_hidden_layers')}, width ${number('hidden_size')}`);
-  assert.equal(await fact(model, 'Attention'), `${number('num_attention_heads')} query heads, ${number('num_key_value_heads')} key and value heads`);
-  assert.equal(await fact(model, 'Context length'), `${number('max_position_embeddings')} tokens`);
-  assert.equal(await fact(model, 'Vocabulary'), `${number('vocab_size')} tokens, input and output apart`);
-  assert.equal(await fact(model, 'Precision'), config['dtype']);
-  const stored = await storedTensors(join(folder, 'model.safetensors'));
-  assert.equal(await fact(model, 'Parameters'), stored.reduce((total, [, shape]) => total + shape.reduce((product, dim) => product * dim, 1), 0).toLocaleString('en'));
-  assert.equal(await fact(model, 'Chat template'), 'chat_template.jinja');
-  assert.equal(await fact(model, 'Reasoning'), 'none in the template');
+scenario(
+  'a folder is chosen by its path, and the panel shows what its files say and what a run with it needs',
+  async (workbench) => {
+    const folder = await provide(workbench, 'qwen3');
+    const view = await workbench.openView('C3');
+    await view.getByRole('button', { name: 'Choose model folder' }).click();
+    await answerDialog(workbench, folder);
+    const model = await modelPanel(workbench, 'qwen3');
+    const config: unknown = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
+    assert.ok(isRecord(config));
+    const number = (key: string): string => Number(config[key]).toLocaleString('en');
+    assert.equal(await fact(model, 'Family'), config['model_type']);
+    assert.equal(await fact(model, 'Layers'), `${number('num_hidden_layers')}, width ${number('hidden_size')}`);
+    assert.equal(
+      await fact(model, 'Attention'),
+      `${number('num_attention_heads')} query heads, ${number('num_key_value_heads')} key and value heads`,
+    );
+    assert.equal(await fact(model, 'Context length'), `${number('max_position_embeddings')} tokens`);
+    assert.equal(await fact(model, 'Vocabulary'), `${number('vocab_size')} tokens, input and output apart`);
+    assert.equal(await fact(model, 'Precision'), config['dtype']);
+    const stored = await storedTensors(join(folder, 'model.safetensors'));
+    assert.equal(
+      await fact(model, 'Parameters'),
+      stored
+        .reduce((total, [, shape]) => total + shape.reduce((product, dim) => product * dim, 1), 0)
+        .toLocaleString('en'),
+    );
+    assert.equal(await fact(model, 'Chat template'), 'chat_template.jinja');
+    assert.equal(await fact(model, 'Reasoning'), 'none in the template');
 
-  const adapter = await planText(model);
-  await model.locator('figcaption', { hasText: /^Main memory: at most .* needed, .* available/u }).getByText('fits', { exact: true }).waitFor();
-  await chooseOption(model, 'What is trained', 'Everything');
-  await eventually('another plan', async () => (await planText(model)) !== adapter);
-  // By keyboard alone, and back to what it was.
-  await model.getByRole('combobox', { name: 'What is trained' }).focus();
-  for (let press = 0; press < 4; press++) await workbench.page.keyboard.press('ArrowUp');
-  await eventually('the first plan', async () => (await planText(model)) === adapter);
-});
+    const adapter = await planText(model);
+    await model
+      .locator('figcaption', { hasText: /^Main memory: at most .* needed, .* available/u })
+      .getByText('fits', { exact: true })
+      .waitFor();
+    await chooseOption(model, 'What is trained', 'Everything');
+    await eventually('another plan', async () => (await planText(model)) !== adapter);
+    // By keyboard alone, and back to what it was.
+    await model.getByRole('combobox', { name: 'What is trained' }).focus();
+    for (let press = 0; press < 4; press++) {
+      await workbench.page.keyboard.press('ArrowUp');
+    }
+    await eventually('the first plan', async () => (await planText(model)) === adapter);
+  },
+);
 
 scenario('the self-test shows its steps as they end, and all pass', async (workbench) => {
   const model = await modelPanel(workbench, 'qwen3');
@@ -148,10 +185,14 @@ scenario('the self-test shows its steps as they end, and all pass', async (workb
   await model.getByText(/^All \d+ steps passed in/u).waitFor({ timeout: 120_000 });
   const steps = model.getByRole('list', { name: 'Steps of the self-test' }).getByRole('listitem');
   assert.ok((await steps.count()) >= 5);
-  for (const step of await steps.allInnerTexts()) assert.match(step, /passed/u);
+  for (const step of await steps.allInnerTexts()) {
+    assert.match(step, /passed/u);
+  }
   for (const width of [1280, 800]) {
     await workbench.page.setViewportSize({ width, height: 900 });
-    for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot(`model-${String(width)}`, theme);
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot(`model-${String(width)}`, theme);
+    }
   }
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
   assertQuiet(workbench);
@@ -194,71 +235,96 @@ scenario('panel, settings and the list of folders come back after a reload', asy
   await planText(before);
   await reloadWindow(workbench);
   const model = await modelPanel(workbench, 'qwen3');
-  assert.equal(await model.getByRole('combobox', { name: 'What is trained' }).evaluate((element) => ('value' in element ? element.value : null)), '64');
+  assert.equal(
+    await model
+      .getByRole('combobox', { name: 'What is trained' })
+      .evaluate((element) => ('value' in element ? element.value : null)),
+    '64',
+  );
   await planText(model);
   await choose(workbench, 'qwen3');
   await modelPanel(workbench, 'qwen3');
 });
 
-scenario('"Use for the next run" writes a configuration once, asks before it touches one that was changed, and offers to start it', async (workbench) => {
-  const model = await modelPanel(workbench, 'qwen3');
-  const file = join(workbench.folder, 'qwen3.c3.yaml');
-  await model.getByRole('button', { name: 'Use for the next run' }).click();
-  await workbench.confirm('Write');
-  await workbench.tab('qwen3.c3.yaml').waitFor();
-  const config = readConfig(await readFile(file, 'utf8'), file);
-  assert.deepEqual([config.model, config.adapter?.rank, config.device.provider], ['./models/qwen3', 64, 'cpu']);
-  await workbench.answerNotification('qwen3.c3.yaml describes a run', 'Start run');
-  await workbench.page.locator('.quick-input-widget:visible').getByText('How long?').or(workbench.page.getByPlaceholder('How long?')).first().waitFor();
-  await workbench.page.keyboard.press('Escape');
+scenario(
+  '"Use for the next run" writes a configuration once, asks before it touches one that was changed, and offers to start it',
+  async (workbench) => {
+    const model = await modelPanel(workbench, 'qwen3');
+    const file = join(workbench.folder, 'qwen3.c3.yaml');
+    await model.getByRole('button', { name: 'Use for the next run' }).click();
+    await workbench.confirm('Write');
+    await workbench.tab('qwen3.c3.yaml').waitFor();
+    const config = readConfig(await readFile(file, 'utf8'), file);
+    assert.deepEqual([config.model, config.adapter?.rank, config.device.provider], ['./models/qwen3', 64, 'cpu']);
+    await workbench.answerNotification('qwen3.c3.yaml describes a run', 'Start run');
+    await workbench.page
+      .locator('.quick-input-widget:visible')
+      .getByText('How long?')
+      .or(workbench.page.getByPlaceholder('How long?'))
+      .first()
+      .waitFor();
+    await workbench.page.keyboard.press('Escape');
 
-  await writeFile(file, 'title: Mine\n');
-  await workbench.tab('Model qwen3').click();
-  await (await modelPanel(workbench, 'qwen3')).getByRole('button', { name: 'Use for the next run' }).click();
-  await workbench.pick('Write qwen3-2.c3.yaml');
-  await workbench.tab('qwen3-2.c3.yaml').waitFor();
-  assert.equal(await readFile(file, 'utf8'), 'title: Mine\n');
-  await workbench.runCommand('Notifications: Clear All Notifications');
-  await workbench.tab('Model qwen3').click();
-  await modelPanel(workbench, 'qwen3');
-});
+    await writeFile(file, 'title: Mine\n');
+    await workbench.tab('Model qwen3').click();
+    await (await modelPanel(workbench, 'qwen3')).getByRole('button', { name: 'Use for the next run' }).click();
+    await workbench.pick('Write qwen3-2.c3.yaml');
+    await workbench.tab('qwen3-2.c3.yaml').waitFor();
+    assert.equal(await readFile(file, 'utf8'), 'title: Mine\n');
+    await workbench.runCommand('Notifications: Clear All Notifications');
+    await workbench.tab('Model qwen3').click();
+    await modelPanel(workbench, 'qwen3');
+  },
+);
 
-scenario('a folder whose weights are cut short says so in one sentence with the file, and another can be chosen', async (workbench) => {
-  const broken = await provide(workbench, 'llama', 'broken');
-  await truncate(join(broken, 'model.safetensors'), 20_000);
-  await choose(workbench, 'Browse…');
-  await answerDialog(workbench, broken);
-  const model = await workbench.webview('Model broken');
-  const alert = model.getByRole('alert').filter({ hasText: 'model.safetensors' });
-  await alert.waitFor();
-  assert.match(await alert.innerText(), /^[^\n]*broken\/model\.safetensors[^\n]*\.$/u);
-  assert.equal(await model.getByRole('table').count(), 0);
-  await workbench.screenshot('model-broken');
-  await choose(workbench, 'qwen3', model);
-  await modelPanel(workbench, 'qwen3');
-});
+scenario(
+  'a folder whose weights are cut short says so in one sentence with the file, and another can be chosen',
+  async (workbench) => {
+    const broken = await provide(workbench, 'llama', 'broken');
+    await truncate(join(broken, 'model.safetensors'), 20_000);
+    await choose(workbench, 'Browse…');
+    await answerDialog(workbench, broken);
+    const model = await workbench.webview('Model broken');
+    const alert = model.getByRole('alert').filter({ hasText: 'model.safetensors' });
+    await alert.waitFor();
+    assert.match(await alert.innerText(), /^[^\n]*broken\/model\.safetensors[^\n]*\.$/u);
+    assert.equal(await model.getByRole('table').count(), 0);
+    await workbench.screenshot('model-broken');
+    await choose(workbench, 'qwen3', model);
+    await modelPanel(workbench, 'qwen3');
+  },
+);
 
-scenario('a folder that vanished is listed as missing, is not chosen, and can be removed from the list', async (workbench) => {
-  const folder = await provide(workbench, 'qwen2');
-  await choose(workbench, 'Browse…');
-  await answerDialog(workbench, folder);
-  await modelPanel(workbench, 'qwen2');
-  await rename(folder, `${folder}-away`);
-  const entry = workbench.page.locator('.quick-input-widget:visible .monaco-list-row').filter({ hasText: 'missing:' });
-  await eventually('the missing folder in the list', async () => {
-    await workbench.runCommand(COMMAND);
-    await entry.click({ timeout: 5_000 });
-    return true;
-  }, 60_000);
-  await workbench.page.getByPlaceholder(/qwen2 is missing: put it back/u).waitFor();
-  await workbench.screenshot('model-missing');
-  await entry.hover();
-  await entry.getByRole('button', { name: 'Remove from this list' }).click();
-  await entry.waitFor({ state: 'detached' });
-  await workbench.page.keyboard.press('Escape');
-  assert.equal(await workbench.tab('Model qwen2').count(), 1, 'the panel still shows the folder chosen before');
-  assertQuiet(workbench);
-});
+scenario(
+  'a folder that vanished is listed as missing, is not chosen, and can be removed from the list',
+  async (workbench) => {
+    const folder = await provide(workbench, 'qwen2');
+    await choose(workbench, 'Browse…');
+    await answerDialog(workbench, folder);
+    await modelPanel(workbench, 'qwen2');
+    await rename(folder, `${folder}-away`);
+    const entry = workbench.page
+      .locator('.quick-input-widget:visible .monaco-list-row')
+      .filter({ hasText: 'missing:' });
+    await eventually(
+      'the missing folder in the list',
+      async () => {
+        await workbench.runCommand(COMMAND);
+        await entry.click({ timeout: 5_000 });
+        return true;
+      },
+      60_000,
+    );
+    await workbench.page.getByPlaceholder(/qwen2 is missing: put it back/u).waitFor();
+    await workbench.screenshot('model-missing');
+    await entry.hover();
+    await entry.getByRole('button', { name: 'Remove from this list' }).click();
+    await entry.waitFor({ state: 'detached' });
+    await workbench.page.keyboard.press('Escape');
+    assert.equal(await workbench.tab('Model qwen2').count(), 1, 'the panel still shows the folder chosen before');
+    assertQuiet(workbench);
+  },
+);
 
 test('a folder that is not trusted is asked for no model', { timeout: 240_000 }, async () => {
   const workbench = await Workbench.open({ askForTrust: true });

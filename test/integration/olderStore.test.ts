@@ -1,4 +1,6 @@
-/** A folder whose runs were recorded by an older version: the view says so, and one click brings the store up to date. */
+/**
+ * A folder whose runs were recorded by an older version: the view says so, and one click brings the store up to date.
+ */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -13,7 +15,11 @@ scenario('the runs of an older version are shown after one click', async (workbe
   mkdirSync(dirname(path), { recursive: true });
   const old = new Database(path);
   migrate(old, path, MIGRATIONS.slice(0, 4));
-  old.prepare("INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at) VALUES ('c3-0-old', 'c3', 0, 'Recorded before', '{}', 0, 'cancelled', '2026-01-01T00:00:00.000Z')").run();
+  old
+    .prepare(
+      "INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at) VALUES ('c3-0-old', 'c3', 0, 'Recorded before', '{}', 0, 'cancelled', '2026-01-01T00:00:00.000Z')",
+    )
+    .run();
   old.close();
   await workbench.runCommand('C3: Refresh');
   const view = await workbench.openView('C3');

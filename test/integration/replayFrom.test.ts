@@ -1,4 +1,7 @@
-/** Replaying a message otherwise than it was made, what it was worth by each estimator, and cancelling; by mouse and by keyboard. */
+/**
+ * Replaying a message otherwise than it was made, what it was worth by each estimator, and cancelling; by mouse and by
+ * keyboard.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
@@ -6,12 +9,16 @@ import type { BucketView } from '../../src/shared/records/records.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { openLane, assertQuiet, firstPlan, reading, reloadWindow, TINY, transcriptOf } from './team.ts';
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
+const scenario = workbenchScenarios({
+  files: { 'tiny.c3.yaml': TINY },
+  settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
+});
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
 
-
 /** The first plan of the run in its transcript. */
-async function openPlan(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly message: number }> {
+async function openPlan(
+  workbench: Workbench,
+): Promise<{ readonly transcript: FrameLocator; readonly message: number }> {
   const { question, message } = await firstPlan(workbench);
   const transcript = await transcriptOf(workbench, question);
   await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of"]').first().click();
@@ -19,17 +26,25 @@ async function openPlan(workbench: Workbench): Promise<{ readonly transcript: Fr
   return { transcript, message };
 }
 
-const newestRequest = (workbench: Workbench, message: number): BucketView | undefined => reading(workbench, (store) => store.bucketsFor(message).findLast(({ origin }) => origin === 'request'));
+const newestRequest = (workbench: Workbench, message: number): BucketView | undefined =>
+  reading(workbench, (store) => store.bucketsFor(message).findLast(({ origin }) => origin === 'request'));
 
 async function finished(transcript: FrameLocator): Promise<void> {
-  await eventually('the end of the replay', async () => !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()), 180_000);
+  await eventually(
+    'the end of the replay',
+    async () => !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()),
+    180_000,
+  );
 }
 
-const estimate = (transcript: FrameLocator, name: string): Locator => transcript.getByRole('region', { name: 'What it was worth' }).getByRole('row', { name });
+const estimate = (transcript: FrameLocator, name: string): Locator =>
+  transcript.getByRole('region', { name: 'What it was worth' }).getByRole('row', { name });
 
 async function pictures(workbench: Workbench, transcript: FrameLocator, name: string, shown: Locator): Promise<void> {
   await shown.scrollIntoViewIfNeeded();
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot(name, theme);
+  for (const theme of ['light', 'highContrast', 'dark'] as const) {
+    await workbench.screenshot(name, theme);
+  }
   for (const width of [1280, 800]) {
     await workbench.page.setViewportSize({ width, height: 900 });
     await shown.scrollIntoViewIfNeeded();
@@ -39,54 +54,100 @@ async function pictures(workbench: Workbench, transcript: FrameLocator, name: st
   await transcript.getByRole('tree').waitFor();
 }
 
-scenario('what a message was worth stands side by side; what was not measured is measured by a click', async (workbench) => {
-  const { transcript, message } = await openPlan(workbench);
-  // Where both plans of the step say the same there is nothing to compare with.
-  assert.match(await estimate(transcript, 'Replace').innerText(), /\d\.\d\d|not measured/u);
-  await estimate(transcript, 'Remove').getByText('not measured: it was not replayed with nothing in its place').waitFor();
-  await estimate(transcript, 'Remove').getByRole('button', { name: 'Replay the empty message' }).click();
-  await eventually('the empty message', () => newestRequest(workbench, message)?.alternatives.some(({ finish, text, returns }) => finish === 'typed' && text === '' && returns.length === 2), 120_000);
-  await finished(transcript);
-  // Two returns with the message, two with nothing in its place.
-  await eventually('remove is measured', async () => /\b4\b.*\b4\b/su.test(await estimate(transcript, 'Remove').innerText()) && !(await estimate(transcript, 'Remove').innerText()).includes('not measured'));
-  assert.equal(newestRequest(workbench, message)?.continuation, null);
-});
+scenario(
+  'what a message was worth stands side by side; what was not measured is measured by a click',
+  async (workbench) => {
+    const { transcript, message } = await openPlan(workbench);
+    // Where both plans of the step say the same there is nothing to compare with.
+    assert.match(await estimate(transcript, 'Replace').innerText(), /\d\.\d\d|not measured/u);
+    await estimate(transcript, 'Remove')
+      .getByText('not measured: it was not replayed with nothing in its place')
+      .waitFor();
+    await estimate(transcript, 'Remove').getByRole('button', { name: 'Replay the empty message' }).click();
+    await eventually(
+      'the empty message',
+      () =>
+        newestRequest(workbench, message)?.alternatives.some(
+          ({ finish, text, returns }) => finish === 'typed' && text === '' && returns.length === 2,
+        ),
+      120_000,
+    );
+    await finished(transcript);
+    // Two returns with the message, two with nothing in its place.
+    await eventually(
+      'remove is measured',
+      async () =>
+        /\b4\b.*\b4\b/su.test(await estimate(transcript, 'Remove').innerText()) &&
+        !(await estimate(transcript, 'Remove').innerText()).includes('not measured'),
+    );
+    assert.equal(newestRequest(workbench, message)?.continuation, null);
+  },
+);
 
-scenario('from the keyboard alone a message is continued with another snapshot at another temperature, and that is marked', async (workbench) => {
-  const { transcript, message } = await openPlan(workbench);
-  const before = reading(workbench, (store) => store.message(message).credit);
-  const replaced = await estimate(transcript, 'Replace').innerText();
-  const disclosure = transcript.locator('.continue-with > summary');
-  await disclosure.focus();
-  await disclosure.press('Enter');
-  await disclosure.press('Tab');
-  const snapshot = transcript.getByRole('combobox', { name: 'Snapshot' });
-  await eventually('the keyboard in the list of snapshots', () => snapshot.evaluate((element) => element === element.ownerDocument.activeElement));
-  await snapshot.press('ArrowDown');
-  await transcript.getByText('another continuation distribution', { exact: true }).waitFor();
-  await snapshot.press('Tab');
-  const temperature = transcript.getByRole('textbox', { name: 'Temperature' });
-  await temperature.pressSequentially('0.5x');
-  await temperature.press('Enter');
-  await transcript.getByRole('alert').filter({ hasText: 'Temperature: a number from 0.01 to 10.' }).waitFor();
-  await temperature.press('Backspace');
-  await temperature.press('Enter');
-  await eventually('a request of another distribution', () => newestRequest(workbench, message)?.continuation !== null || undefined, 120_000);
-  await finished(transcript);
-  const bucket = newestRequest(workbench, message);
-  assert.ok(bucket?.continuation);
-  assert.deepEqual([bucket.continuation.temperature, bucket.continuation.differs.snapshot, bucket.alternatives.length], [0.5, true, 4]);
-  const list = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
-  await list.getByText(`another continuation distribution: snapshot ${bucket.snapshot.slice(0, 12)}`).waitFor();
-  await eventually('verified with the same weights', async () => (await list.getByRole('listitem').filter({ hasText: 'identical: re-execution gave the same bytes' }).count()) === new Set(bucket.alternatives.map(({ text }) => text)).size);
-  await openLane(transcript, 'reasoner');
-  await eventually('marked branches', async () => (await transcript.locator('[role="treeitem"][aria-label*=", replayed, another continuation distribution"]').count()) === 3 + 8);
-  // Neither the message's credit nor its estimates take anything from it.
-  assert.deepEqual(reading(workbench, (store) => store.message(message).credit), before);
-  assert.equal(await estimate(transcript, 'Replace').innerText(), replaced);
-  await pictures(workbench, transcript, 'continue-with', transcript.locator('.continue-with'));
-  await pictures(workbench, transcript, 'other-distribution', list);
-});
+scenario(
+  'from the keyboard alone a message is continued with another snapshot at another temperature, and that is marked',
+  async (workbench) => {
+    const { transcript, message } = await openPlan(workbench);
+    const before = reading(workbench, (store) => store.message(message).credit);
+    const replaced = await estimate(transcript, 'Replace').innerText();
+    const disclosure = transcript.locator('.continue-with > summary');
+    await disclosure.focus();
+    await disclosure.press('Enter');
+    await disclosure.press('Tab');
+    const snapshot = transcript.getByRole('combobox', { name: 'Snapshot' });
+    await eventually('the keyboard in the list of snapshots', () =>
+      snapshot.evaluate((element) => element === element.ownerDocument.activeElement),
+    );
+    await snapshot.press('ArrowDown');
+    await transcript.getByText('another continuation distribution', { exact: true }).waitFor();
+    await snapshot.press('Tab');
+    const temperature = transcript.getByRole('textbox', { name: 'Temperature' });
+    await temperature.pressSequentially('0.5x');
+    await temperature.press('Enter');
+    await transcript.getByRole('alert').filter({ hasText: 'Temperature: a number from 0.01 to 10.' }).waitFor();
+    await temperature.press('Backspace');
+    await temperature.press('Enter');
+    await eventually(
+      'a request of another distribution',
+      () => newestRequest(workbench, message)?.continuation !== null || undefined,
+      120_000,
+    );
+    await finished(transcript);
+    const bucket = newestRequest(workbench, message);
+    assert.ok(bucket?.continuation);
+    assert.deepEqual(
+      [bucket.continuation.temperature, bucket.continuation.differs.snapshot, bucket.alternatives.length],
+      [0.5, true, 4],
+    );
+    const list = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
+    await list.getByText(`another continuation distribution: snapshot ${bucket.snapshot.slice(0, 12)}`).waitFor();
+    await eventually(
+      'verified with the same weights',
+      async () =>
+        (await list
+          .getByRole('listitem')
+          .filter({ hasText: 'identical: re-execution gave the same bytes' })
+          .count()) === new Set(bucket.alternatives.map(({ text }) => text)).size,
+    );
+    await openLane(transcript, 'reasoner');
+    await eventually(
+      'marked branches',
+      async () =>
+        (await transcript
+          .locator('[role="treeitem"][aria-label*=", replayed, another continuation distribution"]')
+          .count()) ===
+        3 + 8,
+    );
+    // Neither the message's credit nor its estimates take anything from it.
+    assert.deepEqual(
+      reading(workbench, (store) => store.message(message).credit),
+      before,
+    );
+    assert.equal(await estimate(transcript, 'Replace').innerText(), replaced);
+    await pictures(workbench, transcript, 'continue-with', transcript.locator('.continue-with'));
+    await pictures(workbench, transcript, 'other-distribution', list);
+  },
+);
 
 scenario('a long replay is cancelled: what arrived stays, and nothing comes after', async (workbench) => {
   const { transcript, message } = await openPlan(workbench);
@@ -96,15 +157,22 @@ scenario('a long replay is cancelled: what arrived stays, and nothing comes afte
   await transcript.getByRole('checkbox', { name: 'Common random numbers' }).click();
   const before = newestRequest(workbench, message)?.id;
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await eventually('some branches', () => {
-    const request = newestRequest(workbench, message);
-    return request !== undefined && request.id !== before && request.alternatives.length > 2;
-  }, 120_000);
+  await eventually(
+    'some branches',
+    () => {
+      const request = newestRequest(workbench, message);
+      return request !== undefined && request.id !== before && request.alternatives.length > 2;
+    },
+    120_000,
+  );
   await transcript.getByRole('button', { name: 'Cancel' }).click();
   await transcript.getByText(/Cancelled after \d+ of 64; what arrived is kept\./u).waitFor({ timeout: 120_000 });
   const kept = reading(workbench, (store) => store.counts());
   assert.ok((newestRequest(workbench, message)?.alternatives.length ?? 0) > 2);
   await reloadWindow(workbench);
-  assert.deepEqual(reading(workbench, (store) => store.counts()), kept);
+  assert.deepEqual(
+    reading(workbench, (store) => store.counts()),
+    kept,
+  );
   assertQuiet(workbench);
 });

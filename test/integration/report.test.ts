@@ -1,4 +1,7 @@
-/** Reports of runs and messages, and links to them, in the editor: by mouse, by keyboard, and by addresses that somebody else made. */
+/**
+ * Reports of runs and messages, and links to them, in the editor: by mouse, by keyboard, and by addresses that somebody
+ * else made.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,14 +18,29 @@ const HOSTILE = '<script>document.title = 1</script> [x](command:c3.startRun) \u
 let plan = 0;
 
 function prepare(workbench: Workbench): void {
-  if (plan !== 0) return;
+  if (plan !== 0) {
+    return;
+  }
   const writer = openStoreForWriting(storeOf(workbench.folder));
   addRun(writer);
   for (const [index, meanReturn] of [0.25, 0.5, 0.75].entries()) {
-    writer.insertStep({ run: RUN, iteration: index + 1, snapshot: 'a'.repeat(64), ledger: { ...LEDGER, evaluatorCalls: 8 * (index + 1) } });
+    writer.insertStep({
+      run: RUN,
+      iteration: index + 1,
+      snapshot: 'a'.repeat(64),
+      ledger: { ...LEDGER, evaluatorCalls: 8 * (index + 1) },
+    });
     writer.finishStep(RUN, index + 1, { ...METRICS, meanReturn }, { ...LEDGER, evaluatorCalls: 8 * (index + 1) });
   }
-  const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0], [0, 0]], words: (at, actor) => (actor === null ? `plan ${String(at)} ${HOSTILE}` : `answer ${String(at)}.${String(actor)}`) });
+  const [tree] = addTree(writer, {
+    iteration: 1,
+    instance: instance(1),
+    returns: [
+      [1, 0],
+      [0, 0],
+    ],
+    words: (at, actor) => (actor === null ? `plan ${String(at)} ${HOSTILE}` : `answer ${String(at)}.${String(actor)}`),
+  });
   plan = tree?.plan ?? 0;
   addRequest(writer, tree?.actors[0] ?? 0, ['another answer'], [1]);
   writer.close();
@@ -32,16 +50,26 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   prepare(workbench);
   const view = await workbench.openView('C3');
   await workbench.treeItem(view, `Run ${RUN}`).waitFor();
-  if ((await workbench.treeItem(view, 'Step 1').count()) === 0) await workbench.treeItem(view, `Run ${RUN}`).click();
-  if ((await workbench.treeItem(view, 'Question 1').count()) === 0) await workbench.treeItem(view, 'Step 1').click();
+  if ((await workbench.treeItem(view, 'Step 1').count()) === 0) {
+    await workbench.treeItem(view, `Run ${RUN}`).click();
+  }
+  if ((await workbench.treeItem(view, 'Question 1').count()) === 0) {
+    await workbench.treeItem(view, 'Step 1').click();
+  }
   await workbench.treeItem(view, 'Question 1').click();
   return workbench.webview(/^Question 1/u);
 }
 
 /** The field of the dialog that asks where to save, once it proposes a file of this name. */
 async function saveField(workbench: Workbench, proposed: string): Promise<Locator> {
-  const field = workbench.page.locator('.quick-input-widget:visible').filter({ hasText: 'Export report' }).locator('input.input');
-  await eventually(`${proposed} to be proposed`, async () => (await field.inputValue()) === join(workbench.folder, proposed));
+  const field = workbench.page
+    .locator('.quick-input-widget:visible')
+    .filter({ hasText: 'Export report' })
+    .locator('input.input');
+  await eventually(
+    `${proposed} to be proposed`,
+    async () => (await field.inputValue()) === join(workbench.folder, proposed),
+  );
   return field;
 }
 
@@ -51,8 +79,12 @@ async function saveAs(workbench: Workbench, proposed: string, name: string): Pro
   await field.fill(path);
   // The dialog looks at the path before it takes it.
   await eventually(`${name} to be written`, async () => {
-    if (existsSync(path) && readFileSync(path, 'utf8').length > 0) return true;
-    if (await field.isVisible()) await field.press('Enter', { timeout: 1_000 });
+    if (existsSync(path) && readFileSync(path, 'utf8').length > 0) {
+      return true;
+    }
+    if (await field.isVisible()) {
+      await field.press('Enter', { timeout: 1_000 });
+    }
     return false;
   });
   return path;
@@ -63,7 +95,10 @@ async function clipboard(workbench: Workbench): Promise<string> {
   return workbench.page.evaluate(() => navigator.clipboard.readText());
 }
 
-/** Opens an address as the editor opens one that comes from outside: through its own handler, with its question whether the extension may. */
+/**
+ * Opens an address as the editor opens one that comes from outside: through its own handler, with its question whether
+ * the extension may.
+ */
 async function openLink(workbench: Workbench, link: string): Promise<void> {
   await workbench.runCommand('Developer: Open URL');
   await workbench.answer(link);
@@ -77,47 +112,72 @@ scenario('a run is exported from its context menu as a page that the editor then
   await workbench.screenshot('report-menu');
   await workbench.chooseFromMenu('Export report');
   const path = await saveAs(workbench, `run-${RUN}.html`, 'run.html');
-  assert.equal(readFileSync(path, 'utf8'), reading(workbench, (store) => reportPage(runReport(store, RUN))));
+  assert.equal(
+    readFileSync(path, 'utf8'),
+    reading(workbench, (store) => reportPage(runReport(store, RUN))),
+  );
   await workbench.answerNotification('The report is in run.html', 'Open');
   const shown = await workbench.webview('Report run.html');
   await shown.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
   await shown.getByRole('img', { name: 'Learning curve' }).waitFor();
-  const ground = await workbench.page.locator('.monaco-workbench').evaluate((element) => getComputedStyle(element).getPropertyValue('--vscode-editor-background'));
-  await eventually('the page in the colours of the theme', async () => (await shown.locator('body').evaluate((body) => getComputedStyle(body).getPropertyValue('--ground'))).trim() === ground.trim());
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('report-run', theme);
+  const ground = await workbench.page
+    .locator('.monaco-workbench')
+    .evaluate((element) => getComputedStyle(element).getPropertyValue('--vscode-editor-background'));
+  await eventually(
+    'the page in the colours of the theme',
+    async () =>
+      (await shown.locator('body').evaluate((body) => getComputedStyle(body).getPropertyValue('--ground'))).trim() ===
+      ground.trim(),
+  );
+  for (const theme of ['light', 'highContrast', 'dark'] as const) {
+    await workbench.screenshot('report-run', theme);
+  }
   assertQuiet(workbench);
 });
 
-scenario('a message is exported from the transcript by keyboard and by its context menu, as data and as a page, with its text as text', async (workbench) => {
-  const transcript = await openTranscript(workbench);
-  const tree = transcript.getByRole('tree');
-  await tree.press('Home');
-  await tree.press('ArrowDown');
-  await tree.press('e');
-  const data = await saveAs(workbench, `message-${String(plan)}.html`, 'message.json');
-  assert.equal(readFileSync(data, 'utf8'), reading(workbench, (store) => reportJson(findingReport(store, plan))));
-  await workbench.runCommand('Notifications: Clear All Notifications');
-  await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click({ button: 'right' });
-  await workbench.chooseFromMenu('Export report');
-  const page = await saveAs(workbench, `message-${String(plan)}.html`, 'message.html');
-  assert.equal(readFileSync(page, 'utf8'), reading(workbench, (store) => reportPage(findingReport(store, plan))));
-  await workbench.answerNotification('The report is in message.html', 'Open');
-  const shown = await workbench.webview('Report message.html');
-  await shown.getByText('<script>document.title = 1</script> [x](command:c3.startRun)').first().waitFor();
-  assert.equal(await shown.locator('script').count(), 0);
-  assertQuiet(workbench);
-});
+scenario(
+  'a message is exported from the transcript by keyboard and by its context menu, as data and as a page, with its text as text',
+  async (workbench) => {
+    const transcript = await openTranscript(workbench);
+    const tree = transcript.getByRole('tree');
+    await tree.press('Home');
+    await tree.press('ArrowDown');
+    await tree.press('e');
+    const data = await saveAs(workbench, `message-${String(plan)}.html`, 'message.json');
+    assert.equal(
+      readFileSync(data, 'utf8'),
+      reading(workbench, (store) => reportJson(findingReport(store, plan))),
+    );
+    await workbench.runCommand('Notifications: Clear All Notifications');
+    await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click({ button: 'right' });
+    await workbench.chooseFromMenu('Export report');
+    const page = await saveAs(workbench, `message-${String(plan)}.html`, 'message.html');
+    assert.equal(
+      readFileSync(page, 'utf8'),
+      reading(workbench, (store) => reportPage(findingReport(store, plan))),
+    );
+    await workbench.answerNotification('The report is in message.html', 'Open');
+    const shown = await workbench.webview('Report message.html');
+    await shown.getByText('<script>document.title = 1</script> [x](command:c3.startRun)').first().waitFor();
+    assert.equal(await shown.locator('script').count(), 0);
+    assertQuiet(workbench);
+  },
+);
 
 scenario('the palette asks of what, and a dialog that is left writes nothing', async (workbench) => {
   const transcript = await openTranscript(workbench);
   await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click();
   await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
-  await eventually('the question of what', async () => {
-    await workbench.runCommand('C3: Export report');
-    await workbench.screenshot('report-palette');
-    await workbench.pick('The whole run', 5_000);
-    return true;
-  }, 60_000);
+  await eventually(
+    'the question of what',
+    async () => {
+      await workbench.runCommand('C3: Export report');
+      await workbench.screenshot('report-palette');
+      await workbench.pick('The whole run', 5_000);
+      return true;
+    },
+    60_000,
+  );
   const field = await saveField(workbench, `run-${RUN}.html`);
   await field.press('Escape');
   await field.waitFor({ state: 'hidden' });
@@ -132,12 +192,18 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
     const text = await clipboard(workbench);
     return text.includes(`/message/${String(plan)}?`) && text;
   });
-  assert.match(link, new RegExp(`^[a-z-]+://${EXTENSION_ID.replace('.', '\\.')}/message/${String(plan)}\\?run=${RUN}&folder=%2F`, 'u'));
+  assert.match(
+    link,
+    new RegExp(`^[a-z-]+://${EXTENSION_ID.replace('.', '\\.')}/message/${String(plan)}\\?run=${RUN}&folder=%2F`, 'u'),
+  );
   await transcript.getByRole('tree').press('Home');
   await transcript.getByRole('tree').press('ArrowDown');
   await transcript.getByRole('tree').press('ArrowDown');
   await transcript.getByRole('tree').press('l');
-  await eventually('the link to the next message', async () => (await clipboard(workbench)).includes(`/message/${String(plan + 1)}?`) || undefined);
+  await eventually(
+    'the link to the next message',
+    async () => (await clipboard(workbench)).includes(`/message/${String(plan + 1)}?`) || undefined,
+  );
   await workbench.runCommand('View: Close All Editors');
   await openLink(workbench, link);
   const opened = await workbench.webview(/^Question 1/u);
@@ -149,37 +215,70 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
   await (await workbench.webview('Run dashboard')).getByText(`Run ${RUN}`).first().waitFor({ state: 'attached' });
   await workbench.runCommand('View: Close All Editors');
   const bucket = reading(workbench, (store) => store.message(plan).bucket);
-  await openLink(workbench, `${scheme}/bucket/${String(bucket)}?run=${RUN}&folder=${encodeURIComponent(workbench.folder)}`);
-  await (await workbench.webview(/^Question 1/u)).locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
+  await openLink(
+    workbench,
+    `${scheme}/bucket/${String(bucket)}?run=${RUN}&folder=${encodeURIComponent(workbench.folder)}`,
+  );
+  await (
+    await workbench.webview(/^Question 1/u)
+  )
+    .locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]')
+    .waitFor();
   assertQuiet(workbench);
 });
 
-scenario('a link that is hostile, stale or of another folder says so in one sentence and opens nothing', async (workbench) => {
-  prepare(workbench);
-  await workbench.runCommand('View: Close All Editors');
-  // With no transcript to look at, it is about the only run.
-  await workbench.runCommand('C3: Copy link');
-  const link = await eventually('the link on the clipboard', async () => {
-    const text = await clipboard(workbench);
-    return text.includes('/run/') ? text : undefined;
-  });
-  const [scheme = ''] = link.split('/run/');
-  const folder = `folder=${encodeURIComponent(workbench.folder)}`;
-  for (const [name, address, sentence] of [
-    ['another folder', `/message/${String(plan)}?run=${RUN}&folder=%2Fhome%2Fother%5Bx%5D(command%3Ac3.startRun)`, /leads into another folder, \/home\/other·x··command:c3\.startRun·: open that folder first/u],
-    ['a run that is gone', `/run/gone?${folder}`, /The run that this link leads to is not in the store of this folder/u],
-    ['a message of another store', `/message/${String(plan)}?run=gone&${folder}`, /The message that this link leads to is not in the store/u],
-    ['a number that is none', `/message/1e9?run=${RUN}&${folder}`, /none that C3 made/u],
-    ['a command', `/command/c3.startRun?${folder}`, /none that C3 made/u],
-    ['a path upwards', `/message/..%2F..%2Fetc%2Fpasswd?run=${RUN}&${folder}`, /none that C3 made/u],
-  ] as const) {
-    await openLink(workbench, `${scheme}${address}`);
-    const said = workbench.notification(sentence);
-    await said.waitFor();
-    assert.equal(await said.getByRole('link').count(), 0, `${name}: no link in the notification`);
-    assert.equal(await said.getByRole('button', { name: /^(?!Clear|Collapse|Expand|More|Source)/u }).filter({ hasText: /\S/u }).count(), 0, `${name}: nothing to press`);
-    assert.equal(await workbench.page.locator('.tabs-container [role="tab"]').count(), 0, `${name}: nothing was opened`);
-    await workbench.runCommand('Notifications: Clear All Notifications');
-  }
-  assertQuiet(workbench);
-});
+scenario(
+  'a link that is hostile, stale or of another folder says so in one sentence and opens nothing',
+  async (workbench) => {
+    prepare(workbench);
+    await workbench.runCommand('View: Close All Editors');
+    // With no transcript to look at, it is about the only run.
+    await workbench.runCommand('C3: Copy link');
+    const link = await eventually('the link on the clipboard', async () => {
+      const text = await clipboard(workbench);
+      return text.includes('/run/') ? text : undefined;
+    });
+    const [scheme = ''] = link.split('/run/');
+    const folder = `folder=${encodeURIComponent(workbench.folder)}`;
+    for (const [name, address, sentence] of [
+      [
+        'another folder',
+        `/message/${String(plan)}?run=${RUN}&folder=%2Fhome%2Fother%5Bx%5D(command%3Ac3.startRun)`,
+        /leads into another folder, \/home\/other·x··command:c3\.startRun·: open that folder first/u,
+      ],
+      [
+        'a run that is gone',
+        `/run/gone?${folder}`,
+        /The run that this link leads to is not in the store of this folder/u,
+      ],
+      [
+        'a message of another store',
+        `/message/${String(plan)}?run=gone&${folder}`,
+        /The message that this link leads to is not in the store/u,
+      ],
+      ['a number that is none', `/message/1e9?run=${RUN}&${folder}`, /none that C3 made/u],
+      ['a command', `/command/c3.startRun?${folder}`, /none that C3 made/u],
+      ['a path upwards', `/message/..%2F..%2Fetc%2Fpasswd?run=${RUN}&${folder}`, /none that C3 made/u],
+    ] as const) {
+      await openLink(workbench, `${scheme}${address}`);
+      const said = workbench.notification(sentence);
+      await said.waitFor();
+      assert.equal(await said.getByRole('link').count(), 0, `${name}: no link in the notification`);
+      assert.equal(
+        await said
+          .getByRole('button', { name: /^(?!Clear|Collapse|Expand|More|Source)/u })
+          .filter({ hasText: /\S/u })
+          .count(),
+        0,
+        `${name}: nothing to press`,
+      );
+      assert.equal(
+        await workbench.page.locator('.tabs-container [role="tab"]').count(),
+        0,
+        `${name}: nothing was opened`,
+      );
+      await workbench.runCommand('Notifications: Clear All Notifications');
+    }
+    assertQuiet(workbench);
+  },
+);

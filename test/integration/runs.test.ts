@@ -8,9 +8,14 @@ import { enginesIn } from '../support/engines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, reloadWindow, storeOf, TINY } from './team.ts';
 
-const QUESTIONS = [2, 3, 4, 5].map((number) => JSON.stringify({ question: `What is ${String(number)} + 1?`, answer: String(number + 1) })).join('\n');
+const QUESTIONS = [2, 3, 4, 5]
+  .map((number) => JSON.stringify({ question: `What is ${String(number)} + 1?`, answer: String(number + 1) }))
+  .join('\n');
 /** Long enough to be stopped twice on its way, on questions of its own that can be changed meanwhile. */
-const STOPPED = TINY.replace('Tiny', 'Stopped').replace('steps: 2', 'steps: 60\ncheckpoint_every: 2').replace('{ instances: 8 }', '{ instances: 0 }').concat('task: { train_file: questions.jsonl }\n');
+const STOPPED = TINY.replace('Tiny', 'Stopped')
+  .replace('steps: 2', 'steps: 60\ncheckpoint_every: 2')
+  .replace('{ instances: 8 }', '{ instances: 0 }')
+  .concat('task: { train_file: questions.jsonl }\n');
 
 const scenario = workbenchScenarios({
   files: {
@@ -42,32 +47,45 @@ async function start(workbench: Workbench, config: string): Promise<void> {
   await workbench.runCommandAndPick('C3: Start C3 run', config, 'Default length');
 }
 
-scenario('an empty workspace says what to do, and its button starts a run that ends in the tree and the dashboard', async (workbench) => {
-  const view = await workbench.openView('C3');
-  await workbench.screenshot('welcome');
-  await view.getByRole('button', { name: 'Start C3 run' }).click();
-  await workbench.pick('tiny.c3.yaml');
-  await workbench.pick('Default length');
-  await workbench.notification('C3 run').waitFor();
-  await workbench.statusBarItem('C3:').waitFor();
-  await workbench.answerNotification('The run ended', 'Open run dashboard');
-  const dashboard = await workbench.webview('Run dashboard');
-  const store = openStoreForReading(storeOf(workbench.folder));
-  const [record] = store.runs(0, 10);
-  const steps = store.steps(record?.id ?? '', 0, 10);
-  store.close();
-  assert.ok(record?.summary?.accuracy.before);
-  await dashboard.getByRole('cell', { name: `${(100 * record.summary.accuracy.before.value).toFixed(1)} %` }).first().waitFor();
-  await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
-  await dashboard.getByRole('rowheader', { name: '2', exact: true }).waitFor();
-  assert.equal(await dashboard.getByRole('table', { name: 'Mean return' }).locator('tbody tr').count(), steps.length);
-  await dashboard.getByRole('cell', { name: (steps[1]?.metrics?.meanReturn ?? NaN).toFixed(3), exact: true }).first().waitFor();
-  await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
-  await workbench.treeItem(view, 'Tiny').click();
-  for (const round of ['Evaluation before, greedy', 'Step 1', 'Step 2', 'Evaluation after, sampled']) await workbench.treeItem(view, round).waitFor();
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('dashboard', theme);
-  assertQuiet(workbench);
-});
+scenario(
+  'an empty workspace says what to do, and its button starts a run that ends in the tree and the dashboard',
+  async (workbench) => {
+    const view = await workbench.openView('C3');
+    await workbench.screenshot('welcome');
+    await view.getByRole('button', { name: 'Start C3 run' }).click();
+    await workbench.pick('tiny.c3.yaml');
+    await workbench.pick('Default length');
+    await workbench.notification('C3 run').waitFor();
+    await workbench.statusBarItem('C3:').waitFor();
+    await workbench.answerNotification('The run ended', 'Open run dashboard');
+    const dashboard = await workbench.webview('Run dashboard');
+    const store = openStoreForReading(storeOf(workbench.folder));
+    const [record] = store.runs(0, 10);
+    const steps = store.steps(record?.id ?? '', 0, 10);
+    store.close();
+    assert.ok(record?.summary?.accuracy.before);
+    await dashboard
+      .getByRole('cell', { name: `${(100 * record.summary.accuracy.before.value).toFixed(1)} %` })
+      .first()
+      .waitFor();
+    await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
+    await dashboard.getByRole('rowheader', { name: '2', exact: true }).waitFor();
+    assert.equal(await dashboard.getByRole('table', { name: 'Mean return' }).locator('tbody tr').count(), steps.length);
+    await dashboard
+      .getByRole('cell', { name: (steps[1]?.metrics?.meanReturn ?? NaN).toFixed(3), exact: true })
+      .first()
+      .waitFor();
+    await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
+    await workbench.treeItem(view, 'Tiny').click();
+    for (const round of ['Evaluation before, greedy', 'Step 1', 'Step 2', 'Evaluation after, sampled']) {
+      await workbench.treeItem(view, round).waitFor();
+    }
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot('dashboard', theme);
+    }
+    assertQuiet(workbench);
+  },
+);
 
 scenario('the dashboard follows the theme and comes back after a reload', async (workbench) => {
   await reloadWindow(workbench);
@@ -81,10 +99,17 @@ scenario('the dashboard follows the theme and comes back after a reload', async 
 scenario('a run says what remains of it wherever it shows; one that is cancelled is no failure', async (workbench) => {
   const view = await workbench.openView('C3');
   await workbench.runCommandAndPick('C3: Start C3 run', 'long.c3.yaml');
-  // Both lengths say what they would take before one is chosen; the run of the scenario before had another number of steps.
+  // Both lengths say what they would take before one is chosen; the run of the scenario before had another number of
+  // steps.
   const lengths = workbench.page.locator('.quick-input-widget:visible .monaco-list-row');
-  await lengths.filter({ hasText: 'Default length' }).filter({ hasText: /About .* from an earlier run like it/u }).waitFor();
-  await lengths.filter({ hasText: 'Quick' }).filter({ hasText: /About .* from an earlier run like it/u }).waitFor();
+  await lengths
+    .filter({ hasText: 'Default length' })
+    .filter({ hasText: /About .* from an earlier run like it/u })
+    .waitFor();
+  await lengths
+    .filter({ hasText: 'Quick' })
+    .filter({ hasText: /About .* from an earlier run like it/u })
+    .waitFor();
   await workbench.screenshot('lengths');
   await workbench.pick('Default length');
   await workbench.notification(/C3 run.*(about \d+ (s|min|h)|a few seconds).* left/su).waitFor();
@@ -119,12 +144,17 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   const questions = join(workbench.folder, 'questions.jsonl');
   await writeFile(questions, QUESTIONS.replace('2 + 1', '1 + 2'));
   await resume();
-  await workbench.notification(/cannot be resumed: the training instances in .*questions\.jsonl have changed/su).waitFor();
+  await workbench
+    .notification(/cannot be resumed: the training instances in .*questions\.jsonl have changed/su)
+    .waitFor();
   assert.deepEqual(runTitled(workbench, 'Stopped'), cancelled);
   await writeFile(questions, QUESTIONS);
 
   await resume();
-  await eventually('a step after the ones that were there', () => (runTitled(workbench, 'Stopped')?.steps ?? 0) > (cancelled?.steps ?? 0));
+  await eventually(
+    'a step after the ones that were there',
+    () => (runTitled(workbench, 'Stopped')?.steps ?? 0) > (cancelled?.steps ?? 0),
+  );
   killEngine(workbench);
   await workbench.treeItem(view, /Stopped.*interrupted, \d+ of 60 steps/su).waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
@@ -163,5 +193,7 @@ scenario('a configuration that cannot be run says why in one line, with the way 
   await notification.waitFor();
   assert.match(await notification.innerText(), /wrong\.c3\.yaml.*stepz.*steps/su);
   await workbench.answerNotification('stepz', 'Show log');
-  await eventually('the log with the same line', async () => (await workbench.page.locator('.part.panel .view-line').allInnerTexts()).some((line) => line.includes('stepz')));
+  await eventually('the log with the same line', async () =>
+    (await workbench.page.locator('.part.panel .view-line').allInnerTexts()).some((line) => line.includes('stepz')),
+  );
 });

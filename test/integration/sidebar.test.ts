@@ -1,4 +1,7 @@
-/** The side bar: buckets by rank, filters, menus and welcome texts; activation only on use; every panel back after a reload. */
+/**
+ * The side bar: buckets by rank, filters, menus and welcome texts; activation only on use; every panel back after a
+ * reload.
+ */
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
@@ -17,7 +20,14 @@ function fill(workbench: Workbench): void {
   writer.updateRunStatus('empty', 'cancelled', '2020-01-02T00:00:00.000Z', null);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
   for (let number = 0; number < 10; number++) {
-    const trees = addTree(writer, { iteration: 1, instance: instance(number), returns: [[1, 1], [0, number % 2]] });
+    const trees = addTree(writer, {
+      iteration: 1,
+      instance: instance(number),
+      returns: [
+        [1, 1],
+        [0, number % 2],
+      ],
+    });
     for (const [index, { plan }] of trees.entries()) {
       const value = (index === 0 ? 1 : -1) * (number / 10);
       setHeadlines(writer.path, [{ message: plan, credit: headline(value, { low: value - 0.2, high: value + 0.2 }) }]);
@@ -35,11 +45,14 @@ async function backTo(workbench: Workbench, list: Locator): Promise<void> {
   await list.locator('.monaco-list').first().focus();
 }
 
-const rows = (view: Locator): Promise<string[]> => view.getByRole('treeitem').evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
+const rows = (view: Locator): Promise<string[]> =>
+  view.getByRole('treeitem').evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
 const pictures = async (workbench: Workbench, name: string): Promise<void> => {
   for (const width of [1280, 800]) {
     await workbench.page.setViewportSize({ width, height: 800 });
-    for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot(`${name}-${String(width)}`, theme);
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot(`${name}-${String(width)}`, theme);
+    }
   }
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
 };
@@ -75,39 +88,55 @@ scenario('both views say what to do in a folder without runs', async (workbench)
   await buckets.getByText('The first run fills this view').waitFor();
 });
 
-scenario('buckets stand by rank, say what was not measured, and open the transcript at the message', async (workbench) => {
-  fill(workbench);
-  await workbench.runCommand('C3: Refresh');
-  const view = await workbench.openView('C3');
-  await workbench.treeItem(view, `Run ${RUN}`).click();
-  const buckets = await workbench.openView('C3', 'Buckets');
-  await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
-  assert.match((await rows(buckets))[0] ?? '', /^reasoner: plan 0; Clearest credit: \+0\.90, helped, n = 4; step 1/u);
-  await pictures(workbench, 'sidebar');
-  await workbench.runCommand('C3: Sort buckets');
-  await workbench.pick('Spread of returns');
-  await workbench.treeItem(buckets, '±0.58').waitFor();
-  await workbench.runCommand('C3: Sort buckets');
-  await workbench.pick('Replace against remove');
-  await workbench.treeItem(buckets, 'remove not measured').waitFor();
-  await workbench.treeItem(buckets, 'remove not measured').click();
-  const transcript = await workbench.webview(/^Question 9/u);
-  await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]').waitFor();
-  // A click opens, and gives the transcript the keyboard; the messages of the bucket unfold by key.
-  await backTo(workbench, buckets);
-  await workbench.page.keyboard.press('ArrowRight');
-  const alternative = workbench.treeItem(buckets, 'plan 1');
-  await alternative.waitFor();
-  await alternative.click({ button: 'right' });
-  for (const name of ['Open transcript', 'Open transcript to the side', 'Replay alternatives', 'Verify replay', 'Select to compare', 'Show model input as tokens', 'Export report', 'Copy link']) await workbench.page.getByRole('menuitem', { name, exact: true }).waitFor();
-  await workbench.page.keyboard.press('Escape');
-  // By keyboard alone.
-  await alternative.click();
-  await backTo(workbench, buckets);
-  await workbench.page.keyboard.press('ArrowUp');
-  await workbench.page.keyboard.press('Enter');
-  await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
-});
+scenario(
+  'buckets stand by rank, say what was not measured, and open the transcript at the message',
+  async (workbench) => {
+    fill(workbench);
+    await workbench.runCommand('C3: Refresh');
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, `Run ${RUN}`).click();
+    const buckets = await workbench.openView('C3', 'Buckets');
+    await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
+    assert.match((await rows(buckets))[0] ?? '', /^reasoner: plan 0; Clearest credit: \+0\.90, helped, n = 4; step 1/u);
+    await pictures(workbench, 'sidebar');
+    await workbench.runCommand('C3: Sort buckets');
+    await workbench.pick('Spread of returns');
+    await workbench.treeItem(buckets, '±0.58').waitFor();
+    await workbench.runCommand('C3: Sort buckets');
+    await workbench.pick('Replace against remove');
+    await workbench.treeItem(buckets, 'remove not measured').waitFor();
+    await workbench.treeItem(buckets, 'remove not measured').click();
+    const transcript = await workbench.webview(/^Question 9/u);
+    await transcript
+      .locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]')
+      .waitFor();
+    // A click opens, and gives the transcript the keyboard; the messages of the bucket unfold by key.
+    await backTo(workbench, buckets);
+    await workbench.page.keyboard.press('ArrowRight');
+    const alternative = workbench.treeItem(buckets, 'plan 1');
+    await alternative.waitFor();
+    await alternative.click({ button: 'right' });
+    for (const name of [
+      'Open transcript',
+      'Open transcript to the side',
+      'Replay alternatives',
+      'Verify replay',
+      'Select to compare',
+      'Show model input as tokens',
+      'Export report',
+      'Copy link',
+    ]) {
+      await workbench.page.getByRole('menuitem', { name, exact: true }).waitFor();
+    }
+    await workbench.page.keyboard.press('Escape');
+    // By keyboard alone.
+    await alternative.click();
+    await backTo(workbench, buckets);
+    await workbench.page.keyboard.press('ArrowUp');
+    await workbench.page.keyboard.press('Enter');
+    await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
+  },
+);
 
 /** The row of a list that has the keyboard. */
 const focused = (view: Locator): Locator => view.locator('.monaco-list-row.focused');
@@ -123,15 +152,34 @@ scenario('by keyboard alone the menu of a bucket copies a link to it, and compar
     const entry = page.getByRole('menuitem', { name, exact: true });
     // The list has the keyboard again only a moment after a menu has closed.
     await eventually(`the menu with "${name}"`, async () => {
-      if (!(await buckets.evaluate((list) => list.contains(list.ownerDocument.activeElement)))) return false;
+      if (!(await buckets.evaluate((list) => list.contains(list.ownerDocument.activeElement)))) {
+        return false;
+      }
       await page.keyboard.press(key);
-      if (await entry.waitFor({ timeout: 2_000 }).then(() => true, () => false)) return true;
+      if (
+        await entry.waitFor({ timeout: 2_000 }).then(
+          () => true,
+          () => false,
+        )
+      ) {
+        return true;
+      }
       // In the list itself, Escape would take the keyboard from its row.
-      if (await page.locator('.monaco-menu').isVisible()) await page.keyboard.press('Escape');
+      if (await page.locator('.monaco-menu').isVisible()) {
+        await page.keyboard.press('Escape');
+      }
       return false;
     });
     await eventually(`the keyboard on "${name}"`, async () => {
-      if (await entry.evaluate((element) => element.contains(element.ownerDocument.activeElement) || element.parentElement?.classList.contains('focused') === true)) return true;
+      if (
+        await entry.evaluate(
+          (element) =>
+            element.contains(element.ownerDocument.activeElement) ||
+            element.parentElement?.classList.contains('focused') === true,
+        )
+      ) {
+        return true;
+      }
       await page.keyboard.press('ArrowDown');
       return false;
     });
@@ -145,13 +193,25 @@ scenario('by keyboard alone the menu of a bucket copies a link to it, and compar
     const text = await page.evaluate(() => navigator.clipboard.readText());
     return text.includes('/bucket/') && text;
   });
-  const first = reading(workbench, (store) => store.rankedBuckets({ run: RUN, order: 'distance', offset: 0, limit: 1 })[0]?.bucket);
+  const first = reading(
+    workbench,
+    (store) => store.rankedBuckets({ run: RUN, order: 'distance', offset: 0, limit: 1 })[0]?.bucket,
+  );
   assert.ok(link.includes(`/bucket/${String(first)}?run=${RUN}&`), link);
   await choose('ContextMenu', 'Select to compare');
   // The second message of the bucket; the first is the one that the bucket stands for.
   const second = workbench.treeItem(buckets, 'plan 1');
   await eventually('the keyboard on the second message', async () => {
-    if (await second.evaluate((row) => row.classList.contains('focused') || row.querySelector('.focused') !== null || row.closest('.focused') !== null)) return true;
+    if (
+      await second.evaluate(
+        (row) =>
+          row.classList.contains('focused') ||
+          row.querySelector('.focused') !== null ||
+          row.closest('.focused') !== null,
+      )
+    ) {
+      return true;
+    }
     await page.keyboard.press('ArrowDown');
     return false;
   });
@@ -161,86 +221,116 @@ scenario('by keyboard alone the menu of a bucket copies a link to it, and compar
   await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
 });
 
-scenario('buckets are filtered by what is ticked, say so beside their title, and the filter is cleared from there', async (workbench) => {
-  const buckets = await workbench.openView('C3', 'Buckets');
-  await workbench.runCommand('C3: Filter buckets');
-  const pick = workbench.page.locator('.quick-input-widget:visible');
-  const tick = async (label: string): Promise<void> => { await pick.locator('.monaco-list-row').filter({ hasText: label }).first().click(); };
-  await tick('reasoner');
-  await pick.getByText('Filter buckets: 10 of 30').waitFor();
-  await workbench.screenshot('sidebar-buckets-filter');
-  await tick('credit not measured');
-  await workbench.page.keyboard.press('Enter');
-  await buckets.getByText('No bucket of this run matches the filter').waitFor();
-  await workbench.screenshot('sidebar-buckets-filtered-empty');
-  await buckets.getByRole('button', { name: 'Change the filter' }).click();
-  await tick('credit not measured');
-  await workbench.page.keyboard.press('Enter');
-  await workbench.treeItem(buckets, 'reasoner').waitFor();
-  await eventually('plans alone', async () => (await rows(buckets)).every((label) => label.startsWith('reasoner')));
-  const pane = workbench.page.locator('.part.sidebar .pane').filter({ has: workbench.page.locator('.pane-header h3.title:text-is("Buckets")') });
-  await pane.locator('.pane-header .description').getByText(/^reasoner · /u).waitFor();
-  await pictures(workbench, 'sidebar-buckets-filtered');
-  await reloadWindow(workbench);
-  const again = await workbench.openView('C3', 'Buckets');
-  await workbench.treeItem(again, 'reasoner').waitFor();
-  assert.ok((await rows(again)).every((label) => label.startsWith('reasoner')), 'the filter came back');
-  await pane.locator('.pane-header').hover();
-  await pane.getByRole('button', { name: 'Clear filter of buckets' }).click();
-  await workbench.treeItem(again, 'actor').waitFor();
-});
+scenario(
+  'buckets are filtered by what is ticked, say so beside their title, and the filter is cleared from there',
+  async (workbench) => {
+    const buckets = await workbench.openView('C3', 'Buckets');
+    await workbench.runCommand('C3: Filter buckets');
+    const pick = workbench.page.locator('.quick-input-widget:visible');
+    const tick = async (label: string): Promise<void> => {
+      await pick.locator('.monaco-list-row').filter({ hasText: label }).first().click();
+    };
+    await tick('reasoner');
+    await pick.getByText('Filter buckets: 10 of 30').waitFor();
+    await workbench.screenshot('sidebar-buckets-filter');
+    await tick('credit not measured');
+    await workbench.page.keyboard.press('Enter');
+    await buckets.getByText('No bucket of this run matches the filter').waitFor();
+    await workbench.screenshot('sidebar-buckets-filtered-empty');
+    await buckets.getByRole('button', { name: 'Change the filter' }).click();
+    await tick('credit not measured');
+    await workbench.page.keyboard.press('Enter');
+    await workbench.treeItem(buckets, 'reasoner').waitFor();
+    await eventually('plans alone', async () => (await rows(buckets)).every((label) => label.startsWith('reasoner')));
+    const pane = workbench.page
+      .locator('.part.sidebar .pane')
+      .filter({ has: workbench.page.locator('.pane-header h3.title:text-is("Buckets")') });
+    await pane
+      .locator('.pane-header .description')
+      .getByText(/^reasoner · /u)
+      .waitFor();
+    await pictures(workbench, 'sidebar-buckets-filtered');
+    await reloadWindow(workbench);
+    const again = await workbench.openView('C3', 'Buckets');
+    await workbench.treeItem(again, 'reasoner').waitFor();
+    assert.ok(
+      (await rows(again)).every((label) => label.startsWith('reasoner')),
+      'the filter came back',
+    );
+    await pane.locator('.pane-header').hover();
+    await pane.getByRole('button', { name: 'Clear filter of buckets' }).click();
+    await workbench.treeItem(again, 'actor').waitFor();
+  },
+);
 
-scenario('a problem that is chosen among the episodes opens at its clearest message, and W leads to the lowest-credit message', async (workbench) => {
-  await workbench.runCommand('View: Close All Editors');
-  await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
-  const transcript = await workbench.webview(/^Question 9/u);
-  const chosen = (label: string): Locator => transcript.locator(`[role="treeitem"][aria-selected="true"][aria-label^="${label}"]`);
-  await chosen('reasoner 1 of 2').waitFor();
-  const tree = transcript.getByRole('tree');
-  await tree.focus();
-  // Where the keyboard stands counts, as for every other key.
-  await tree.press('End');
-  await transcript.locator('.active[aria-label^="actor 2 of 2"]').waitFor();
-  await tree.press('w');
-  await transcript.locator('.active[aria-selected="true"][aria-label^="reasoner 2 of 2"]').waitFor();
-  await workbench.screenshot('costliest', 'dark');
-  await tree.press('Home');
-  await tree.press('Enter');
-  await transcript.getByRole('heading', { name: 'Question' }).waitFor();
-  await workbench.page.locator('.editor-actions').getByRole('button', { name: 'Go to lowest-credit message' }).click();
-  await chosen('reasoner 2 of 2').waitFor();
-  // Where none is decided, the clearest candidate is only called so.
-  const view = await workbench.openView('C3');
-  await workbench.treeItem(view, `Run ${RUN}`).click();
-  await workbench.treeItem(view, 'Step 1').click();
-  await workbench.treeItem(view, 'Question 0').click();
-  await workbench.treeItem(view, 'Step 1').click();
-  await (await workbench.webview(/^Question 0/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
-  await workbench.runCommand('C3: Go to lowest-credit message');
-  await workbench.page.locator('.statusbar').getByText('Clearest candidate of this episode; no message is decided to have hurt.').waitFor();
-  await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
-  await (await workbench.webview(/^Question 9/u)).locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
-  assertQuiet(workbench);
-});
+scenario(
+  'a problem that is chosen among the episodes opens at its clearest message, and W leads to the lowest-credit message',
+  async (workbench) => {
+    await workbench.runCommand('View: Close All Editors');
+    await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
+    const transcript = await workbench.webview(/^Question 9/u);
+    const chosen = (label: string): Locator =>
+      transcript.locator(`[role="treeitem"][aria-selected="true"][aria-label^="${label}"]`);
+    await chosen('reasoner 1 of 2').waitFor();
+    const tree = transcript.getByRole('tree');
+    await tree.focus();
+    // Where the keyboard stands counts, as for every other key.
+    await tree.press('End');
+    await transcript.locator('.active[aria-label^="actor 2 of 2"]').waitFor();
+    await tree.press('w');
+    await transcript.locator('.active[aria-selected="true"][aria-label^="reasoner 2 of 2"]').waitFor();
+    await workbench.screenshot('costliest', 'dark');
+    await tree.press('Home');
+    await tree.press('Enter');
+    await transcript.getByRole('heading', { name: 'Question' }).waitFor();
+    await workbench.page
+      .locator('.editor-actions')
+      .getByRole('button', { name: 'Go to lowest-credit message' })
+      .click();
+    await chosen('reasoner 2 of 2').waitFor();
+    // Where none is decided, the clearest candidate is only called so.
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, `Run ${RUN}`).click();
+    await workbench.treeItem(view, 'Step 1').click();
+    await workbench.treeItem(view, 'Question 0').click();
+    await workbench.treeItem(view, 'Step 1').click();
+    await (await workbench.webview(/^Question 0/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
+    await workbench.runCommand('C3: Go to lowest-credit message');
+    await workbench.page
+      .locator('.statusbar')
+      .getByText('Clearest candidate of this episode; no message is decided to have hurt.')
+      .waitFor();
+    await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
+    await (
+      await workbench.webview(/^Question 9/u)
+    )
+      .locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]')
+      .waitFor();
+    assertQuiet(workbench);
+  },
+);
 
-scenario('runs are filtered as one types or ticks, and the filter is cleared from the empty view', async (workbench) => {
-  const view = await workbench.openView('C3');
-  await workbench.treeItem(view, 'Run empty').waitFor();
-  await workbench.runCommand('C3: Filter runs');
-  const input = workbench.page.locator('.quick-input-widget:visible input.input');
-  await input.fill('cancelled');
-  await workbench.treeItem(view, `Run ${RUN}`).waitFor({ state: 'detached' });
-  await workbench.screenshot('sidebar-filter');
-  await input.fill('nothing like it');
-  await input.press('Enter');
-  await view.getByText('No run matches the filter').waitFor();
-  await workbench.screenshot('sidebar-filtered-empty');
-  await view.getByRole('button', { name: 'Clear filter' }).click();
-  await workbench.treeItem(view, `Run ${RUN}`).waitFor();
-  await workbench.runCommandAndPick('C3: Show buckets', 'Run empty');
-  const buckets = await workbench.openView('C3', 'Buckets');
-  await buckets.getByText('This run has no bucket yet').waitFor();
-});
+scenario(
+  'runs are filtered as one types or ticks, and the filter is cleared from the empty view',
+  async (workbench) => {
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, 'Run empty').waitFor();
+    await workbench.runCommand('C3: Filter runs');
+    const input = workbench.page.locator('.quick-input-widget:visible input.input');
+    await input.fill('cancelled');
+    await workbench.treeItem(view, `Run ${RUN}`).waitFor({ state: 'detached' });
+    await workbench.screenshot('sidebar-filter');
+    await input.fill('nothing like it');
+    await input.press('Enter');
+    await view.getByText('No run matches the filter').waitFor();
+    await workbench.screenshot('sidebar-filtered-empty');
+    await view.getByRole('button', { name: 'Clear filter' }).click();
+    await workbench.treeItem(view, `Run ${RUN}`).waitFor();
+    await workbench.runCommandAndPick('C3: Show buckets', 'Run empty');
+    const buckets = await workbench.openView('C3', 'Buckets');
+    await buckets.getByText('This run has no bucket yet').waitFor();
+  },
+);
 
 scenario('every panel and the side bar come back at their place after a reload', async (workbench) => {
   const view = await workbench.openView('C3');
@@ -252,16 +342,26 @@ scenario('every panel and the side bar come back at their place after a reload',
   await run.hover();
   await run.getByRole('button', { name: 'Inspect failure taxonomy' }).click();
   await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
-  const tabs = (): Promise<(string | null)[]> => workbench.page.locator('.tabs-container [role="tab"]').evaluateAll((all) => all.map((tab) => tab.getAttribute('aria-label')));
+  const tabs = (): Promise<(string | null)[]> =>
+    workbench.page
+      .locator('.tabs-container [role="tab"]')
+      .evaluateAll((all) => all.map((tab) => tab.getAttribute('aria-label')));
   const before = await tabs();
   assert.ok(before.length >= 3, before.join('; '));
   await reloadWindow(workbench);
   await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
-  await eventually('the same tabs in the same order', async () => JSON.stringify(await tabs()) === JSON.stringify(before));
+  await eventually(
+    'the same tabs in the same order',
+    async () => JSON.stringify(await tabs()) === JSON.stringify(before),
+  );
   await workbench.tab('Run dashboard').click();
   await (await workbench.webview('Run dashboard')).getByRole('heading', { name: 'Run dashboard' }).waitFor();
   await workbench.page.locator('.tabs-container [role="tab"][aria-label^="Question 9"]').click();
-  await (await workbench.webview(/^Question 9/u)).locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner"]').waitFor();
+  await (
+    await workbench.webview(/^Question 9/u)
+  )
+    .locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner"]')
+    .waitFor();
   const buckets = await workbench.openView('C3', 'Buckets');
   await workbench.treeItem(buckets, 'remove not measured').waitFor();
   assertQuiet(workbench);

@@ -18,7 +18,9 @@ scenario('the extension is installed under the name and version of package.json'
   const manifest: unknown = JSON.parse(await readFile(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'));
   assert.ok(typeof manifest === 'object' && manifest !== null && 'displayName' in manifest && 'version' in manifest);
   await workbench.runCommand('Extensions: Show Installed Extensions');
-  const entry = workbench.page.locator('.extensions-list .extension-list-item', { hasText: String(manifest.displayName) });
+  const entry = workbench.page.locator('.extensions-list .extension-list-item', {
+    hasText: String(manifest.displayName),
+  });
   await entry.waitFor();
   await entry.click();
   const details = workbench.page.locator('.extension-editor');
@@ -27,7 +29,8 @@ scenario('the extension is installed under the name and version of package.json'
 });
 
 scenario('the window wears each of the three themes', async (workbench) => {
-  const background = (): Promise<string> => workbench.page.locator('.monaco-workbench').evaluate((element) => getComputedStyle(element).backgroundColor);
+  const background = (): Promise<string> =>
+    workbench.page.locator('.monaco-workbench').evaluate((element) => getComputedStyle(element).backgroundColor);
   const seen = new Set<string>();
   for (const theme of ['light', 'highContrast', 'dark'] as const) {
     await workbench.screenshot('workbench', theme);
@@ -37,8 +40,19 @@ scenario('the window wears each of the three themes', async (workbench) => {
 });
 
 test('c3 bench activation activates the extension that was built', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, '..', '..', 'dist', 'cli.js'), 'bench', 'activation', '--quick', '--json']);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, '..', '..', 'dist', 'cli.js'),
+    'bench',
+    'activation',
+    '--quick',
+    '--json',
+  ]);
   const report: unknown = JSON.parse(stdout);
   assert.ok(isRecord(report) && Array.isArray(report['figures']));
-  assert.ok(report['figures'].some((figure: unknown) => isRecord(figure) && figure['name'] === 'loading and activating, median' && Number(figure['value']) > 0));
+  assert.ok(
+    report['figures'].some(
+      (figure: unknown) =>
+        isRecord(figure) && figure['name'] === 'loading and activating, median' && Number(figure['value']) > 0,
+    ),
+  );
 });

@@ -1,4 +1,7 @@
-/** What a run's rounds cost and were credited with, summed message by message from the store: what charts, which read sums and ledgers, are held against. */
+/**
+ * What a run's rounds cost and were credited with, summed message by message from the store: what charts, which read
+ * sums and ledgers, are held against.
+ */
 import type { Phase } from '../../src/shared/records/records.ts';
 import type { StoreReader } from '../../src/store/types.ts';
 
@@ -19,14 +22,18 @@ export function roundNumbers(store: StoreReader, run: string, phase: Phase, iter
   const page = { offset: 0, limit: 1000 };
   const episodes = store.episodes({ run, phase, iteration, ...page });
   const instances = new Set(episodes.map(({ instance }) => instance));
-  const messages = [...instances].flatMap((instance) => store.transcript({ run, phase, iteration, instance, ...page }).messages);
+  const messages = [...instances].flatMap(
+    (instance) => store.transcript({ run, phase, iteration, instance, ...page }).messages,
+  );
   const all = messages.map(({ id }) => store.decision(id));
   const decisions = all.filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   const credits = new Map<string, number[]>();
   for (const { id, eventType, bucket } of messages) {
     const first = bucket === null ? undefined : store.credits(bucket).find(({ decision }) => decision === id);
-    if (first !== undefined) credits.set(eventType, [...(credits.get(eventType) ?? []), first.value]);
+    if (first !== undefined) {
+      credits.set(eventType, [...(credits.get(eventType) ?? []), first.value]);
+    }
   }
   return {
     calls: sum(episodes.map(({ evaluatorCalls }) => evaluatorCalls)),
@@ -38,8 +45,12 @@ export function roundNumbers(store: StoreReader, run: string, phase: Phase, iter
   };
 }
 
-/** The value below which a share of the values lies: every value weighed by how near its rank is to the place asked for. */
+/**
+ * The value below which a share of the values lies: every value weighed by how near its rank is to the place asked for.
+ */
 export function quantile(values: readonly number[], share: number): number {
   const place = share * (values.length - 1);
-  return values.toSorted((a, b) => a - b).reduce((sum, value, rank) => sum + value * Math.max(0, 1 - Math.abs(place - rank)), 0);
+  return values
+    .toSorted((a, b) => a - b)
+    .reduce((sum, value, rank) => sum + value * Math.max(0, 1 - Math.abs(place - rank)), 0);
 }

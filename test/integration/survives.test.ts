@@ -1,4 +1,7 @@
-/** What is open in the editor comes back after a reload, from what its tab keeps and the store alone: reports, comparisons, model inputs. */
+/**
+ * What is open in the editor comes back after a reload, from what its tab keeps and the store alone: reports,
+ * comparisons, model inputs.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,76 +29,104 @@ async function reloadAtFiles(workbench: Workbench): Promise<void> {
   await reloadWindow(workbench);
 }
 
-const lines = async (workbench: Workbench, editor: string): Promise<string> => (await workbench.page.locator(`${editor} .view-lines`).first().innerText()).replaceAll('\u00a0', ' ');
+const lines = async (workbench: Workbench, editor: string): Promise<string> =>
+  (await workbench.page.locator(`${editor} .view-lines`).first().innerText()).replaceAll('\u00a0', ' ');
 
-scenario('a comparison in the diff editor, and the model input of a message, come back after a reload', async (workbench) => {
-  prepare(workbench);
-  const view = await workbench.openView('C3');
-  await workbench.treeItem(view, `Run ${RUN}`).click();
-  await workbench.treeItem(view, 'Step 1').click();
-  const episodes = view.getByRole('treeitem').filter({ hasText: 'Question 1' });
-  await episodes.nth(0).click({ button: 'right' });
-  await workbench.chooseFromMenu('Select to compare');
-  await workbench.chooseOnceOffered(episodes.nth(1), 'Compare with the selected branch');
-  await workbench.page.locator('.monaco-diff-editor').waitFor();
-  const both = async (): Promise<boolean> => (await lines(workbench, '.monaco-diff-editor .editor.original')).includes('answer 0.0') && (await lines(workbench, '.monaco-diff-editor .editor.modified')).includes('answer 0.1');
-  await eventually('both answers', both);
-  await reloadAtFiles(workbench);
-  await workbench.page.locator('.monaco-diff-editor').waitFor();
-  await eventually('both answers after the reload', both);
-  await workbench.screenshot('survives-diff');
-  await workbench.runCommand('View: Close All Editors');
+scenario(
+  'a comparison in the diff editor, and the model input of a message, come back after a reload',
+  async (workbench) => {
+    prepare(workbench);
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, `Run ${RUN}`).click();
+    await workbench.treeItem(view, 'Step 1').click();
+    const episodes = view.getByRole('treeitem').filter({ hasText: 'Question 1' });
+    await episodes.nth(0).click({ button: 'right' });
+    await workbench.chooseFromMenu('Select to compare');
+    await workbench.chooseOnceOffered(episodes.nth(1), 'Compare with the selected branch');
+    await workbench.page.locator('.monaco-diff-editor').waitFor();
+    const both = async (): Promise<boolean> =>
+      (await lines(workbench, '.monaco-diff-editor .editor.original')).includes('answer 0.0') &&
+      (await lines(workbench, '.monaco-diff-editor .editor.modified')).includes('answer 0.1');
+    await eventually('both answers', both);
+    await reloadAtFiles(workbench);
+    await workbench.page.locator('.monaco-diff-editor').waitFor();
+    await eventually('both answers after the reload', both);
+    await workbench.screenshot('survives-diff');
+    await workbench.runCommand('View: Close All Editors');
 
-  await workbench.openView('C3');
-  const buckets = await workbench.openView('C3', 'Buckets');
-  await workbench.treeItem(buckets, 'reasoner').click({ button: 'right' });
-  await workbench.chooseFromMenu('Show model input as tokens');
-  const editor = '.editor-instance .monaco-editor';
-  const input = async (): Promise<boolean> => (await lines(workbench, editor)).includes('the model input, exactly as it was seen');
-  await eventually('the model input', input);
-  const before = await lines(workbench, editor);
-  await reloadAtFiles(workbench);
-  await workbench.page.locator(editor).first().waitFor();
-  await eventually('the model input after the reload', input);
-  assert.equal(await lines(workbench, editor), before);
-  await workbench.screenshot('survives-context');
-  // Nobody can write to it.
-  await workbench.page.locator(`${editor} .view-lines`).first().click();
-  await workbench.page.keyboard.type('x');
-  await eventually('the reason', async () => (await workbench.page.locator('.monaco-editor-overlaymessage').first().evaluate((element) => element.textContent)).includes('What was recorded is never changed'));
-  await workbench.runCommand('View: Close All Editors');
-  assertQuiet(workbench);
-});
+    await workbench.openView('C3');
+    const buckets = await workbench.openView('C3', 'Buckets');
+    await workbench.treeItem(buckets, 'reasoner').click({ button: 'right' });
+    await workbench.chooseFromMenu('Show model input as tokens');
+    const editor = '.editor-instance .monaco-editor';
+    const input = async (): Promise<boolean> =>
+      (await lines(workbench, editor)).includes('the model input, exactly as it was seen');
+    await eventually('the model input', input);
+    const before = await lines(workbench, editor);
+    await reloadAtFiles(workbench);
+    await workbench.page.locator(editor).first().waitFor();
+    await eventually('the model input after the reload', input);
+    assert.equal(await lines(workbench, editor), before);
+    await workbench.screenshot('survives-context');
+    // Nobody can write to it.
+    await workbench.page.locator(`${editor} .view-lines`).first().click();
+    await workbench.page.keyboard.type('x');
+    await eventually('the reason', async () =>
+      (
+        await workbench.page
+          .locator('.monaco-editor-overlaymessage')
+          .first()
+          .evaluate((element) => element.textContent)
+      ).includes('What was recorded is never changed'),
+    );
+    await workbench.runCommand('View: Close All Editors');
+    assertQuiet(workbench);
+  },
+);
 
-scenario('a report that is open comes back after a reload, follows its file, and says in one sentence when that is gone', async (workbench) => {
-  const path = join(workbench.folder, 'run.html');
-  const page = reading(workbench, (store) => reportPage(runReport(store, RUN)));
-  const view = await workbench.openView('C3');
-  await workbench.treeItem(view, `Run ${RUN}`).click({ button: 'right' });
-  await workbench.chooseFromMenu('Export report');
-  const field = workbench.page.locator('.quick-input-widget:visible').filter({ hasText: 'Export report' }).locator('input.input');
-  await eventually('a name to be proposed', async () => (await field.inputValue()).endsWith(`run-${RUN}.html`));
-  await field.fill(path);
-  // The dialog looks at the path before it takes it.
-  await eventually('the file', async () => {
-    if (existsSync(path) && readFileSync(path, 'utf8').length > 0) return true;
-    if (await field.isVisible()) await field.press('Enter', { timeout: 1_000 });
-    return false;
-  });
-  assert.equal(readFileSync(path, 'utf8'), page);
-  await workbench.answerNotification('The report is in run.html', 'Open');
-  await (await workbench.webview('Report run.html')).getByRole('heading', { name: `Run ${RUN}` }).waitFor();
-  await reloadAtFiles(workbench);
-  const again = await workbench.webview('Report run.html');
-  await again.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
-  await workbench.screenshot('survives-report');
-  writeFileSync(path, page.replaceAll(`Run ${RUN}`, 'Written anew'));
-  await again.getByRole('heading', { name: 'Written anew' }).waitFor();
-  writeFileSync(path, '<script>document.title = 1</script><img src="https://example.org/x.png">');
-  await again.getByText('is no report that this version of C3 wrote').waitFor();
-  rmSync(path);
-  await reloadAtFiles(workbench);
-  await (await workbench.webview('Report run.html')).getByText('The report run.html cannot be read any more').waitFor();
-  await workbench.screenshot('survives-report-gone');
-  assertQuiet(workbench);
-});
+scenario(
+  'a report that is open comes back after a reload, follows its file, and says in one sentence when that is gone',
+  async (workbench) => {
+    const path = join(workbench.folder, 'run.html');
+    const page = reading(workbench, (store) => reportPage(runReport(store, RUN)));
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, `Run ${RUN}`).click({ button: 'right' });
+    await workbench.chooseFromMenu('Export report');
+    const field = workbench.page
+      .locator('.quick-input-widget:visible')
+      .filter({ hasText: 'Export report' })
+      .locator('input.input');
+    await eventually('a name to be proposed', async () => (await field.inputValue()).endsWith(`run-${RUN}.html`));
+    await field.fill(path);
+    // The dialog looks at the path before it takes it.
+    await eventually('the file', async () => {
+      if (existsSync(path) && readFileSync(path, 'utf8').length > 0) {
+        return true;
+      }
+      if (await field.isVisible()) {
+        await field.press('Enter', { timeout: 1_000 });
+      }
+      return false;
+    });
+    assert.equal(readFileSync(path, 'utf8'), page);
+    await workbench.answerNotification('The report is in run.html', 'Open');
+    await (await workbench.webview('Report run.html')).getByRole('heading', { name: `Run ${RUN}` }).waitFor();
+    await reloadAtFiles(workbench);
+    const again = await workbench.webview('Report run.html');
+    await again.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
+    await workbench.screenshot('survives-report');
+    writeFileSync(path, page.replaceAll(`Run ${RUN}`, 'Written anew'));
+    await again.getByRole('heading', { name: 'Written anew' }).waitFor();
+    writeFileSync(path, '<script>document.title = 1</script><img src="https://example.org/x.png">');
+    await again.getByText('is no report that this version of C3 wrote').waitFor();
+    rmSync(path);
+    await reloadAtFiles(workbench);
+    await (
+      await workbench.webview('Report run.html')
+    )
+      .getByText('The report run.html cannot be read any more')
+      .waitFor();
+    await workbench.screenshot('survives-report-gone');
+    assertQuiet(workbench);
+  },
+);

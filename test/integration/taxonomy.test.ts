@@ -1,4 +1,7 @@
-/** The failure taxonomy: counts that agree with the command line, thresholds that are tried, own labels, and the way to the transcript. */
+/**
+ * The failure taxonomy: counts that agree with the command line, thresholds that are tried, own labels, and the way to
+ * the transcript.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,22 +17,62 @@ import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const SNAPSHOT = 'a'.repeat(64);
 const HOSTILE = '<img src=x onerror=alert(1)> \u202eevil [x](command:c3.startRun)';
-/** Returns of the trees that stand beside those of the real run: every class comes up, at several distances from its threshold. */
+/**
+ * Returns of the trees that stand beside those of the real run: every class comes up, at several distances from its
+ * threshold.
+ */
 const TREES = [
-  [[0, 0, 0], [0, 0, 0]], [[0, 1, 0], [0, 0, 1]], [[1, 1, 1], [1, 1, 1]], [[0, 0, 1], [1, 1, 1]], [[0.5, 0.5, 0.5], [0.75, 0.75, 0.75]],
-  [[1, 0, 1], [0, 1, 1]], [[1, 1, 1], [0, 0, 0]], [[0.7, 0.7, 0.7], [0.98, 0.98, 0.98]], [[null, null, 1], [null, null, null]],
+  [
+    [0, 0, 0],
+    [0, 0, 0],
+  ],
+  [
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  [
+    [1, 1, 1],
+    [1, 1, 1],
+  ],
+  [
+    [0, 0, 1],
+    [1, 1, 1],
+  ],
+  [
+    [0.5, 0.5, 0.5],
+    [0.75, 0.75, 0.75],
+  ],
+  [
+    [1, 0, 1],
+    [0, 1, 1],
+  ],
+  [
+    [1, 1, 1],
+    [0, 0, 0],
+  ],
+  [
+    [0.7, 0.7, 0.7],
+    [0.98, 0.98, 0.98],
+  ],
+  [
+    [null, null, 1],
+    [null, null, null],
+  ],
 ] as const;
 
 let run = '';
 
 /** A run of the command line with known trees beside its own. */
 async function prepare(workbench: Workbench): Promise<void> {
-  if (run !== '') return;
+  if (run !== '') {
+    return;
+  }
   run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
   withWriter(workbench, (writer) => {
     writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
     for (const [index, returns] of TREES.entries()) {
-      const words = (plan: number, actor: number | null): string => `${actor === null ? 'plan' : 'answer'} ${String(index)}.${String(plan)}${index === 0 ? ` ${HOSTILE}` : ''}`;
+      const words = (plan: number, actor: number | null): string =>
+        `${actor === null ? 'plan' : 'answer'} ${String(index)}.${String(plan)}${index === 0 ? ` ${HOSTILE}` : ''}`;
       addTree(writer, { run, iteration: 3, instance: instance(index + 1), returns, words });
     }
   });
@@ -56,8 +99,11 @@ function labelsOf(workbench: Workbench): Label[] {
 async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
   await prepare(workbench);
   const tab = workbench.tab('Failure taxonomy');
-  if ((await tab.count()) > 0) await tab.click();
-  else await workbench.runCommand('C3: Inspect failure taxonomy');
+  if ((await tab.count()) > 0) {
+    await tab.click();
+  } else {
+    await workbench.runCommand('C3: Inspect failure taxonomy');
+  }
   const taxonomy = await workbench.webview('Failure taxonomy');
   await taxonomy.getByRole('heading', { name: 'Cases' }).waitFor();
   return taxonomy;
@@ -66,19 +112,36 @@ async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
 const CLASSES = ['Misleading Plan', 'Evaluator Ambiguity', 'Successful Credit Shift', 'Over-Coupling'];
 
 function countCell(taxonomy: FrameLocator, name: string): Locator {
-  return taxonomy.locator('table.classes tbody tr').filter({ has: taxonomy.getByRole('button', { name, exact: true }) }).locator('td.count');
+  return taxonomy
+    .locator('table.classes tbody tr')
+    .filter({ has: taxonomy.getByRole('button', { name, exact: true }) })
+    .locator('td.count');
 }
 
 /** Counts by class as the command line prints them, what is unclassified, and what is no failure. */
 async function counted(workbench: Workbench, ...thresholds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const printed = await c3(workbench.folder, 'taxonomy', '--run', run, ...thresholds.flatMap((one) => ['--thresholds', one]));
+  const printed = await c3(
+    workbench.folder,
+    'taxonomy',
+    '--run',
+    run,
+    ...thresholds.flatMap((one) => ['--thresholds', one]),
+  );
   const { classes, allSucceeded: succeeded } = printed;
   assert.ok(Array.isArray(classes));
-  return new Map([...classes.map((entry: { name: string; count: number }): [string, number] => [entry.name, entry.count]), ['unclassified', Number(printed['unclassified'])], ['all succeeded', isRecord(succeeded) ? Number(succeeded['count']) : NaN]]);
+  return new Map([
+    ...classes.map((entry: { name: string; count: number }): [string, number] => [entry.name, entry.count]),
+    ['unclassified', Number(printed['unclassified'])],
+    ['all succeeded', isRecord(succeeded) ? Number(succeeded['count']) : NaN],
+  ]);
 }
 
 async function caseOf(taxonomy: FrameLocator, question: string, role: string): Promise<Locator> {
-  const item = taxonomy.locator('.cases > li').filter({ hasText: question }).filter({ has: taxonomy.locator('.role', { hasText: role }) }).first();
+  const item = taxonomy
+    .locator('.cases > li')
+    .filter({ hasText: question })
+    .filter({ has: taxonomy.locator('.role', { hasText: role }) })
+    .first();
   await item.waitFor();
   return item;
 }
@@ -99,7 +162,9 @@ scenario('a label waits while another process writes the store, and is saved onc
     await choose(taxonomy, 'Your label', 'Over-Coupling');
     await form.getByRole('textbox', { name: 'Note' }).fill('seen while it ran');
     await form.getByRole('button', { name: 'Save label' }).click();
-    await eventually('the label to stand in line', () => readdirSync(dirname(storeOf(workbench.folder))).some((name) => name.includes('.lock.wait-')));
+    await eventually('the label to stand in line', () =>
+      readdirSync(dirname(storeOf(workbench.folder))).some((name) => name.includes('.lock.wait-')),
+    );
     assert.equal(labelsOf(workbench).length, 0);
     other.close();
     await form.getByText('Saved.').waitFor();
@@ -111,137 +176,211 @@ scenario('a label waits while another process writes the store, and is saved onc
   }
 });
 
-scenario('the classes count what the command line counts, for these thresholds and for others, with the old counts beside', async (workbench) => {
-  const taxonomy = await openTaxonomy(workbench);
-  const before = await counted(workbench);
-  for (const [name, number] of before) assert.equal(await countCell(taxonomy, name).innerText(), String(number), name);
-  // The third tree succeeds everywhere: three buckets that no class counts.
-  assert.ok((before.get('all succeeded') ?? 0) >= 3);
-  await taxonomy.getByRole('button', { name: 'all succeeded', exact: true }).click();
-  await eventually('the successes alone', async () => (await taxonomy.locator('.cases > li').count()) === before.get('all succeeded'));
-  assert.deepEqual([...new Set(await taxonomy.locator('.cases .case-class').allInnerTexts())], ['all succeeded']);
-  assert.equal(await taxonomy.locator('.cases > li').filter({ hasText: 'Question 3' }).count(), 3);
-  await taxonomy.getByRole('button', { name: 'all succeeded', exact: true }).click();
-  await taxonomy.getByText("The paper's name for a failure that credit can find").waitFor();
-  await taxonomy.getByText("Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05").waitFor();
-  const reset = taxonomy.getByRole('button', { name: "Back to the paper's" });
-  // By keyboard alone: ten steps of the slider.
-  const slider = taxonomy.getByRole('slider', { name: 'Shift: best above real by more than' });
-  await slider.focus();
-  for (let step = 0; step < 10; step++) await slider.press('ArrowRight');
-  const shift = await counted(workbench, 'shift=0.3');
-  await taxonomy.getByText('shift > 0.3, level 0.05. Arrows lead from').waitFor();
-  const shown = (name: string, now: number): string => (before.get(name) === now ? String(now) : `${String(before.get(name))} \u2192 ${String(now)}`);
-  for (const [name, number] of shift) await eventually(`the new count of ${name}`, async () => (await countCell(taxonomy, name).locator('span').first().or(countCell(taxonomy, name)).first().innerText()).startsWith(shown(name, number)));
-  assert.notDeepEqual(shift, before);
-  assert.equal(await taxonomy.locator('.threshold.changed').count(), 1);
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('taxonomy', theme);
-  // A number that is none changes nothing; one that is counts at once.
-  const number = taxonomy.getByRole('spinbutton', { name: 'Shift: best above real by more than' });
-  await number.fill('');
-  await taxonomy.getByText('A number from 0 to 1000000; until then 0.3 counts.').waitFor();
-  await number.fill('0.26');
-  await taxonomy.getByText('shift > 0.26, level 0.05. Arrows lead from').waitFor();
-  await reset.click();
-  await eventually('the counts of before', async () => (await Promise.all([...before].map(async ([name, expected]) => (await countCell(taxonomy, name).innerText()) === String(expected)))).every(Boolean));
-  assertQuiet(workbench);
-});
+scenario(
+  'the classes count what the command line counts, for these thresholds and for others, with the old counts beside',
+  async (workbench) => {
+    const taxonomy = await openTaxonomy(workbench);
+    const before = await counted(workbench);
+    for (const [name, number] of before) {
+      assert.equal(await countCell(taxonomy, name).innerText(), String(number), name);
+    }
+    // The third tree succeeds everywhere: three buckets that no class counts.
+    assert.ok((before.get('all succeeded') ?? 0) >= 3);
+    await taxonomy.getByRole('button', { name: 'all succeeded', exact: true }).click();
+    await eventually(
+      'the successes alone',
+      async () => (await taxonomy.locator('.cases > li').count()) === before.get('all succeeded'),
+    );
+    assert.deepEqual([...new Set(await taxonomy.locator('.cases .case-class').allInnerTexts())], ['all succeeded']);
+    assert.equal(await taxonomy.locator('.cases > li').filter({ hasText: 'Question 3' }).count(), 3);
+    await taxonomy.getByRole('button', { name: 'all succeeded', exact: true }).click();
+    await taxonomy.getByText("The paper's name for a failure that credit can find").waitFor();
+    await taxonomy
+      .getByText("Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05")
+      .waitFor();
+    const reset = taxonomy.getByRole('button', { name: "Back to the paper's" });
+    // By keyboard alone: ten steps of the slider.
+    const slider = taxonomy.getByRole('slider', { name: 'Shift: best above real by more than' });
+    await slider.focus();
+    for (let step = 0; step < 10; step++) {
+      await slider.press('ArrowRight');
+    }
+    const shift = await counted(workbench, 'shift=0.3');
+    await taxonomy.getByText('shift > 0.3, level 0.05. Arrows lead from').waitFor();
+    const shown = (name: string, now: number): string =>
+      before.get(name) === now ? String(now) : `${String(before.get(name))} \u2192 ${String(now)}`;
+    for (const [name, number] of shift) {
+      await eventually(`the new count of ${name}`, async () =>
+        (
+          await countCell(taxonomy, name).locator('span').first().or(countCell(taxonomy, name)).first().innerText()
+        ).startsWith(shown(name, number)),
+      );
+    }
+    assert.notDeepEqual(shift, before);
+    assert.equal(await taxonomy.locator('.threshold.changed').count(), 1);
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot('taxonomy', theme);
+    }
+    // A number that is none changes nothing; one that is counts at once.
+    const number = taxonomy.getByRole('spinbutton', { name: 'Shift: best above real by more than' });
+    await number.fill('');
+    await taxonomy.getByText('A number from 0 to 1000000; until then 0.3 counts.').waitFor();
+    await number.fill('0.26');
+    await taxonomy.getByText('shift > 0.26, level 0.05. Arrows lead from').waitFor();
+    await reset.click();
+    await eventually('the counts of before', async () =>
+      (
+        await Promise.all(
+          [...before].map(
+            async ([name, expected]) => (await countCell(taxonomy, name).innerText()) === String(expected),
+          ),
+        )
+      ).every(Boolean),
+    );
+    assertQuiet(workbench);
+  },
+);
 
-scenario('labels are given by form and by key, stay readable, and their agreement is that of the command line', async (workbench) => {
-  const taxonomy = await openTaxonomy(workbench);
-  await taxonomy.getByText('Agreement with your labels is not measured: label two cases').waitFor();
-  // By key, on the row: 1 is the first class in the order of precedence.
-  const plan = await caseOf(taxonomy, 'Question 1:', 'reasoner');
-  await plan.locator('button.case').focus();
-  await plan.locator('button.case').press('1');
-  await plan.locator('.case-label', { hasText: 'Misleading Plan' }).waitFor();
-  const same = await caseOf(taxonomy, 'Question 3', 'reasoner');
-  await same.locator('button.case').focus();
-  await same.locator('button.case').press('2');
-  await same.locator('.case-label', { hasText: 'Evaluator Ambiguity' }).waitFor();
-  // In own words, which are text and nothing else; then another word, and the first stays in the history.
-  const odd = await caseOf(taxonomy, 'Question 6', 'reasoner');
-  await odd.locator('button.case').click();
-  const form = odd.getByRole('region', { name: 'Your label' });
-  await choose(taxonomy, 'Your label', 'In my own words');
-  await form.getByRole('textbox', { name: 'In your own words' }).fill('<b>odd</b>');
-  await form.getByRole('button', { name: 'Save label' }).click();
-  await odd.locator('.case-label', { hasText: '<b>odd</b>' }).waitFor();
-  await choose(taxonomy, 'Your label', 'Successful Credit Shift');
-  await form.getByRole('textbox', { name: 'Note' }).fill('on second thoughts');
-  await form.getByRole('button', { name: 'Save label' }).click();
-  await odd.locator('.history li', { hasText: 'Successful Credit Shift' }).waitFor();
-  assert.deepEqual(await odd.locator('.history .label-name').allInnerTexts(), ['Successful Credit Shift', '<b>odd</b>']);
-  assert.equal(await taxonomy.locator('.cases b, .cases img').count(), 0);
-  const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
-  const agreement = printed['agreement'];
-  assert.ok(isRecord(agreement) && isRecord(agreement['kappa']));
-  await taxonomy.getByText(`Cohen's kappa ${Number(agreement['kappa']['value']).toFixed(2).replace('-', '\u2212')},`).waitFor();
-  // Three labels: the counts, and no interval that so few could not carry.
-  assert.deepEqual([agreement['kappa']['low'], agreement['kappa']['high'], agreement['standardError']], [null, null, null]);
-  const agreed = Number(agreement['agreed']);
-  await taxonomy.getByText(`n = ${String(agreement['n'])}; ${String(agreed)} ${agreed === 1 ? 'agrees' : 'agree'}. At least 20 labels are needed for an interval.`).waitFor();
-  for (const theme of ['light', 'highContrast', 'dark'] as const) {
-    await workbench.setTheme(theme);
-    await odd.scrollIntoViewIfNeeded();
-    await workbench.screenshot(`taxonomy-case-${theme}`);
-  }
-  // Only what disagrees, then only one class, then everything.
-  await taxonomy.getByRole('button', { name: /^Show the \d+ that/u }).click();
-  await eventually('the disagreements alone', async () => (await taxonomy.locator('.cases > li').count()) === Number(agreement['n']) - Number(agreement['agreed']));
-  await taxonomy.getByRole('button', { name: 'All cases' }).click();
-  await taxonomy.getByRole('button', { name: 'Over-Coupling', exact: true }).click();
-  const coupled = (await counted(workbench)).get('Over-Coupling');
-  await eventually('one class alone', async () => (await taxonomy.locator('.cases > li').count()) === coupled);
-  await taxonomy.getByRole('button', { name: 'All cases' }).click();
-  await eventually('all cases', async () => (await taxonomy.locator('.cases > li').count()) > CLASSES.length);
-  assertQuiet(workbench);
-});
+scenario(
+  'labels are given by form and by key, stay readable, and their agreement is that of the command line',
+  async (workbench) => {
+    const taxonomy = await openTaxonomy(workbench);
+    await taxonomy.getByText('Agreement with your labels is not measured: label two cases').waitFor();
+    // By key, on the row: 1 is the first class in the order of precedence.
+    const plan = await caseOf(taxonomy, 'Question 1:', 'reasoner');
+    await plan.locator('button.case').focus();
+    await plan.locator('button.case').press('1');
+    await plan.locator('.case-label', { hasText: 'Misleading Plan' }).waitFor();
+    const same = await caseOf(taxonomy, 'Question 3', 'reasoner');
+    await same.locator('button.case').focus();
+    await same.locator('button.case').press('2');
+    await same.locator('.case-label', { hasText: 'Evaluator Ambiguity' }).waitFor();
+    // In own words, which are text and nothing else; then another word, and the first stays in the history.
+    const odd = await caseOf(taxonomy, 'Question 6', 'reasoner');
+    await odd.locator('button.case').click();
+    const form = odd.getByRole('region', { name: 'Your label' });
+    await choose(taxonomy, 'Your label', 'In my own words');
+    await form.getByRole('textbox', { name: 'In your own words' }).fill('<b>odd</b>');
+    await form.getByRole('button', { name: 'Save label' }).click();
+    await odd.locator('.case-label', { hasText: '<b>odd</b>' }).waitFor();
+    await choose(taxonomy, 'Your label', 'Successful Credit Shift');
+    await form.getByRole('textbox', { name: 'Note' }).fill('on second thoughts');
+    await form.getByRole('button', { name: 'Save label' }).click();
+    await odd.locator('.history li', { hasText: 'Successful Credit Shift' }).waitFor();
+    assert.deepEqual(await odd.locator('.history .label-name').allInnerTexts(), [
+      'Successful Credit Shift',
+      '<b>odd</b>',
+    ]);
+    assert.equal(await taxonomy.locator('.cases b, .cases img').count(), 0);
+    const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
+    const agreement = printed['agreement'];
+    assert.ok(isRecord(agreement) && isRecord(agreement['kappa']));
+    await taxonomy
+      .getByText(`Cohen's kappa ${Number(agreement['kappa']['value']).toFixed(2).replace('-', '\u2212')},`)
+      .waitFor();
+    // Three labels: the counts, and no interval that so few could not carry.
+    assert.deepEqual(
+      [agreement['kappa']['low'], agreement['kappa']['high'], agreement['standardError']],
+      [null, null, null],
+    );
+    const agreed = Number(agreement['agreed']);
+    await taxonomy
+      .getByText(
+        `n = ${String(agreement['n'])}; ${String(agreed)} ${agreed === 1 ? 'agrees' : 'agree'}. At least 20 labels are needed for an interval.`,
+      )
+      .waitFor();
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.setTheme(theme);
+      await odd.scrollIntoViewIfNeeded();
+      await workbench.screenshot(`taxonomy-case-${theme}`);
+    }
+    // Only what disagrees, then only one class, then everything.
+    await taxonomy.getByRole('button', { name: /^Show the \d+ that/u }).click();
+    await eventually(
+      'the disagreements alone',
+      async () =>
+        (await taxonomy.locator('.cases > li').count()) === Number(agreement['n']) - Number(agreement['agreed']),
+    );
+    await taxonomy.getByRole('button', { name: 'All cases' }).click();
+    await taxonomy.getByRole('button', { name: 'Over-Coupling', exact: true }).click();
+    const coupled = (await counted(workbench)).get('Over-Coupling');
+    await eventually('one class alone', async () => (await taxonomy.locator('.cases > li').count()) === coupled);
+    await taxonomy.getByRole('button', { name: 'All cases' }).click();
+    await eventually('all cases', async () => (await taxonomy.locator('.cases > li').count()) > CLASSES.length);
+    assertQuiet(workbench);
+  },
+);
 
-scenario('thresholds, filters, the unfolded case and an unsaved label come back after the panel was hidden, and after a reload', async (workbench) => {
-  const taxonomy = await openTaxonomy(workbench);
-  await taxonomy.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).fill('0.3');
-  await taxonomy.getByText('Counted with misleading < 0.3').waitFor();
-  await choose(taxonomy, 'Role', 'reasoner');
-  await taxonomy.locator('.cases .role', { hasText: 'actor' }).first().waitFor({ state: 'detached' });
-  const item = await caseOf(taxonomy, 'Question 8', 'reasoner');
-  await item.locator('button.case').click();
-  await item.getByRole('region', { name: 'Your label' }).getByRole('textbox', { name: 'Note' }).fill('begun');
-  await item.getByText('Not saved yet.').waitFor();
-  const asBefore = async (frame: FrameLocator): Promise<void> => {
-    await frame.getByText('Counted with misleading < 0.3').waitFor();
-    const again = await caseOf(frame, 'Question 8', 'reasoner');
-    await eventually('the note', async () => (await again.getByRole('textbox', { name: 'Note' }).inputValue()) === 'begun');
-    assert.equal(await frame.locator('.cases .role', { hasText: 'actor' }).count(), 0);
-    assert.equal(await frame.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).inputValue(), '0.3');
-  };
-  await workbench.openFile('tiny.c3.yaml');
-  await workbench.tab('Failure taxonomy').click();
-  await asBefore(await workbench.webview('Failure taxonomy'));
-  await reloadWindow(workbench);
-  const shown = await workbench.webview('Failure taxonomy');
-  await asBefore(shown);
-  await shown.getByRole('button', { name: "Back to the paper's" }).click();
-  await shown.getByRole('button', { name: 'All cases' }).click();
-});
+scenario(
+  'thresholds, filters, the unfolded case and an unsaved label come back after the panel was hidden, and after a reload',
+  async (workbench) => {
+    const taxonomy = await openTaxonomy(workbench);
+    await taxonomy.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).fill('0.3');
+    await taxonomy.getByText('Counted with misleading < 0.3').waitFor();
+    await choose(taxonomy, 'Role', 'reasoner');
+    await taxonomy.locator('.cases .role', { hasText: 'actor' }).first().waitFor({ state: 'detached' });
+    const item = await caseOf(taxonomy, 'Question 8', 'reasoner');
+    await item.locator('button.case').click();
+    await item.getByRole('region', { name: 'Your label' }).getByRole('textbox', { name: 'Note' }).fill('begun');
+    await item.getByText('Not saved yet.').waitFor();
+    const asBefore = async (frame: FrameLocator): Promise<void> => {
+      await frame.getByText('Counted with misleading < 0.3').waitFor();
+      const again = await caseOf(frame, 'Question 8', 'reasoner');
+      await eventually(
+        'the note',
+        async () => (await again.getByRole('textbox', { name: 'Note' }).inputValue()) === 'begun',
+      );
+      assert.equal(await frame.locator('.cases .role', { hasText: 'actor' }).count(), 0);
+      assert.equal(
+        await frame.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).inputValue(),
+        '0.3',
+      );
+    };
+    await workbench.openFile('tiny.c3.yaml');
+    await workbench.tab('Failure taxonomy').click();
+    await asBefore(await workbench.webview('Failure taxonomy'));
+    await reloadWindow(workbench);
+    const shown = await workbench.webview('Failure taxonomy');
+    await asBefore(shown);
+    await shown.getByRole('button', { name: "Back to the paper's" }).click();
+    await shown.getByRole('button', { name: 'All cases' }).click();
+  },
+);
 
 scenario('findings say what was measured and what was not, and a case opens its message', async (workbench) => {
   const taxonomy = await openTaxonomy(workbench);
   const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
   const detectors = printed['detectors'];
   assert.ok(Array.isArray(detectors));
-  for (const { name, count, measured, notMeasured } of detectors as { name: string; count: number; measured: number; notMeasured: number }[]) {
-    const row = taxonomy.locator('.findings tbody tr').filter({ has: taxonomy.getByRole('button', { name, exact: true }) });
-    assert.deepEqual(await row.getByRole('cell').allInnerTexts(), [measured === 0 ? 'not measured' : String(count), String(measured), String(notMeasured)], name);
+  for (const { name, count, measured, notMeasured } of detectors as {
+    name: string;
+    count: number;
+    measured: number;
+    notMeasured: number;
+  }[]) {
+    const row = taxonomy
+      .locator('.findings tbody tr')
+      .filter({ has: taxonomy.getByRole('button', { name, exact: true }) });
+    assert.deepEqual(
+      await row.getByRole('cell').allInnerTexts(),
+      [measured === 0 ? 'not measured' : String(count), String(measured), String(notMeasured)],
+      name,
+    );
   }
   await taxonomy.getByRole('button', { name: 'plan ignored' }).press('Enter');
   await taxonomy.getByText('Not measured: replay the plan with an empty text').waitFor();
   // Narrow and wide, from the top.
-  for (const [width, height] of [[1280, 800], [800, 900]] as const) {
+  for (const [width, height] of [
+    [1280, 800],
+    [800, 900],
+  ] as const) {
     await workbench.page.setViewportSize({ width, height });
     await taxonomy.getByRole('button', { name: 'Read again' }).scrollIntoViewIfNeeded();
     await workbench.screenshot(`taxonomy-${String(width)}`);
-    assert.ok(await taxonomy.locator('html').evaluate((page: HTMLElement) => page.scrollWidth <= page.clientWidth), `nothing is cut off at ${String(width)}`);
+    assert.ok(
+      await taxonomy.locator('html').evaluate((page: HTMLElement) => page.scrollWidth <= page.clientWidth),
+      `nothing is cut off at ${String(width)}`,
+    );
   }
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
   const item = await caseOf(taxonomy, 'Question 4', 'reasoner');
@@ -256,10 +395,13 @@ scenario('buckets that come later are announced and change nothing until they ar
   const taxonomy = await openTaxonomy(workbench);
   const total = taxonomy.locator('table.classes tfoot td').first();
   const before = Number(await total.innerText());
-  // Rows that another program adds, past the lock of the window's engine: a case, and a requested replay, which is none.
+  // Rows that another program adds, past the lock of the window's engine: a case, and a requested replay, which is
+  // none.
   const db = new (loadSqlite())(storeOf(workbench.folder));
   for (const origin of ['diagnostic', 'request']) {
-    db.exec(`INSERT INTO bucket SELECT NULL, run, '${origin}', iteration, instance, event_type, turn, context_key, snapshot, message FROM bucket ORDER BY id LIMIT 1`);
+    db.exec(
+      `INSERT INTO bucket SELECT NULL, run, '${origin}', iteration, instance, event_type, turn, context_key, snapshot, message FROM bucket ORDER BY id LIMIT 1`,
+    );
   }
   db.close();
   await taxonomy.getByText('1 more bucket by now').waitFor();

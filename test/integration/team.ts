@@ -38,7 +38,10 @@ export async function frameOf(panel: FrameLocator): Promise<Frame> {
 
 /** No page of ours may do what its content policy forbids, nor throw. */
 export function assertQuiet(workbench: Workbench): void {
-  assert.deepEqual(workbench.console.filter((line) => /Content Security Policy|^uncaught:/u.test(line) && line.includes('c3-replay')), []);
+  assert.deepEqual(
+    workbench.console.filter((line) => /Content Security Policy|^uncaught:/u.test(line) && line.includes('c3-replay')),
+    [],
+  );
 }
 
 /** Where a workspace's store lies. */
@@ -69,8 +72,9 @@ export function reading<Result>(workbench: Workbench, work: (store: StoreReader)
 export async function transcriptOf(workbench: Workbench, question: string): Promise<FrameLocator> {
   const title = question.replaceAll(/\s+/gu, ' ').slice(0, 40);
   const tab = workbench.tab(title);
-  if ((await tab.count()) > 0) await tab.click();
-  else {
+  if ((await tab.count()) > 0) {
+    await tab.click();
+  } else {
     const view = await workbench.openView('C3');
     await workbench.treeItem(view, 'Tiny').click();
     await workbench.treeItem(view, 'Step 1').click();
@@ -89,12 +93,17 @@ export async function openFromEpisodes(workbench: Workbench, search: string, run
   const panel = await workbench.webview('Episodes');
   if (run !== undefined) {
     const chooser = panel.getByRole('combobox', { name: 'Run', exact: true });
-    const value = await eventually(`the run "${run}"`, async () => (await chooser.locator('option', { hasText: run }).first().getAttribute('value')) ?? undefined);
+    const value = await eventually(
+      `the run "${run}"`,
+      async () => (await chooser.locator('option', { hasText: run }).first().getAttribute('value')) ?? undefined,
+    );
     await chooser.selectOption(value);
   }
   const field = panel.getByRole('searchbox', { name: 'Search questions, messages and metadata' });
   await field.fill(search);
-  await eventually(`one problem for "${search}"`, async () => /^1 (?:of [\d,]+ )?problems?$/u.test(await panel.locator('.listed').innerText()));
+  await eventually(`one problem for "${search}"`, async () =>
+    /^1 (?:of [\d,]+ )?problems?$/u.test(await panel.locator('.listed').innerText()),
+  );
   await panel.locator('.canvas .row:not([aria-busy])').waitFor();
   await field.press('Enter');
   await panel.getByRole('grid').press('Enter');
@@ -109,15 +118,24 @@ export function hasFocus(target: Locator): Promise<boolean> {
 export async function tabTo(workbench: Workbench, target: Locator, key = 'Tab'): Promise<void> {
   await target.waitFor();
   for (let presses = 0; presses < 60; presses++) {
-    if (await hasFocus(target)) return;
+    if (await hasFocus(target)) {
+      return;
+    }
     await workbench.page.keyboard.press(key);
   }
   assert.fail(`60 times ${key} did not reach ${String(target)}`);
 }
 
-/** The question and the first plan of the first training episode; the run is made from `tiny.c3.yaml` where there is none. */
-export async function firstPlan(workbench: Workbench): Promise<{ readonly question: string; readonly message: number }> {
-  const present = existsSync(storeOf(workbench.folder)) ? reading(workbench, (store) => store.runs(0, 1)[0]?.id) : undefined;
+/**
+ * The question and the first plan of the first training episode; the run is made from `tiny.c3.yaml` where there is
+ * none.
+ */
+export async function firstPlan(
+  workbench: Workbench,
+): Promise<{ readonly question: string; readonly message: number }> {
+  const present = existsSync(storeOf(workbench.folder))
+    ? reading(workbench, (store) => store.runs(0, 1)[0]?.id)
+    : undefined;
   const run = present ?? String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
   return reading(workbench, (store) => {
     const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
@@ -133,7 +151,9 @@ export async function openLane(transcript: FrameLocator, role: string): Promise<
   const open = transcript.locator(`[role="treeitem"].lane[aria-expanded="true"][aria-label*=" of ${role}:"]`).first();
   // A row that moves while the button is down, as another lane unfolds above it, takes no click.
   await eventually('the open lane', async () => {
-    if (!(await open.isVisible())) await lane.click();
+    if (!(await open.isVisible())) {
+      await lane.click();
+    }
     await open.waitFor({ timeout: 5_000 });
     return true;
   });

@@ -11,7 +11,10 @@ import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, openFromEpisodes, openLane, reloadWindow, storeOf, TINY } from './team.ts';
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY }, settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 } });
+const scenario = workbenchScenarios({
+  files: { 'tiny.c3.yaml': TINY },
+  settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
+});
 const MINUS = '\u2212';
 const PLANS = 100;
 const ACTORS = 20;
@@ -19,17 +22,37 @@ const ACTORS = 20;
 let run = '';
 
 async function prepare(workbench: Workbench): Promise<void> {
-  if (run !== '') return;
+  if (run !== '') {
+    return;
+  }
   run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
   const writer = openStoreForWriting(storeOf(workbench.folder));
   addRun(writer, 'wide', '2020-01-01T00:00:00.000Z');
-  writer.insertStep({ run: 'wide', iteration: 1, snapshot: 'a'.repeat(64), ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
-  addTree(writer, { run: 'wide', iteration: 1, instance: instance(7), returns: Array.from({ length: PLANS }, () => Array.from({ length: ACTORS }, () => 1)), words: (plan, actor) => (actor === null ? `<b>plan ${String(plan)}</b>` : `answer ${String(plan)}.${String(actor)}`) });
+  writer.insertStep({
+    run: 'wide',
+    iteration: 1,
+    snapshot: 'a'.repeat(64),
+    ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 },
+  });
+  addTree(writer, {
+    run: 'wide',
+    iteration: 1,
+    instance: instance(7),
+    returns: Array.from({ length: PLANS }, () => Array.from({ length: ACTORS }, () => 1)),
+    words: (plan, actor) =>
+      actor === null ? `<b>plan ${String(plan)}</b>` : `answer ${String(plan)}.${String(actor)}`,
+  });
   writer.close();
 }
 
 /** The first training episode of the tiny run, as the store has it. */
-function firstEpisode(folder: string): { readonly question: string; readonly leaf: number; readonly actor: string; readonly plan: string; readonly planId: number } {
+function firstEpisode(folder: string): {
+  readonly question: string;
+  readonly leaf: number;
+  readonly actor: string;
+  readonly plan: string;
+  readonly planId: number;
+} {
   const store = openStoreForReading(storeOf(folder));
   try {
     const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
@@ -51,7 +74,10 @@ function newestRequest(folder: string, message: number): BucketView | undefined 
   }
 }
 
-/** Changes the first token of a continuation in the oldest request about a message, as another program could; the message's id. */
+/**
+ * Changes the first token of a continuation in the oldest request about a message, as another program could; the
+ * message's id.
+ */
 function changeFirstToken(folder: string, message: number): number {
   const store = openStoreForReading(storeOf(folder));
   const bucket = store.bucketsFor(message).find(({ origin }) => origin === 'request');
@@ -59,7 +85,10 @@ function changeFirstToken(folder: string, message: number): number {
   store.close();
   assert.ok(victim);
   const db = new (loadSqlite())(storeOf(folder));
-  tamper(db, `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`);
+  tamper(
+    db,
+    `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`,
+  );
   db.close();
   return victim;
 }
@@ -69,7 +98,10 @@ function continuationStreams(folder: string, message: number): readonly string[]
   const bucket = newestRequest(folder, message);
   const store = openStoreForReading(storeOf(folder));
   try {
-    return store.replaysOfBucket(bucket?.id ?? 0).filter(({ replayIndex }) => replayIndex === 0).map(({ leaf }) => store.decision(leaf).streamKey);
+    return store
+      .replaysOfBucket(bucket?.id ?? 0)
+      .filter(({ replayIndex }) => replayIndex === 0)
+      .map(({ leaf }) => store.decision(leaf).streamKey);
   } finally {
     store.close();
   }
@@ -80,7 +112,9 @@ function titleOf(question: string): string {
 }
 
 /** The transcript of the first episode: opened from the tree, or found open as the scenario before left it. */
-async function openFirst(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly episode: ReturnType<typeof firstEpisode> }> {
+async function openFirst(
+  workbench: Workbench,
+): Promise<{ readonly transcript: FrameLocator; readonly episode: ReturnType<typeof firstEpisode> }> {
   await prepare(workbench);
   const episode = firstEpisode(workbench.folder);
   const tab = workbench.tab(titleOf(episode.question));
@@ -105,21 +139,31 @@ function signed(value: number): string {
   return value > 0 ? `+${value.toFixed(2)}` : value.toFixed(2).replace('-', MINUS);
 }
 
-scenario('an episode of a run from the command line opens its transcript at the message that was scored', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
-  await selected.waitFor();
-  assert.match((await selected.getAttribute('aria-label')) ?? '', new RegExp(`^actor 1 of 2: ${episode.actor.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&')}; return [01];`, 'u'));
-  // The question, two plans and two actors under each.
-  assert.equal(await transcript.getByRole('treeitem').count(), 7);
-  await transcript.getByRole('heading', { name: 'actor' }).waitFor();
-});
+scenario(
+  'an episode of a run from the command line opens its transcript at the message that was scored',
+  async (workbench) => {
+    const { transcript, episode } = await openFirst(workbench);
+    const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
+    await selected.waitFor();
+    assert.match(
+      (await selected.getAttribute('aria-label')) ?? '',
+      new RegExp(`^actor 1 of 2: ${episode.actor.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&')}; return [01];`, 'u'),
+    );
+    // The question, two plans and two actors under each.
+    assert.equal(await transcript.getByRole('treeitem').count(), 7);
+    await transcript.getByRole('heading', { name: 'actor' }).waitFor();
+  },
+);
 
 scenario('the tree is one tab stop that the arrow keys walk, fold and unfold', async (workbench) => {
   const { transcript } = await openFirst(workbench);
   const tree = transcript.getByRole('tree');
-  const active = async (): Promise<string> => (await transcript.locator(`[id="${(await tree.getAttribute('aria-activedescendant')) ?? ''}"]`).getAttribute('aria-label')) ?? '';
-  const becomes = (start: string): Promise<true> => eventually(`${start} active`, async () => (await active()).startsWith(start) || undefined).then(() => true);
+  const active = async (): Promise<string> =>
+    (await transcript
+      .locator(`[id="${(await tree.getAttribute('aria-activedescendant')) ?? ''}"]`)
+      .getAttribute('aria-label')) ?? '';
+  const becomes = (start: string): Promise<true> =>
+    eventually(`${start} active`, async () => (await active()).startsWith(start) || undefined).then(() => true);
   await tree.press('Home');
   await becomes('Question');
   await tree.press('ArrowDown');
@@ -139,64 +183,85 @@ scenario('the tree is one tab stop that the arrow keys walk, fold and unfold', a
   await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
 });
 
-scenario('a replay shows the alternatives that the engine stored, with their returns, credit, interval and cost', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  const tree = transcript.getByRole('tree');
-  await choose(transcript, 'actor');
-  await tree.press('Home');
-  await tree.press('ArrowDown');
-  // The pane still shows the actor: the key replays the row that has the keyboard.
-  await tree.press('r');
-  await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
-  const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' });
-  // The settings ask for 3 alternatives with 2 replays each; the original stands among them.
-  await eventually('the end of the replay', async () => newestRequest(workbench.folder, episode.planId)?.alternatives.length === 4 && !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()), 120_000);
-  const bucket = newestRequest(workbench.folder, episode.planId);
-  assert.ok(bucket);
-  assert.equal(bucket.alternatives.length, 4);
-  // Equal ones are one.
-  const different = [...Map.groupBy(bucket.alternatives, ({ text }) => text).values()];
-  await eventually('an item for each', async () => (await replayed.getByRole('listitem').count()) === different.length);
-  for (const [index, all] of different.entries()) {
-    const [alternative] = all;
-    assert.ok(alternative);
-    assert.ok(all.every(({ returns }) => returns.length === 2));
-    const item = replayed.getByRole('listitem').nth(index);
-    const words = (await item.innerText()).replaceAll(/\s+/gu, ' ');
-    assert.ok(alternative.credit);
-    assert.ok(words.includes(alternative.text.trim().replaceAll(/\s+/gu, ' ')), `${words} shows ${alternative.text}`);
-    const { credit } = alternative;
-    const here = all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
-    assert.ok(words.includes(sentence(credit)), words);
-    if (credit.verdict === 'alone') {
-      assert.ok(words.includes(`${String(here)} evaluator call`), words);
-    } else {
-      assert.ok(words.includes(signed(credit.value)), `${words} shows ${signed(credit.value)}`);
-      const behind = `· n ${String(credit.n)} · effective n ${String(credit.effectiveN)} · ${String(credit.evaluatorCalls)} evaluator call`;
-      assert.ok(words.includes(behind) && words.includes(`, ${String(here)} here`), words);
+scenario(
+  'a replay shows the alternatives that the engine stored, with their returns, credit, interval and cost',
+  async (workbench) => {
+    const { transcript, episode } = await openFirst(workbench);
+    const tree = transcript.getByRole('tree');
+    await choose(transcript, 'actor');
+    await tree.press('Home');
+    await tree.press('ArrowDown');
+    // The pane still shows the actor: the key replays the row that has the keyboard.
+    await tree.press('r');
+    await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+    const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' });
+    // The settings ask for 3 alternatives with 2 replays each; the original stands among them.
+    await eventually(
+      'the end of the replay',
+      async () =>
+        newestRequest(workbench.folder, episode.planId)?.alternatives.length === 4 &&
+        !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()),
+      120_000,
+    );
+    const bucket = newestRequest(workbench.folder, episode.planId);
+    assert.ok(bucket);
+    assert.equal(bucket.alternatives.length, 4);
+    // Equal ones are one.
+    const different = [...Map.groupBy(bucket.alternatives, ({ text }) => text).values()];
+    await eventually(
+      'an item for each',
+      async () => (await replayed.getByRole('listitem').count()) === different.length,
+    );
+    for (const [index, all] of different.entries()) {
+      const [alternative] = all;
+      assert.ok(alternative);
+      assert.ok(all.every(({ returns }) => returns.length === 2));
+      const item = replayed.getByRole('listitem').nth(index);
+      const words = (await item.innerText()).replaceAll(/\s+/gu, ' ');
+      assert.ok(alternative.credit);
+      assert.ok(words.includes(alternative.text.trim().replaceAll(/\s+/gu, ' ')), `${words} shows ${alternative.text}`);
+      const { credit } = alternative;
+      const here = all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
+      assert.ok(words.includes(sentence(credit)), words);
+      if (credit.verdict === 'alone') {
+        assert.ok(words.includes(`${String(here)} evaluator call`), words);
+      } else {
+        assert.ok(words.includes(signed(credit.value)), `${words} shows ${signed(credit.value)}`);
+        const behind = `· n ${String(credit.n)} · effective n ${String(credit.effectiveN)} · ${String(credit.evaluatorCalls)} evaluator call`;
+        assert.ok(words.includes(behind) && words.includes(`, ${String(here)} here`), words);
+      }
     }
-  }
-  await replayed.getByText('common random numbers').waitFor();
-  // Every replay was executed again at once.
-  await eventually('a badge on every alternative', async () => (await replayed.getByRole('listitem').filter({ hasText: 'identical: re-execution gave the same bytes' }).count()) === different.length);
-  // The run's own messages stay as they were; the replays are a lane below theirs.
-  const items = transcript.getByRole('treeitem');
-  await eventually('the lane in the tree', async () => (await items.count()) === 7 + 1);
-  await transcript.getByText('6 messages · 8 replays in 1 request').waitFor();
-  assert.equal(await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of 2:"]').count(), 1);
-  assert.equal(await openLane(transcript, 'reasoner'), '8 replays in 1 request');
-  // Three plans, and two continuations of each of the four.
-  await eventually('the branches in the lane', async () => (await items.count()) === 7 + 1 + 3 + 8);
-  await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Run only');
-  await eventually('the run alone', async () => (await items.count()) === 7);
-  await transcript.getByText('6 of 6 messages, 0 of 11 replayed').waitFor();
-  await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Replays only');
-  // The question, the plan and its lane are above them.
-  await eventually('the replays alone', async () => (await items.count()) === 3 + 3 + 8);
-  await transcript.getByRole('button', { name: 'Clear filters' }).click();
-  await eventually('both again', async () => (await items.count()) === 7 + 1 + 3 + 8);
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('transcript', theme);
-});
+    await replayed.getByText('common random numbers').waitFor();
+    // Every replay was executed again at once.
+    await eventually(
+      'a badge on every alternative',
+      async () =>
+        (await replayed
+          .getByRole('listitem')
+          .filter({ hasText: 'identical: re-execution gave the same bytes' })
+          .count()) === different.length,
+    );
+    // The run's own messages stay as they were; the replays are a lane below theirs.
+    const items = transcript.getByRole('treeitem');
+    await eventually('the lane in the tree', async () => (await items.count()) === 7 + 1);
+    await transcript.getByText('6 messages · 8 replays in 1 request').waitFor();
+    assert.equal(await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of 2:"]').count(), 1);
+    assert.equal(await openLane(transcript, 'reasoner'), '8 replays in 1 request');
+    // Three plans, and two continuations of each of the four.
+    await eventually('the branches in the lane', async () => (await items.count()) === 7 + 1 + 3 + 8);
+    await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Run only');
+    await eventually('the run alone', async () => (await items.count()) === 7);
+    await transcript.getByText('6 of 6 messages, 0 of 11 replayed').waitFor();
+    await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Replays only');
+    // The question, the plan and its lane are above them.
+    await eventually('the replays alone', async () => (await items.count()) === 3 + 3 + 8);
+    await transcript.getByRole('button', { name: 'Clear filters' }).click();
+    await eventually('both again', async () => (await items.count()) === 7 + 1 + 3 + 8);
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot('transcript', theme);
+    }
+  },
+);
 
 scenario('a message of the user stands among the alternatives', async (workbench) => {
   const { transcript, episode } = await openFirst(workbench);
@@ -205,36 +270,65 @@ scenario('a message of the user stands among the alternatives', async (workbench
   await transcript.getByRole('textbox', { name: 'Your own message' }).fill('no answer at all');
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('0');
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  const item = transcript.getByRole('region', { name: 'Replayed alternatives' }).getByRole('listitem').filter({ hasText: 'no answer at all' });
+  const item = transcript
+    .getByRole('region', { name: 'Replayed alternatives' })
+    .getByRole('listitem')
+    .filter({ hasText: 'no answer at all' });
   await item.waitFor();
   await item.getByText('typed').waitFor();
-  await eventually('its return', () => newestRequest(workbench.folder, episode.leaf)?.alternatives.some((alternative) => alternative.finish === 'typed' && alternative.returns[0] === 0));
+  await eventually('its return', () =>
+    newestRequest(workbench.folder, episode.leaf)?.alternatives.some(
+      (alternative) => alternative.finish === 'typed' && alternative.returns[0] === 0,
+    ),
+  );
   await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 120_000 });
 });
 
-scenario('every branch says what re-execution showed, and a row that was changed says so when it is verified', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  await openLane(transcript, 'reasoner');
-  await openLane(transcript, 'actor');
-  const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
-  await branches.first().waitFor();
-  await eventually('every branch, and nothing else, to say where it stands', async () => (await branches.count()) === (await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count()));
-  await eventually('a mark on three plans and eight continuations', async () => (await transcript.locator('[role="treeitem"][aria-label*="; replay identical: re-execution gave the same bytes"]').count()) >= 11);
-  const victim = changeFirstToken(workbench.folder, episode.planId);
-  await choose(transcript, 'reasoner');
-  await workbench.runCommand('C3: Verify replay');
-  await workbench.notification(/replays of this message re-executed: \d+ identical, 1 different/u).waitFor();
-  const row = transcript.locator(`[role="treeitem"][aria-label*="; replay differs at token 0: message ${String(victim)} differs at token 0"]`);
-  await row.first().getByText('differs at token 0', { exact: true }).waitFor();
-  const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });
-  await item.first().getByText('differs at token 0', { exact: true }).waitFor();
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot('verification', theme);
-  // From the context menu of a branch that nobody touched.
-  await transcript.locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]').first().click({ button: 'right' });
-  await workbench.chooseFromMenu('Verify replay');
-  await workbench.notification('1 replay of this message re-executed: 1 identical, 0 different, 0 not comparable').waitFor();
-  assertQuiet(workbench);
-});
+scenario(
+  'every branch says what re-execution showed, and a row that was changed says so when it is verified',
+  async (workbench) => {
+    const { transcript, episode } = await openFirst(workbench);
+    await openLane(transcript, 'reasoner');
+    await openLane(transcript, 'actor');
+    const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
+    await branches.first().waitFor();
+    await eventually(
+      'every branch, and nothing else, to say where it stands',
+      async () =>
+        (await branches.count()) === (await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count()),
+    );
+    await eventually(
+      'a mark on three plans and eight continuations',
+      async () =>
+        (await transcript
+          .locator('[role="treeitem"][aria-label*="; replay identical: re-execution gave the same bytes"]')
+          .count()) >= 11,
+    );
+    const victim = changeFirstToken(workbench.folder, episode.planId);
+    await choose(transcript, 'reasoner');
+    await workbench.runCommand('C3: Verify replay');
+    await workbench.notification(/replays of this message re-executed: \d+ identical, 1 different/u).waitFor();
+    const row = transcript.locator(
+      `[role="treeitem"][aria-label*="; replay differs at token 0: message ${String(victim)} differs at token 0"]`,
+    );
+    await row.first().getByText('differs at token 0', { exact: true }).waitFor();
+    const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });
+    await item.first().getByText('differs at token 0', { exact: true }).waitFor();
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot('verification', theme);
+    }
+    // From the context menu of a branch that nobody touched.
+    await transcript
+      .locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]')
+      .first()
+      .click({ button: 'right' });
+    await workbench.chooseFromMenu('Verify replay');
+    await workbench
+      .notification('1 replay of this message re-executed: 1 identical, 0 different, 0 not comparable')
+      .waitFor();
+    assertQuiet(workbench);
+  },
+);
 
 scenario('a replay is cancelled, keeps what arrived, and is no failure', async (workbench) => {
   const { transcript, episode } = await openFirst(workbench);
@@ -249,7 +343,11 @@ scenario('a replay is cancelled, keeps what arrived, and is no failure', async (
   await transcript.getByText(/^Cancelled after \d+ of 64/u).waitFor({ timeout: 120_000 });
   assert.equal(await transcript.getByRole('alert').filter({ hasText: /./u }).count(), 0);
   const bucket = newestRequest(workbench.folder, episode.planId);
-  assert.ok(bucket !== undefined && bucket.alternatives.length > 1 && bucket.alternatives.some((alternative) => alternative.returns.length < 64));
+  assert.ok(
+    bucket !== undefined &&
+      bucket.alternatives.length > 1 &&
+      bucket.alternatives.some((alternative) => alternative.returns.length < 64),
+  );
 });
 
 scenario('a message is found by its words and by its context menu replayed', async (workbench) => {
@@ -265,7 +363,9 @@ scenario('a message is found by its words and by its context menu replayed', asy
   await workbench.chooseFromMenu('Replay alternatives');
   const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
   await replayed.getByText('this message').waitFor();
-  await eventually('three alternatives more', async () => / of 4 · |^4 · /u.test((await replayed.locator('.bucket-note').innerText())));
+  await eventually('three alternatives more', async () =>
+    / of 4 · |^4 · /u.test(await replayed.locator('.bucket-note').innerText()),
+  );
 });
 
 scenario('alternatives draw numbers of their own when common random numbers are off', async (workbench) => {
@@ -274,11 +374,17 @@ scenario('alternatives draw numbers of their own when common random numbers are 
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('1');
   const box = transcript.getByRole('checkbox', { name: 'Common random numbers' });
   // The request before was drawn apart, and its form may be there still.
-  if ((await box.getAttribute('aria-checked')) === 'true') await box.click();
+  if ((await box.getAttribute('aria-checked')) === 'true') {
+    await box.click();
+  }
   assert.equal(await box.getAttribute('aria-checked'), 'false');
   const before = newestRequest(workbench.folder, episode.planId)?.id;
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await transcript.getByRole('region', { name: 'Replayed alternatives' }).filter({ hasText: 'independent random numbers' }).first().waitFor();
+  await transcript
+    .getByRole('region', { name: 'Replayed alternatives' })
+    .filter({ hasText: 'independent random numbers' })
+    .first()
+    .waitFor();
   const [first, second] = await eventually('both continuations of this request', () => {
     const streams = continuationStreams(workbench.folder, episode.planId);
     const isNew = newestRequest(workbench.folder, episode.planId)?.id !== before;
@@ -296,39 +402,49 @@ scenario('fields that hold no number say so and start nothing', async (workbench
   assert.equal(await transcript.getByRole('button', { name: 'Cancel' }).count(), 0);
 });
 
-scenario('the transcript comes back with what was selected and folded after it was hidden, and after a reload', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  await choose(transcript, 'reasoner');
-  await transcript.getByRole('tree').press('ArrowLeft');
-  await transcript.locator('[role="treeitem"][aria-expanded="false"]').waitFor();
-  await workbench.openFile('tiny.c3.yaml');
-  await workbench.tab(titleOf(episode.question)).click();
-  const shown = await workbench.webview(titleOf(episode.question));
-  await shown.locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]').waitFor();
-  await shown.getByRole('heading', { name: 'reasoner' }).waitFor();
-  await reloadWindow(workbench);
-  const again = await workbench.webview(titleOf(episode.question));
-  await again.locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]').waitFor();
-  await again.getByRole('heading', { name: 'reasoner' }).waitFor();
-});
+scenario(
+  'the transcript comes back with what was selected and folded after it was hidden, and after a reload',
+  async (workbench) => {
+    const { transcript, episode } = await openFirst(workbench);
+    await choose(transcript, 'reasoner');
+    await transcript.getByRole('tree').press('ArrowLeft');
+    await transcript.locator('[role="treeitem"][aria-expanded="false"]').waitFor();
+    await workbench.openFile('tiny.c3.yaml');
+    await workbench.tab(titleOf(episode.question)).click();
+    const shown = await workbench.webview(titleOf(episode.question));
+    await shown
+      .locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]')
+      .waitFor();
+    await shown.getByRole('heading', { name: 'reasoner' }).waitFor();
+    await reloadWindow(workbench);
+    const again = await workbench.webview(titleOf(episode.question));
+    await again
+      .locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]')
+      .waitFor();
+    await again.getByRole('heading', { name: 'reasoner' }).waitFor();
+  },
+);
 
-scenario('a transcript of 2,100 messages draws what can be seen, by windows, and its text is never markup', async (workbench) => {
-  await prepare(workbench);
-  await openFromEpisodes(workbench, 'question:"Question 7"', 'Run wide');
-  const transcript = await workbench.webview(/^Question 7/u);
-  const tree = transcript.getByRole('tree');
-  await transcript.locator('[aria-label^="reasoner 1 of 100"]').waitFor();
-  await tree.press('End');
-  await transcript.getByRole('treeitem', { name: `answer ${String(PLANS - 1)}.${String(ACTORS - 1)}` }).waitFor();
-  assert.ok((await transcript.getByRole('treeitem').count()) < 100);
-  await tree.press('Home');
-  const plan = transcript.getByRole('treeitem', { name: 'reasoner 1 of 100: <b>plan 0</b>' });
-  await plan.waitFor();
-  assert.equal(await plan.locator('b').count(), 0);
-  // Folding hides rows that were never loaded.
-  await tree.press('ArrowDown');
-  await tree.press('ArrowLeft');
-  await tree.press('ArrowDown');
-  await transcript.locator('[aria-label^="reasoner 2 of 100"].active').waitFor();
-  assertQuiet(workbench);
-});
+scenario(
+  'a transcript of 2,100 messages draws what can be seen, by windows, and its text is never markup',
+  async (workbench) => {
+    await prepare(workbench);
+    await openFromEpisodes(workbench, 'question:"Question 7"', 'Run wide');
+    const transcript = await workbench.webview(/^Question 7/u);
+    const tree = transcript.getByRole('tree');
+    await transcript.locator('[aria-label^="reasoner 1 of 100"]').waitFor();
+    await tree.press('End');
+    await transcript.getByRole('treeitem', { name: `answer ${String(PLANS - 1)}.${String(ACTORS - 1)}` }).waitFor();
+    assert.ok((await transcript.getByRole('treeitem').count()) < 100);
+    await tree.press('Home');
+    const plan = transcript.getByRole('treeitem', { name: 'reasoner 1 of 100: <b>plan 0</b>' });
+    await plan.waitFor();
+    assert.equal(await plan.locator('b').count(), 0);
+    // Folding hides rows that were never loaded.
+    await tree.press('ArrowDown');
+    await tree.press('ArrowLeft');
+    await tree.press('ArrowDown');
+    await transcript.locator('[aria-label^="reasoner 2 of 100"].active').waitFor();
+    assertQuiet(workbench);
+  },
+);

@@ -21,13 +21,24 @@ interface Episode {
 
 /** The first training episode of a tiny run, as the store has it. */
 async function prepare(workbench: Workbench): Promise<Episode> {
-  if (run === '') run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
+  if (run === '') {
+    run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
+  }
   const store = openStoreForReading(storeOf(workbench.folder));
   try {
     const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
     assert.ok(episode);
-    const { messages } = store.transcript({ run, phase: 'train', iteration: 1, instance: episode.instance, offset: 0, limit: 100 });
-    const plans = messages.filter(({ parent }) => parent === null).map(({ id, text }) => ({ id, text, context: store.decision(id).context }));
+    const { messages } = store.transcript({
+      run,
+      phase: 'train',
+      iteration: 1,
+      instance: episode.instance,
+      offset: 0,
+      limit: 100,
+    });
+    const plans = messages
+      .filter(({ parent }) => parent === null)
+      .map(({ id, text }) => ({ id, text, context: store.decision(id).context }));
     return { question: episode.question, plans, answers: messages.filter(({ parent }) => parent === plans[0]?.id) };
   } finally {
     store.close();
@@ -42,7 +53,9 @@ async function open(workbench: Workbench): Promise<{ readonly transcript: FrameL
 }
 
 async function pictures(workbench: Workbench, name: string): Promise<void> {
-  for (const theme of ['light', 'highContrast', 'dark'] as const) await workbench.screenshot(name, theme);
+  for (const theme of ['light', 'highContrast', 'dark'] as const) {
+    await workbench.screenshot(name, theme);
+  }
   await workbench.page.setViewportSize({ width: 1280, height: 800 });
   await workbench.page.screenshot({ path: join(ARTIFACTS, `${name}-1280.png`), animations: 'disabled' });
   await workbench.page.setViewportSize({ width: 800, height: 800 });
@@ -50,52 +63,70 @@ async function pictures(workbench: Workbench, name: string): Promise<void> {
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
 }
 
-scenario('two answers are compared by C on one and C on the other: where they part, and in the diff editor', async (workbench) => {
-  const { transcript, episode } = await open(workbench);
-  const [first, second] = episode.answers;
-  assert.ok(first && second);
-  const tree = transcript.getByRole('tree');
-  await tree.press('Home');
-  await tree.press('ArrowDown');
-  await tree.press('ArrowDown');
-  await tree.press('c');
-  await transcript.locator(`${ROW}.compared`).getByText('to compare', { exact: true }).waitFor();
-  await transcript.locator(`${ROW}[aria-label^="actor 2 of 2"]`).first().click();
-  await tree.press('c');
-  const comparison = transcript.getByRole('region', { name: 'Comparison' });
-  await comparison.waitFor();
-  // The mark is gone.
-  await transcript.locator(`${ROW}.compared`).waitFor({ state: 'detached' });
-  const same = first.text === second.text;
-  let at = 0;
-  while (!same && first.text[at] === second.text[at] && at < first.text.length) at++;
-  const words = await comparison.locator('.comparison-head').innerText();
-  if (!same) assert.ok(words.includes(`They part in message 2 (actor), at character ${String(at + 1)}.`), words);
-  await pictures(workbench, 'comparison');
-  await tree.press('d');
-  const diff = workbench.page.locator('.monaco-diff-editor');
-  await diff.waitFor();
-  const shown = async (side: 'original' | 'modified', text: string): Promise<boolean> => (await diff.locator(`.editor.${side} .view-lines`).innerText()).replaceAll('\u00a0', ' ').includes(text.split('\n')[0] ?? '');
-  await eventually('both answers in the diff editor', async () => (await shown('original', first.text)) && (await shown('modified', second.text)));
-  await workbench.screenshot('comparison-diff');
-  await workbench.closeEditor();
-  // D means what was asked for last, whatever is still drawn.
-  const again = await transcriptOf(workbench, episode.question);
-  await again.getByRole('region', { name: 'Comparison' }).waitFor();
-  await again.locator(`${ROW}[aria-label^="actor 2 of 2"]`).first().click();
-  for (const key of ['c', 'Home', 'ArrowDown', 'ArrowDown', 'c', 'd']) await workbench.page.keyboard.press(key);
-  await diff.waitFor();
-  await eventually('the newer comparison in the diff editor', async () => (await shown('original', second.text)) && (await shown('modified', first.text)));
-  await workbench.closeEditor();
-  const closed = await transcriptOf(workbench, episode.question);
-  await closed.getByRole('region', { name: 'Comparison' }).getByRole('button', { name: 'Close' }).click();
-  await closed.getByRole('tree').press('d');
-  await closed.getByRole('tree').press('c');
-  await closed.locator(`${ROW}.compared`).waitFor();
-  await closed.getByRole('tree').press('c');
-  assert.equal(await diff.count(), 0, 'what was closed is not compared any more');
-  assertQuiet(workbench);
-});
+scenario(
+  'two answers are compared by C on one and C on the other: where they part, and in the diff editor',
+  async (workbench) => {
+    const { transcript, episode } = await open(workbench);
+    const [first, second] = episode.answers;
+    assert.ok(first && second);
+    const tree = transcript.getByRole('tree');
+    await tree.press('Home');
+    await tree.press('ArrowDown');
+    await tree.press('ArrowDown');
+    await tree.press('c');
+    await transcript.locator(`${ROW}.compared`).getByText('to compare', { exact: true }).waitFor();
+    await transcript.locator(`${ROW}[aria-label^="actor 2 of 2"]`).first().click();
+    await tree.press('c');
+    const comparison = transcript.getByRole('region', { name: 'Comparison' });
+    await comparison.waitFor();
+    // The mark is gone.
+    await transcript.locator(`${ROW}.compared`).waitFor({ state: 'detached' });
+    const same = first.text === second.text;
+    let at = 0;
+    while (!same && first.text[at] === second.text[at] && at < first.text.length) {
+      at++;
+    }
+    const words = await comparison.locator('.comparison-head').innerText();
+    if (!same) {
+      assert.ok(words.includes(`They part in message 2 (actor), at character ${String(at + 1)}.`), words);
+    }
+    await pictures(workbench, 'comparison');
+    await tree.press('d');
+    const diff = workbench.page.locator('.monaco-diff-editor');
+    await diff.waitFor();
+    const shown = async (side: 'original' | 'modified', text: string): Promise<boolean> =>
+      (await diff.locator(`.editor.${side} .view-lines`).innerText())
+        .replaceAll('\u00a0', ' ')
+        .includes(text.split('\n')[0] ?? '');
+    await eventually(
+      'both answers in the diff editor',
+      async () => (await shown('original', first.text)) && (await shown('modified', second.text)),
+    );
+    await workbench.screenshot('comparison-diff');
+    await workbench.closeEditor();
+    // D means what was asked for last, whatever is still drawn.
+    const again = await transcriptOf(workbench, episode.question);
+    await again.getByRole('region', { name: 'Comparison' }).waitFor();
+    await again.locator(`${ROW}[aria-label^="actor 2 of 2"]`).first().click();
+    for (const key of ['c', 'Home', 'ArrowDown', 'ArrowDown', 'c', 'd']) {
+      await workbench.page.keyboard.press(key);
+    }
+    await diff.waitFor();
+    await eventually(
+      'the newer comparison in the diff editor',
+      async () => (await shown('original', second.text)) && (await shown('modified', first.text)),
+    );
+    await workbench.closeEditor();
+    const closed = await transcriptOf(workbench, episode.question);
+    await closed.getByRole('region', { name: 'Comparison' }).getByRole('button', { name: 'Close' }).click();
+    await closed.getByRole('tree').press('d');
+    await closed.getByRole('tree').press('c');
+    await closed.locator(`${ROW}.compared`).waitFor();
+    await closed.getByRole('tree').press('c');
+    assert.equal(await diff.count(), 0, 'what was closed is not compared any more');
+    assertQuiet(workbench);
+  },
+);
 
 scenario('episodes are compared from the side bar by their context menus', async (workbench) => {
   const episode = await prepare(workbench);
@@ -113,7 +144,9 @@ scenario('the context of a message stands in an editor token by token', async (w
   await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
   await transcript.getByRole('tree').press('t');
   const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines');
-  await eventually('rows of tokens', async () => /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' ')));
+  await eventually('rows of tokens', async () =>
+    /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' ')),
+  );
   const words = (await editor.first().innerText()).replaceAll('\u00a0', ' ');
   assert.ok(words.includes(`${String(Buffer.byteLength(episode.plans[0]?.context ?? ''))} bytes`), words.slice(0, 300));
   assert.ok(!words.includes('has changed') && !words.includes('do not join'), words.slice(0, 600));
@@ -127,9 +160,14 @@ scenario('words are searched from the keyboard, counted and stepped through', as
   await tree.press('Home');
   await tree.press('/');
   const field = transcript.getByRole('searchbox', { name: 'Search messages' });
-  await eventually('the keyboard in the field', () => field.evaluate((element) => element === element.ownerDocument.activeElement));
+  await eventually('the keyboard in the field', () =>
+    field.evaluate((element) => element === element.ownerDocument.activeElement),
+  );
   // Every answer of the bundled actor ends with # and the number; digits are in all of them.
-  const word = (await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"] .row-text`).first().innerText()).match(/[\p{L}\p{N}]+/u)?.[0] ?? '';
+  const word =
+    (await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"] .row-text`).first().innerText()).match(
+      /[\p{L}\p{N}]+/u,
+    )?.[0] ?? '';
   // As one event: a pause between letters would ask for a part of the word.
   await workbench.page.keyboard.insertText(word);
   const hits = transcript.locator('.hits');
@@ -142,9 +180,17 @@ scenario('words are searched from the keyboard, counted and stepped through', as
   await field.press('Shift+Enter');
   await eventually('the first hit again', async () => (await hits.innerText()).startsWith('1 / '));
   await field.press('ArrowDown');
-  await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
+  await eventually('the keyboard in the tree', () =>
+    tree.evaluate((element) => element === element.ownerDocument.activeElement),
+  );
   // From the tree by keys of its own, around both ends.
-  const at = (hit: number): Promise<unknown> => eventually(`hit ${String(hit)}`, async () => (await hits.innerText()).startsWith(`${String(hit)} / ${String(total)}`) && (await transcript.locator(`${ROW}.active[aria-selected="true"] mark`).count()) > 0);
+  const at = (hit: number): Promise<unknown> =>
+    eventually(
+      `hit ${String(hit)}`,
+      async () =>
+        (await hits.innerText()).startsWith(`${String(hit)} / ${String(total)}`) &&
+        (await transcript.locator(`${ROW}.active[aria-selected="true"] mark`).count()) > 0,
+    );
   await tree.press('n');
   await at(total === 1 ? 1 : 2);
   await tree.press('p');
@@ -154,76 +200,106 @@ scenario('words are searched from the keyboard, counted and stepped through', as
   await tree.press('n');
   await at(1);
   // A step does not wait for the one before.
-  for (let step = 0; step < total + 1; step++) await workbench.page.keyboard.press('n');
+  for (let step = 0; step < total + 1; step++) {
+    await workbench.page.keyboard.press('n');
+  }
   await at(total === 1 ? 1 : 2);
   await tree.press('p');
   await at(1);
-  assert.ok(await tree.evaluate((element) => element === element.ownerDocument.activeElement), 'the keyboard stays in the tree');
+  assert.ok(
+    await tree.evaluate((element) => element === element.ownerDocument.activeElement),
+    'the keyboard stays in the tree',
+  );
   await pictures(workbench, 'search');
   await tree.press('/');
   await field.press('Escape');
   await field.press('Escape');
-  await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
+  await eventually('the keyboard in the tree', () =>
+    tree.evaluate((element) => element === element.ownerDocument.activeElement),
+  );
   assert.equal(await transcript.locator(`${ROW} mark`).count(), 0);
 });
 
-scenario('V verifies the replays of the message that has the keyboard, and its row says what was found', async (workbench) => {
-  const { transcript } = await open(workbench);
-  const tree = transcript.getByRole('tree');
-  const plan = transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first();
-  await tree.press('Home');
-  await tree.press('ArrowDown');
-  assert.doesNotMatch((await plan.getAttribute('aria-label')) ?? '', /; replay /u);
-  await tree.press('v');
-  await workbench.notification(/^2 replays of this message re-executed: 2 identical, 0 different, 0 not comparable/u).waitFor();
-  await transcript.locator(`${ROW}.active[aria-selected="true"][aria-label^="reasoner 1 of 2"][aria-label*="; replay identical: re-execution gave the same bytes (2 of 2 replays)"]`).waitFor();
-  assert.equal(await transcript.locator(`${ROW}[aria-label*="; replay "]`).count(), 1, 'no other row was verified');
-});
+scenario(
+  'V verifies the replays of the message that has the keyboard, and its row says what was found',
+  async (workbench) => {
+    const { transcript } = await open(workbench);
+    const tree = transcript.getByRole('tree');
+    const plan = transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first();
+    await tree.press('Home');
+    await tree.press('ArrowDown');
+    assert.doesNotMatch((await plan.getAttribute('aria-label')) ?? '', /; replay /u);
+    await tree.press('v');
+    await workbench
+      .notification(/^2 replays of this message re-executed: 2 identical, 0 different, 0 not comparable/u)
+      .waitFor();
+    await transcript
+      .locator(
+        `${ROW}.active[aria-selected="true"][aria-label^="reasoner 1 of 2"][aria-label*="; replay identical: re-execution gave the same bytes (2 of 2 replays)"]`,
+      )
+      .waitFor();
+    assert.equal(await transcript.locator(`${ROW}[aria-label*="; replay "]`).count(), 1, 'no other row was verified');
+  },
+);
 
-scenario('F goes to the filters; what was folded is folded still when a filter is cleared, and the keyboard stays at its row', async (workbench) => {
-  const { transcript } = await open(workbench);
-  const tree = transcript.getByRole('tree');
-  await tree.press('Home');
-  await tree.press('ArrowDown');
-  await tree.press('ArrowLeft');
-  await transcript.locator(`${ROW}.active[aria-expanded="false"][aria-label^="reasoner 1 of 2"]`).waitFor();
-  await tree.press('End');
-  await transcript.locator(`${ROW}.active[aria-label^="actor 2 of 2"]`).waitFor();
-  await tree.press('f');
-  const role = transcript.getByRole('combobox', { name: 'Role' });
-  await eventually('the keyboard in the filters', () => role.evaluate((element) => element === element.ownerDocument.activeElement));
-  await role.selectOption('reasoner');
-  await transcript.getByText('2 of 6 messages').waitFor();
-  await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
-  await role.selectOption('');
-  await eventually('all but what is folded', async () => (await transcript.getByRole('treeitem').count()) === 5);
-  await role.press('Escape');
-  await eventually('the keyboard in the tree', () => tree.evaluate((element) => element === element.ownerDocument.activeElement));
-  await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
-  await tree.press('ArrowUp');
-  await tree.press('ArrowRight');
-  await eventually('every row', async () => (await transcript.getByRole('treeitem').count()) === 7);
-});
+scenario(
+  'F goes to the filters; what was folded is folded still when a filter is cleared, and the keyboard stays at its row',
+  async (workbench) => {
+    const { transcript } = await open(workbench);
+    const tree = transcript.getByRole('tree');
+    await tree.press('Home');
+    await tree.press('ArrowDown');
+    await tree.press('ArrowLeft');
+    await transcript.locator(`${ROW}.active[aria-expanded="false"][aria-label^="reasoner 1 of 2"]`).waitFor();
+    await tree.press('End');
+    await transcript.locator(`${ROW}.active[aria-label^="actor 2 of 2"]`).waitFor();
+    await tree.press('f');
+    const role = transcript.getByRole('combobox', { name: 'Role' });
+    await eventually('the keyboard in the filters', () =>
+      role.evaluate((element) => element === element.ownerDocument.activeElement),
+    );
+    await role.selectOption('reasoner');
+    await transcript.getByText('2 of 6 messages').waitFor();
+    await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
+    await role.selectOption('');
+    await eventually('all but what is folded', async () => (await transcript.getByRole('treeitem').count()) === 5);
+    await role.press('Escape');
+    await eventually('the keyboard in the tree', () =>
+      tree.evaluate((element) => element === element.ownerDocument.activeElement),
+    );
+    await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
+    await tree.press('ArrowUp');
+    await tree.press('ArrowRight');
+    await eventually('every row', async () => (await transcript.getByRole('treeitem').count()) === 7);
+  },
+);
 
-scenario('the map of the protocol sifts for a role, filters leave what matches and come back after a reload', async (workbench) => {
-  const { transcript } = await open(workbench);
-  const map = transcript.getByRole('group', { name: 'Protocol' });
-  await map.getByRole('button', { name: /^reasoner/u }).click();
-  await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
-  await transcript.getByText('2 of 6 messages').waitFor();
-  await pictures(workbench, 'filter');
-  await reloadWindow(workbench);
-  const again = await workbench.webview((await prepare(workbench)).question.replaceAll(/\s+/gu, ' ').slice(0, 40));
-  await again.getByText('2 of 6 messages').waitFor();
-  assert.equal(await again.getByRole('treeitem').count(), 3);
-  await again.getByRole('combobox', { name: 'Role' }).selectOption('actor');
-  await eventually('the answers with their plans', async () => (await again.getByRole('treeitem').count()) === 7);
-  await again.getByText('4 of 6 messages').waitFor();
-  await again.getByRole('combobox', { name: 'Label or failure class' }).selectOption('Class: Misleading Plan');
-  // One that has to wait for the engine gives way to what is asked for meanwhile.
-  await again.getByRole('button', { name: 'Clear filters' }).click();
-  await eventually('all rows', async () => (await again.getByRole('treeitem').count()) === 7 && (await again.locator('.matching').innerText()) === '');
-});
+scenario(
+  'the map of the protocol sifts for a role, filters leave what matches and come back after a reload',
+  async (workbench) => {
+    const { transcript } = await open(workbench);
+    const map = transcript.getByRole('group', { name: 'Protocol' });
+    await map.getByRole('button', { name: /^reasoner/u }).click();
+    await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
+    await transcript.getByText('2 of 6 messages').waitFor();
+    await pictures(workbench, 'filter');
+    await reloadWindow(workbench);
+    const again = await workbench.webview((await prepare(workbench)).question.replaceAll(/\s+/gu, ' ').slice(0, 40));
+    await again.getByText('2 of 6 messages').waitFor();
+    assert.equal(await again.getByRole('treeitem').count(), 3);
+    await again.getByRole('combobox', { name: 'Role' }).selectOption('actor');
+    await eventually('the answers with their plans', async () => (await again.getByRole('treeitem').count()) === 7);
+    await again.getByText('4 of 6 messages').waitFor();
+    await again.getByRole('combobox', { name: 'Label or failure class' }).selectOption('Class: Misleading Plan');
+    // One that has to wait for the engine gives way to what is asked for meanwhile.
+    await again.getByRole('button', { name: 'Clear filters' }).click();
+    await eventually(
+      'all rows',
+      async () =>
+        (await again.getByRole('treeitem').count()) === 7 && (await again.locator('.matching').innerText()) === '',
+    );
+  },
+);
 
 scenario('letters go to the row that begins so, and the sheet of keys names every key', async (workbench) => {
   const { transcript } = await open(workbench);

@@ -1,4 +1,7 @@
-/** A transcript of 100,000 decisions: what is drawn while it is scrolled and at rest, what a search finds, and the way to any message. */
+/**
+ * A transcript of 100,000 decisions: what is drawn while it is scrolled and at rest, what a search finds, and the way
+ * to any message.
+ */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Page } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
@@ -16,7 +19,10 @@ const BROAD = 1000;
 /** Most bytes of a panel. */
 const MEMORY = 200e6;
 
-/** Scrolls a tree by \`pixels\` at every frame and looks at each frame once it is drawn: rows missing, and rows still on their way. */
+/**
+ * Scrolls a tree by \`pixels\` at every frame and looks at each frame once it is drawn: rows missing, and rows still on
+ * their way.
+ */
 const SCROLL = `async (pixels, most) => {
   const tree = document.querySelector('[role="tree"]');
   const counts = { frames: 0, missing: 0, waiting: 0, milliseconds: 0 };
@@ -52,13 +58,25 @@ interface Scrolled {
 let written = false;
 
 function prepare(workbench: Workbench): void {
-  if (written) return;
+  if (written) {
+    return;
+  }
   written = true;
   writeBigTranscript(workbench.folder, DECISIONS);
   const writer = openStoreForWriting(storeOf(workbench.folder));
   addRun(writer, 'broad', '2020-01-01T00:00:00.000Z');
-  writer.insertStep({ run: 'broad', iteration: 1, snapshot: 'a'.repeat(64), ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
-  addTree(writer, { run: 'broad', iteration: 1, instance: instance(8), returns: Array.from({ length: 2 }, () => Array.from({ length: BROAD }, () => 1)) });
+  writer.insertStep({
+    run: 'broad',
+    iteration: 1,
+    snapshot: 'a'.repeat(64),
+    ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 },
+  });
+  addTree(writer, {
+    run: 'broad',
+    iteration: 1,
+    instance: instance(8),
+    returns: Array.from({ length: 2 }, () => Array.from({ length: BROAD }, () => 1)),
+  });
   writer.close();
 }
 
@@ -80,7 +98,10 @@ async function evaluate<Result>(panel: FrameLocator, expression: string): Promis
 /** No row is missing or on its way where the tree stands still. */
 async function settled(transcript: FrameLocator): Promise<void> {
   await eventually('every row in sight', async () => {
-    const { missing, waiting, frames } = await evaluate<Scrolled>(transcript, `(${SCROLL.replace('step < most && tree.scrollTop + tree.clientHeight < tree.scrollHeight - 1', 'step < 1')})(0, 1)`);
+    const { missing, waiting, frames } = await evaluate<Scrolled>(
+      transcript,
+      `(${SCROLL.replace('step < most && tree.scrollTop + tree.clientHeight < tree.scrollHeight - 1', 'step < 1')})(0, 1)`,
+    );
     return frames === 1 && missing === 0 && waiting === 0;
   });
 }
@@ -103,9 +124,16 @@ scenario('it opens from the palette and draws its rows', async (workbench) => {
   await workbench.page.keyboard.press('Enter');
   const transcript = await workbench.webview(TITLE);
   await transcript.locator('[role="treeitem"]:not([aria-busy])').first().waitFor();
-  const first = await eventually('the first row', () => evaluate<number | undefined>(transcript, 'performance.getEntriesByName("c3: first rows").map(({ startTime }) => performance.timeOrigin + startTime)[0]'));
+  const first = await eventually('the first row', () =>
+    evaluate<number | undefined>(
+      transcript,
+      'performance.getEntriesByName("c3: first rows").map(({ startTime }) => performance.timeOrigin + startTime)[0]',
+    ),
+  );
   const origin = await evaluate<number>(transcript, 'performance.timeOrigin');
-  console.log(`first rows ${String(Math.round(first - start))} ms after the key; the panel's page began after ${String(Math.round(origin - start))} ms`);
+  console.log(
+    `first rows ${String(Math.round(first - start))} ms after the key; the panel's page began after ${String(Math.round(origin - start))} ms`,
+  );
   await transcript.getByText('100,000 messages').waitFor();
   await settled(transcript);
   const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
@@ -117,11 +145,21 @@ scenario('it opens from the palette and draws its rows', async (workbench) => {
 scenario('scrolled at any speed no place is left blank, and at rest every row is there', async (workbench) => {
   const transcript = await workbench.webview(TITLE);
   const tree = transcript.getByRole('tree');
-  for (const [pixels, most] of [[40, 300], [200, 300], [1000, 300], [40_000, 100]] as const) {
+  for (const [pixels, most] of [
+    [40, 300],
+    [200, 300],
+    [1000, 300],
+    [40_000, 100],
+  ] as const) {
     await tree.press('Home');
     await settled(transcript);
-    const { frames, missing, waiting, milliseconds } = await evaluate<Scrolled>(transcript, `(${SCROLL})(${String(pixels)}, ${String(most)})`);
-    console.log(`${String(pixels)} pixels a frame: ${String(frames)} frames in ${String(milliseconds)} ms, ${String(missing)} with a blank place, ${String(waiting)} with a row on its way`);
+    const { frames, missing, waiting, milliseconds } = await evaluate<Scrolled>(
+      transcript,
+      `(${SCROLL})(${String(pixels)}, ${String(most)})`,
+    );
+    console.log(
+      `${String(pixels)} pixels a frame: ${String(frames)} frames in ${String(milliseconds)} ms, ${String(missing)} with a blank place, ${String(waiting)} with a row on its way`,
+    );
     assert.equal(missing, 0, `a blank place at ${String(pixels)} pixels a frame`);
     assert.ok(frames > 20);
     await settled(transcript);
@@ -140,38 +178,65 @@ scenario('scrolled at any speed no place is left blank, and at rest every row is
   assert.ok(laden - all > 7e6, megabytes(laden - all));
 });
 
-scenario('a filter shows its own rows wherever the tree was scrolled to, none blank, and keeps the place; so does its end', async (workbench) => {
-  const transcript = await workbench.webview(TITLE);
-  // Every plan has answers of both returns, so that these are the plans.
-  const returns = transcript.getByRole('combobox', { name: 'Return' });
-  const row = 22;
-  const seen = (): Promise<readonly string[]> => evaluate(transcript, `[...document.querySelectorAll('.row')].filter((row) => row.getBoundingClientRect().bottom > document.querySelector('[role="tree"]').getBoundingClientRect().top).sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((row) => row.id + ' ' + row.getAttribute('aria-label'))`);
-  // In the row of the question, and in an answer of plan 2727: rows are the question, then each plan with its answers.
-  for (const [pixels, plan] of [[5, null], [27_275 * row + 7, 2727]] as const) {
-    await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(pixels)}`);
-    await settled(transcript);
-    for (const choice of ['between', '']) {
-      const [{ missing }] = await Promise.all([evaluate<Scrolled>(transcript, `(${SCROLL})(0, 90)`), returns.selectOption(choice)]);
-      assert.equal(missing, 0, 'a blank place');
-      await eventually('the filter', async () => ((await transcript.locator('.matching').innerText()) === '') === (choice === ''));
+scenario(
+  'a filter shows its own rows wherever the tree was scrolled to, none blank, and keeps the place; so does its end',
+  async (workbench) => {
+    const transcript = await workbench.webview(TITLE);
+    // Every plan has answers of both returns, so that these are the plans.
+    const returns = transcript.getByRole('combobox', { name: 'Return' });
+    const row = 22;
+    const seen = (): Promise<readonly string[]> =>
+      evaluate(
+        transcript,
+        `[...document.querySelectorAll('.row')].filter((row) => row.getBoundingClientRect().bottom > document.querySelector('[role="tree"]').getBoundingClientRect().top).sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((row) => row.id + ' ' + row.getAttribute('aria-label'))`,
+      );
+    // In the row of the question, and in an answer of plan 2727: rows are the question, then each plan with its
+    // answers.
+    for (const [pixels, plan] of [
+      [5, null],
+      [27_275 * row + 7, 2727],
+    ] as const) {
+      await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(pixels)}`);
       await settled(transcript);
-      const [first, second] = await seen();
-      const from = plan ?? 0;
-      const index = choice === '' ? 1 + from * (BIG_WIDTH + 1) : 1 + from;
-      const position = (of: number): string => `reasoner ${String(of + 1)} of ${String(PLANS)}: plan ${String(of)}:`;
-      if (plan === null) assert.ok(first?.startsWith('row-0 Question') && second?.startsWith(`row-1 ${position(0)}`), `${String(first)}, ${String(second)}`);
-      else assert.ok(first?.startsWith(`row-${String(index)} ${position(plan)}`), first);
-      assert.equal(await evaluate(transcript, 'document.querySelector(\'[role="tree"]\').scrollTop'), plan === null ? 5 : index * row + 7);
+      for (const choice of ['between', '']) {
+        const [{ missing }] = await Promise.all([
+          evaluate<Scrolled>(transcript, `(${SCROLL})(0, 90)`),
+          returns.selectOption(choice),
+        ]);
+        assert.equal(missing, 0, 'a blank place');
+        await eventually(
+          'the filter',
+          async () => ((await transcript.locator('.matching').innerText()) === '') === (choice === ''),
+        );
+        await settled(transcript);
+        const [first, second] = await seen();
+        const from = plan ?? 0;
+        const index = choice === '' ? 1 + from * (BIG_WIDTH + 1) : 1 + from;
+        const position = (of: number): string => `reasoner ${String(of + 1)} of ${String(PLANS)}: plan ${String(of)}:`;
+        if (plan === null) {
+          assert.ok(
+            first?.startsWith('row-0 Question') && second?.startsWith(`row-1 ${position(0)}`),
+            `${String(first)}, ${String(second)}`,
+          );
+        } else {
+          assert.ok(first?.startsWith(`row-${String(index)} ${position(plan)}`), first);
+        }
+        assert.equal(
+          await evaluate(transcript, 'document.querySelector(\'[role="tree"]\').scrollTop'),
+          plan === null ? 5 : index * row + 7,
+        );
+      }
     }
-  }
-  const [, clicked] = await seen();
-  await transcript.locator(`#${String(clicked?.split(' ')[0])}`).click();
-  await transcript.locator('.message-text', { hasText: 'answer 2727.0' }).waitFor();
-});
+    const [, clicked] = await seen();
+    await transcript.locator(`#${String(clicked?.split(' ')[0])}`).click();
+    await transcript.locator('.message-text', { hasText: 'answer 2727.0' }).waitFor();
+  },
+);
 
 scenario('where it was scrolled to comes back after it was hidden, and after a reload', async (workbench) => {
   const transcript = await workbench.webview(TITLE);
-  const top = (panel: FrameLocator): Promise<number> => evaluate(panel, 'document.querySelector(\'[role="tree"]\').scrollTop');
+  const top = (panel: FrameLocator): Promise<number> =>
+    evaluate(panel, 'document.querySelector(\'[role="tree"]\').scrollTop');
   const place = 1_200_007;
   await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(place)}`);
   await settled(transcript);
@@ -181,7 +246,9 @@ scenario('where it was scrolled to comes back after it was hidden, and after a r
   await workbench.webview('Run dashboard');
   await workbench.page.locator('.tabs-container [role="tab"][aria-label^="Question 7"]').click();
   for (const reload of [false, true]) {
-    if (reload) await reloadWindow(workbench);
+    if (reload) {
+      await reloadWindow(workbench);
+    }
     const shown = await workbench.webview(TITLE);
     await shown.locator('[role="treeitem"]:not([aria-busy])').first().waitFor();
     await eventually('the place scrolled to', async () => (await top(shown)) === place);
@@ -196,11 +263,17 @@ scenario('a search counts every hit, and Enter asks at once', async (workbench) 
   await transcript.getByRole('tree').press('Home');
   // What the generator wrote, counted here by its own rule.
   const everywhere = PLANS * BIG_WIDTH;
-  for (const [query, total] of [['needle', PLANS / 100], ['answer', everywhere], ['nothing like it', 0]] as const) {
+  for (const [query, total] of [
+    ['needle', PLANS / 100],
+    ['answer', everywhere],
+    ['nothing like it', 0],
+  ] as const) {
     await field.fill('');
     await eventually('no words', async () => (await hits.innerText()) === '');
     // Typed and entered in one go, and timed in the page until the count stands there.
-    const took = await evaluate<number>(transcript, `new Promise((done) => {
+    const took = await evaluate<number>(
+      transcript,
+      `new Promise((done) => {
       const field = document.querySelector('.search-field');
       field.value = ${JSON.stringify(query)};
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
@@ -208,9 +281,12 @@ scenario('a search counts every hit, and Enter asks at once', async (workbench) 
       field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
       const look = () => { if (document.querySelector('.hits').textContent !== '') done(performance.now() - start); else requestAnimationFrame(look); };
       look();
-    })`);
+    })`,
+    );
     console.log(`"${query}" counted ${took.toFixed(0)} ms after Enter`);
-    await eventually(`the hits of ${query}`, async () => (await hits.innerText()).includes(total === 0 ? 'no hit' : `/ ${total.toLocaleString('en')}`));
+    await eventually(`the hits of ${query}`, async () =>
+      (await hits.innerText()).includes(total === 0 ? 'no hit' : `/ ${total.toLocaleString('en')}`),
+    );
   }
   await field.fill('needle');
   const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
@@ -225,13 +301,19 @@ scenario('a search counts every hit, and Enter asks at once', async (workbench) 
 
 scenario('a link opens any of its messages', async (workbench) => {
   await workbench.runCommand('View: Close All Editors');
-  const ids = reading(workbench, (store) => store.outline({ run: BIG_RUN, phase: 'train', iteration: 1, instance: '7'.padStart(64, '0') }).messages.map(({ id }) => id));
+  const ids = reading(workbench, (store) =>
+    store
+      .outline({ run: BIG_RUN, phase: 'train', iteration: 1, instance: '7'.padStart(64, '0') })
+      .messages.map(({ id }) => id),
+  );
   assert.equal(ids.length, DECISIONS);
   for (const place of [0, 54_321, DECISIONS - 1]) {
     const id = ids[place] ?? 0;
     const { text } = reading(workbench, (store) => store.message(id));
     await workbench.runCommand('Developer: Open URL');
-    await workbench.answer(`code-oss://${EXTENSION_ID}/message/${String(id)}?run=${BIG_RUN}&folder=${encodeURIComponent(workbench.folder)}`);
+    await workbench.answer(
+      `code-oss://${EXTENSION_ID}/message/${String(id)}?run=${BIG_RUN}&folder=${encodeURIComponent(workbench.folder)}`,
+    );
     await workbench.page.locator('.monaco-dialog-box').getByRole('button', { name: 'Open', exact: true }).click();
     const asked = Date.now();
     const transcript = await workbench.webview(TITLE);

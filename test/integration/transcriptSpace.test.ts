@@ -1,11 +1,25 @@
-/** Where the keyboard is when a transcript opens, how many messages are in sight where space is short, and what is folded away. */
+/**
+ * Where the keyboard is when a transcript opens, how many messages are in sight where space is short, and what is
+ * folded away.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, firstPlan, frameOf, hasFocus, openFromEpisodes, reading, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
+import {
+  assertQuiet,
+  firstPlan,
+  frameOf,
+  hasFocus,
+  openFromEpisodes,
+  reading,
+  reloadWindow,
+  storeOf,
+  TINY,
+  transcriptOf,
+} from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
@@ -30,13 +44,21 @@ async function prepare(workbench: Workbench): Promise<{ readonly question: strin
 }
 
 /** Rows that are wholly in sight, counted in the panel's page, and the pixels between its upper edge and the tree. */
-async function sight(transcript: FrameLocator): Promise<{ readonly rows: number; readonly above: number; readonly height: number }> {
+async function sight(
+  transcript: FrameLocator,
+): Promise<{ readonly rows: number; readonly above: number; readonly height: number }> {
   return (await frameOf(transcript)).evaluate(() => {
     const tree = document.querySelector('[role="tree"]')?.getBoundingClientRect();
-    if (tree === undefined) return { rows: 0, above: 0, height: 0 };
+    if (tree === undefined) {
+      return { rows: 0, above: 0, height: 0 };
+    }
     const end = Math.min(tree.bottom, innerHeight);
     const rows = [...document.querySelectorAll('.row:not([aria-busy])')].map((row) => row.getBoundingClientRect());
-    return { rows: rows.filter(({ top, bottom }) => top >= tree.top - 1 && bottom <= end + 1).length, above: tree.top, height: innerHeight };
+    return {
+      rows: rows.filter(({ top, bottom }) => top >= tree.top - 1 && bottom <= end + 1).length,
+      above: tree.top,
+      height: innerHeight,
+    };
   });
 }
 
@@ -44,10 +66,11 @@ async function picture(workbench: Workbench, name: string): Promise<void> {
   await workbench.page.screenshot({ path: join(ARTIFACTS, `${name}.png`), animations: 'disabled' });
 }
 
-const tokens = (workbench: Workbench): Promise<unknown> => eventually('rows of tokens', async () => {
-  const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines');
-  return /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' '));
-});
+const tokens = (workbench: Workbench): Promise<unknown> =>
+  eventually('rows of tokens', async () => {
+    const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines');
+    return /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' '));
+  });
 
 scenario('T and R work as soon as a transcript opens, and again when it is shown again', async (workbench) => {
   const { question } = await prepare(workbench);
@@ -74,82 +97,88 @@ scenario('T and R work as soon as a transcript opens, and again when it is shown
   await eventually('the keyboard in the tree after a reload', () => hasFocus(reloaded.getByRole('tree')));
 });
 
-scenario('keys and hashes are under Details, which stays open from message to message and over a reload', async (workbench) => {
-  const { question, message } = await prepare(workbench);
-  const key = reading(workbench, (store) => store.message(message).contextKey);
-  const transcript = await transcriptOf(workbench, question);
-  await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click();
-  await transcript.getByRole('heading', { name: 'actor' }).waitFor();
-  await transcript.locator(`${ROW}[aria-label^="reasoner 1 of"]`).first().click();
-  await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
-  assert.equal(await transcript.getByText(key).isVisible(), false);
-  assert.doesNotMatch(await transcript.locator('.detail').innerText(), /[0-9a-f]{12}|[0-9]{15}/u);
-  await transcript.getByText('Details', { exact: true }).click();
-  await transcript.getByText(key).waitFor();
-  const decision = reading(workbench, (store) => store.decision(message));
-  for (const value of [decision.streamKey, decision.tokenHash, decision.snapshot, String(message)]) {
-    await transcript.locator('.keys-and-hashes code').getByText(value, { exact: true }).first().waitFor();
-  }
-  await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click();
-  await transcript.getByRole('heading', { name: 'actor' }).waitFor();
-  await transcript.getByText('Context key').waitFor();
-  await reloadWindow(workbench);
-  const again = await transcriptOf(workbench, question);
-  await again.getByText('Context key').waitFor();
-  await again.getByText('Details', { exact: true }).click();
-  await again.getByText('Context key').waitFor({ state: 'hidden' });
-});
+scenario(
+  'keys and hashes are under Details, which stays open from message to message and over a reload',
+  async (workbench) => {
+    const { question, message } = await prepare(workbench);
+    const key = reading(workbench, (store) => store.message(message).contextKey);
+    const transcript = await transcriptOf(workbench, question);
+    await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click();
+    await transcript.getByRole('heading', { name: 'actor' }).waitFor();
+    await transcript.locator(`${ROW}[aria-label^="reasoner 1 of"]`).first().click();
+    await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+    assert.equal(await transcript.getByText(key).isVisible(), false);
+    assert.doesNotMatch(await transcript.locator('.detail').innerText(), /[0-9a-f]{12}|[0-9]{15}/u);
+    await transcript.getByText('Details', { exact: true }).click();
+    await transcript.getByText(key).waitFor();
+    const decision = reading(workbench, (store) => store.decision(message));
+    for (const value of [decision.streamKey, decision.tokenHash, decision.snapshot, String(message)]) {
+      await transcript.locator('.keys-and-hashes code').getByText(value, { exact: true }).first().waitFor();
+    }
+    await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click();
+    await transcript.getByRole('heading', { name: 'actor' }).waitFor();
+    await transcript.getByText('Context key').waitFor();
+    await reloadWindow(workbench);
+    const again = await transcriptOf(workbench, question);
+    await again.getByText('Context key').waitFor();
+    await again.getByText('Details', { exact: true }).click();
+    await again.getByText('Context key').waitFor({ state: 'hidden' });
+  },
+);
 
-scenario('where space is short one line is above the tree: ten rows at 1280x800 with a panel open, four at 200 % zoom', async (workbench) => {
-  await prepare(workbench);
-  await workbench.runCommand('C3: Refresh');
-  await openFromEpisodes(workbench, 'Question 7', 'Run long');
-  const transcript = await workbench.webview(/^Question 7/u);
-  await transcript.locator(`${ROW}[aria-label^="reasoner"]`).first().waitFor();
-  const tree = transcript.getByRole('tree');
-  await tree.press('Home');
-  const look = async (name: string, least: number): Promise<void> => {
-    const seen = await eventually(`${String(least)} rows in sight, ${name}`, async () => {
-      const now = await sight(transcript);
-      return now.rows >= least ? now : undefined;
-    }).catch(async () => sight(transcript));
-    await picture(workbench, `space-${name}`);
-    console.log(`${name}: ${String(seen.rows)} rows below ${String(seen.above)} of ${String(seen.height)} pixels`);
-    assert.ok(seen.rows >= least, `${name}: ${String(seen.rows)} rows`);
-  };
-  try {
-    await workbench.page.setViewportSize({ width: 1920, height: 1080 });
-    await look('1920', 20);
-    await workbench.page.setViewportSize({ width: 1280, height: 800 });
-    await look('1280', 20);
-    // As many pixels of the page as 1280x800 has at 200 %.
-    await workbench.page.setViewportSize({ width: 640, height: 400 });
-    await look('zoom', 4);
-    await workbench.page.setViewportSize({ width: 1280, height: 800 });
-    await workbench.runCommand('View: Toggle Output');
-    await workbench.page.locator('.part.panel').waitFor();
-    await look('1280-panel', 10);
-    assert.ok((await sight(transcript)).above <= 31, 'one line');
-    // Nothing is lost: filters and the map of the protocol open from the line, the first by its key.
-    await tree.press('f');
-    const role = transcript.getByRole('combobox', { name: 'Role' });
-    await eventually('the keyboard in the filters', () => hasFocus(role));
-    await picture(workbench, 'space-filters');
-    // A plan has answers of both returns.
-    await transcript.getByRole('combobox', { name: 'Return' }).selectOption('between');
-    await transcript.getByRole('button', { name: 'Filters (1)' }).waitFor();
-    await transcript.getByText(`${String(PLANS)} of ${String(5 * PLANS)} messages`).waitFor();
-    await role.press('Escape');
-    await role.waitFor({ state: 'hidden' });
-    await eventually('the keyboard in the tree', () => hasFocus(tree));
-    await transcript.getByRole('button', { name: 'Filters (1)' }).click();
-    await transcript.getByRole('button', { name: 'Clear filters' }).click();
-    await transcript.getByRole('button', { name: 'Filters', exact: true }).waitFor();
-    await workbench.page.keyboard.press('Escape');
-    await eventually('the keyboard out of the drawer', async () => !(await role.isVisible()));
-  } finally {
-    await workbench.page.setViewportSize(WIDE);
-    await workbench.runCommand('View: Hide Panel');
-  }
-  assertQuiet(workbench);
-});
+scenario(
+  'where space is short one line is above the tree: ten rows at 1280x800 with a panel open, four at 200 % zoom',
+  async (workbench) => {
+    await prepare(workbench);
+    await workbench.runCommand('C3: Refresh');
+    await openFromEpisodes(workbench, 'Question 7', 'Run long');
+    const transcript = await workbench.webview(/^Question 7/u);
+    await transcript.locator(`${ROW}[aria-label^="reasoner"]`).first().waitFor();
+    const tree = transcript.getByRole('tree');
+    await tree.press('Home');
+    const look = async (name: string, least: number): Promise<void> => {
+      const seen = await eventually(`${String(least)} rows in sight, ${name}`, async () => {
+        const now = await sight(transcript);
+        return now.rows >= least ? now : undefined;
+      }).catch(async () => sight(transcript));
+      await picture(workbench, `space-${name}`);
+      console.log(`${name}: ${String(seen.rows)} rows below ${String(seen.above)} of ${String(seen.height)} pixels`);
+      assert.ok(seen.rows >= least, `${name}: ${String(seen.rows)} rows`);
+    };
+    try {
+      await workbench.page.setViewportSize({ width: 1920, height: 1080 });
+      await look('1920', 20);
+      await workbench.page.setViewportSize({ width: 1280, height: 800 });
+      await look('1280', 20);
+      // As many pixels of the page as 1280x800 has at 200 %.
+      await workbench.page.setViewportSize({ width: 640, height: 400 });
+      await look('zoom', 4);
+      await workbench.page.setViewportSize({ width: 1280, height: 800 });
+      await workbench.runCommand('View: Toggle Output');
+      await workbench.page.locator('.part.panel').waitFor();
+      await look('1280-panel', 10);
+      assert.ok((await sight(transcript)).above <= 31, 'one line');
+      // Nothing is lost: filters and the map of the protocol open from the line, the first by its key.
+      await tree.press('f');
+      const role = transcript.getByRole('combobox', { name: 'Role' });
+      await eventually('the keyboard in the filters', () => hasFocus(role));
+      await picture(workbench, 'space-filters');
+      // A plan has answers of both returns.
+      await transcript.getByRole('combobox', { name: 'Return' }).selectOption('between');
+      await transcript.getByRole('button', { name: 'Filters (1)' }).waitFor();
+      await transcript.getByText(`${String(PLANS)} of ${String(5 * PLANS)} messages`).waitFor();
+      await role.press('Escape');
+      await role.waitFor({ state: 'hidden' });
+      await eventually('the keyboard in the tree', () => hasFocus(tree));
+      await transcript.getByRole('button', { name: 'Filters (1)' }).click();
+      await transcript.getByRole('button', { name: 'Clear filters' }).click();
+      await transcript.getByRole('button', { name: 'Filters', exact: true }).waitFor();
+      await workbench.page.keyboard.press('Escape');
+      await eventually('the keyboard out of the drawer', async () => !(await role.isVisible()));
+    } finally {
+      await workbench.page.setViewportSize(WIDE);
+      await workbench.runCommand('View: Hide Panel');
+    }
+    assertQuiet(workbench);
+  },
+);

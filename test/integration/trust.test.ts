@@ -7,51 +7,70 @@ import { makeEndless } from '../support/endlessStore.ts';
 import { Workbench } from './harness/workbench.ts';
 import { storeOf } from './team.ts';
 
-test('an untrusted folder shows its runs, and says why nothing can be run or replayed', { timeout: 240_000 }, async () => {
-  const workbench = await Workbench.open({ askForTrust: true });
-  try {
-    const writer = openStoreForWriting(storeOf(workbench.folder));
-    addRun(writer);
-    writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
-    addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
-    writer.close();
-    await workbench.statusBarItem('Restricted Mode').waitFor();
-    const view = await workbench.openView('C3');
-    await workbench.treeItem(view, `Run ${RUN}`).click();
-    await workbench.treeItem(view, 'Step 1').click();
-    await workbench.treeItem(view, 'Question 1').click();
-    const transcript = await workbench.webview(/^Question 1/u);
-    await transcript.getByText('Runs and replays need a trusted workspace').waitFor();
-    assert.equal(await transcript.getByRole('button', { name: 'Replay alternatives' }).count(), 0);
-    await workbench.page.keyboard.press('F1');
-    await workbench.page.locator('.quick-input-widget input.input').fill('>C3: ');
-    await workbench.page.locator('.quick-input-widget .monaco-list-row', { hasText: 'C3: Open transcript' }).waitFor();
-    assert.equal(await workbench.page.locator('.quick-input-widget .monaco-list-row', { hasText: /C3: (Start|Replay|Inspect|Check)/u }).count(), 0);
-  } catch (error) {
-    await workbench.saveFailure('untrusted folder');
-    throw error;
-  } finally {
-    await workbench.close();
-  }
-});
+test(
+  'an untrusted folder shows its runs, and says why nothing can be run or replayed',
+  { timeout: 240_000 },
+  async () => {
+    const workbench = await Workbench.open({ askForTrust: true });
+    try {
+      const writer = openStoreForWriting(storeOf(workbench.folder));
+      addRun(writer);
+      writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
+      addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+      writer.close();
+      await workbench.statusBarItem('Restricted Mode').waitFor();
+      const view = await workbench.openView('C3');
+      await workbench.treeItem(view, `Run ${RUN}`).click();
+      await workbench.treeItem(view, 'Step 1').click();
+      await workbench.treeItem(view, 'Question 1').click();
+      const transcript = await workbench.webview(/^Question 1/u);
+      await transcript.getByText('Runs and replays need a trusted workspace').waitFor();
+      assert.equal(await transcript.getByRole('button', { name: 'Replay alternatives' }).count(), 0);
+      await workbench.page.keyboard.press('F1');
+      await workbench.page.locator('.quick-input-widget input.input').fill('>C3: ');
+      await workbench.page
+        .locator('.quick-input-widget .monaco-list-row', { hasText: 'C3: Open transcript' })
+        .waitFor();
+      assert.equal(
+        await workbench.page
+          .locator('.quick-input-widget .monaco-list-row', { hasText: /C3: (Start|Replay|Inspect|Check)/u })
+          .count(),
+        0,
+      );
+    } catch (error) {
+      await workbench.saveFailure('untrusted folder');
+      throw error;
+    } finally {
+      await workbench.close();
+    }
+  },
+);
 
-test('an untrusted folder with a store made to keep its reader busy says so, and the editor stays awake', { timeout: 240_000 }, async () => {
-  const workbench = await Workbench.open({ askForTrust: true });
-  try {
-    const writer = openStoreForWriting(storeOf(workbench.folder));
-    addRun(writer);
-    writer.close();
-    makeEndless(storeOf(workbench.folder));
-    await workbench.statusBarItem('Restricted Mode').waitFor();
-    const view = await workbench.openView('C3');
-    await view.getByText('This folder is not trusted, and its store is not whole').or(workbench.page.getByText('This folder is not trusted, and its store is not whole')).first().waitFor();
-    // The process of the extension still answers.
-    await workbench.runCommand('C3: Refresh');
-    assert.equal(await workbench.treeItem(view, `Run ${RUN}`).count(), 0);
-  } catch (error) {
-    await workbench.saveFailure('endless store');
-    throw error;
-  } finally {
-    await workbench.close();
-  }
-});
+test(
+  'an untrusted folder with a store made to keep its reader busy says so, and the editor stays awake',
+  { timeout: 240_000 },
+  async () => {
+    const workbench = await Workbench.open({ askForTrust: true });
+    try {
+      const writer = openStoreForWriting(storeOf(workbench.folder));
+      addRun(writer);
+      writer.close();
+      makeEndless(storeOf(workbench.folder));
+      await workbench.statusBarItem('Restricted Mode').waitFor();
+      const view = await workbench.openView('C3');
+      await view
+        .getByText('This folder is not trusted, and its store is not whole')
+        .or(workbench.page.getByText('This folder is not trusted, and its store is not whole'))
+        .first()
+        .waitFor();
+      // The process of the extension still answers.
+      await workbench.runCommand('C3: Refresh');
+      assert.equal(await workbench.treeItem(view, `Run ${RUN}`).count(), 0);
+    } catch (error) {
+      await workbench.saveFailure('endless store');
+      throw error;
+    } finally {
+      await workbench.close();
+    }
+  },
+);

@@ -26,16 +26,32 @@ export function writeBigTranscript(folder: string, decisions: number): Transcrip
   const plans = Math.round(decisions / (BIG_WIDTH + 1));
   const word = (number: number): string => WORDS[number % WORDS.length] ?? '';
   addRun(writer, BIG_RUN, '2026-01-02T03:04:05.000Z');
-  writer.insertStep({ run: BIG_RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
+  writer.insertStep({
+    run: BIG_RUN,
+    iteration: 1,
+    snapshot: 'a'.repeat(64),
+    ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 },
+  });
   const tree = addTree(writer, {
     run: BIG_RUN,
     iteration: 1,
     instance: instance(7),
-    returns: Array.from({ length: plans }, (_, plan) => Array.from({ length: BIG_WIDTH }, (__, actor) => ((plan * 7 + actor * 3) % 5 < 2 ? 1 : 0))),
-    words: (plan, actor) => (actor === null ? `plan ${String(plan)}: ${word(plan)} then ${word(plan * 3 + 1)}` : `answer ${String(plan)}.${String(actor)} ${word(plan + actor)} ${actor === 4 && plan % 100 === 3 ? 'needle' : ''}`),
+    returns: Array.from({ length: plans }, (_, plan) =>
+      Array.from({ length: BIG_WIDTH }, (__, actor) => ((plan * 7 + actor * 3) % 5 < 2 ? 1 : 0)),
+    ),
+    words: (plan, actor) =>
+      actor === null
+        ? `plan ${String(plan)}: ${word(plan)} then ${word(plan * 3 + 1)}`
+        : `answer ${String(plan)}.${String(actor)} ${word(plan + actor)} ${actor === 4 && plan % 100 === 3 ? 'needle' : ''}`,
   });
   writer.close();
-  setHeadlines(store, tree.map(({ plan }) => ({ message: plan, credit: headline(((plan * 13) % 9) / 9 - 0.45, { low: -1, high: 1, n: BIG_WIDTH, evaluatorCalls: BIG_WIDTH }) })));
+  setHeadlines(
+    store,
+    tree.map(({ plan }) => ({
+      message: plan,
+      credit: headline(((plan * 13) % 9) / 9 - 0.45, { low: -1, high: 1, n: BIG_WIDTH, evaluatorCalls: BIG_WIDTH }),
+    })),
+  );
   return { run: BIG_RUN, phase: 'train', iteration: 1, instance: instance(7).uidSha };
 }
 
@@ -58,7 +74,9 @@ if (process.argv[1] === import.meta.filename) {
     console.log(`  ${String(hits.total)} hits`);
   }
   for (const filter of [{ role: 'reasoner' }, { credit: 'negative' }, { outcome: 'lost' }] as const) {
-    const sifted = measured(`filter ${JSON.stringify(filter)}`, () => reading.sifted(reader, { ...NO_FILTER, ...filter }, null));
+    const sifted = measured(`filter ${JSON.stringify(filter)}`, () =>
+      reading.sifted(reader, { ...NO_FILTER, ...filter }, null),
+    );
     console.log(`  ${String(sifted.sizes.matching)} of ${String(sifted.sizes.messages)}`);
   }
   reader.close();

@@ -1,4 +1,7 @@
-/** The folder outside the repository that keeps what the integration tests install once: C3_CACHE, or the user's cache folder. */
+/**
+ * The folder outside the repository that keeps what the integration tests install once: C3_CACHE, or the user's cache
+ * folder.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -9,13 +12,15 @@ const UNFINISHED = /^\.unfinished-(\d+)-/;
 
 export function cacheFolder(): string {
   const { C3_CACHE: own, XDG_CACHE_HOME: user } = process.env;
-  if (own !== undefined && own !== '') return resolve(own);
+  if (own !== undefined && own !== '') {
+    return resolve(own);
+  }
   return join(user !== undefined && user !== '' ? user : join(homedir(), '.cache'), 'c3-replay');
 }
 
 /**
- * A folder of the cache, installed on first use. An install that is killed half-way is never seen: it happens in a folder of
- * its own that gets its final name only when complete.
+ * A folder of the cache, installed on first use. An install that is killed half-way is never seen: it happens in a
+ * folder of its own that gets its final name only when complete.
  * @param name folder name; holds every version that matters, so that a new version is a new folder
  * @param install fills the folder that it is given
  * @returns the absolute path of the complete folder
@@ -23,7 +28,9 @@ export function cacheFolder(): string {
 export async function installOnce(name: string, install: (folder: string) => Promise<void>): Promise<string> {
   const cache = cacheFolder();
   const folder = join(cache, name);
-  if (existsSync(join(folder, MARKER))) return folder;
+  if (existsSync(join(folder, MARKER))) {
+    return folder;
+  }
   await mkdir(cache, { recursive: true });
   await removeUnfinished(cache);
   const unfinished = join(cache, `.unfinished-${String(process.pid)}-${name}`);
@@ -46,7 +53,9 @@ export async function installOnce(name: string, install: (folder: string) => Pro
 async function removeUnfinished(cache: string): Promise<void> {
   for (const entry of await readdir(cache)) {
     const owner = UNFINISHED.exec(entry)?.[1];
-    if (owner !== undefined && !isRunning(Number(owner))) await rm(join(cache, entry), { recursive: true, force: true });
+    if (owner !== undefined && !isRunning(Number(owner))) {
+      await rm(join(cache, entry), { recursive: true, force: true });
+    }
   }
 }
 

@@ -14,20 +14,27 @@ const FILES: Readonly<Record<Suite, readonly string[]>> = {
 
 /**
  * The test files of a suite, or those that were asked for.
- * @param names rooms, which are folders of test/unit (`credit`, `runtime/graph`), or files, from the root; none for the whole suite
+ * @param names rooms, which are folders of test/unit (`credit`, `runtime/graph`), or files, from the root; none for the
+ *   whole suite
  * @param root of the checkout
  * @returns paths from the root, each once
  * @throws Error in one sentence for a name that is neither
  */
 export function chosenFiles(suite: Suite, names: readonly string[], root: string): string[] {
-  if (names.length === 0) return globSync([...FILES[suite]], { cwd: root });
+  if (names.length === 0) {
+    return globSync([...FILES[suite]], { cwd: root });
+  }
   return [...new Set(names.flatMap((name) => filesNamed(name, root)))];
 }
 
 function filesNamed(name: string, root: string): string[] {
-  if (/\.test\.ts$/u.test(name) && statSync(join(root, name), { throwIfNoEntry: false })?.isFile() === true) return [name];
+  if (/\.test\.ts$/u.test(name) && statSync(join(root, name), { throwIfNoEntry: false })?.isFile() === true) {
+    return [name];
+  }
   const found = globSync(join('test', 'unit', name, '**', '*.test.ts'), { cwd: root });
-  if (found.length > 0 && !name.includes('..')) return found;
+  if (found.length > 0 && !name.includes('..')) {
+    return found;
+  }
   const rooms = readdirSync(join(root, 'test', 'unit'), { withFileTypes: true });
   const known = rooms.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   const nearest = nearestName(name, known);

@@ -1,4 +1,6 @@
-/** Runs other programs for the tests: npm, apt, the compiler. Output is kept back and shown only when a command fails. */
+/**
+ * Runs other programs for the tests: npm, apt, the compiler. Output is kept back and shown only when a command fails.
+ */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -17,7 +19,8 @@ const KEPT_CHARACTERS = 6_000;
 /**
  * Runs a program to its end.
  * @returns what it printed (empty with `show`)
- * @throws Error with the command line and the end of its output, when it can't be started or exits with another code than 0
+ * @throws Error with the command line and the end of its output, when it can't be started or exits with another code
+ *   than 0
  */
 export function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -34,8 +37,15 @@ export function run(program: string, args: readonly string[], options: CommandOp
     child.stderr?.on('data', keep);
     child.on('error', reject);
     child.on('close', (code, signal) => {
-      if (code === 0) resolve(output);
-      else reject(new Error(`"${[program, ...args].join(' ')}" ended with ${signal ?? `code ${String(code)}`}.\n${output}`.trimEnd()));
+      if (code === 0) {
+        resolve(output);
+      } else {
+        reject(
+          new Error(
+            `"${[program, ...args].join(' ')}" ended with ${signal ?? `code ${String(code)}`}.\n${output}`.trimEnd(),
+          ),
+        );
+      }
     });
   });
 }
@@ -54,7 +64,9 @@ export function onPath(...names: readonly string[]): string | undefined {
     for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
       for (const extension of extensions) {
         const path = join(folder, name + extension);
-        if (folder !== '' && isProgram(path)) return path;
+        if (folder !== '' && isProgram(path)) {
+          return path;
+        }
       }
     }
   }
@@ -75,7 +87,9 @@ function isProgram(path: string): boolean {
  * @returns false where it is not possible
  */
 export async function aptInstall(packages: readonly string[]): Promise<boolean> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0 || onPath('apt-get') === undefined) return false;
+  if (process.platform !== 'linux' || process.getuid?.() !== 0 || onPath('apt-get') === undefined) {
+    return false;
+  }
   console.log(`Installing ${packages.join(', ')} with apt-get (once) ...`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   await run('apt-get', ['update'], { env });

@@ -1,4 +1,7 @@
-/** A store whose pages were made by hand so that a scan of its messages never ends: each page of the table is reached by 300 ways from the one above it. */
+/**
+ * A store whose pages were made by hand so that a scan of its messages never ends: each page of the table is reached by
+ * 300 ways from the one above it.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 

@@ -1,4 +1,7 @@
-/** Engines of tests: they live in a folder of the test's own, so that none of the user's is met, and none outlives the test. */
+/**
+ * Engines of tests: they live in a folder of the test's own, so that none of the user's is met, and none outlives the
+ * test.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +37,10 @@ export function killEngines(runtime: string): void {
   }
 }
 
-/** Lets this process and what it starts find engines in a folder of its own, which goes with the process. @returns the folder */
+/**
+ * Lets this process and what it starts find engines in a folder of its own, which goes with the process.
+ * @returns the folder
+ */
 export function ownRuntimeFolder(): string {
   const runtime = mkdtempSync(join(tmpdir(), 'c3-run-'));
   process.env['XDG_RUNTIME_DIR'] = runtime;

@@ -14,12 +14,32 @@ export function headline(value: number, changes: Partial<Headline> = {}): Headli
   const { low, high } = { low: value - 0.1, high: value + 0.1, ...changes };
   const verdict: Verdict = low !== null && low > 0 ? 'helped' : high !== null && high < 0 ? 'hurt' : 'undecided';
   return {
-    estimator: 'loo', value, low, high, n: 4, evaluatorCalls: 4, interval: 'betting', effectiveN: 2, reused: 0, copies: 1, verdict, more: verdict === 'undecided' ? 12 : 0, reason: null, ...changes,
+    estimator: 'loo',
+    value,
+    low,
+    high,
+    n: 4,
+    evaluatorCalls: 4,
+    interval: 'betting',
+    effectiveN: 2,
+    reused: 0,
+    copies: 1,
+    verdict,
+    more: verdict === 'undecided' ? 12 : 0,
+    reason: null,
+    ...changes,
   };
 }
 
 /** The headline that a credit's numbers make. */
-export const headlineFrom = ({ value, low, high, n, evaluatorCalls }: Pick<Credit, 'value' | 'low' | 'high' | 'n' | 'evaluatorCalls'>): Headline => headline(value, { low, high, n, evaluatorCalls });
+export const headlineFrom = ({
+  value,
+  low,
+  high,
+  n,
+  evaluatorCalls,
+}: Pick<Credit, 'value' | 'low' | 'high' | 'n' | 'evaluatorCalls'>): Headline =>
+  headline(value, { low, high, n, evaluatorCalls });
 
 /** Puts a bucket into the pool of another. */
 export function joinPool(path: string, bucket: number, pool: number): void {
@@ -47,14 +67,19 @@ export function setHeadline(path: string, message: number, credit: Headline, buc
 export function setHeadlines(path: string, given: readonly GivenHeadline[]): void {
   const db = new (loadSqlite())(path);
   try {
-    db.transaction(() => { write(db, given); }).immediate();
+    db.transaction(() => {
+      write(db, given);
+    }).immediate();
   } finally {
     db.close();
   }
 }
 
 function write(db: Connection, given: readonly GivenHeadline[]): void {
-  const read = db.prepare<[number | null, number], { key: string; bucket: number; temperature: number; run: string; instance: number; phase: string }>(`
+  const read = db.prepare<
+    [number | null, number],
+    { key: string; bucket: number; temperature: number; run: string; instance: number; phase: string }
+  >(`
     SELECT ${tokenKey('decision')} AS key, coalesce(?, bucket) AS bucket, temperature, run, instance, phase FROM decision WHERE id = ?`);
   const join = db.prepare('INSERT OR IGNORE INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)');
   const poolOf = db.prepare<[number], number>('SELECT pool FROM bucket_pool WHERE bucket = ?').pluck();
@@ -62,19 +87,42 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
     INSERT OR REPLACE INTO headline (pool, token_key, run, instance, message, estimator, value, low, high, n, evaluator_calls, interval, effective_n, reused, copies, verdict, more, reason, clear, rank)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const date = db.prepare('UPDATE bucket_pool SET newest = newest + 1 WHERE pool = ?');
-  const measure = db.prepare('UPDATE bucket_measure SET clearest = max(coalesce(clearest, -9), coalesce(?, -9)), credit = max(coalesce(credit, 0), abs(?)) WHERE bucket = ?');
+  const measure = db.prepare(
+    'UPDATE bucket_measure SET clearest = max(coalesce(clearest, -9), coalesce(?, -9)), credit = max(coalesce(credit, 0), abs(?)) WHERE bucket = ?',
+  );
   const list = db.prepare(LIST_CLEAREST);
   for (const { message, credit, bucket = null } of given) {
     const row = read.get(bucket, message);
-    if (row === undefined) throw new Error(`no message ${String(message)}`);
+    if (row === undefined) {
+      throw new Error(`no message ${String(message)}`);
+    }
     join.run(row.bucket, row.bucket, row.temperature);
     const pool = poolOf.get(row.bucket) ?? row.bucket;
     const clear = clearOf(credit);
     const distance = distanceToDecision(credit);
     const rank = clear !== 0 ? Math.abs(clear) : distance === null ? null : -distance;
     insert.run(
-      pool, row.key, row.run, row.instance, row.phase === 'replay' ? null : message, credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluatorCalls, credit.interval,
-      credit.effectiveN, credit.reused, credit.copies, credit.verdict, credit.more, credit.reason, clear, rank);
+      pool,
+      row.key,
+      row.run,
+      row.instance,
+      row.phase === 'replay' ? null : message,
+      credit.estimator,
+      credit.value,
+      credit.low,
+      credit.high,
+      credit.n,
+      credit.evaluatorCalls,
+      credit.interval,
+      credit.effectiveN,
+      credit.reused,
+      credit.copies,
+      credit.verdict,
+      credit.more,
+      credit.reason,
+      clear,
+      rank,
+    );
     date.run(pool);
     measure.run(rank, credit.value, row.bucket);
     list.run({ run: row.run, instance: row.instance });

@@ -1,4 +1,7 @@
-/** A method for tests, in the manner of TeamTR with one set of episodes: one agent after the other, each held within a divergence, stopped or taken back. */
+/**
+ * A method for tests, in the manner of TeamTR with one set of episodes: one agent after the other, each held within a
+ * divergence, stopped or taken back.
+ */
 import type { PolicyLoss } from '../../src/runtime/train/trainingGraph.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
@@ -27,11 +30,18 @@ export const inTurn = ({ radius, passes, share, loss, onTurn }: TurnSettings): M
       let moved: Divergence = { messages: 0, k1: 0, k3: 0 };
       for (let pass = 0; pass < passes && moved.k3 <= radius; pass++) {
         // Each agent has a rate of its own.
-        yield { kind: 'policy', agents: [agent], learningRate: settings.ppo.learning_rate * (1 + place), ...(loss !== undefined && { loss }) };
+        yield {
+          kind: 'policy',
+          agents: [agent],
+          learningRate: settings.ppo.learning_rate * (1 + place),
+          ...(loss !== undefined && { loss }),
+        };
         moved = (yield { kind: 'divergence' }).divergence?.get(agent) ?? moved;
       }
       const reverted = moved.k3 > radius;
-      if (reverted) yield { kind: 'revert', share };
+      if (reverted) {
+        yield { kind: 'revert', share };
+      }
       onTurn?.(agent, moved, reverted);
     }
   },

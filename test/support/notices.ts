@@ -1,8 +1,8 @@
 /**
  * THIRD_PARTY_NOTICES.txt: what the package ships of others, with its license: node test/support/notices.ts
  *
- * Of npm's packages it names those that esbuild puts into a bundle and those that .vscodeignore brings in whole, each with the
- * version and license of package-lock.json; then what some of these are made of.
+ * Of npm's packages it names those that esbuild puts into a bundle and those that .vscodeignore brings in whole, each
+ * with the version and license of package-lock.json; then what some of these are made of.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,13 +13,19 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const LICENSES = join(import.meta.dirname, 'licenses');
 export const NOTICES_FILE = join(ROOT, 'THIRD_PARTY_NOTICES.txt');
 
-const lockSchema = z.object({ packages: z.record(z.string(), z.object({ version: z.string().optional(), license: z.string().optional() })) });
+const lockSchema = z.object({
+  packages: z.record(z.string(), z.object({ version: z.string().optional(), license: z.string().optional() })),
+});
 
 /** Packages without a license file of their own: who holds the copyright, and the text. */
 const WITHOUT_FILE: readonly (readonly [name: RegExp, copyright: string, text: string])[] = [
   [/^onnxruntime-/u, 'Copyright (c) 2018 - present Microsoft Corporation', 'MIT.txt'],
   [/^@microsoft\/fast-/u, 'Copyright (c) Microsoft Corporation. All rights reserved.', 'MIT.txt'],
-  [/^pyodide$/u, 'Copyright (c) Pyodide contributors and Mozilla. Source code: https://github.com/pyodide/pyodide', 'MPL-2.0.txt'],
+  [
+    /^pyodide$/u,
+    'Copyright (c) Pyodide contributors and Mozilla. Source code: https://github.com/pyodide/pyodide',
+    'MPL-2.0.txt',
+  ],
 ];
 
 const TERMS = /^(?:licen[cs]e|copying|copyright(?:notice)?|(?:third-?party-?)?notices?)(?:\.|$)/iu;
@@ -35,17 +41,24 @@ interface Component {
 
 /** What a package holds of others that has no package of its own. */
 const COMPONENTS: readonly Component[] = [
-  { title: 'SQLite (public domain)', within: 'better-sqlite3', notice: 'Compiled into its native module.', text: 'SQLite.txt' },
+  {
+    title: 'SQLite (public domain)',
+    within: 'better-sqlite3',
+    notice: 'Compiled into its native module.',
+    text: 'SQLite.txt',
+  },
   {
     title: 'CPython (Python Software Foundation License)',
     within: 'pyodide',
-    notice: 'Its interpreter, as WebAssembly, and its standard library. Copyright (c) 2001 Python Software Foundation; All Rights Reserved.',
+    notice:
+      'Its interpreter, as WebAssembly, and its standard library. Copyright (c) 2001 Python Software Foundation; All Rights Reserved.',
     text: 'Python.txt',
   },
   {
     title: 'Emscripten (MIT)',
     within: 'pyodide',
-    notice: 'Its run time and C library, compiled into the WebAssembly module. Copyright (c) 2010-2014 Emscripten authors, see AUTHORS file.',
+    notice:
+      'Its run time and C library, compiled into the WebAssembly module. Copyright (c) 2010-2014 Emscripten authors, see AUTHORS file.',
     text: 'MIT.txt',
   },
   {
@@ -59,28 +72,39 @@ const COMPONENTS: readonly Component[] = [
   },
 ];
 
-/** Packages by their place in node_modules, as the bundles hold them or the package ships them whole. @returns sorted, each once */
+/**
+ * Packages by their place in node_modules, as the bundles hold them or the package ships them whole.
+ * @returns sorted, each once
+ */
 export async function shippedPackages(): Promise<readonly string[]> {
-  const bundled = z.array(z.string()).parse(JSON.parse(await run(process.execPath, ['esbuild.mjs', '--production', '--packages'], { cwd: ROOT })));
+  const bundled = z
+    .array(z.string())
+    .parse(JSON.parse(await run(process.execPath, ['esbuild.mjs', '--production', '--packages'], { cwd: ROOT })));
   const list = await readFile(join(ROOT, '.vscodeignore'), 'utf8');
   const whole = [...list.matchAll(/^!node_modules\/((?:@[^/\s]+\/)?[^/\s]+)\//gmu)].map(([, name = '']) => name);
   return [...new Set([...bundled, ...whole])].sort();
 }
 
-/** The text of THIRD_PARTY_NOTICES.txt. @throws Error for a package that the lock does not know, or without any license text */
+/**
+ * The text of THIRD_PARTY_NOTICES.txt.
+ * @throws Error for a package that the lock does not know, or without any license text
+ */
 export async function noticesText(packages: readonly string[]): Promise<string> {
   const lock = lockSchema.parse(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))).packages;
   const sections: string[] = [];
   for (const name of packages) {
     const { version, license } = lock[`node_modules/${name}`] ?? {};
-    if (version === undefined || license === undefined) throw new Error(`package-lock.json does not say version and license of ${name}.`);
+    if (version === undefined || license === undefined) {
+      throw new Error(`package-lock.json does not say version and license of ${name}.`);
+    }
     sections.push(section(`${ownName(name)} ${version} (${license})`, await licenseText(name)));
     for (const { title, notice, text } of COMPONENTS.filter(({ within }) => within === name)) {
       const words = text === undefined ? '' : `\n\n${await readFile(join(LICENSES, text), 'utf8')}`;
       sections.push(section(`${title}, within ${name}`, `${notice}${words}`));
     }
   }
-  const head = 'C3: Replay Forensics & Training comes with software of others. What it is, and the terms of each, stand below.';
+  const head =
+    'C3: Replay Forensics & Training comes with software of others. What it is, and the terms of each, stand below.';
   return `THIRD-PARTY NOTICES\n\n${head}\nMade by test/support/notices.ts from package-lock.json.\n\n${sections.join('\n')}`;
 }
 
@@ -88,9 +112,13 @@ export async function noticesText(packages: readonly string[]): Promise<string> 
 async function licenseText(name: string): Promise<string> {
   const folder = join(ROOT, 'node_modules', name);
   const files = (await readdir(folder)).filter((file) => TERMS.test(file)).sort();
-  if (files.length > 0) return (await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))).join('\n\n');
+  if (files.length > 0) {
+    return (await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))).join('\n\n');
+  }
   const [, copyright, text] = WITHOUT_FILE.find(([names]) => names.test(ownName(name))) ?? [];
-  if (copyright === undefined || text === undefined) throw new Error(`${name} has no license file: add its text to test/support/notices.ts.`);
+  if (copyright === undefined || text === undefined) {
+    throw new Error(`${name} has no license file: add its text to test/support/notices.ts.`);
+  }
   return `${copyright}\n\n${await readFile(join(LICENSES, text), 'utf8')}`;
 }
 
@@ -98,7 +126,10 @@ async function licenseText(name: string): Promise<string> {
 export const ownName = (place: string): string => place.replace(/^.*\/node_modules\//u, '');
 
 function section(title: string, text: string): string {
-  const lines = text.replaceAll(/\r\n?/gu, '\n').split('\n').map((line) => line.trimEnd());
+  const lines = text
+    .replaceAll(/\r\n?/gu, '\n')
+    .split('\n')
+    .map((line) => line.trimEnd());
   return `${'='.repeat(80)}\n${title}\n${'='.repeat(80)}\n\n${lines.join('\n').trim()}\n`;
 }
 

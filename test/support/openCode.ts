@@ -1,6 +1,6 @@
 /**
- * Opens a folder in VS Code with the extension: npm run code [-- FOLDER]
- * Uses the `code` on PATH; where there is none, serves VS Code's browser edition until it is interrupted. dist/ must have been built.
+ * Opens a folder in VS Code with the extension: npm run code [-- FOLDER] Uses the `code` on PATH; where there is none,
+ * serves VS Code's browser edition until it is interrupted. dist/ must have been built.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -15,14 +15,20 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 const folder = resolve(process.env['INIT_CWD'] ?? '.', process.argv[2] ?? '.');
 const code = onPath('code');
-if (code === undefined) await serve();
-else openDesktop(code);
+if (code === undefined) {
+  await serve();
+} else {
+  openDesktop(code);
+}
 
 function openDesktop(program: string): void {
   const args = [`--extensionDevelopmentPath=${ROOT}`, folder];
   // On Windows `code` is a script, which only a shell starts; then the paths are quoted.
   const shell = program.endsWith('.cmd');
-  const child = spawn(shell ? `"${program}"` : program, shell ? args.map((arg) => `"${arg}"`) : args, { stdio: 'inherit', shell });
+  const child = spawn(shell ? `"${program}"` : program, shell ? args.map((arg) => `"${arg}"`) : args, {
+    stdio: 'inherit',
+    shell,
+  });
   child.on('error', fail);
   child.on('close', (status) => {
     process.exitCode = status ?? 1;
@@ -45,7 +51,11 @@ async function serve(): Promise<void> {
   child.on('error', fail);
   child.stdout.on('data', (chunk: Buffer) => {
     const address = /HTTP server listening on (http:\/\/\S+)/.exec(chunk.toString('utf8'))?.[1];
-    if (address !== undefined) console.log(`VS Code's browser edition is at ${address}?folder=${encodeURIComponent(folder)}\nPassword: ${password}\nCtrl+C ends it.`);
+    if (address !== undefined) {
+      console.log(
+        `VS Code's browser edition is at ${address}?folder=${encodeURIComponent(folder)}\nPassword: ${password}\nCtrl+C ends it.`,
+      );
+    }
   });
   child.on('close', (status) => {
     process.exitCode = status ?? 0;

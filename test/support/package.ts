@@ -19,11 +19,26 @@ const TARGETS = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin
  * @param into the folder of the package; it is made where it is missing
  * @returns the absolute path of the .vsix file
  */
-export async function packageExtension(target = `${process.platform}-${process.arch}`, into = join(ROOT, 'dist')): Promise<string> {
-  if (!TARGETS.includes(target)) throw new Error(`There is no package for "${target}": choose one of ${TARGETS.join(', ')}.`);
+export async function packageExtension(
+  target = `${process.platform}-${process.arch}`,
+  into = join(ROOT, 'dist'),
+): Promise<string> {
+  if (!TARGETS.includes(target)) {
+    throw new Error(`There is no package for "${target}": choose one of ${TARGETS.join(', ')}.`);
+  }
   const vsix = join(into, `c3-replay-${target}.vsix`);
   await withList(target, async (list) => {
-    const args = ['package', '--target', target, '--out', vsix, '--ignoreFile', list, '--allow-missing-repository', '--no-rewrite-relative-links'];
+    const args = [
+      'package',
+      '--target',
+      target,
+      '--out',
+      vsix,
+      '--ignoreFile',
+      list,
+      '--allow-missing-repository',
+      '--no-rewrite-relative-links',
+    ];
     await run(process.execPath, [await vsce(), ...args], { cwd: ROOT });
   });
   return vsix;
@@ -31,7 +46,9 @@ export async function packageExtension(target = `${process.platform}-${process.a
 
 /** The files that a package for a platform would hold, by their paths. */
 export async function packagedFiles(target = `${process.platform}-${process.arch}`): Promise<readonly string[]> {
-  const printed = await withList(target, async (list) => run(process.execPath, [await vsce(), 'ls', '--ignoreFile', list], { cwd: ROOT, all: true }));
+  const printed = await withList(target, async (list) =>
+    run(process.execPath, [await vsce(), 'ls', '--ignoreFile', list], { cwd: ROOT, all: true }),
+  );
   return printed.split('\n').filter((line) => line !== '');
 }
 

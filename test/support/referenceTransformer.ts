@@ -1,6 +1,6 @@
 /**
- * A transformer of the Llama, Qwen2 and Qwen3 families in float64 and plain loops, one position after another: what the graphs are compared with.
- * It shares no code with src/runtime but the type of the configuration.
+ * A transformer of the Llama, Qwen2 and Qwen3 families in float64 and plain loops, one position after another: what the
+ * graphs are compared with. It shares no code with src/runtime but the type of the configuration.
  */
 import type { RopeScaling, TransformerConfig } from '../../src/runtime/model/transformer.ts';
 
@@ -15,14 +15,24 @@ export interface ReferenceRow {
 }
 
 /** A row that is one sequence from position 0. */
-export const plainRow = (tokens: readonly number[]): ReferenceRow => ({ tokens, positions: tokens.map((_, index) => index), segments: tokens.map(() => 0) });
+export const plainRow = (tokens: readonly number[]): ReferenceRow => ({
+  tokens,
+  positions: tokens.map((_, index) => index),
+  segments: tokens.map(() => 0),
+});
 
 /** Logits of the next token at every position of a row. */
-export function referenceLogits(config: TransformerConfig, weights: ReferenceWeights, row: ReferenceRow): Float64Array[] {
+export function referenceLogits(
+  config: TransformerConfig,
+  weights: ReferenceWeights,
+  row: ReferenceRow,
+): Float64Array[] {
   const { hiddenSize, intermediateSize, heads, keyValueHeads, headDim, rmsEpsilon } = config;
   const weight = (name: string): Float64Array => {
     const found = weights.get(name);
-    if (found === undefined) throw new Error(`No weight ${name}.`);
+    if (found === undefined) {
+      throw new Error(`No weight ${name}.`);
+    }
     return found;
   };
   const embedding = weight('model.embed_tokens.weight');
@@ -36,25 +46,45 @@ export function referenceLogits(config: TransformerConfig, weights: ReferenceWei
         return config.attentionBias === true ? plus(projected, weight(`${prefix}.self_attn.${name}.bias`)) : projected;
       });
     const headNorm = (x: Float64Array, name: string): Float64Array => {
-      if (config.queryKeyNorm !== true) return x;
-      const heads = Array.from({ length: x.length / headDim }, (_, head) => normalised(x.slice(head * headDim, (head + 1) * headDim), weight(`${prefix}.self_attn.${name}.weight`), rmsEpsilon));
+      if (config.queryKeyNorm !== true) {
+        return x;
+      }
+      const heads = Array.from({ length: x.length / headDim }, (_, head) =>
+        normalised(
+          x.slice(head * headDim, (head + 1) * headDim),
+          weight(`${prefix}.self_attn.${name}.weight`),
+          rmsEpsilon,
+        ),
+      );
       return Float64Array.from(heads.flatMap((head) => [...head]));
     };
-    const turn = (vectors: Float64Array[], norm: string): Float64Array[] => vectors.map((x, index) => rotated(headNorm(x, norm), element(row.positions, index), config));
+    const turn = (vectors: Float64Array[], norm: string): Float64Array[] =>
+      vectors.map((x, index) => rotated(headNorm(x, norm), element(row.positions, index), config));
     const queries = turn(project('q_proj', heads), 'q_norm');
     const keys = turn(project('k_proj', keyValueHeads), 'k_norm');
     const values = project('v_proj', keyValueHeads);
     const attended = hidden.map((_, at) => attention(config, element(queries, at), keys, values, visibleFrom(row, at)));
-    hidden = hidden.map((x, index) => plus(x, product(weight(`${prefix}.self_attn.o_proj.weight`), element(attended, index), hiddenSize)));
+    hidden = hidden.map((x, index) =>
+      plus(x, product(weight(`${prefix}.self_attn.o_proj.weight`), element(attended, index), hiddenSize)),
+    );
     hidden = hidden.map((x) => {
       const y = normalised(x, weight(`${prefix}.post_attention_layernorm.weight`), rmsEpsilon);
       const gate = product(weight(`${prefix}.mlp.gate_proj.weight`), y, intermediateSize);
       const up = product(weight(`${prefix}.mlp.up_proj.weight`), y, intermediateSize);
-      return plus(x, product(weight(`${prefix}.mlp.down_proj.weight`), gate.map((value, index) => (value / (1 + Math.exp(-value))) * (up[index] ?? NaN)), hiddenSize));
+      return plus(
+        x,
+        product(
+          weight(`${prefix}.mlp.down_proj.weight`),
+          gate.map((value, index) => (value / (1 + Math.exp(-value))) * (up[index] ?? NaN)),
+          hiddenSize,
+        ),
+      );
     });
   }
   const head = weight(config.tieEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight');
-  return hidden.map((x) => product(head, normalised(x, weight('model.norm.weight'), rmsEpsilon), config.vocabularySize));
+  return hidden.map((x) =>
+    product(head, normalised(x, weight('model.norm.weight'), rmsEpsilon), config.vocabularySize),
+  );
 }
 
 /** log softmax(logits / temperature). */
@@ -66,49 +96,85 @@ export function logSoftmaxOf(logits: ArrayLike<number>, temperature = 1): Float6
 }
 
 /** Log-probability of each token of a message that follows a prompt, unpacked. */
-export function messageLogprobs(config: TransformerConfig, weights: ReferenceWeights, prompt: ArrayLike<number>, message: ArrayLike<number>, temperature = 1): number[] {
+export function messageLogprobs(
+  config: TransformerConfig,
+  weights: ReferenceWeights,
+  prompt: ArrayLike<number>,
+  message: ArrayLike<number>,
+  temperature = 1,
+): number[] {
   const tokens = [...Array.from(prompt), ...Array.from(message)];
   const logits = referenceLogits(config, weights, plainRow(tokens.slice(0, -1)));
-  return Array.from(message, (token, index) => element(logSoftmaxOf(element(logits, prompt.length + index - 1), temperature), token));
+  return Array.from(message, (token, index) =>
+    element(logSoftmaxOf(element(logits, prompt.length + index - 1), temperature), token),
+  );
 }
 
 /** Earlier positions, and the position itself, that belong to the shared context or to the same segment. */
 function visibleFrom({ segments }: ReferenceRow, at: number): number[] {
-  return segments.flatMap((segment, index) => (index <= at && (segment === 0 || segment === segments[at]) ? [index] : []));
+  return segments.flatMap((segment, index) =>
+    index <= at && (segment === 0 || segment === segments[at]) ? [index] : [],
+  );
 }
 
-function attention({ heads, keyValueHeads, headDim }: TransformerConfig, query: Float64Array, keys: Float64Array[], values: Float64Array[], visible: readonly number[]): Float64Array {
+function attention(
+  { heads, keyValueHeads, headDim }: TransformerConfig,
+  query: Float64Array,
+  keys: Float64Array[],
+  values: Float64Array[],
+  visible: readonly number[],
+): Float64Array {
   const mixed = new Float64Array(heads * headDim);
   for (let head = 0; head < heads; head++) {
     const from = Math.floor(head / (heads / keyValueHeads)) * headDim;
-    const shares = logSoftmaxOf(visible.map((index) => dot(query, head * headDim, element(keys, index), from, headDim) / Math.sqrt(headDim)));
+    const shares = logSoftmaxOf(
+      visible.map((index) => dot(query, head * headDim, element(keys, index), from, headDim) / Math.sqrt(headDim)),
+    );
     visible.forEach((index, order) => {
       const share = Math.exp(shares[order] ?? NaN);
       const value = element(values, index);
-      for (let i = 0; i < headDim; i++) mixed[head * headDim + i] = (mixed[head * headDim + i] ?? NaN) + share * (value[from + i] ?? NaN);
+      for (let i = 0; i < headDim; i++) {
+        mixed[head * headDim + i] = (mixed[head * headDim + i] ?? NaN) + share * (value[from + i] ?? NaN);
+      }
     });
   }
   return mixed;
 }
 
 /** Turns the pairs (x_i, x_{i + width / 2}) of every head by position * theta^(-2 i / width). */
-function rotated(x: Float64Array, position: number, { headDim, ropeTheta, ropeScaling }: TransformerConfig): Float64Array {
+function rotated(
+  x: Float64Array,
+  position: number,
+  { headDim, ropeTheta, ropeScaling }: TransformerConfig,
+): Float64Array {
   const half = headDim / 2;
   return x.map((value, index) => {
     const i = index % headDim;
     const angle = position * slowed(ropeTheta ** ((-2 * (i % half)) / headDim), ropeScaling);
-    return value * Math.cos(angle) + Math.sin(angle) * (i < half ? -(x[index + half] ?? NaN) : (x[index - half] ?? NaN));
+    return (
+      value * Math.cos(angle) + Math.sin(angle) * (i < half ? -(x[index + half] ?? NaN) : (x[index - half] ?? NaN))
+    );
   });
 }
 
 /** As Transformers states it, by wavelengths (modeling_rope_utils.py). */
 function slowed(frequency: number, scaling: RopeScaling | undefined): number {
-  if (scaling === undefined) return frequency;
-  if (scaling.type === 'linear') return frequency / scaling.factor;
+  if (scaling === undefined) {
+    return frequency;
+  }
+  if (scaling.type === 'linear') {
+    return frequency / scaling.factor;
+  }
   const wavelength = (2 * Math.PI) / frequency;
-  if (wavelength < scaling.originalMaxPositions / scaling.highFrequencyFactor) return frequency;
-  if (wavelength > scaling.originalMaxPositions / scaling.lowFrequencyFactor) return frequency / scaling.factor;
-  const smooth = (scaling.originalMaxPositions / wavelength - scaling.lowFrequencyFactor) / (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
+  if (wavelength < scaling.originalMaxPositions / scaling.highFrequencyFactor) {
+    return frequency;
+  }
+  if (wavelength > scaling.originalMaxPositions / scaling.lowFrequencyFactor) {
+    return frequency / scaling.factor;
+  }
+  const smooth =
+    (scaling.originalMaxPositions / wavelength - scaling.lowFrequencyFactor) /
+    (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
   return ((1 - smooth) * frequency) / scaling.factor + smooth * frequency;
 }
 
@@ -126,12 +192,16 @@ const plus = (a: Float64Array, b: Float64Array): Float64Array => a.map((value, i
 /** A missing element makes the sum NaN, which no test accepts. */
 function dot(a: Float64Array, aFrom: number, b: Float64Array, bFrom: number, length: number): number {
   let sum = 0;
-  for (let index = 0; index < length; index++) sum += (a[aFrom + index] ?? NaN) * (b[bFrom + index] ?? NaN);
+  for (let index = 0; index < length; index++) {
+    sum += (a[aFrom + index] ?? NaN) * (b[bFrom + index] ?? NaN);
+  }
   return sum;
 }
 
 function element<T>(list: ArrayLike<T>, index: number): T {
   const value = list[index];
-  if (value === undefined) throw new Error(`No element ${index} among ${list.length}.`);
+  if (value === undefined) {
+    throw new Error(`No element ${index} among ${list.length}.`);
+  }
   return value;
 }

@@ -1,4 +1,7 @@
-/** A method for tests, in the manner of CCPO: episodes that are only measured, and running statistics of them that later steps are credited and learned by. */
+/**
+ * A method for tests, in the manner of CCPO: episodes that are only measured, and running statistics of them that later
+ * steps are credited and learned by.
+ */
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Json, MethodState } from '../../src/shared/records/methodState.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
@@ -15,7 +18,10 @@ export interface Statistics {
 }
 
 /** The statistics, and the mean after each step. */
-export function statisticsOf({ json, tensors }: MethodState): { readonly statistics: Statistics; readonly history: Float32Array } {
+export function statisticsOf({ json, tensors }: MethodState): {
+  readonly statistics: Statistics;
+  readonly history: Float32Array;
+} {
   const entries = new Map<string, Json>(typeof json === 'object' && json !== null ? Object.entries(json) : []);
   const number = (key: string): number => Number(entries.get(key));
   const statistics = { steps: number('steps'), mean: number('mean'), variance: number('variance') };
@@ -24,14 +30,25 @@ export function statisticsOf({ json, tensors }: MethodState): { readonly statist
 
 const stateOf = (statistics: Statistics, history: Float32Array): MethodState => ({
   json: { ...statistics },
-  tensors: { history: { shape: [history.length], data: history }, latest: { shape: [1, 2], data: Float32Array.of(statistics.mean, statistics.variance) } },
+  tensors: {
+    history: { shape: [history.length], data: history },
+    latest: { shape: [1, 2], data: Float32Array.of(statistics.mean, statistics.variance) },
+  },
 });
 
-const returnsOf = (trees: readonly (readonly TreeNode[])[], bound: number): number[] => trees.flat().flatMap(leavesOf).flatMap((leaf) => returnOf(leaf, bound) ?? []);
+const returnsOf = (trees: readonly (readonly TreeNode[])[], bound: number): number[] =>
+  trees
+    .flat()
+    .flatMap(leavesOf)
+    .flatMap((leaf) => returnOf(leaf, bound) ?? []);
 
 export const runningStatistics: Method = {
   ...magrpo,
-  state: { name: 'running-statistics', version: 1, initial: () => stateOf({ steps: 0, mean: 0.5, variance: 0 }, new Float32Array()) },
+  state: {
+    name: 'running-statistics',
+    version: 1,
+    initial: () => stateOf({ steps: 0, mean: 0.5, variance: 0 }, new Float32Array()),
+  },
 
   plan: () => [
     { fanout: [3, 1], commonRandomNumbers: false },
@@ -44,14 +61,30 @@ export const runningStatistics: Method = {
     const credits = new Map<TreeNode, Credit>();
     for (const first of instances.flat()) {
       const [own] = returnsOf([[first]], bound);
-      if (own === undefined) continue;
+      if (own === undefined) {
+        continue;
+      }
       const value = Math.tanh((own - statistics.mean) / Math.sqrt(statistics.variance + 0.01));
-      for (const message of episodeOf(first)) credits.set(message, { estimator: 'magrpo', value, low: null, high: null, n: 1, evaluatorCalls: 1, interval: 'none' });
+      for (const message of episodeOf(first)) {
+        credits.set(message, {
+          estimator: 'magrpo',
+          value,
+          low: null,
+          high: null,
+          n: 1,
+          evaluatorCalls: 1,
+          interval: 'none',
+        });
+      }
     }
     const returns = returnsOf(measured, bound);
     const mean = returns.reduce((sum, one) => sum + one, 0) / returns.length;
     const variance = returns.reduce((sum, one) => sum + (one - mean) ** 2, 0) / returns.length;
-    const next = { steps: statistics.steps + 1, mean: KEPT * statistics.mean + (1 - KEPT) * mean, variance: KEPT * statistics.variance + (1 - KEPT) * variance };
+    const next = {
+      steps: statistics.steps + 1,
+      mean: KEPT * statistics.mean + (1 - KEPT) * mean,
+      variance: KEPT * statistics.variance + (1 - KEPT) * variance,
+    };
     return { credits, state: stateOf(next, Float32Array.from([...history, next.mean])) };
   },
 

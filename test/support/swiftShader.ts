@@ -1,4 +1,6 @@
-/** WebGPU without a GPU: SwiftShader, the software renderer that comes with Chromium, behind the system's Vulkan loader. */
+/**
+ * WebGPU without a GPU: SwiftShader, the software renderer that comes with Chromium, behind the system's Vulkan loader.
+ */
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,30 +11,47 @@ const DRIVER = 'vk_swiftshader_icd.json';
 const DEBIAN = '/usr/lib/chromium';
 
 /**
- * Makes this process and its children compute WebGPU on SwiftShader, installing what is missing. Elsewhere than on Linux WebGPU is left as it is.
- * To be called before the first WebGPU session. @throws Error in one sentence where the driver or the loader cannot be had
+ * Makes this process and its children compute WebGPU on SwiftShader, installing what is missing. Elsewhere than on
+ * Linux WebGPU is left as it is. To be called before the first WebGPU session. @throws Error in one sentence where the
+ * driver or the loader cannot be had
  */
 export async function useSwiftShader(): Promise<void> {
-  if (process.platform !== 'linux') return;
+  if (process.platform !== 'linux') {
+    return;
+  }
   process.env['VK_ICD_FILENAMES'] = await installSwiftShader();
   process.env['XDG_RUNTIME_DIR'] ??= tmpdir();
 }
 
-/** Installs what is missing on Linux. @returns the driver's file @throws Error in one sentence where the driver or the loader cannot be had */
+/**
+ * Installs what is missing on Linux.
+ * @returns the driver's file
+ * @throws Error in one sentence where the driver or the loader cannot be had
+ */
 export async function installSwiftShader(): Promise<string> {
   const found = await driver();
   if (!(await hasLoader()) && !((await aptInstall(['libvulkan1'])) && (await hasLoader()))) {
-    throw new Error('The WebGPU tests need the Vulkan loader libvulkan.so.1: install libvulkan1 (Debian, Ubuntu) or vulkan-loader and run the tests again.');
+    throw new Error(
+      'The WebGPU tests need the Vulkan loader libvulkan.so.1: install libvulkan1 (Debian, Ubuntu) or vulkan-loader and run the tests again.',
+    );
   }
   return found;
 }
 
 async function driver(): Promise<string> {
   const installed = join(DEBIAN, DRIVER);
-  if (existsSync(installed)) return installed;
+  if (existsSync(installed)) {
+    return installed;
+  }
   const program = await chromium();
-  for (const folder of [DEBIAN, dirname(realpathSync(program))]) if (existsSync(join(folder, DRIVER))) return join(folder, DRIVER);
-  throw new Error(`The WebGPU tests need SwiftShader, and ${program} comes without ${DRIVER}: install Debian's chromium, or Google Chrome.`);
+  for (const folder of [DEBIAN, dirname(realpathSync(program))]) {
+    if (existsSync(join(folder, DRIVER))) {
+      return join(folder, DRIVER);
+    }
+  }
+  throw new Error(
+    `The WebGPU tests need SwiftShader, and ${program} comes without ${DRIVER}: install Debian's chromium, or Google Chrome.`,
+  );
 }
 
 const hasLoader = (): Promise<boolean> =>

@@ -1,4 +1,6 @@
-/** What the integration tests need beside the project's own dependencies, each installed on first use into the cache. */
+/**
+ * What the integration tests need beside the project's own dependencies, each installed on first use into the cache.
+ */
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -17,28 +19,42 @@ const PLATFORM = `${process.platform}-${process.arch}`;
  * @throws Error in one sentence where a real VS Code can't be had (Windows; no C++ compiler and no way to install one)
  */
 export async function codeServer(): Promise<string> {
-  if (process.platform === 'win32') throw new Error('The tests in a real VS Code need Linux or macOS (code-server does not run on Windows): run them there, or in WSL.');
-  const folder = await installOnce(`code-server-${CODE_SERVER}-${PLATFORM}-abi${process.versions.modules}`, installCodeServer);
+  if (process.platform === 'win32') {
+    throw new Error(
+      'The tests in a real VS Code need Linux or macOS (code-server does not run on Windows): run them there, or in WSL.',
+    );
+  }
+  const folder = await installOnce(
+    `code-server-${CODE_SERVER}-${PLATFORM}-abi${process.versions.modules}`,
+    installCodeServer,
+  );
   return join(folder, 'node_modules', 'code-server', 'out', 'node', 'entry.js');
 }
 
 async function installCodeServer(folder: string): Promise<void> {
   if (onPath('g++', 'clang++') === undefined || onPath('make') === undefined || onPath('python3') === undefined) {
     if (!(await aptInstall(['g++', 'make', 'python3']))) {
-      throw new Error('Building the native parts of code-server needs a C++ compiler, make and python3: install them and run the tests again.');
+      throw new Error(
+        'Building the native parts of code-server needs a C++ compiler, make and python3: install them and run the tests again.',
+      );
     }
   }
   console.log(`Installing code-server ${CODE_SERVER} into ${cacheFolder()} (once, about a minute) ...`);
   const env = { ...process.env };
   // The headers lie beside the Node that npm brought; another Node's build tool finds its own.
   const nodeFolder = dirname(dirname(process.execPath));
-  if (existsSync(join(nodeFolder, 'include', 'node', 'node.h'))) env['npm_config_nodedir'] = nodeFolder;
+  if (existsSync(join(nodeFolder, 'include', 'node', 'node.h'))) {
+    env['npm_config_nodedir'] = nodeFolder;
+  }
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
   await npm(['install', '--ignore-scripts', ...NPM_QUIET, `code-server@${CODE_SERVER}`], { cwd: folder, env });
   const editor = join(folder, 'node_modules', 'code-server', 'lib', 'vscode');
   await npm(['install', '--omit=dev', '--ignore-scripts', ...NPM_QUIET], { cwd: editor, env });
   console.log('  building its native parts ...');
-  await npm(['rebuild', '--ignore-scripts=false', ...NPM_QUIET, '@vscode/spdlog', '@vscode/native-watchdog'], { cwd: editor, env });
+  await npm(['rebuild', '--ignore-scripts=false', ...NPM_QUIET, '@vscode/spdlog', '@vscode/native-watchdog'], {
+    cwd: editor,
+    env,
+  });
   await npm(['install', '--omit=dev', '--ignore-scripts', ...NPM_QUIET], { cwd: join(editor, 'extensions'), env });
 }
 
@@ -58,14 +74,21 @@ export async function vsce(): Promise<string> {
  */
 export async function chromium(): Promise<string> {
   const found = await workingChromium();
-  if (found !== undefined) return found;
+  if (found !== undefined) {
+    return found;
+  }
   try {
     await aptInstall(['chromium', 'fonts-dejavu-core']);
     const installed = await workingChromium();
-    if (installed !== undefined) return installed;
+    if (installed !== undefined) {
+      return installed;
+    }
     return await playwrightChromium();
   } catch (error) {
-    throw new Error('The tests in a real VS Code need Chromium, and none could be installed: install chromium or google-chrome and run the tests again.', { cause: error });
+    throw new Error(
+      'The tests in a real VS Code need Chromium, and none could be installed: install chromium or google-chrome and run the tests again.',
+      { cause: error },
+    );
   }
 }
 
@@ -73,7 +96,15 @@ async function workingChromium(): Promise<string | undefined> {
   for (const name of ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']) {
     const path = onPath(name);
     // Some systems put a script of this name on PATH that only says how to install it.
-    if (path !== undefined && (await run(path, ['--version']).then(() => true, () => false))) return path;
+    if (
+      path !== undefined &&
+      (await run(path, ['--version']).then(
+        () => true,
+        () => false,
+      ))
+    ) {
+      return path;
+    }
   }
   return undefined;
 }
@@ -82,9 +113,13 @@ async function playwrightChromium(): Promise<string> {
   const browsers = join(cacheFolder(), 'browsers');
   console.log(`Downloading Chromium into ${browsers} (once) ...`);
   const script = join(import.meta.dirname, '..', '..', 'node_modules', 'playwright-core', 'cli.js');
-  await run(process.execPath, [script, 'install', 'chromium-headless-shell'], { env: { ...process.env, PLAYWRIGHT_BROWSERS_PATH: browsers } });
+  await run(process.execPath, [script, 'install', 'chromium-headless-shell'], {
+    env: { ...process.env, PLAYWRIGHT_BROWSERS_PATH: browsers },
+  });
   for (const entry of await readdir(browsers, { recursive: true })) {
-    if (/(^|[\\/])(chrome-)?headless[_-]shell$/.test(entry)) return join(browsers, entry);
+    if (/(^|[\\/])(chrome-)?headless[_-]shell$/.test(entry)) {
+      return join(browsers, entry);
+    }
   }
   throw new Error(`Playwright's download left no Chromium in ${browsers}.`);
 }

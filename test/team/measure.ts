@@ -51,12 +51,23 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   });
   const branches: Branch[] = instances.map((instance) => ({ instance, node: null }));
   const greedy = await grow(settings(0, 'greedy'), branches, [0, 1], [1, 1], CONTROL);
-  const emptied = await grow(settings(0, 'emptied'), greedy.map((node) => ({ instance: node.instance, node: emptyPlan(node) })), [1], [1], CONTROL);
+  const emptied = await grow(
+    settings(0, 'emptied'),
+    greedy.map((node) => ({ instance: node.instance, node: emptyPlan(node) })),
+    [1],
+    [1],
+    CONTROL,
+  );
   const tree = await grow(settings(1, 'leaves'), branches, [0, 1], [2, 4], CONTROL);
   await host.close();
   const right = successes(greedy);
   const rightEmptied = successes(emptied);
-  const leaves = instances.map((_, index) => tree.slice(2 * index, 2 * index + 2).flatMap(leavesOf).map((leaf) => returnOf(leaf)));
+  const leaves = instances.map((_, index) =>
+    tree
+      .slice(2 * index, 2 * index + 2)
+      .flatMap(leavesOf)
+      .map((leaf) => returnOf(leaf)),
+  );
   const byLevel: Record<string, number> = {};
   for (const level of [1, 2, 3, 4]) {
     const members = greedy.filter((node) => node.instance.level === level);
@@ -76,16 +87,23 @@ function emptyPlan(node: TreeNode): TreeNode {
   return { ...node, answer: { ...node.answer, text: '' }, children: [] };
 }
 
-const successes = (roots: readonly TreeNode[]): number => roots.flatMap(leavesOf).filter((leaf) => returnOf(leaf) === 1).length;
+const successes = (roots: readonly TreeNode[]): number =>
+  roots.flatMap(leavesOf).filter((leaf) => returnOf(leaf) === 1).length;
 
 export const describeInterval = (interval: Interval | null): string =>
-  interval === null ? 'not measured' : `${(100 * interval.value).toFixed(1)} % [${(100 * (interval.low ?? NaN)).toFixed(1)}, ${(100 * (interval.high ?? NaN)).toFixed(1)}], n ${String(interval.n)}`;
+  interval === null
+    ? 'not measured'
+    : `${(100 * interval.value).toFixed(1)} % [${(100 * (interval.low ?? NaN)).toFixed(1)}, ${(100 * (interval.high ?? NaN)).toFixed(1)}], n ${String(interval.n)}`;
 
 if (import.meta.main) {
   const [folder = join('media', 'team'), count = '512', weights] = process.argv.slice(2);
   const report = await measureTeam(folder, Number(count), weights);
   console.log(`greedy accuracy          ${describeInterval(report.greedy)}   (required: 30 to 60 %)`);
-  console.log(`  by level               ${Object.entries(report.greedyByLevel).map(([level, value]) => `${level}: ${(100 * value).toFixed(1)} %`).join('   ')}`);
+  console.log(
+    `  by level               ${Object.entries(report.greedyByLevel)
+      .map(([level, value]) => `${level}: ${(100 * value).toFixed(1)} %`)
+      .join('   ')}`,
+  );
   console.log(`greedy, plan emptied     ${describeInterval(report.emptied)}`);
   console.log(`lost without the plan    ${describeInterval(report.loss)}   (required: at least 15 points)`);
   console.log(`sampled accuracy         ${describeInterval(report.sampled)}`);

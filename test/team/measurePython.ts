@@ -1,8 +1,8 @@
 /**
- * What the bundled team of the Python task must show before reinforcement, measured in the real sandbox on held-out problems and printed:
- * greedy accuracy, accuracy with the plan emptied, with the right plan and with a slip in it, and how often the eight leaves of one instance
- * differ in outcome.
- * Usage: node test/team/measurePython.ts [model folder] [instances] [weights file] [levels, such as 1,1,1,1]
+ * What the bundled team of the Python task must show before reinforcement, measured in the real sandbox on held-out
+ * problems and printed: greedy accuracy, accuracy with the plan emptied, with the right plan and with a slip in it, and
+ * how often the eight leaves of one instance differ in outcome. Usage: node test/team/measurePython.ts [model folder]
+ * [instances] [weights file] [levels, such as 1,1,1,1]
  */
 import { availableParallelism } from 'node:os';
 import { newcombe, wilson } from '../../src/credit/interval.ts';
@@ -30,29 +30,51 @@ export interface PythonTeamReport {
   readonly greedyByLevel: ReadonlyMap<number, Interval | null>;
   readonly emptied: Interval | null;
   readonly loss: Interval | null;
-  /** The coder's greedy accuracy given a right plan, and given that plan with a slip; on the instances whose hasty demonstration has one. */
+  /**
+   * The coder's greedy accuracy given a right plan, and given that plan with a slip; on the instances whose hasty
+   * demonstration has one.
+   */
   readonly rightPlan: Interval | null;
   readonly wrongPlan: Interval | null;
   readonly sampled: Interval | null;
   /** Share of instances whose eight leaves do not all have the same outcome. */
   readonly mixed: Interval | null;
-  /** Share of instances whose two plans differ in the mean of their four leaves, and of plans whose four leaves differ. */
+  /**
+   * Share of instances whose two plans differ in the mean of their four leaves, and of plans whose four leaves differ.
+   */
   readonly plansDiffer: Interval | null;
   readonly solutionsDiffer: Interval | null;
   readonly masked: number;
 }
 
 /** Measures a team folder on `count` held-out problems under a mix of levels. */
-export async function measurePythonTeam(folder: string, count: number, weights?: string, levels?: readonly number[]): Promise<PythonTeamReport> {
-  const instances = generateSplit({ task: 'python', seed: 'python-team-report', train: 0, evaluation: count, ...(levels === undefined ? {} : { levels }) }).evaluation;
-  const { greedy, emptied, right, wrong, leaves } = await withTeam('python', folder, weights, (speak) => speakAll(speak, instances));
+export async function measurePythonTeam(
+  folder: string,
+  count: number,
+  weights?: string,
+  levels?: readonly number[],
+): Promise<PythonTeamReport> {
+  const instances = generateSplit({
+    task: 'python',
+    seed: 'python-team-report',
+    train: 0,
+    evaluation: count,
+    ...(levels === undefined ? {} : { levels }),
+  }).evaluation;
+  const { greedy, emptied, right, wrong, leaves } = await withTeam('python', folder, weights, (speak) =>
+    speakAll(speak, instances),
+  );
   const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: availableParallelism() });
   let masked = 0;
   const grade = ({ instance, code }: Spoken): Promise<number> => {
     const { tests } = instance;
-    if (tests === undefined) throw new Error(`${instance.uid} has no tests.`);
+    if (tests === undefined) {
+      throw new Error(`${instance.uid} has no tests.`);
+    }
     return grader.grade(candidateCode(tests, extractCode(code)), tests, instance.uidSha).then(({ score }) => {
-      if (score === null) masked++;
+      if (score === null) {
+        masked++;
+      }
       return score ?? 0;
     });
   };
@@ -66,7 +88,9 @@ export async function measurePythonTeam(folder: string, count: number, weights?:
     const present = [...new Set(instances.map(({ level }) => level ?? 0))].sort((a, b) => a - b);
     return {
       greedy: share(greedyScores),
-      greedyByLevel: new Map(present.map((level) => [level, share(greedyScores.filter((_, index) => instances[index]?.level === level))])),
+      greedyByLevel: new Map(
+        present.map((level) => [level, share(greedyScores.filter((_, index) => instances[index]?.level === level))]),
+      ),
       emptied: share(emptiedScores),
       loss: newcombe(sum(greedyScores), count, sum(emptiedScores), count),
       rightPlan: share(await gradeAll(right)),
@@ -82,34 +106,80 @@ export async function measurePythonTeam(folder: string, count: number, weights?:
   }
 }
 
-/** Greedy episodes, greedy solutions of other plans, and eight sampled leaves an instance: two plans with four solutions each. */
-async function speakAll(speak: Speak, instances: readonly DemonstratedProblem[]): Promise<Record<'greedy' | 'emptied' | 'right' | 'wrong' | 'leaves', Spoken[]>> {
-  const solve = async (planned: readonly Omit<Spoken, 'code'>[], temperature: number, sibling: (index: number) => number): Promise<Spoken[]> => {
-    const codes = await speak(1, planned.map(({ instance, plan }, index) => ({ instance, plan, sibling: sibling(index) })), temperature);
+/**
+ * Greedy episodes, greedy solutions of other plans, and eight sampled leaves an instance: two plans with four solutions
+ * each.
+ */
+async function speakAll(
+  speak: Speak,
+  instances: readonly DemonstratedProblem[],
+): Promise<Record<'greedy' | 'emptied' | 'right' | 'wrong' | 'leaves', Spoken[]>> {
+  const solve = async (
+    planned: readonly Omit<Spoken, 'code'>[],
+    temperature: number,
+    sibling: (index: number) => number,
+  ): Promise<Spoken[]> => {
+    const codes = await speak(
+      1,
+      planned.map(({ instance, plan }, index) => ({ instance, plan, sibling: sibling(index) })),
+      temperature,
+    );
     return planned.map((one, index) => ({ ...one, code: codes[index] ?? '' }));
   };
-  const plans = await speak(0, instances.map((instance) => ({ instance, plan: '', sibling: 0 })), 0);
-  const greedy = await solve(instances.map((instance, index) => ({ instance, plan: plans[index] ?? '' })), 0, () => 0);
-  const emptied = await solve(instances.map((instance) => ({ instance, plan: '' })), 0, () => 0);
+  const plans = await speak(
+    0,
+    instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+    0,
+  );
+  const greedy = await solve(
+    instances.map((instance, index) => ({ instance, plan: plans[index] ?? '' })),
+    0,
+    () => 0,
+  );
+  const emptied = await solve(
+    instances.map((instance) => ({ instance, plan: '' })),
+    0,
+    () => 0,
+  );
   const slipped = instances.filter(({ plan, hasty }) => hasty.plan !== plan);
-  const right = await solve(slipped.map((instance) => ({ instance, plan: instance.plan })), 0, () => 0);
-  const wrong = await solve(slipped.map((instance) => ({ instance, plan: instance.hasty.plan })), 0, () => 0);
-  const twice = instances.flatMap((instance) => Array.from({ length: PLANS }, (_, sibling) => ({ instance, plan: '', sibling })));
+  const right = await solve(
+    slipped.map((instance) => ({ instance, plan: instance.plan })),
+    0,
+    () => 0,
+  );
+  const wrong = await solve(
+    slipped.map((instance) => ({ instance, plan: instance.hasty.plan })),
+    0,
+    () => 0,
+  );
+  const twice = instances.flatMap((instance) =>
+    Array.from({ length: PLANS }, (_, sibling) => ({ instance, plan: '', sibling })),
+  );
   const sampled = await speak(0, twice, 1);
-  const branches = twice.flatMap(({ instance }, index) => Array.from({ length: SOLUTIONS }, () => ({ instance, plan: sampled[index] ?? '' })));
+  const branches = twice.flatMap(({ instance }, index) =>
+    Array.from({ length: SOLUTIONS }, () => ({ instance, plan: sampled[index] ?? '' })),
+  );
   return { greedy, emptied, right, wrong, leaves: await solve(branches, 1, (index) => index % (PLANS * SOLUTIONS)) };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const share = (values: readonly number[]): Interval | null => wilson(sum(values), values.length);
 const differ = (values: readonly number[]): number => (new Set(values).size > 1 ? 1 : 0);
-const chunks = (values: readonly number[], size: number): number[][] => Array.from({ length: values.length / size }, (_, index) => values.slice(index * size, (index + 1) * size));
+const chunks = (values: readonly number[], size: number): number[][] =>
+  Array.from({ length: values.length / size }, (_, index) => values.slice(index * size, (index + 1) * size));
 
 if (import.meta.main) {
   const [folder = bundledTeam('python'), count = '512', weights = '', levels] = process.argv.slice(2);
-  const report = await measurePythonTeam(folder, Number(count), weights === '' ? undefined : weights, levels?.split(',').map(Number));
+  const report = await measurePythonTeam(
+    folder,
+    Number(count),
+    weights === '' ? undefined : weights,
+    levels?.split(',').map(Number),
+  );
   console.log(`greedy accuracy          ${describeInterval(report.greedy)}   (required: 25 to 60 %)`);
-  for (const [level, interval] of report.greedyByLevel) console.log(`  level ${String(level)}                ${describeInterval(interval)}`);
+  for (const [level, interval] of report.greedyByLevel) {
+    console.log(`  level ${String(level)}                ${describeInterval(interval)}`);
+  }
   console.log(`greedy, plan emptied     ${describeInterval(report.emptied)}`);
   console.log(`lost without the plan    ${describeInterval(report.loss)}   (required: clearly above 0)`);
   console.log(`coder, right plan        ${describeInterval(report.rightPlan)}`);

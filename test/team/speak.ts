@@ -22,8 +22,16 @@ export interface Asked {
 /** The messages at a position of the protocol, in the order of the requests; temperature 0 is greedy. */
 export type Speak = (position: number, asked: readonly Asked[], temperature: number) => Promise<string[]>;
 
-/** Works with a team whose model lies in `folder`, of `weights` if a file is named, under the protocol of the task's bundled team. */
-export async function withTeam<Result>(task: TaskName, folder: string, weights: string | undefined, work: (speak: Speak) => Promise<Result>): Promise<Result> {
+/**
+ * Works with a team whose model lies in `folder`, of `weights` if a file is named, under the protocol of the task's
+ * bundled team.
+ */
+export async function withTeam<Result>(
+  task: TaskName,
+  folder: string,
+  weights: string | undefined,
+  work: (speak: Speak) => Promise<Result>,
+): Promise<Result> {
   const protocolPath = join(bundledTeam(task), 'protocol.json');
   const protocol = parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath);
   const host = new ModelHost({ threads: 2 });

@@ -1,4 +1,7 @@
-/** A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its interval. */
+/**
+ * A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its
+ * interval.
+ */
 import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { h } from './dom.ts';
@@ -16,7 +19,12 @@ export function position(value: number): number {
 export function creditCell(credit: Credit | Headline | null): HTMLElement {
   const alone = credit !== null && 'verdict' in credit && credit.verdict === 'alone' ? sentence(credit) : null;
   if (credit === null || alone !== null) {
-    return h('span', { class: 'credit credit-none', title: alone === null ? 'credit not measured' : `credit not measured: ${alone}` }, h('span', { class: 'bar' }), h('span', { class: 'credit-value' }, '–'));
+    return h(
+      'span',
+      { class: 'credit credit-none', title: alone === null ? 'credit not measured' : `credit not measured: ${alone}` },
+      h('span', { class: 'bar' }),
+      h('span', { class: 'credit-value' }, '–'),
+    );
   }
   const zero = position(0);
   const end = position(credit.value);
@@ -30,7 +38,12 @@ export function creditCell(credit: Credit | Headline | null): HTMLElement {
     whisker.style.width = `${String(position(credit.high) - position(credit.low))}%`;
     bar.append(whisker);
   }
-  return h('span', { class: 'credit', title: creditText(credit) }, bar, h('span', { class: 'credit-value' }, signed(credit.value)));
+  return h(
+    'span',
+    { class: 'credit', title: creditText(credit) },
+    bar,
+    h('span', { class: 'credit-value' }, signed(credit.value)),
+  );
 }
 
 /** The sentence of a credit, as its own element: its tone follows the verdict. */

@@ -2,11 +2,18 @@
 
 export type Child = Node | string | null;
 
-/** Attributes by name; null leaves one out. Style attributes are refused by the content policy: set `element.style` instead. */
+/**
+ * Attributes by name; null leaves one out. Style attributes are refused by the content policy: set `element.style`
+ * instead.
+ */
 export type Attributes = Readonly<Record<string, string | number | boolean | null>>;
 
 /** A new HTML element with attributes and children. */
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   setAttributes(element, attributes);
   append(element, children);
@@ -16,14 +23,21 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Att
 /** Sets attributes; true becomes an empty attribute, false and null remove it. */
 export function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === false) element.removeAttribute(name);
-    else element.setAttribute(name, value === true ? '' : String(value));
+    if (value === null || value === false) {
+      element.removeAttribute(name);
+    } else {
+      element.setAttribute(name, value === true ? '' : String(value));
+    }
   }
 }
 
 /** Appends what is not null. */
 export function append(element: Element, children: readonly Child[]): void {
-  for (const child of children) if (child !== null) element.append(child);
+  for (const child of children) {
+    if (child !== null) {
+      element.append(child);
+    }
+  }
 }
 
 /** Puts these children in place of all others. */
@@ -31,17 +45,29 @@ export function replace(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren(...children.filter((child) => child !== null));
 }
 
-/** Makes elements the children of another, in order. Those that stand right already are not touched: a click that began on one still hits it. */
+/**
+ * Makes elements the children of another, in order. Those that stand right already are not touched: a click that began
+ * on one still hits it.
+ */
 export function arrange(parent: Element, elements: readonly Element[]): void {
   const wanted = new Set(elements);
-  for (const child of Array.from(parent.children)) if (!wanted.has(child)) child.remove();
+  for (const child of Array.from(parent.children)) {
+    if (!wanted.has(child)) {
+      child.remove();
+    }
+  }
   elements.forEach((element, index) => {
     const there = parent.children[index];
-    if (there !== element) parent.insertBefore(element, there ?? null);
+    if (there !== element) {
+      parent.insertBefore(element, there ?? null);
+    }
   });
 }
 
-/** What has the keyboard within an element; null while another part of the editor has it, from which nothing drawn anew may take it. */
+/**
+ * What has the keyboard within an element; null while another part of the editor has it, from which nothing drawn anew
+ * may take it.
+ */
 export function focusedIn(element: Element): Element | null {
   const { activeElement } = document;
   return document.hasFocus() && activeElement !== null && element.contains(activeElement) ? activeElement : null;
@@ -65,9 +91,23 @@ export type IconName = keyof typeof ICONS;
 /** A small line drawing; hidden from assistive technology, so words must stand beside it. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg');
-  setAttributes(svg, { viewBox: '0 0 16 16', width: 16, height: 16, class: `icon icon-${name}`, 'aria-hidden': 'true', focusable: 'false' });
+  setAttributes(svg, {
+    viewBox: '0 0 16 16',
+    width: 16,
+    height: 16,
+    class: `icon icon-${name}`,
+    'aria-hidden': 'true',
+    focusable: 'false',
+  });
   const path = document.createElementNS(SVG, 'path');
-  setAttributes(path, { d: ICONS[name], fill: 'none', stroke: 'currentColor', 'stroke-width': '1.4', 'stroke-linecap': 'round', 'stroke-linejoin': 'round' });
+  setAttributes(path, {
+    d: ICONS[name],
+    fill: 'none',
+    stroke: 'currentColor',
+    'stroke-width': '1.4',
+    'stroke-linecap': 'round',
+    'stroke-linejoin': 'round',
+  });
   svg.append(path);
   return svg;
 }
@@ -75,11 +115,16 @@ export function icon(name: IconName): SVGSVGElement {
 /** The element with this id in the page; the page is ours, so its absence is a fault of ours. */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
-  if (element === null) throw new Error(`The page has no element "${id}".`);
+  if (element === null) {
+    throw new Error(`The page has no element "${id}".`);
+  }
   return element;
 }
 
-/** A short word set off from its surroundings. Not the toolkit's badge, which carries an inline style that the content policy refuses. */
+/**
+ * A short word set off from its surroundings. Not the toolkit's badge, which carries an inline style that the content
+ * policy refuses.
+ */
 export function badge(label: string, tone: 'plain' | 'bad' = 'plain', title: string | null = null): HTMLElement {
   return h('span', { class: `badge badge-${tone}`, title }, label);
 }

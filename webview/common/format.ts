@@ -26,21 +26,29 @@ export function signed(value: number): string {
 
 /** A return in [0, 1] or any other scale. */
 export function returnText(value: number | null): string {
-  if (value === null) return NOT_MEASURED;
+  if (value === null) {
+    return NOT_MEASURED;
+  }
   return Number.isInteger(value) ? String(value).replace('-', MINUS) : decimal(value);
 }
 
 /** `[low, high]`, or null when neither bound could be estimated. */
 export function bounds(low: number | null, high: number | null): string | null {
-  if (low === null || high === null) return null;
+  if (low === null || high === null) {
+    return null;
+  }
   return `[${decimal(low)}, ${decimal(high)}]`;
 }
 
 /** A credit in words: value, interval, n, and what a headline says. */
 export function creditText(credit: Credit | Headline | null): string {
-  if (credit === null) return `credit ${NOT_MEASURED}`;
+  if (credit === null) {
+    return `credit ${NOT_MEASURED}`;
+  }
   const said = 'verdict' in credit ? sentence(credit) : null;
-  if ('verdict' in credit && credit.verdict === 'alone') return `credit ${NOT_MEASURED}: ${said ?? ''}`;
+  if ('verdict' in credit && credit.verdict === 'alone') {
+    return `credit ${NOT_MEASURED}: ${said ?? ''}`;
+  }
   const interval = bounds(credit.low, credit.high);
   return `credit ${signed(credit.value)}${interval === null ? ', interval not measured' : ` ${interval}`}, n = ${count(credit.n)}${said === null ? '' : `, ${said}`}`;
 }
@@ -62,7 +70,9 @@ export function points(difference: number): string {
 
 /** The interval of a share in percent, with its n. */
 export function percentBounds({ low, high, n }: Interval): string {
-  if (low === null || high === null) return `interval not measured, n = ${count(n)}`;
+  if (low === null || high === null) {
+    return `interval not measured, n = ${count(n)}`;
+  }
   return `[${hundredfold(low)}, ${hundredfold(high)}], n = ${count(n)}`;
 }
 
@@ -72,11 +82,17 @@ function hundredfold(share: number): string {
 
 /** Seconds as a short duration. */
 export function duration(seconds: number): string {
-  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 9.95) {
+    return `${seconds.toFixed(1)} s`;
+  }
   const whole = Math.round(seconds);
-  if (whole < 60) return `${String(whole)} s`;
+  if (whole < 60) {
+    return `${String(whole)} s`;
+  }
   const minutes = Math.floor(whole / 60);
-  return minutes < 60 ? `${String(minutes)} min ${String(whole % 60)} s` : `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
+  return minutes < 60
+    ? `${String(minutes)} min ${String(whole % 60)} s`
+    : `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
 }
 
 /** One line of a text: white space and line ends become single blanks. */

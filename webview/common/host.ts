@@ -13,9 +13,17 @@ export interface Host<ToHost> {
 export function editorHost<ToHost>(): Host<ToHost> {
   const api = acquireVsCodeApi();
   return {
-    post: (message) => { api.postMessage(message); },
-    listen: (listener) => { window.addEventListener('message', (event: MessageEvent<unknown>) => { listener(event.data); }); },
+    post: (message) => {
+      api.postMessage(message);
+    },
+    listen: (listener) => {
+      window.addEventListener('message', (event: MessageEvent<unknown>) => {
+        listener(event.data);
+      });
+    },
     getState: () => api.getState(),
-    setState: (state) => { api.setState(state); },
+    setState: (state) => {
+      api.setState(state);
+    },
   };
 }

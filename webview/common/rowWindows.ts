@@ -20,7 +20,9 @@ export class RowWindows<Row> {
 
   /** Forgets all rows of the order before. */
   reset(revision: number): void {
-    if (revision === this.revision) return;
+    if (revision === this.revision) {
+      return;
+    }
     this.revision = revision;
     this.windows.clear();
     this.asked.clear();
@@ -28,11 +30,15 @@ export class RowWindows<Row> {
 
   /** Takes an answer; rows of an older order are ignored. */
   accept(revision: number, offset: number, rows: readonly Row[]): boolean {
-    if (revision !== this.revision) return false;
+    if (revision !== this.revision) {
+      return false;
+    }
     this.asked.delete(offset);
     this.windows.set(offset, rows);
     for (const oldest of this.windows.keys()) {
-      if (this.windows.size <= this.kept) break;
+      if (this.windows.size <= this.kept) {
+        break;
+      }
       this.windows.delete(oldest);
     }
     return true;

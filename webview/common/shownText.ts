@@ -1,4 +1,7 @@
-/** Texts of models and files in a page: what acts in them unseen stands there by its code, set apart, and turns nothing around. */
+/**
+ * Texts of models and files in a page: what acts in them unseen stands there by its code, set apart, and turns nothing
+ * around.
+ */
 import { pieces } from '../../src/shared/text/visible.ts';
 import { h } from './dom.ts';
 
@@ -7,15 +10,33 @@ const SET_APART = 2_000;
 
 /** The nodes of a text. Copied through `copyAsWritten` a code is the character that it stands for. */
 export function shownText(text: string, setApart = SET_APART): readonly (HTMLElement | string)[] {
-  return pieces(text, setApart).map((piece) => (piece.written === null ? piece.text : h('span', { class: 'unseen', title: 'A character that is not seen, by its code', 'data-written': piece.written }, piece.text)));
+  return pieces(text, setApart).map((piece) =>
+    piece.written === null
+      ? piece.text
+      : h(
+          'span',
+          { class: 'unseen', title: 'A character that is not seen, by its code', 'data-written': piece.written },
+          piece.text,
+        ),
+  );
 }
 
-/** Has what is copied out of an element be what was written: characters for their codes, formulas as they were typed. */
+/**
+ * Has what is copied out of an element be what was written: characters for their codes, formulas as they were typed.
+ */
 export function copyAsWritten(element: HTMLElement): void {
   element.addEventListener('copy', (event) => {
     const selection = document.getSelection();
     const [at] = event.composedPath();
-    if (selection === null || selection.isCollapsed || event.clipboardData === null || at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement) return;
+    if (
+      selection === null ||
+      selection.isCollapsed ||
+      event.clipboardData === null ||
+      at instanceof HTMLInputElement ||
+      at instanceof HTMLTextAreaElement
+    ) {
+      return;
+    }
     const parts = Array.from({ length: selection.rangeCount }, (_, index) => writtenIn(selection.getRangeAt(index)));
     event.clipboardData.setData('text/plain', parts.join(''));
     event.preventDefault();
@@ -25,8 +46,12 @@ export function copyAsWritten(element: HTMLElement): void {
 function writtenIn(range: Range): string {
   const { commonAncestorContainer: inside } = range;
   const whole = (inside instanceof Element ? inside : inside.parentElement)?.closest('[data-written]');
-  if (whole !== null && whole !== undefined) return whole.getAttribute('data-written') ?? '';
+  if (whole !== null && whole !== undefined) {
+    return whole.getAttribute('data-written') ?? '';
+  }
   const copy = range.cloneContents();
-  for (const part of copy.querySelectorAll('[data-written]')) part.replaceWith(part.getAttribute('data-written') ?? '');
+  for (const part of copy.querySelectorAll('[data-written]')) {
+    part.replaceWith(part.getAttribute('data-written') ?? '');
+  }
   return copy.textContent;
 }

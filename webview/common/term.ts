@@ -16,15 +16,31 @@ class Explanation {
   private leaving: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
-    this.element.addEventListener('pointerenter', () => { clearTimeout(this.leaving); });
-    this.element.addEventListener('pointerleave', () => { this.leave(); });
-    document.addEventListener('keydown', (event) => {
-      if (event.key !== 'Escape' || this.word === null) return;
-      // Escape closes the explanation and nothing else.
-      event.stopPropagation();
-      this.hide();
-    }, true);
-    document.addEventListener('scroll', () => { this.follow(); }, true);
+    this.element.addEventListener('pointerenter', () => {
+      clearTimeout(this.leaving);
+    });
+    this.element.addEventListener('pointerleave', () => {
+      this.leave();
+    });
+    document.addEventListener(
+      'keydown',
+      (event) => {
+        if (event.key !== 'Escape' || this.word === null) {
+          return;
+        }
+        // Escape closes the explanation and nothing else.
+        event.stopPropagation();
+        this.hide();
+      },
+      true,
+    );
+    document.addEventListener(
+      'scroll',
+      () => {
+        this.follow();
+      },
+      true,
+    );
   }
 
   show(word: HTMLElement, name: TermName): void {
@@ -45,15 +61,21 @@ class Explanation {
 
   /** Something was scrolled: an explanation whose word moved away would be beside another word. */
   private follow(): void {
-    if (this.word === null) return;
+    if (this.word === null) {
+      return;
+    }
     const { left, top } = this.word.getBoundingClientRect();
-    if (!this.word.isConnected || left !== this.at.left || top !== this.at.top) this.hide();
+    if (!this.word.isConnected || left !== this.at.left || top !== this.at.top) {
+      this.hide();
+    }
   }
 
   /** The pointer, or the keyboard, left the word. */
   leave(): void {
     clearTimeout(this.leaving);
-    this.leaving = setTimeout(() => { this.hide(); }, CROSSING);
+    this.leaving = setTimeout(() => {
+      this.hide();
+    }, CROSSING);
   }
 
   hide(): void {
@@ -71,12 +93,20 @@ export function term(name: TermName, words: string = GLOSSARY[name].name): HTMLE
   const element = h('button', { type: 'button', class: 'term', 'aria-description': meaning }, words);
   explanation ??= new Explanation();
   const shared = explanation;
-  const show = (): void => { shared.show(element, name); };
+  const show = (): void => {
+    shared.show(element, name);
+  };
   element.addEventListener('pointerenter', show);
   element.addEventListener('focus', show);
   // Without a pointer that hovers, a tap does it.
   element.addEventListener('click', show);
-  element.addEventListener('pointerleave', () => { if (document.activeElement !== element) shared.leave(); });
-  element.addEventListener('blur', () => { shared.hide(); });
+  element.addEventListener('pointerleave', () => {
+    if (document.activeElement !== element) {
+      shared.leave();
+    }
+  });
+  element.addEventListener('blur', () => {
+    shared.hide();
+  });
   return element;
 }

@@ -31,8 +31,17 @@ provideVSCodeDesignSystem().register(
 export type { Button, Checkbox, Dropdown, TextArea, TextField };
 
 /** A button; the secondary look unless it is the panel's main action. */
-export function button(label: string, onClick: () => void, options: { readonly primary?: boolean; readonly title?: string } = {}): Button {
-  const element = create('vscode-button', Button, { appearance: options.primary === true ? 'primary' : 'secondary', title: options.title ?? null }, label);
+export function button(
+  label: string,
+  onClick: () => void,
+  options: { readonly primary?: boolean; readonly title?: string } = {},
+): Button {
+  const element = create(
+    'vscode-button',
+    Button,
+    { appearance: options.primary === true ? 'primary' : 'secondary', title: options.title ?? null },
+    label,
+  );
   element.addEventListener('click', onClick);
   return element;
 }
@@ -57,7 +66,9 @@ export function textArea(label: string, attributes: Attributes = {}): TextArea {
 /** A chooser; `onChange` gets the value chosen by the user. */
 export function dropdown(label: string, onChange: (value: string) => void): Dropdown {
   const element = create('vscode-dropdown', Dropdown, { 'aria-label': label });
-  element.addEventListener('change', () => { onChange(element.value); });
+  element.addEventListener('change', () => {
+    onChange(element.value);
+  });
   return element;
 }
 
@@ -77,9 +88,16 @@ export function divider(): HTMLElement {
   return create('vscode-divider', HTMLElement, { role: 'separator' });
 }
 
-function create<T extends HTMLElement>(tag: string, type: new () => T, attributes: Attributes, ...children: readonly Child[]): T {
+function create<T extends HTMLElement>(
+  tag: string,
+  type: new () => T,
+  attributes: Attributes,
+  ...children: readonly Child[]
+): T {
   const element = document.createElement(tag);
-  if (!(element instanceof type)) throw new Error(`The control ${tag} is not registered.`);
+  if (!(element instanceof type)) {
+    throw new Error(`The control ${tag} is not registered.`);
+  }
   setAttributes(element, attributes);
   append(element, children);
   return element;

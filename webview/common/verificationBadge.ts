@@ -1,8 +1,15 @@
-/** What re-execution showed of a replay: an icon and a few words, with the reason in the tooltip and for screen readers. */
+/**
+ * What re-execution showed of a replay: an icon and a few words, with the reason in the tooltip and for screen readers.
+ */
 import type { VerificationMark } from '../../src/shared/records/records.ts';
 import { h, icon, type IconName } from './dom.ts';
 
-const ICONS: Readonly<Record<VerificationMark['state'], IconName>> = { identical: 'check', different: 'cross', notComparable: 'none', unverified: 'open' };
+const ICONS: Readonly<Record<VerificationMark['state'], IconName>> = {
+  identical: 'check',
+  different: 'cross',
+  notComparable: 'none',
+  unverified: 'open',
+};
 
 /** The mark in one sentence: `replay differs at token 5: message 12 differs at token 5`. */
 export function verificationText({ label, detail }: VerificationMark): string {
@@ -11,5 +18,11 @@ export function verificationText({ label, detail }: VerificationMark): string {
 
 /** The badge of a mark. Its state shows in icon and words, never in colour alone. */
 export function verificationBadge(mark: VerificationMark): HTMLElement {
-  return h('span', { class: `verification verification-${mark.state}`, title: verificationText(mark) }, icon(ICONS[mark.state]), h('span', {}, mark.label), h('span', { class: 'for-readers' }, `: ${mark.detail}`));
+  return h(
+    'span',
+    { class: `verification verification-${mark.state}`, title: verificationText(mark) },
+    icon(ICONS[mark.state]),
+    h('span', {}, mark.label),
+    h('span', { class: 'for-readers' }, `: ${mark.detail}`),
+  );
 }

@@ -23,13 +23,26 @@ export function compact(value: number): string {
 export const AXIS_WORDS: Readonly<Record<ChartAxis, AxisWords>> = {
   step: { choice: 'Over steps', title: 'step', column: 'Step', tick: count, full: (value) => `step ${count(value)}` },
   tokens: {
-    choice: 'Over tokens', title: 'tokens of training so far', column: 'Tokens so far', tick: compact, full: (value) => `${count(value)} tokens`,
+    choice: 'Over tokens',
+    title: 'tokens of training so far',
+    column: 'Tokens so far',
+    tick: compact,
+    full: (value) => `${count(value)} tokens`,
   },
   calls: {
-    choice: 'Over evaluator calls', title: 'evaluator calls of training so far', column: 'Calls so far', tick: compact,
+    choice: 'Over evaluator calls',
+    title: 'evaluator calls of training so far',
+    column: 'Calls so far',
+    tick: compact,
     full: (value) => `${count(value)} evaluator calls`,
   },
-  time: { choice: 'Over training time', title: 'time of training so far', column: 'Time so far', tick: duration, full: duration },
+  time: {
+    choice: 'Over training time',
+    title: 'time of training so far',
+    column: 'Time so far',
+    tick: duration,
+    full: duration,
+  },
 };
 
 /** Which scales are logarithmic, where a chart allows it. */
@@ -41,6 +54,12 @@ export interface LogScales {
 export const SCALES = ['linear', 'x', 'y', 'xy'] as const;
 export type Scale = (typeof SCALES)[number];
 export const SCALE_WORDS: Readonly<Record<Scale, string>> = {
-  linear: 'Linear axes', x: 'Logarithmic x', y: 'Logarithmic y', xy: 'Logarithmic x and y',
+  linear: 'Linear axes',
+  x: 'Logarithmic x',
+  y: 'Logarithmic y',
+  xy: 'Logarithmic x and y',
 };
-export const logScales = (scale: Scale): LogScales => ({ x: scale === 'x' || scale === 'xy', y: scale === 'y' || scale === 'xy' });
+export const logScales = (scale: Scale): LogScales => ({
+  x: scale === 'x' || scale === 'xy',
+  y: scale === 'y' || scale === 'xy',
+});

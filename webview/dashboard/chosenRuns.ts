@@ -1,4 +1,7 @@
-/** The runs laid over the shown one: what was asked for counts until the host has told it back, so that quick choices build on each other. */
+/**
+ * The runs laid over the shown one: what was asked for counts until the host has told it back, so that quick choices
+ * build on each other.
+ */
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 export class ChosenRuns {
@@ -12,12 +15,17 @@ export class ChosenRuns {
     return this.runs;
   }
 
-  /** Takes what the host tells; what it told before it heard of the newest choice is left, unless another run is shown now. */
+  /**
+   * Takes what the host tells; what it told before it heard of the newest choice is left, unless another run is shown
+   * now.
+   */
   tell({ run, runs, compared }: Pick<DashboardSnapshot, 'run' | 'runs' | 'compared'>): void {
     const told = compared.map(({ id }) => id);
     // A run that the store no longer has is never told back.
     const possible = this.runs.filter((chosen) => runs.some(({ id }) => id === chosen));
-    if (this.asked && this.shown === run.id && possible.join('\n') !== told.join('\n')) return;
+    if (this.asked && this.shown === run.id && possible.join('\n') !== told.join('\n')) {
+      return;
+    }
     this.runs = told;
     this.asked = false;
     this.shown = run.id;

@@ -25,35 +25,63 @@ export class RunPicker {
   constructor(choose: (runs: readonly string[]) => void) {
     this.choose = choose;
     this.element = h('details', { class: 'picker' }, this.summary, this.body);
-    window.addEventListener('resize', () => { this.place(); });
-    this.element.addEventListener('toggle', () => { this.draw(); });
+    window.addEventListener('resize', () => {
+      this.place();
+    });
+    this.element.addEventListener('toggle', () => {
+      this.draw();
+    });
     this.element.addEventListener('keydown', ({ key }) => {
-      if (key !== 'Escape' || !this.element.open) return;
+      if (key !== 'Escape' || !this.element.open) {
+        return;
+      }
       this.element.open = false;
       this.summary.focus();
     });
     // What is pressed elsewhere closes it.
-    document.addEventListener('pointerdown', ({ target }) => { if (target instanceof Node && !this.element.contains(target)) this.element.open = false; });
-    this.list.addEventListener('change', ({ target }) => { if (target instanceof HTMLInputElement) this.toggle(target.value, target.checked); });
+    document.addEventListener('pointerdown', ({ target }) => {
+      if (target instanceof Node && !this.element.contains(target)) {
+        this.element.open = false;
+      }
+    });
+    this.list.addEventListener('change', ({ target }) => {
+      if (target instanceof HTMLInputElement) {
+        this.toggle(target.value, target.checked);
+      }
+    });
   }
 
   show(snapshot: DashboardSnapshot): void {
     this.snapshot = snapshot;
     this.chosen.tell(snapshot);
     const chosen = snapshot.compared.length;
-    this.summary.textContent = chosen === 0 ? 'Compare runs' : `Compared with ${count(chosen)} ${chosen === 1 ? 'run' : 'runs'}`;
+    this.summary.textContent =
+      chosen === 0 ? 'Compare runs' : `Compared with ${count(chosen)} ${chosen === 1 ? 'run' : 'runs'}`;
     this.draw();
   }
 
   /** Boxes are drawn again only when the runs changed: one of them may have the focus. */
   private draw(): void {
     const { snapshot } = this;
-    if (!this.element.open || snapshot === null) return;
+    if (!this.element.open || snapshot === null) {
+      return;
+    }
     const others = snapshot.runs.filter(({ id }) => id !== snapshot.run.id);
     const drawn = JSON.stringify(others);
     if (drawn !== this.drawn) {
       this.drawn = drawn;
-      replace(this.list, this.list.firstElementChild, ...others.map(({ id, title, started }) => h('label', {}, h('input', { type: 'checkbox', value: id }), h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started)))));
+      replace(
+        this.list,
+        this.list.firstElementChild,
+        ...others.map(({ id, title, started }) =>
+          h(
+            'label',
+            {},
+            h('input', { type: 'checkbox', value: id }),
+            h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started)),
+          ),
+        ),
+      );
     }
     const chosen = this.chosen.all;
     const full = chosen.length >= COMPARED_MOST;
@@ -61,16 +89,25 @@ export class RunPicker {
       box.checked = chosen.includes(box.value);
       box.disabled = full && !box.checked;
     }
-    this.note.textContent = others.length === 0 ? 'The store holds no other run.' : full ? `At most ${String(COMPARED_MOST)} runs can be laid over one: take one off to choose another.` : `Laid over the shown run, on the same axes; at most ${String(COMPARED_MOST)}.`;
+    this.note.textContent =
+      others.length === 0
+        ? 'The store holds no other run.'
+        : full
+          ? `At most ${String(COMPARED_MOST)} runs can be laid over one: take one off to choose another.`
+          : `Laid over the shown run, on the same axes; at most ${String(COMPARED_MOST)}.`;
     this.place();
   }
 
   /** Under its button, and never beyond the page. */
   private place(): void {
-    if (!this.element.open) return;
+    if (!this.element.open) {
+      return;
+    }
     this.body.style.insetInlineStart = '0';
     const beyond = this.body.getBoundingClientRect().right - (document.documentElement.clientWidth - MARGIN);
-    if (beyond > 0) this.body.style.insetInlineStart = `${String(-Math.ceil(beyond))}px`;
+    if (beyond > 0) {
+      this.body.style.insetInlineStart = `${String(-Math.ceil(beyond))}px`;
+    }
   }
 
   /** Lays a run over the shown one, or takes it off. */
@@ -86,19 +123,43 @@ export class RunPicker {
 
 /** The runs in the charts with their lines; empty where there is one only. */
 export function legend(view: View, remove: (run: string) => void): HTMLElement | null {
-  if (view.runs.length < 2) return null;
-  return h('ul', { class: 'legend', 'aria-label': 'Runs in the charts' }, ...view.runs.map((run, look) => h('li', {}, sample(look), h('strong', {}, run.tag), h('bdi', {}, plainTitle(run.record.title)), h('span', { class: 'muted' }, runWords(run)), look === 0 ? null : removal(run, remove))));
+  if (view.runs.length < 2) {
+    return null;
+  }
+  return h(
+    'ul',
+    { class: 'legend', 'aria-label': 'Runs in the charts' },
+    ...view.runs.map((run, look) =>
+      h(
+        'li',
+        {},
+        sample(look),
+        h('strong', {}, run.tag),
+        h('bdi', {}, plainTitle(run.record.title)),
+        h('span', { class: 'muted' }, runWords(run)),
+        look === 0 ? null : removal(run, remove),
+      ),
+    ),
+  );
 }
 
 function runWords({ record, rows, evaluations }: ShownRun): string {
-  const greedy = evaluations.flatMap(({ kind, result }) => (kind === 'greedy' && result !== null ? [percent1(result.value)] : []));
+  const greedy = evaluations.flatMap(({ kind, result }) =>
+    kind === 'greedy' && result !== null ? [percent1(result.value)] : [],
+  );
   const accuracy = greedy.length < 3 ? greedy : greedy.filter((_, index) => index === 0 || index === greedy.length - 1);
-  return [`${record.method}, seed ${String(record.seed)}`, `${count(rows.length)} steps`, ...(accuracy.length === 0 ? [] : [accuracy.join(' → ')])].join(', ');
+  return [
+    `${record.method}, seed ${String(record.seed)}`,
+    `${count(rows.length)} steps`,
+    ...(accuracy.length === 0 ? [] : [accuracy.join(' → ')]),
+  ].join(', ');
 }
 
 function removal({ record, tag }: ShownRun, remove: (run: string) => void): HTMLElement {
   const element = h('button', { type: 'button', class: 'tool', 'aria-label': `Take run ${tag} off` }, 'Remove');
-  element.addEventListener('click', () => { remove(record.id); });
+  element.addEventListener('click', () => {
+    remove(record.id);
+  });
   return element;
 }
 
@@ -107,7 +168,9 @@ function sample(index: number): HTMLCanvasElement {
   const canvas = h('canvas', { width: 64, height: 24, class: 'sample', 'aria-hidden': 'true' });
   const ctx = canvas.getContext('2d');
   const { colour, dashes, marker } = lookOf(index);
-  if (ctx === null) return canvas;
+  if (ctx === null) {
+    return canvas;
+  }
   ctx.scale(2, 2);
   ctx.strokeStyle = theme(colour);
   ctx.fillStyle = theme(colour);
@@ -122,10 +185,22 @@ function sample(index: number): HTMLCanvasElement {
   return canvas;
 }
 
-function drawMarker(ctx: CanvasRenderingContext2D, marker: ReturnType<typeof lookOf>['marker'], x: number, y: number, r: number): void {
+function drawMarker(
+  ctx: CanvasRenderingContext2D,
+  marker: ReturnType<typeof lookOf>['marker'],
+  x: number,
+  y: number,
+  r: number,
+): void {
   const path = (...corners: readonly (readonly [number, number])[]): void => {
     ctx.beginPath();
-    corners.forEach(([dx, dy], index) => { if (index === 0) ctx.moveTo(x + r * dx, y + r * dy); else ctx.lineTo(x + r * dx, y + r * dy); });
+    corners.forEach(([dx, dy], index) => {
+      if (index === 0) {
+        ctx.moveTo(x + r * dx, y + r * dy);
+      } else {
+        ctx.lineTo(x + r * dx, y + r * dy);
+      }
+    });
   };
   const cross = (turn: number): void => {
     for (const angle of [turn, turn + Math.PI / 2]) {
@@ -134,11 +209,28 @@ function drawMarker(ctx: CanvasRenderingContext2D, marker: ReturnType<typeof loo
     }
   };
   switch (marker) {
-    case 'circle': ctx.beginPath(); ctx.arc(x, y, r * 0.8, 0, 2 * Math.PI); ctx.fill(); break;
-    case 'rect': ctx.fillRect(x - r * 0.75, y - r * 0.75, r * 1.5, r * 1.5); break;
-    case 'triangle': path([0, -1], [1, 0.8], [-1, 0.8]); ctx.fill(); break;
-    case 'rectRot': path([0, -1], [1, 0], [0, 1], [-1, 0]); ctx.fill(); break;
-    case 'crossRot': cross(Math.PI / 4); break;
-    case 'star': cross(0); cross(Math.PI / 4); break;
+    case 'circle':
+      ctx.beginPath();
+      ctx.arc(x, y, r * 0.8, 0, 2 * Math.PI);
+      ctx.fill();
+      break;
+    case 'rect':
+      ctx.fillRect(x - r * 0.75, y - r * 0.75, r * 1.5, r * 1.5);
+      break;
+    case 'triangle':
+      path([0, -1], [1, 0.8], [-1, 0.8]);
+      ctx.fill();
+      break;
+    case 'rectRot':
+      path([0, -1], [1, 0], [0, 1], [-1, 0]);
+      ctx.fill();
+      break;
+    case 'crossRot':
+      cross(Math.PI / 4);
+      break;
+    case 'star':
+      cross(0);
+      cross(Math.PI / 4);
+      break;
   }
 }

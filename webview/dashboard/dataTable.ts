@@ -25,7 +25,10 @@ export interface DataTable {
 
 /** Comma-separated values as RFC 4180 has them, numbers in full, what was not measured empty. */
 export function csvOf({ columns, rows }: DataTable): string {
-  const lines = [columns.map(({ name }) => quoted(name)), ...rows.map(({ cells }) => cells.map(({ raw }) => (typeof raw === 'number' ? numberText(raw) : quoted(raw ?? ''))))];
+  const lines = [
+    columns.map(({ name }) => quoted(name)),
+    ...rows.map(({ cells }) => cells.map(({ raw }) => (typeof raw === 'number' ? numberText(raw) : quoted(raw ?? '')))),
+  ];
   return `${lines.map((line) => line.join(',')).join('\r\n')}\r\n`;
 }
 

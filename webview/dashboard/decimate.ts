@@ -1,11 +1,13 @@
 /** Fewer points to draw than there are: for the eye only, never for tables or copies. */
 
 /**
- * Indices of at most `most` values, in order: the first, the last, and the lowest and the highest of each stretch between, so that no peak is lost.
- * All of them where they are few enough.
+ * Indices of at most `most` values, in order: the first, the last, and the lowest and the highest of each stretch
+ * between, so that no peak is lost. All of them where they are few enough.
  */
 export function decimate(values: readonly number[], most: number): readonly number[] {
-  if (values.length <= most || most < 4) return values.map((_, index) => index).slice(0, values.length <= most ? undefined : Math.max(0, most));
+  if (values.length <= most || most < 4) {
+    return values.map((_, index) => index).slice(0, values.length <= most ? undefined : Math.max(0, most));
+  }
   const stretches = Math.floor((most - 2) / 2);
   const kept = new Set([0, values.length - 1]);
   const inner = values.length - 2;
@@ -15,8 +17,12 @@ export function decimate(values: readonly number[], most: number): readonly numb
     let low = from;
     let high = from;
     for (let index = from; index < to; index++) {
-      if ((values[index] ?? 0) < (values[low] ?? 0)) low = index;
-      if ((values[index] ?? 0) > (values[high] ?? 0)) high = index;
+      if ((values[index] ?? 0) < (values[low] ?? 0)) {
+        low = index;
+      }
+      if ((values[index] ?? 0) > (values[high] ?? 0)) {
+        high = index;
+      }
     }
     kept.add(low).add(high);
   }

@@ -1,4 +1,7 @@
-/** One chart with its name, its newest value, its table and its copies. By keyboard: Tab reaches it, arrows move along its points, Enter opens one. */
+/**
+ * One chart with its name, its newest value, its table and its copies. By keyboard: Tab reaches it, arrows move along
+ * its points, Enter opens one.
+ */
 import { h, replace } from '../common/dom.ts';
 import { csvOf } from './dataTable.ts';
 import { DataTableView } from './dataTableView.ts';
@@ -45,15 +48,35 @@ export class Figure {
     this.plot = new Plot(spec);
     this.table = new DataTableView(spec.title, doors.open);
     this.nothing = h('p', { class: 'nothing muted', hidden: true }, spec.nothing);
-    this.frame = h('div', { class: 'chart', tabindex: 0, role: 'application', 'aria-roledescription': 'chart' }, this.plot.element, this.nothing, this.tip);
-    this.tableButton = tool('Table', `Table of ${spec.title}`, () => { this.openTable(!this.tableOpen); });
-    const tools = h(
-      'span', { class: 'tools' },
-      this.tableButton,
-      tool('CSV', `Copy ${spec.title} as CSV`, () => { this.copyTable(); }),
-      tool('PNG', `Copy ${spec.title} as PNG`, () => { void this.copyPicture(); }),
+    this.frame = h(
+      'div',
+      { class: 'chart', tabindex: 0, role: 'application', 'aria-roledescription': 'chart' },
+      this.plot.element,
+      this.nothing,
+      this.tip,
     );
-    this.element = h('figure', { 'aria-label': spec.title }, h('figcaption', {}, h('span', { class: 'name' }, spec.title), this.latest, tools), this.frame, this.note, this.table.element);
+    this.tableButton = tool('Table', `Table of ${spec.title}`, () => {
+      this.openTable(!this.tableOpen);
+    });
+    const tools = h(
+      'span',
+      { class: 'tools' },
+      this.tableButton,
+      tool('CSV', `Copy ${spec.title} as CSV`, () => {
+        this.copyTable();
+      }),
+      tool('PNG', `Copy ${spec.title} as PNG`, () => {
+        void this.copyPicture();
+      }),
+    );
+    this.element = h(
+      'figure',
+      { 'aria-label': spec.title },
+      h('figcaption', {}, h('span', { class: 'name' }, spec.title), this.latest, tools),
+      this.frame,
+      this.note,
+      this.table.element,
+    );
     this.openTable(tableOpen, false);
     this.listen();
   }
@@ -70,16 +93,32 @@ export class Figure {
     const size = this.plot.smoothed(this.lines, asked.smoothing);
     this.stale = true;
     this.drawWhenSeen();
-    this.note.textContent = [this.spec.note, note, size === null ? null : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : ', the faint one each step'}.`].filter((part) => part !== null).join(' ');
+    this.note.textContent = [
+      this.spec.note,
+      note,
+      size === null
+        ? null
+        : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : ', the faint one each step'}.`,
+    ]
+      .filter((part) => part !== null)
+      .join(' ');
     const empty = this.lines.every(({ points }) => points.length === 0);
     this.nothing.hidden = !empty;
     this.plot.element.classList.toggle('empty-chart', empty);
     this.latest.textContent = this.spec.latest(view);
     const points = this.lines.reduce((sum, line) => sum + line.points.length, 0);
-    this.frame.setAttribute('aria-label', `${this.spec.title}, ${empty ? this.spec.nothing : `${String(points)} points, newest ${this.spec.latest(view)}. Arrow keys move along the points, Enter opens one.`}`);
-    if (this.tableOpen) this.table.show(this.spec.table(view, asked.axis), view.runs.map(({ record }) => record.id).join(' '));
-    if (pointAt(this.lines, this.active) === null) this.look(null);
-    else this.look(this.active);
+    this.frame.setAttribute(
+      'aria-label',
+      `${this.spec.title}, ${empty ? this.spec.nothing : `${String(points)} points, newest ${this.spec.latest(view)}. Arrow keys move along the points, Enter opens one.`}`,
+    );
+    if (this.tableOpen) {
+      this.table.show(this.spec.table(view, asked.axis), view.runs.map(({ record }) => record.id).join(' '));
+    }
+    if (pointAt(this.lines, this.active) === null) {
+      this.look(null);
+    } else {
+      this.look(this.active);
+    }
   }
 
   restyle(): void {
@@ -94,7 +133,9 @@ export class Figure {
   }
 
   private drawWhenSeen(): void {
-    if (!this.visible || !this.stale) return;
+    if (!this.visible || !this.stale) {
+      return;
+    }
     this.stale = false;
     this.plot.draw(this.lines, this.drawn);
   }
@@ -110,13 +151,17 @@ export class Figure {
       // The page scrolls to it now.
       this.seen(true);
       this.doors.reading(this.spec.id, true);
-      if (frame.matches(':focus-visible')) this.look(this.active ?? lastPlace(this.lines), true);
+      if (frame.matches(':focus-visible')) {
+        this.look(this.active ?? lastPlace(this.lines), true);
+      }
     });
     frame.addEventListener('blur', () => {
       this.look(null);
       this.doors.reading(this.spec.id, frame.matches(':hover'));
     });
-    frame.addEventListener('pointerenter', () => { this.doors.reading(this.spec.id, true); });
+    frame.addEventListener('pointerenter', () => {
+      this.doors.reading(this.spec.id, true);
+    });
     frame.addEventListener('pointermove', ({ clientX, clientY }) => {
       const { left, top } = this.plot.element.getBoundingClientRect();
       this.look(this.plot.nearest(clientX - left, clientY - top));
@@ -125,12 +170,18 @@ export class Figure {
       this.look(null);
       this.doors.reading(this.spec.id, frame.matches(':focus'));
     });
-    frame.addEventListener('click', () => { this.openActive(); });
-    frame.addEventListener('keydown', (event) => { this.press(event); });
+    frame.addEventListener('click', () => {
+      this.openActive();
+    });
+    frame.addEventListener('keydown', (event) => {
+      this.press(event);
+    });
   }
 
   private press(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) {
+      return;
+    }
     if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
       this.openActive();
@@ -142,7 +193,9 @@ export class Figure {
     }
     const from = this.active ?? lastPlace(this.lines);
     const to = from === null ? undefined : moved(this.lines, from, event.key);
-    if (to === undefined) return;
+    if (to === undefined) {
+      return;
+    }
     event.preventDefault();
     // The first arrow shows where it starts from.
     this.look(this.active === null && event.key.startsWith('Arrow') ? from : to, true);
@@ -150,28 +203,42 @@ export class Figure {
 
   private openActive(): void {
     const point = pointAt(this.lines, this.active);
-    if (point !== null) this.doors.open(point.target);
+    if (point !== null) {
+      this.doors.open(point.target);
+    }
   }
 
   private look(place: Place | null, announced = false): void {
-    if (place === null && this.active === null) return;
+    if (place === null && this.active === null) {
+      return;
+    }
     this.active = place;
     this.plot.look(place);
     const point = pointAt(this.lines, place);
     this.tip.hidden = point === null;
-    if (point === null || place === null) return;
+    if (point === null || place === null) {
+      return;
+    }
     const line = this.lines[place.line];
     const words = point.words();
     const named = this.lines.length > 1 && line !== undefined;
-    replace(this.tip, named ? h('strong', {}, `${line.label} `, h('bdi', {}, plainTitle(line.name))) : null, ...words.map((part) => h('bdi', {}, plainTitle(part))));
+    replace(
+      this.tip,
+      named ? h('strong', {}, `${line.label} `, h('bdi', {}, plainTitle(line.name))) : null,
+      ...words.map((part) => h('bdi', {}, plainTitle(part))),
+    );
     this.putTip(place);
-    if (announced) this.doors.announce([...(named ? [line.label] : []), ...words].join(', '));
+    if (announced) {
+      this.doors.announce([...(named ? [line.label] : []), ...words].join(', '));
+    }
   }
 
   /** Beside the point, on the side that has room. */
   private putTip(place: Place): void {
     const at = this.plot.placeOf(place);
-    if (at === null) return;
+    if (at === null) {
+      return;
+    }
     const { offsetWidth: width, offsetHeight: height } = this.frame;
     const right = at.left < width / 2;
     this.tip.style.left = `${String(right ? at.left + 12 : Math.max(0, at.left - 12 - this.tip.offsetWidth))}px`;
@@ -181,12 +248,21 @@ export class Figure {
   private openTable(open: boolean, told = true): void {
     this.table.element.hidden = !open;
     this.tableButton.setAttribute('aria-expanded', String(open));
-    if (open && this.view !== null) this.table.show(this.spec.table(this.view, this.drawn.axis), this.view.runs.map(({ record }) => record.id).join(' '));
-    if (told) this.doors.tableToggled();
+    if (open && this.view !== null) {
+      this.table.show(
+        this.spec.table(this.view, this.drawn.axis),
+        this.view.runs.map(({ record }) => record.id).join(' '),
+      );
+    }
+    if (told) {
+      this.doors.tableToggled();
+    }
   }
 
   private copyTable(): void {
-    if (this.view === null) return;
+    if (this.view === null) {
+      return;
+    }
     const table = this.spec.table(this.view, this.drawn.axis);
     this.doors.copyText(csvOf(table));
     this.doors.announce(`${this.spec.title}: ${String(table.rows.length)} rows copied as CSV`);
@@ -199,7 +275,9 @@ export class Figure {
       await copyPicture(pictureOf(this.plot, title, this.lines));
       this.doors.announce(`${title}: copied as PNG`);
     } catch (error) {
-      this.doors.announce(`${title} could not be copied as PNG: ${error instanceof Error ? error.message : String(error)}`);
+      this.doors.announce(
+        `${title} could not be copied as PNG: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 }

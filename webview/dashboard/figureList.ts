@@ -4,7 +4,14 @@ import { Figure, type FigureDoors } from './figure.ts';
 import type { Drawn } from './plot.ts';
 import type { FigureSpec } from './figures.ts';
 import { accuracyFigure, paretoFigure, tasksOf } from './outcomeFigures.ts';
-import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from './stepFigures.ts';
+import {
+  costFigures,
+  creditFigure,
+  optimisationFigures,
+  returnFigure,
+  rolesOf,
+  varianceFigure,
+} from './stepFigures.ts';
 import type { View } from './view.ts';
 
 interface Group {
@@ -21,9 +28,18 @@ export class FigureList {
   private readonly tables: Set<string>;
   private readonly groups: readonly Group[];
   /** Charts out of sight are not drawn. */
-  private readonly sight = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) for (const figure of this.figures.values()) if (figure.element === target) figure.seen(isIntersecting);
-  }, { rootMargin: '240px' });
+  private readonly sight = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        for (const figure of this.figures.values()) {
+          if (figure.element === target) {
+            figure.seen(isIntersecting);
+          }
+        }
+      }
+    },
+    { rootMargin: '240px' },
+  );
 
   constructor(doors: FigureDoors, tables: readonly string[]) {
     this.doors = doors;
@@ -36,14 +52,21 @@ export class FigureList {
       group('Optimisation', optimisationFigures),
       group('Cost', () => costs),
     ];
-    this.element = h('div', { class: 'figures' }, ...this.groups.map(({ title, grid }) => h('section', { 'aria-label': title }, h('h2', {}, title), grid)));
+    this.element = h(
+      'div',
+      { class: 'figures' },
+      ...this.groups.map(({ title, grid }) => h('section', { 'aria-label': title }, h('h2', {}, title), grid)),
+    );
   }
 
   /** The figures whose tables are open, those that are not shown at the moment among them. */
   get openTables(): readonly string[] {
     for (const [id, figure] of this.figures) {
-      if (figure.tableOpen) this.tables.add(id);
-      else this.tables.delete(id);
+      if (figure.tableOpen) {
+        this.tables.add(id);
+      } else {
+        this.tables.delete(id);
+      }
     }
     return [...this.tables];
   }
@@ -53,19 +76,36 @@ export class FigureList {
       const figures = specs(view).map((spec) => this.figureOf(spec));
       const elements = figures.map(({ element }) => element);
       // Elements that stay are not touched: one of them may have the focus.
-      if (elements.length !== grid.children.length || elements.some((element, index) => grid.children[index] !== element)) replace(grid, ...elements);
-      for (const figure of figures) figure.show(view, drawn);
+      if (
+        elements.length !== grid.children.length ||
+        elements.some((element, index) => grid.children[index] !== element)
+      ) {
+        replace(grid, ...elements);
+      }
+      for (const figure of figures) {
+        figure.show(view, drawn);
+      }
     }
-    for (const figure of this.figures.values()) if (!figure.element.isConnected) figure.leave();
+    for (const figure of this.figures.values()) {
+      if (!figure.element.isConnected) {
+        figure.leave();
+      }
+    }
   }
 
   restyle(): void {
-    for (const figure of this.figures.values()) if (figure.element.isConnected) figure.restyle();
+    for (const figure of this.figures.values()) {
+      if (figure.element.isConnected) {
+        figure.restyle();
+      }
+    }
   }
 
   private figureOf(spec: FigureSpec): Figure {
     const known = this.figures.get(spec.id);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const figure = new Figure(spec, this.doors, this.tables.has(spec.id));
     this.figures.set(spec.id, figure);
     this.sight.observe(figure.element);

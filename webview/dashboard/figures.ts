@@ -31,30 +31,43 @@ export interface FigureSpec {
 }
 
 export const numberCell = (value: number | null | undefined, write: (value: number) => string): Cell =>
-  value === null || value === undefined || !Number.isFinite(value) ? { raw: null, text: NOT_MEASURED } : { raw: value, text: write(value) };
+  value === null || value === undefined || !Number.isFinite(value)
+    ? { raw: null, text: NOT_MEASURED }
+    : { raw: value, text: write(value) };
 
 export const textCell = (text: string): Cell => ({ raw: text, text });
 
 /** The level axis of a chart over training. */
-export const overTraining: FigureSpec['x'] = (axis) => ({ title: AXIS_WORDS[axis].title, format: AXIS_WORDS[axis].tick });
+export const overTraining: FigureSpec['x'] = (axis) => ({
+  title: AXIS_WORDS[axis].title,
+  format: AXIS_WORDS[axis].tick,
+});
 
 /** The column of where a row stands on an axis; the step has one of its own. */
-export const axisColumns = (axis: ChartAxis): DataTable['columns'] => (axis === 'step' ? [] : [{ name: AXIS_WORDS[axis].column, numeric: true }]);
+export const axisColumns = (axis: ChartAxis): DataTable['columns'] =>
+  axis === 'step' ? [] : [{ name: AXIS_WORDS[axis].column, numeric: true }];
 
-export const axisCells = (axis: ChartAxis, at: number | null): readonly Cell[] => (axis === 'step' ? [] : [numberCell(at, axis === 'time' ? AXIS_WORDS.time.full : count)]);
+export const axisCells = (axis: ChartAxis, at: number | null): readonly Cell[] =>
+  axis === 'step' ? [] : [numberCell(at, axis === 'time' ? AXIS_WORDS.time.full : count)];
 
 /** What a point says of its place, beside its step. */
-export const axisWords = (axis: ChartAxis, at: number): readonly string[] => (axis === 'step' ? [] : [AXIS_WORDS[axis].full(at)]);
+export const axisWords = (axis: ChartAxis, at: number): readonly string[] =>
+  axis === 'step' ? [] : [AXIS_WORDS[axis].full(at)];
 
 /** The columns that tell runs apart; none where there is one only. */
-export const runColumns = (view: View): DataTable['columns'] => (view.runs.length < 2 ? [] : [{ name: 'Run', numeric: false }]);
+export const runColumns = (view: View): DataTable['columns'] =>
+  view.runs.length < 2 ? [] : [{ name: 'Run', numeric: false }];
 
-export const runCells = (view: View, { tag, record }: ShownRun): readonly Cell[] => (view.runs.length < 2 ? [] : [{ raw: `${tag}: ${record.title}`, text: tag }]);
+export const runCells = (view: View, { tag, record }: ShownRun): readonly Cell[] =>
+  view.runs.length < 2 ? [] : [{ raw: `${tag}: ${record.title}`, text: tag }];
 
 /** A share with its interval, in words. */
 export const shareWords = (interval: Interval): string => `${percent1(interval.value)} ${percentBounds(interval)}`;
 
-export const INTERVAL_COLUMNS: DataTable['columns'] = ['Value', 'Low', 'High', 'n'].map((name) => ({ name, numeric: true }));
+export const INTERVAL_COLUMNS: DataTable['columns'] = ['Value', 'Low', 'High', 'n'].map((name) => ({
+  name,
+  numeric: true,
+}));
 
 export const intervalCells = (interval: Interval | null): readonly Cell[] => [
   ...[interval?.value, interval?.low, interval?.high].map((value) => numberCell(value, percent1)),

@@ -23,10 +23,16 @@ export class Hold<T> {
     return this.reasons.has(reason);
   }
 
-  /** Takes something newer. @param now shows it whatever holds the view: the reader asked for it @returns whether what is shown changed */
+  /**
+   * Takes something newer.
+   * @param now shows it whatever holds the view: the reader asked for it
+   * @returns whether what is shown changed
+   */
   offer(value: T, now = false): boolean {
     this.newest = value;
-    if (this.held && !now && this.current !== null) return false;
+    if (this.held && !now && this.current !== null) {
+      return false;
+    }
     this.current = value;
     return true;
   }
@@ -38,7 +44,9 @@ export class Hold<T> {
   /** @returns whether what is shown changed */
   release(reason: string): boolean {
     this.reasons.delete(reason);
-    if (this.held || this.newest === this.current) return false;
+    if (this.held || this.newest === this.current) {
+      return false;
+    }
     this.current = this.newest;
     return true;
   }

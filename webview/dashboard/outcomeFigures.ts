@@ -5,40 +5,95 @@ import type { EvaluationKind, Interval } from '../../src/shared/records/records.
 import { count, duration, NOT_MEASURED, percent, percent1 } from '../common/format.ts';
 import { AXIS_WORDS, type AxisWords } from './axes.ts';
 import {
-  axisCells, axisColumns, axisWords, INTERVAL_COLUMNS, intervalCells, numberCell, overTraining, runCells, runColumns, shareWords, textCell,
+  axisCells,
+  axisColumns,
+  axisWords,
+  INTERVAL_COLUMNS,
+  intervalCells,
+  numberCell,
+  overTraining,
+  runCells,
+  runColumns,
+  shareWords,
+  textCell,
   type FigureSpec,
 } from './figures.ts';
 import type { LinePoint, Target } from './lines.ts';
 import { along, type ShownRun, type View } from './view.ts';
 
-const TITLES: Readonly<Record<EvaluationKind, string>> = { greedy: 'Held-out accuracy, greedy', sampled: 'Held-out pass@1, sampled' };
+const TITLES: Readonly<Record<EvaluationKind, string>> = {
+  greedy: 'Held-out accuracy, greedy',
+  sampled: 'Held-out pass@1, sampled',
+};
 
-/** Accuracy on the instances that were held out: before training, every so many steps where that was asked for, and after, each with its interval. */
+/**
+ * Accuracy on the instances that were held out: before training, every so many steps where that was asked for, and
+ * after, each with its interval.
+ */
 export function accuracyFigure(kind: EvaluationKind): FigureSpec {
   const of = (run: ShownRun): readonly Evaluation[] => evaluationsIn(run, kind);
   return {
-    id: `accuracy ${kind}`, title: TITLES[kind], note: 'Lines reach over the 95 % interval.', x: overTraining, yAxis: 'accuracy', formatY: percent, always: [0, 1], boxes: false, smooth: false,
+    id: `accuracy ${kind}`,
+    title: TITLES[kind],
+    note: 'Lines reach over the 95 % interval.',
+    x: overTraining,
+    yAxis: 'accuracy',
+    formatY: percent,
+    always: [0, 1],
+    boxes: false,
+    smooth: false,
     nothing: 'Nothing was evaluated yet.',
-    lines: (view, axis = 'step') => view.runs.map((run, look) => ({
-      label: run.tag,
-      name: run.record.title,
-      look,
-      joined: true,
-      points: of(run).flatMap(({ moment, step, result, target }): LinePoint[] => {
-        const x = along(run, step, axis);
-        if (result === null || x === null) return [];
-        return [{ x, y: result.value, low: result.low, high: result.high, box: null, target, words: () => [moment, ...axisWords(axis, x), shareWords(result)] }];
-      }),
-    })),
+    lines: (view, axis = 'step') =>
+      view.runs.map((run, look) => ({
+        label: run.tag,
+        name: run.record.title,
+        look,
+        joined: true,
+        points: of(run).flatMap(({ moment, step, result, target }): LinePoint[] => {
+          const x = along(run, step, axis);
+          if (result === null || x === null) {
+            return [];
+          }
+          return [
+            {
+              x,
+              y: result.value,
+              low: result.low,
+              high: result.high,
+              box: null,
+              target,
+              words: () => [moment, ...axisWords(axis, x), shareWords(result)],
+            },
+          ];
+        }),
+      })),
     table: (view, axis = 'step') => ({
-      columns: [...runColumns(view), { name: 'Evaluation', numeric: false }, { name: 'Step', numeric: true }, ...axisColumns(axis), ...INTERVAL_COLUMNS],
-      rows: view.runs.flatMap((run) => of(run).map(({ stage, step, result, target }) => ({
-        cells: [...runCells(view, run), textCell(stage), numberCell(step, count), ...axisCells(axis, along(run, step, axis)), ...intervalCells(result)],
-        target,
-      }))),
+      columns: [
+        ...runColumns(view),
+        { name: 'Evaluation', numeric: false },
+        { name: 'Step', numeric: true },
+        ...axisColumns(axis),
+        ...INTERVAL_COLUMNS,
+      ],
+      rows: view.runs.flatMap((run) =>
+        of(run).map(({ stage, step, result, target }) => ({
+          cells: [
+            ...runCells(view, run),
+            textCell(stage),
+            numberCell(step, count),
+            ...axisCells(axis, along(run, step, axis)),
+            ...intervalCells(result),
+          ],
+          target,
+        })),
+      ),
     }),
     latest: (view) => {
-      const newest = view.runs.slice(0, 1).flatMap(of).findLast(({ result }) => result !== null)?.result ?? null;
+      const newest =
+        view.runs
+          .slice(0, 1)
+          .flatMap(of)
+          .findLast(({ result }) => result !== null)?.result ?? null;
       return newest === null ? NOT_MEASURED : percent1(newest.value);
     },
   };
@@ -57,38 +112,55 @@ interface Evaluation {
 /** The evaluations of one kind by step; those before and after training stand there unmeasured until they are. */
 function evaluationsIn({ record, evaluations }: ShownRun, kind: EvaluationKind): readonly Evaluation[] {
   const known = evaluations.filter((one) => one.kind === kind);
-  const awaited = EVALUATION_ROUNDS.filter((round) => round.kind === kind && known.every(({ iteration }) => iteration !== round.iteration))
+  const awaited = EVALUATION_ROUNDS.filter(
+    (round) => round.kind === kind && known.every(({ iteration }) => iteration !== round.iteration),
+  )
     // Without steps there is nothing after.
     .filter(({ stage }) => stage === 'before' || record.plannedSteps > 0)
     .map(({ iteration, stage }) => ({ iteration, step: stage === 'before' ? 0 : record.plannedSteps, result: null }));
-  return [...known, ...awaited].sort((a, b) => a.step - b.step).map(({ iteration, step, result }) => {
-    const stage = evaluationRound(iteration)?.stage ?? 'during';
-    const named = stage === 'during' ? `after step ${count(step)}` : stage;
-    const target: Target = { kind: 'round', run: record.id, phase: 'evaluate', iteration };
-    return { stage: named, moment: stage === 'during' ? named : `${stage} training`, step, result, target };
-  });
+  return [...known, ...awaited]
+    .sort((a, b) => a.step - b.step)
+    .map(({ iteration, step, result }) => {
+      const stage = evaluationRound(iteration)?.stage ?? 'during';
+      const named = stage === 'during' ? `after step ${count(step)}` : stage;
+      const target: Target = { kind: 'round', run: record.id, phase: 'evaluate', iteration };
+      return { stage: named, moment: stage === 'during' ? named : `${stage} training`, step, result, target };
+    });
 }
 
 /** What training took, as an axis has it; over steps, its tokens. */
-const COSTS: Readonly<Record<ChartAxis, { readonly of: (outcome: RunOutcome) => number; readonly title: string; readonly words: AxisWords }>> = {
+const COSTS: Readonly<
+  Record<ChartAxis, { readonly of: (outcome: RunOutcome) => number; readonly title: string; readonly words: AxisWords }>
+> = {
   step: { of: ({ tokens }) => tokens, title: 'tokens of training', words: AXIS_WORDS.tokens },
   tokens: { of: ({ tokens }) => tokens, title: 'tokens of training', words: AXIS_WORDS.tokens },
   calls: { of: ({ calls }) => calls, title: 'evaluator calls of training', words: AXIS_WORDS.calls },
   time: { of: ({ seconds }) => seconds, title: 'time of training', words: AXIS_WORDS.time },
 };
 
-/** The outcomes that no other one beats: none costs as little and is as accurate, and better in either. In the order of cost. */
+/**
+ * The outcomes that no other one beats: none costs as little and is as accurate, and better in either. In the order of
+ * cost.
+ */
 export function paretoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = 'step'): readonly RunOutcome[] {
   const cost = COSTS[axis].of;
   const beats = (a: RunOutcome, b: RunOutcome): boolean =>
-    cost(a) <= cost(b) && a.accuracy.value >= b.accuracy.value && (cost(a) < cost(b) || a.accuracy.value > b.accuracy.value);
+    cost(a) <= cost(b) &&
+    a.accuracy.value >= b.accuracy.value &&
+    (cost(a) < cost(b) || a.accuracy.value > b.accuracy.value);
   return outcomes.filter((one) => !outcomes.some((other) => beats(other, one))).sort((a, b) => cost(a) - cost(b));
 }
 
-/** The tasks of the outcomes: first those of the shown runs. Runs of different tasks answer different questions, so each task has a chart of its own. */
+/**
+ * The tasks of the outcomes: first those of the shown runs. Runs of different tasks answer different questions, so each
+ * task has a chart of its own.
+ */
 export function tasksOf({ snapshot: { outcomes }, runs }: View): readonly RunTask[] {
   const shown = runs.flatMap(({ record }) => outcomes.filter(({ run }) => run === record.id));
-  const tasks = [...new Map([...shown, ...outcomes].map(({ task }) => [task.key, task])).values()].slice(0, TASKS_SHOWN);
+  const tasks = [...new Map([...shown, ...outcomes].map(({ task }) => [task.key, task])).values()].slice(
+    0,
+    TASKS_SHOWN,
+  );
   // Files of the same name in two folders, or other levels of one task.
   return tasks.map(({ key, label }, index) => {
     const same = tasks.slice(0, index).filter((other) => other.label === label).length;
@@ -99,13 +171,24 @@ export function tasksOf({ snapshot: { outcomes }, runs }: View): readonly RunTas
 /** Charts of tasks at most. */
 const TASKS_SHOWN = 8;
 
-/** Every finished run of one task: what it reached against what its training took. @param task null while there is none */
+/**
+ * Every finished run of one task: what it reached against what its training took.
+ * @param task null while there is none
+ */
 export function paretoFigure(task: RunTask | null): FigureSpec {
   const of = (view: View, axis: ChartAxis): readonly RunOutcome[] =>
-    view.snapshot.outcomes.filter((outcome) => outcome.task.key === task?.key).sort((a, b) => COSTS[axis].of(a) - COSTS[axis].of(b));
+    view.snapshot.outcomes
+      .filter((outcome) => outcome.task.key === task?.key)
+      .sort((a, b) => COSTS[axis].of(a) - COSTS[axis].of(b));
   return {
-    id: `pareto ${task?.key ?? ''}`, title: `Accuracy against cost${task === null ? '' : `: ${task.label}`}`, yAxis: 'greedy accuracy',
-    x: (axis) => ({ title: COSTS[axis].title, format: COSTS[axis].words.tick }), formatY: percent, always: [0, 1], boxes: false, smooth: false,
+    id: `pareto ${task?.key ?? ''}`,
+    title: `Accuracy against cost${task === null ? '' : `: ${task.label}`}`,
+    yAxis: 'greedy accuracy',
+    x: (axis) => ({ title: COSTS[axis].title, format: COSTS[axis].words.tick }),
+    formatY: percent,
+    always: [0, 1],
+    boxes: false,
+    smooth: false,
     note: 'The finished runs of this task, the shown ones by their letters. The stepped line is the Pareto front: no run of the task is more accurate for as little.',
     nothing: 'No finished run of this store was evaluated.',
     lines: (view, axis = 'step') => {
@@ -115,29 +198,60 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
       const points = outcomes.map((outcome): LinePoint => {
         const shown = view.runs.findIndex(({ record }) => record.id === outcome.run);
         const { accuracy, method, seed, title, run } = outcome;
-        const label = shown >= 0 ? view.runs[shown]?.tag ?? '' : front.includes(outcome) ? `${method}, seed ${String(seed)}` : '';
+        const label =
+          shown >= 0 ? (view.runs[shown]?.tag ?? '') : front.includes(outcome) ? `${method}, seed ${String(seed)}` : '';
         return {
-          x: cost(outcome), y: accuracy.value, low: accuracy.low, high: accuracy.high, box: null, target: { kind: 'run', run }, look: shown, label,
-          words: () => [title, `${method}, seed ${String(seed)}`, shareWords(accuracy), words.full(cost(outcome)), ...(front.includes(outcome) ? ['on the Pareto front'] : [])],
+          x: cost(outcome),
+          y: accuracy.value,
+          low: accuracy.low,
+          high: accuracy.high,
+          box: null,
+          target: { kind: 'run', run },
+          look: shown,
+          label,
+          words: () => [
+            title,
+            `${method}, seed ${String(seed)}`,
+            shareWords(accuracy),
+            words.full(cost(outcome)),
+            ...(front.includes(outcome) ? ['on the Pareto front'] : []),
+          ],
         };
       });
-      return [{ label: '', name: 'runs', look: -1, joined: false, points, front: front.map((outcome) => ({ x: cost(outcome), y: outcome.accuracy.value })) }];
+      return [
+        {
+          label: '',
+          name: 'runs',
+          look: -1,
+          joined: false,
+          points,
+          front: front.map((outcome) => ({ x: cost(outcome), y: outcome.accuracy.value })),
+        },
+      ];
     },
     table: (view, axis = 'step') => {
       const outcomes = of(view, axis);
       const front = paretoFront(outcomes, axis);
       return {
         columns: [
-          { name: 'Run', numeric: false }, { name: 'Method', numeric: false },
-          ...['Seed', 'Tokens', 'Calls', 'Time'].map((name) => ({ name, numeric: true })), ...INTERVAL_COLUMNS, { name: 'On the front', numeric: false },
+          { name: 'Run', numeric: false },
+          { name: 'Method', numeric: false },
+          ...['Seed', 'Tokens', 'Calls', 'Time'].map((name) => ({ name, numeric: true })),
+          ...INTERVAL_COLUMNS,
+          { name: 'On the front', numeric: false },
         ],
         rows: outcomes.map((outcome) => {
           const tag = view.runs.find(({ record }) => record.id === outcome.run)?.tag;
           return {
             cells: [
-              textCell(tag === undefined ? outcome.title : `${tag}: ${outcome.title}`), textCell(outcome.method), numberCell(outcome.seed, String),
-              numberCell(outcome.tokens, count), numberCell(outcome.calls, count), numberCell(outcome.seconds, duration),
-              ...intervalCells(outcome.accuracy), textCell(front.includes(outcome) ? 'yes' : 'no'),
+              textCell(tag === undefined ? outcome.title : `${tag}: ${outcome.title}`),
+              textCell(outcome.method),
+              numberCell(outcome.seed, String),
+              numberCell(outcome.tokens, count),
+              numberCell(outcome.calls, count),
+              numberCell(outcome.seconds, duration),
+              ...intervalCells(outcome.accuracy),
+              textCell(front.includes(outcome) ? 'yes' : 'no'),
             ],
             target: { kind: 'run', run: outcome.run },
           };

@@ -1,5 +1,13 @@
 /** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
-import { CHART_AXES, isDashboardState, STEPS_MOST, type ChartAxis, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../src/shared/protocols/dashboardProtocol.ts';
+import {
+  CHART_AXES,
+  isDashboardState,
+  STEPS_MOST,
+  type ChartAxis,
+  type DashboardFromHost,
+  type DashboardSnapshot,
+  type DashboardToHost,
+} from '../../src/shared/protocols/dashboardProtocol.ts';
 import { isResumable } from '../../src/shared/records/runStatus.ts';
 import { onThemeChange } from '../common/theme.ts';
 import { badge, focusedIn, h, replace } from '../common/dom.ts';
@@ -13,12 +21,33 @@ import { Hold } from './hold.ts';
 import type { Target } from './lines.ts';
 import { ledgerTable, outcomeTable, stageWords } from './summary.ts';
 import { SMOOTHINGS, type Smoothing } from './smoothing.ts';
-import { asItStood, onlyRuns, plainTitle, stepCounts, stepsBetween, viewOf, withWindow, type StepsByRun, type View } from './view.ts';
+import {
+  asItStood,
+  onlyRuns,
+  plainTitle,
+  stepCounts,
+  stepsBetween,
+  viewOf,
+  withWindow,
+  type StepsByRun,
+  type View,
+} from './view.ts';
 
-const TYPES: readonly string[] = ['snapshot', 'steps', 'empty', 'failed'] satisfies readonly DashboardFromHost['type'][];
+const TYPES: readonly string[] = [
+  'snapshot',
+  'steps',
+  'empty',
+  'failed',
+] satisfies readonly DashboardFromHost['type'][];
 
 function isFromHost(value: unknown): value is DashboardFromHost {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    TYPES.includes(value.type)
+  );
 }
 
 /** While steps stream in, they are drawn at most this often. */
@@ -26,21 +55,42 @@ const DRAW_MILLISECONDS = 250;
 /** Milliseconds without scrolling before the place is kept. */
 const REST = 150;
 const PAUSED = 'paused';
-const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = { automatic: 'Smoothing: automatic', none: 'Smoothing: none', 10: 'Smoothing: 10 steps', 50: 'Smoothing: 50 steps' };
+const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = {
+  automatic: 'Smoothing: automatic',
+  none: 'Smoothing: none',
+  10: 'Smoothing: 10 steps',
+  50: 'Smoothing: 50 steps',
+};
 
 export class DashboardPanel {
   private readonly root: HTMLElement;
   private readonly host: Host<DashboardToHost>;
   private readonly figures: FigureList;
   private readonly hold = new Hold<View>();
-  private readonly picker = new RunPicker((runs) => { this.compare(runs); });
-  private readonly chooser = dropdown('Run', (run) => { this.choose(run); });
+  private readonly picker = new RunPicker((runs) => {
+    this.compare(runs);
+  });
+  private readonly chooser = dropdown('Run', (run) => {
+    this.choose(run);
+  });
   private readonly status = h('span', { class: 'status', role: 'status' });
   private readonly waiting = h('span', { class: 'muted waiting' });
-  private readonly pause = button('Pause', () => { this.togglePause(); }, { title: 'Freezes the charts while a run is in progress' });
-  private readonly smoother = dropdown('Smoothing', (value) => { this.smooth(value); });
-  private readonly axisChooser = dropdown('Horizontal axis', (value) => { this.runOver(value); });
-  private readonly scaleChooser = dropdown('Scales', (value) => { this.rescale(value); });
+  private readonly pause = button(
+    'Pause',
+    () => {
+      this.togglePause();
+    },
+    { title: 'Freezes the charts while a run is in progress' },
+  );
+  private readonly smoother = dropdown('Smoothing', (value) => {
+    this.smooth(value);
+  });
+  private readonly axisChooser = dropdown('Horizontal axis', (value) => {
+    this.runOver(value);
+  });
+  private readonly scaleChooser = dropdown('Scales', (value) => {
+    this.rescale(value);
+  });
   private readonly actions = h('span', { class: 'actions' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly spoken = h('p', { class: 'for-readers', 'aria-live': 'polite' });
@@ -61,7 +111,9 @@ export class DashboardPanel {
   private asked = true;
   /** Where to scroll back to; null once that is done, or somebody scrolls. */
   private scroll: number | null = null;
-  /** How many steps of each run a view showed that was paused when its page was thrown away; null for any other view. */
+  /**
+   * How many steps of each run a view showed that was paused when its page was thrown away; null for any other view.
+   */
   private stood: readonly number[] | null = null;
   private keeping: ReturnType<typeof setTimeout> | undefined;
 
@@ -71,11 +123,21 @@ export class DashboardPanel {
     const state = host.getState();
     this.figures = new FigureList(
       {
-        announce: (words) => { this.spoken.textContent = words; },
-        reading: (figure, on) => { this.read(figure, on); },
-        open: (target) => { this.open(target); },
-        copyText: (text) => { host.post({ type: 'copy', text }); },
-        tableToggled: () => { this.keep(); },
+        announce: (words) => {
+          this.spoken.textContent = words;
+        },
+        reading: (figure, on) => {
+          this.read(figure, on);
+        },
+        open: (target) => {
+          this.open(target);
+        },
+        copyText: (text) => {
+          host.post({ type: 'copy', text });
+        },
+        tableToggled: () => {
+          this.keep();
+        },
       },
       isDashboardState(state) ? state.tables : [],
     );
@@ -83,49 +145,102 @@ export class DashboardPanel {
       ({ smoothing: this.smoothing, axis: this.axis, scale: this.scale } = state);
       this.scroll = state.scroll;
       this.stood = state.paused;
-      if (this.stood !== null) this.hold.hold(PAUSED);
+      if (this.stood !== null) {
+        this.hold.hold(PAUSED);
+      }
     }
     // Who scrolls before everything is drawn has chosen a place already.
-    for (const kind of ['wheel', 'keydown', 'pointerdown']) window.addEventListener(kind, () => { this.scroll = null; }, { passive: true });
-    window.addEventListener('scroll', () => {
-      clearTimeout(this.keeping);
-      this.keeping = setTimeout(() => { this.keep(); }, REST);
-    }, { passive: true });
+    for (const kind of ['wheel', 'keydown', 'pointerdown']) {
+      window.addEventListener(
+        kind,
+        () => {
+          this.scroll = null;
+        },
+        { passive: true },
+      );
+    }
+    window.addEventListener(
+      'scroll',
+      () => {
+        clearTimeout(this.keeping);
+        this.keeping = setTimeout(() => {
+          this.keep();
+        }, REST);
+      },
+      { passive: true },
+    );
     this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
     this.axisChooser.append(...CHART_AXES.map((value) => option(value, AXIS_WORDS[value].choice)));
     this.scaleChooser.append(...SCALES.map((value) => option(value, SCALE_WORDS[value])));
     this.body = h('div', { class: 'dashboard' }, this.legend, this.summary, this.figures.element);
-    onThemeChange(() => { this.figures.restyle(); this.drawLegend(true); });
-    host.listen((message) => { if (isFromHost(message)) this.receive(message); });
+    onThemeChange(() => {
+      this.figures.restyle();
+      this.drawLegend(true);
+    });
+    host.listen((message) => {
+      if (isFromHost(message)) {
+        this.receive(message);
+      }
+    });
     host.post({ type: 'ready' });
   }
 
   private receive(message: DashboardFromHost): void {
     switch (message.type) {
-      case 'snapshot': this.take(message.snapshot); break;
+      case 'snapshot':
+        this.take(message.snapshot);
+        break;
       case 'steps':
         this.steps = withWindow(this.steps, message.window);
         this.drawSoon();
         break;
-      case 'empty': this.empty(); break;
-      case 'failed': this.fail(message.message); break;
+      case 'empty':
+        this.empty();
+        break;
+      case 'failed':
+        this.fail(message.message);
+        break;
     }
   }
 
   private take(snapshot: DashboardSnapshot): void {
     if (!this.body.isConnected) {
-      const head = h('header', { class: 'panel-head' }, h('h1', {}, 'Run dashboard'), this.chooser, this.picker.element, this.status, h('span', { class: 'push controls' }, this.waiting, this.axisChooser, this.scaleChooser, this.smoother, this.pause, this.actions));
+      const head = h(
+        'header',
+        { class: 'panel-head' },
+        h('h1', {}, 'Run dashboard'),
+        this.chooser,
+        this.picker.element,
+        this.status,
+        h(
+          'span',
+          { class: 'push controls' },
+          this.waiting,
+          this.axisChooser,
+          this.scaleChooser,
+          this.smoother,
+          this.pause,
+          this.actions,
+        ),
+      );
       replace(this.root, head, this.banner, this.body, this.spoken);
       this.smoother.value = this.smoothing;
       this.axisChooser.value = this.axis;
       this.scaleChooser.value = this.scale;
     }
     this.snapshot = snapshot;
-    this.steps = onlyRuns(this.steps, [snapshot.run, ...snapshot.compared].map(({ id }) => id));
+    this.steps = onlyRuns(
+      this.steps,
+      [snapshot.run, ...snapshot.compared].map(({ id }) => id),
+    );
     this.banner.textContent = '';
     this.drawChoices(snapshot);
     this.picker.show(snapshot);
-    replace(this.status, badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'), h('span', { class: 'muted' }, stageWords(snapshot)));
+    replace(
+      this.status,
+      badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'),
+      h('span', { class: 'muted' }, stageWords(snapshot)),
+    );
     this.drawActions(snapshot);
     this.pause.hidden = snapshot.status !== 'running' && !this.hold.has(PAUSED);
     this.keep();
@@ -135,14 +250,21 @@ export class DashboardPanel {
   /** What arrives in many parts is drawn together. */
   private drawSoon(): void {
     const wait = Math.max(0, this.drawnAt + DRAW_MILLISECONDS - performance.now());
-    this.drawing ??= window.setTimeout(() => { this.drawing = null; this.offer(); }, wait);
+    this.drawing ??= window.setTimeout(() => {
+      this.drawing = null;
+      this.offer();
+    }, wait);
   }
 
   private offer(): void {
-    if (this.snapshot === null) return;
+    if (this.snapshot === null) {
+      return;
+    }
     const view = viewOf(this.snapshot, this.steps);
     // What the reader asked for is shown whatever holds the view, until its steps are there.
-    if (this.hold.offer(this.stood === null || !this.asked ? view : asItStood(view, this.stood), this.asked)) this.draw();
+    if (this.hold.offer(this.stood === null || !this.asked ? view : asItStood(view, this.stood), this.asked)) {
+      this.draw();
+    }
     this.drawnAt = performance.now();
     if (this.asked && isWhole(view)) {
       this.asked = false;
@@ -155,7 +277,9 @@ export class DashboardPanel {
 
   private draw(): void {
     const view = this.hold.shown;
-    if (view === null) return;
+    if (view === null) {
+      return;
+    }
     replace(this.summary, outcomeTable(view), ledgerTable(view.snapshot));
     this.drawLegend();
     this.figures.show(view, { smoothing: this.smoothing, axis: this.axis, scales: logScales(this.scale) });
@@ -164,21 +288,42 @@ export class DashboardPanel {
 
   /** Back to where the page stood before it was thrown away, once it is as long again. */
   private scrollBack(view: View): void {
-    if (this.scroll === null) return;
+    if (this.scroll === null) {
+      return;
+    }
     window.scrollTo(0, this.scroll);
-    if (isWhole(view, this.stood)) this.scroll = null;
+    if (isWhole(view, this.stood)) {
+      this.scroll = null;
+    }
   }
 
   private drawLegend(anew = false): void {
     const view = this.hold.shown;
-    if (view === null) return;
-    const words = JSON.stringify([runsOf(view), view.runs.map(({ rows, record, evaluations }) => [rows.length, record.title, evaluations])]);
-    if (words === this.legendDrawn && !anew) return;
+    if (view === null) {
+      return;
+    }
+    const words = JSON.stringify([
+      runsOf(view),
+      view.runs.map(({ rows, record, evaluations }) => [rows.length, record.title, evaluations]),
+    ]);
+    if (words === this.legendDrawn && !anew) {
+      return;
+    }
     this.legendDrawn = words;
     const focused = focusedIn(this.legend)?.getAttribute('aria-label') ?? null;
-    replace(this.legend, legend(view, (run) => { this.picker.toggle(run, false); this.chooser.focus(); }));
+    replace(
+      this.legend,
+      legend(view, (run) => {
+        this.picker.toggle(run, false);
+        this.chooser.focus();
+      }),
+    );
     // Whoever stands on a button stands on the same button drawn anew.
-    for (const element of this.legend.querySelectorAll('button')) if (element.getAttribute('aria-label') === focused) element.focus();
+    for (const element of this.legend.querySelectorAll('button')) {
+      if (element.getAttribute('aria-label') === focused) {
+        element.focus();
+      }
+    }
   }
 
   private drawWaiting(): void {
@@ -190,8 +335,11 @@ export class DashboardPanel {
   }
 
   private togglePause(): void {
-    if (this.hold.has(PAUSED)) this.release(PAUSED);
-    else this.hold.hold(PAUSED);
+    if (this.hold.has(PAUSED)) {
+      this.release(PAUSED);
+    } else {
+      this.hold.hold(PAUSED);
+    }
     this.stood = null;
     this.keep();
     this.spoken.textContent = this.hold.has(PAUSED) ? 'Paused: the charts do not update.' : 'The charts update again.';
@@ -199,18 +347,26 @@ export class DashboardPanel {
   }
 
   private read(figure: string, on: boolean): void {
-    if (on) this.hold.hold(`at ${figure}`);
-    else this.release(`at ${figure}`);
+    if (on) {
+      this.hold.hold(`at ${figure}`);
+    } else {
+      this.release(`at ${figure}`);
+    }
     this.drawWaiting();
   }
 
   private release(reason: string): void {
-    if (this.hold.release(reason)) this.draw();
+    if (this.hold.release(reason)) {
+      this.draw();
+    }
   }
 
   private open(target: Target): void {
-    if (target.kind === 'run') this.choose(target.run);
-    else this.host.post({ type: 'openRound', run: target.run, phase: target.phase, iteration: target.iteration });
+    if (target.kind === 'run') {
+      this.choose(target.run);
+    } else {
+      this.host.post({ type: 'openRound', run: target.run, phase: target.phase, iteration: target.iteration });
+    }
   }
 
   /** The list of runs is drawn again only when it changed: it may be open. */
@@ -226,31 +382,63 @@ export class DashboardPanel {
   /** Buttons stay while they say the same: one of them may have the focus. */
   private drawActions({ run, status, live }: DashboardSnapshot): void {
     const shown = JSON.stringify([run.id, isResumable(status), live === null]);
-    if (shown === this.shownActions) return;
+    if (shown === this.shownActions) {
+      return;
+    }
     this.shownActions = shown;
     replace(
       this.actions,
-      isResumable(status) ? button('Resume run', () => { this.host.post({ type: 'resumeRun', run: run.id }); }) : null,
-      live === null ? null : button('Cancel run', () => { this.host.post({ type: 'cancelRun' }); }),
-      button('Failure taxonomy', () => { this.host.post({ type: 'taxonomy', run: run.id }); }),
+      isResumable(status)
+        ? button('Resume run', () => {
+            this.host.post({ type: 'resumeRun', run: run.id });
+          })
+        : null,
+      live === null
+        ? null
+        : button('Cancel run', () => {
+            this.host.post({ type: 'cancelRun' });
+          }),
+      button('Failure taxonomy', () => {
+        this.host.post({ type: 'taxonomy', run: run.id });
+      }),
     );
   }
 
   private empty(): void {
     replace(
       this.root,
-      h('div', { class: 'welcome' }, h('h1', {}, 'No run yet'), h('p', { class: 'muted' }, 'A run evaluates the team, trains it and evaluates it again. Its charts appear here while it runs.'), button('Start C3 run', () => { this.host.post({ type: 'startRun' }); }, { primary: true })),
+      h(
+        'div',
+        { class: 'welcome' },
+        h('h1', {}, 'No run yet'),
+        h(
+          'p',
+          { class: 'muted' },
+          'A run evaluates the team, trains it and evaluates it again. Its charts appear here while it runs.',
+        ),
+        button(
+          'Start C3 run',
+          () => {
+            this.host.post({ type: 'startRun' });
+          },
+          { primary: true },
+        ),
+      ),
     );
   }
 
   private fail(message: string): void {
     this.picker.failed();
     this.banner.textContent = message;
-    if (!this.banner.isConnected) replace(this.root, this.banner);
+    if (!this.banner.isConnected) {
+      replace(this.root, this.banner);
+    }
   }
 
   private choose(run: string): void {
-    if (run === this.snapshot?.run.id) return;
+    if (run === this.snapshot?.run.id) {
+      return;
+    }
     this.ask();
     this.host.post({ type: 'choose', run });
   }
@@ -286,13 +474,28 @@ export class DashboardPanel {
   }
 
   private keep(): void {
-    if (this.snapshot === null) return;
+    if (this.snapshot === null) {
+      return;
+    }
     const { shown } = this.hold;
-    const paused = this.hold.has(PAUSED) ? this.stood ?? (shown === null ? null : stepCounts(shown)) : null;
-    this.host.setState({ version: 5, axis: this.axis, scale: this.scale, run: this.snapshot.run.id, compared: this.snapshot.compared.map(({ id }) => id), tables: this.figures.openTables, smoothing: this.smoothing, paused, scroll: this.scroll ?? Math.round(window.scrollY) });
+    const paused = this.hold.has(PAUSED) ? (this.stood ?? (shown === null ? null : stepCounts(shown))) : null;
+    this.host.setState({
+      version: 5,
+      axis: this.axis,
+      scale: this.scale,
+      run: this.snapshot.run.id,
+      compared: this.snapshot.compared.map(({ id }) => id),
+      tables: this.figures.openTables,
+      smoothing: this.smoothing,
+      paused,
+      scroll: this.scroll ?? Math.round(window.scrollY),
+    });
   }
 }
 
 /** Whether every step of the runs shown has arrived, or as many as are to be shown. */
-const isWhole = ({ runs }: View, counts: readonly number[] | null = null): boolean => runs.every(({ record, rows }, index) => rows.length >= Math.min(record.steps, STEPS_MOST, counts?.[index] ?? Infinity));
+const isWhole = ({ runs }: View, counts: readonly number[] | null = null): boolean =>
+  runs.every(
+    ({ record, rows }, index) => rows.length >= Math.min(record.steps, STEPS_MOST, counts?.[index] ?? Infinity),
+  );
 const runsOf = ({ runs }: View): string => runs.map(({ record }) => record.id).join(' ');

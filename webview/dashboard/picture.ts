@@ -18,7 +18,9 @@ export function pictureOf(plot: Plot, title: string, lines: readonly Line[]): HT
     page.width = SCALE * (width + 2 * MARGIN);
     page.height = SCALE * (height + 2 * MARGIN + ROW * (1 + rows.length));
     const ctx = page.getContext('2d');
-    if (ctx === null) return;
+    if (ctx === null) {
+      return;
+    }
     ctx.scale(SCALE, SCALE);
     ctx.fillStyle = theme('--vscode-editor-background');
     ctx.fillRect(0, 0, page.width, page.height);
@@ -46,7 +48,13 @@ export function pictureOf(plot: Plot, title: string, lines: readonly Line[]): HT
 /** Puts a picture on the clipboard. Rejects where the editor's window does not let it. */
 export async function copyPicture(page: HTMLCanvasElement): Promise<void> {
   const blob = new Promise<Blob>((resolve, reject) => {
-    page.toBlob((made) => { if (made === null) reject(new Error('the picture could not be drawn')); else resolve(made); }, 'image/png');
+    page.toBlob((made) => {
+      if (made === null) {
+        reject(new Error('the picture could not be drawn'));
+      } else {
+        resolve(made);
+      }
+    }, 'image/png');
   });
   await navigator.clipboard.write([new ClipboardItem({ 'image/png': blob })]);
 }

@@ -1,5 +1,17 @@
-/** A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; where points stand is asked of all of them. */
-import { Chart, LinearScale, LineController, LineElement, LogarithmicScale, PointElement, type ChartConfiguration, type ChartDataset } from 'chart.js';
+/**
+ * A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; where points stand is asked of
+ * all of them.
+ */
+import {
+  Chart,
+  LinearScale,
+  LineController,
+  LineElement,
+  LogarithmicScale,
+  PointElement,
+  type ChartConfiguration,
+  type ChartDataset,
+} from 'chart.js';
 import { theme } from '../common/theme.ts';
 import { h } from '../common/dom.ts';
 import { decimate, spaced } from './decimate.ts';
@@ -54,7 +66,9 @@ export class Plot {
   draw(lines: readonly Line[], drawn: Drawn): void {
     this.lines = lines;
     this.drawn = drawn;
-    if (pointAt(lines, this.active) === null) this.active = null;
+    if (pointAt(lines, this.active) === null) {
+      this.active = null;
+    }
     this.scene = sceneOf(this.spec, lines, this.smoothed(lines, drawn.smoothing), drawn.scales.x);
     const fresh = this.configuration();
     this.chart.data = fresh.data;
@@ -77,10 +91,14 @@ export class Plot {
       // Points that are not joined can stand above each other, so each is looked at.
       for (const index of joined ? [nearestIndex(points, value)] : points.keys()) {
         const at = this.placeOf({ line, index });
-        if (at === null) continue;
+        if (at === null) {
+          continue;
+        }
         // On lines the nearest step counts before the nearest line.
         const distance = Math.hypot(at.left - left, (at.top - top) * (joined ? 0.25 : 1));
-        if (distance >= least) continue;
+        if (distance >= least) {
+          continue;
+        }
         best = { line, index };
         least = distance;
       }
@@ -112,18 +130,33 @@ export class Plot {
 
   private activePoint(): { readonly point: LinePoint; readonly shift: number } | null {
     const point = pointAt(this.lines, this.active);
-    return point === null || this.active === null ? null : { point, shift: this.scene.lines[this.active.line]?.shift ?? 0 };
+    return point === null || this.active === null
+      ? null
+      : { point, shift: this.scene.lines[this.active.line]?.shift ?? 0 };
   }
 
   private configuration(): ChartConfiguration<'line', Data> {
-    const { spec, scene, drawn: { axis, scales } } = this;
+    const {
+      spec,
+      scene,
+      drawn: { axis, scales },
+    } = this;
     const level = spec.x(axis);
     const text = theme('--vscode-descriptionForeground');
     const grid = theme('--vscode-editorIndentGuide-background1');
     const font = { family: theme('--vscode-font-family'), size: 11 };
     const xs = extent(this.lines, ({ x }) => [x]) ?? { low: 0, high: 1 };
     const always = scales.y ? spec.always.filter((value) => value > 0) : spec.always;
-    const ys = extent(this.lines, ({ y, low, high, box }) => [y, low, high, ...(box === null ? [] : scene.boxes ? [box.low, box.high] : [box.lower, box.upper])], always) ?? { low: 0, high: 1 };
+    const ys = extent(
+      this.lines,
+      ({ y, low, high, box }) => [
+        y,
+        low,
+        high,
+        ...(box === null ? [] : scene.boxes ? [box.low, box.high] : [box.lower, box.upper]),
+      ],
+      always,
+    ) ?? { low: 0, high: 1 };
     // Boxes, points beside each other and points that stand alone need room at the sides.
     const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
     const apart = this.lines.flatMap(({ points }) => points).length;
@@ -141,20 +174,32 @@ export class Plot {
         layout: { padding: { top: 6, right: labelled ? 18 : 6 } },
         scales: {
           x: {
-            ...(scales.x ? logarithmic(xs, roomy || scene.boxes, level.format, look) : levelScale(xs, margin, axis, level.format, look)),
-            title: { display: true, text: level.title, color: text, font }, grid: { display: false }, border: { color: grid },
+            ...(scales.x
+              ? logarithmic(xs, roomy || scene.boxes, level.format, look)
+              : levelScale(xs, margin, axis, level.format, look)),
+            title: { display: true, text: level.title, color: text, font },
+            grid: { display: false },
+            border: { color: grid },
           },
           y: {
             ...(scales.y ? logarithmic(ys, false, spec.formatY, look) : linear(ys, spec.formatY, look)),
-            title: { display: true, text: spec.yAxis, color: text, font }, grid: { color: grid, lineWidth: 0.5 }, border: { display: false },
+            title: { display: true, text: spec.yAxis, color: text, font },
+            grid: { color: grid, lineWidth: 0.5 },
+            border: { display: false },
           },
         },
       },
-      plugins: [{
-        id: 'c3',
-        beforeDatasetsDraw: (chart) => { drawBehind(chart as Chart<'line', Data>, this.scene); },
-        afterDatasetsDraw: (chart) => { drawBefore(chart as Chart<'line', Data>, this.scene, this.activePoint()); },
-      }],
+      plugins: [
+        {
+          id: 'c3',
+          beforeDatasetsDraw: (chart) => {
+            drawBehind(chart as Chart<'line', Data>, this.scene);
+          },
+          afterDatasetsDraw: (chart) => {
+            drawBefore(chart as Chart<'line', Data>, this.scene, this.activePoint());
+          },
+        },
+      ],
     };
   }
 }
@@ -168,7 +213,14 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, 
     boxes,
     lines: lines.map((line, index) => {
       const { points, joined } = line;
-      const kept = boxes ? spaced(points.length, BOXES_DRAWN) : joined ? decimate(points.map(({ y }) => y), POINTS_DRAWN) : points.map((_, place) => place);
+      const kept = boxes
+        ? spaced(points.length, BOXES_DRAWN)
+        : joined
+          ? decimate(
+              points.map(({ y }) => y),
+              POINTS_DRAWN,
+            )
+          : points.map((_, place) => place);
       const intervals = joined && points.some(({ low }) => low !== null);
       // Medians of several runs carry their quartiles as whiskers, on as many points as there are markers.
       const whiskers = spec.boxes && !boxes ? new Set(spaced(kept.length, MARKERS_DRAWN)) : null;
@@ -179,8 +231,12 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, 
         shift: intervals && drawn.length > 1 && !logX ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
         points: kept.flatMap((place, order) => {
           const point = points[place];
-          if (point === undefined) return [];
-          return whiskers?.has(order) === true && point.box !== null ? [{ ...point, low: point.box.lower, high: point.box.upper }] : [point];
+          if (point === undefined) {
+            return [];
+          }
+          return whiskers?.has(order) === true && point.box !== null
+            ? [{ ...point, low: point.box.lower, high: point.box.upper }]
+            : [point];
         }),
       };
     }),
@@ -188,7 +244,10 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, 
 }
 
 function meansOf(points: readonly LinePoint[], size: number): Data {
-  const means = trailingMeans(points.map(({ y }) => y), size);
+  const means = trailingMeans(
+    points.map(({ y }) => y),
+    size,
+  );
   return decimate(means, POINTS_DRAWN).map((index) => ({ x: points[index]?.x ?? 0, y: means[index] ?? 0 }));
 }
 
@@ -198,23 +257,48 @@ function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): Cha
   const look = lookOf(line.look);
   const colour = theme(look.colour);
   const alone = lines.filter((other) => other.points.length > 0).length < 2;
-  const markers = (length: number): ReadonlySet<number> => new Set(spaced(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
-  const common = { borderColor: colour, borderWidth: 1.5, borderDash: [...look.dashes], borderJoinStyle: 'round' as const, tension: 0, clip: 8, showLine: line.joined && !boxes };
+  const markers = (length: number): ReadonlySet<number> =>
+    new Set(spaced(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
+  const common = {
+    borderColor: colour,
+    borderWidth: 1.5,
+    borderDash: [...look.dashes],
+    borderJoinStyle: 'round' as const,
+    tension: 0,
+    clip: 8,
+    showLine: line.joined && !boxes,
+  };
   if (means !== null) {
     const marked = markers(means.length);
-    const mean = { ...common, data: [...means], pointStyle: look.marker, pointBackgroundColor: colour, pointBorderColor: colour, pointRadius: means.map((_, index) => (marked.has(index) ? 2.5 : 0)) };
+    const mean = {
+      ...common,
+      data: [...means],
+      pointStyle: look.marker,
+      pointBackgroundColor: colour,
+      pointBorderColor: colour,
+      pointRadius: means.map((_, index) => (marked.has(index) ? 2.5 : 0)),
+    };
     const faint = `color-mix(in srgb, ${colour} 28%, transparent)`;
-    return alone ? [{ ...common, borderWidth: 1, borderColor: faint, data: points.map(({ x, y }) => ({ x, y })), pointRadius: 0 }, mean] : [mean];
+    return alone
+      ? [
+          { ...common, borderWidth: 1, borderColor: faint, data: points.map(({ x, y }) => ({ x, y })), pointRadius: 0 },
+          mean,
+        ]
+      : [mean];
   }
   const marked = markers(points.length);
   const own = points.map((point) => lookOf(point.look ?? line.look));
   const colours = own.map((each) => (each === look ? colour : theme(each.colour)));
-  return [{
-    ...common,
-    data: points.map(({ x, y }) => ({ x: x + shift, y })),
-    pointRadius: points.map((point, index) => (boxes || (line.joined && !marked.has(index)) ? 0 : point.look !== undefined && point.look >= 0 ? 5 : 2.5)),
-    pointStyle: own.map(({ marker }) => marker),
-    pointBackgroundColor: colours,
-    pointBorderColor: colours,
-  }];
+  return [
+    {
+      ...common,
+      data: points.map(({ x, y }) => ({ x: x + shift, y })),
+      pointRadius: points.map((point, index) =>
+        boxes || (line.joined && !marked.has(index)) ? 0 : point.look !== undefined && point.look >= 0 ? 5 : 2.5,
+      ),
+      pointStyle: own.map(({ marker }) => marker),
+      pointBackgroundColor: colours,
+      pointBorderColor: colours,
+    },
+  ];
 }

@@ -3,13 +3,21 @@ import type { ScaleOptionsByType } from 'chart.js';
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 /** The part of a scale's options that is said here. */
-type Options = { type: 'linear' | 'logarithmic' } & Pick<Partial<ScaleOptionsByType<'linear'>>, 'min' | 'max' | 'suggestedMin' | 'suggestedMax'> & {
-  ticks: {
-    color: string; font: { family: string; size: number }; maxTicksLimit: number; maxRotation?: number; precision?: number; includeBounds?: boolean;
-    callback: (value: number | string) => string;
+type Options = { type: 'linear' | 'logarithmic' } & Pick<
+  Partial<ScaleOptionsByType<'linear'>>,
+  'min' | 'max' | 'suggestedMin' | 'suggestedMax'
+> & {
+    ticks: {
+      color: string;
+      font: { family: string; size: number };
+      maxTicksLimit: number;
+      maxRotation?: number;
+      precision?: number;
+      includeBounds?: boolean;
+      callback: (value: number | string) => string;
+    };
+    afterBuildTicks?: (axis: { ticks: { value: number }[] }) => void;
   };
-  afterBuildTicks?: (axis: { ticks: { value: number }[] }) => void;
-};
 
 export interface TickLook {
   readonly color: string;
@@ -23,29 +31,55 @@ interface Extent {
 
 /** The upright scale. */
 export function linear({ low, high }: Extent, format: (value: number) => string, look: TickLook): Options {
-  return { type: 'linear', suggestedMin: low, suggestedMax: high, ticks: { ...look, maxTicksLimit: 5, callback: (value) => format(Number(value)) } };
+  return {
+    type: 'linear',
+    suggestedMin: low,
+    suggestedMax: high,
+    ticks: { ...look, maxTicksLimit: 5, callback: (value) => format(Number(value)) },
+  };
 }
 
 /** The level scale. Steps, calls and tokens are whole: a tick between two of them would have the name of one. */
-export function levelScale({ low, high }: Extent, margin: number, axis: ChartAxis, format: (value: number) => string, look: TickLook): Options {
+export function levelScale(
+  { low, high }: Extent,
+  margin: number,
+  axis: ChartAxis,
+  format: (value: number) => string,
+  look: TickLook,
+): Options {
   const named = (value: number): boolean => (axis === 'time' || Number.isInteger(value)) && value >= Math.min(0, low);
   return {
-    type: 'linear', min: low - margin, max: high + margin,
+    type: 'linear',
+    min: low - margin,
+    max: high + margin,
     ticks: {
-      ...look, maxTicksLimit: 8, maxRotation: 0, includeBounds: margin === 0, ...(axis !== 'time' && { precision: 0 }),
+      ...look,
+      maxTicksLimit: 8,
+      maxRotation: 0,
+      includeBounds: margin === 0,
+      ...(axis !== 'time' && { precision: 0 }),
       callback: (value) => (named(Number(value)) ? format(Number(value)) : ''),
     },
   };
 }
 
 /** Decades, with room at the ends where points need some. */
-export function logarithmic({ low, high }: Extent, roomy: boolean, format: (value: number) => string, look: TickLook): Options {
+export function logarithmic(
+  { low, high }: Extent,
+  roomy: boolean,
+  format: (value: number) => string,
+  look: TickLook,
+): Options {
   const margin = low === high ? 2 : roomy ? (high / low) ** 0.06 : 1;
   const [min, max] = [low / margin, high * margin];
   return {
-    type: 'logarithmic', min, max,
+    type: 'logarithmic',
+    min,
+    max,
     ticks: { ...look, maxTicksLimit: TICKS, maxRotation: 0, callback: (value) => logTick(Number(value), format) },
-    afterBuildTicks: (axis) => { axis.ticks = logTicks(min, max).map((value) => ({ value })); },
+    afterBuildTicks: (axis) => {
+      axis.ticks = logTicks(min, max).map((value) => ({ value }));
+    },
   };
 }
 
@@ -53,14 +87,22 @@ const TICKS = 8;
 /** Two ticks are named only where this share of the axis is between them. */
 const APART = 0.08;
 
-/** The ticks of a logarithmic scale: over more than a decade 1, 2 and 5 times powers of ten, or these powers alone; over less, even steps. */
+/**
+ * The ticks of a logarithmic scale: over more than a decade 1, 2 and 5 times powers of ten, or these powers alone; over
+ * less, even steps.
+ */
 export function logTicks(min: number, max: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const powers = Array.from({ length: to - from + 1 }, (_, index) => Number(`1e${String(from + index)}`));
-  const inside = (values: readonly number[]): readonly number[] => values.filter((value) => value >= min * (1 - 1e-9) && value <= max * (1 + 1e-9));
-  if (max / min <= 10) return spacedOut(inside(evenSteps(min, max)), max / min);
+  const inside = (values: readonly number[]): readonly number[] =>
+    values.filter((value) => value >= min * (1 - 1e-9) && value <= max * (1 + 1e-9));
+  if (max / min <= 10) {
+    return spacedOut(inside(evenSteps(min, max)), max / min);
+  }
   const fine = inside(powers.flatMap((power) => [power, 2 * power, 5 * power]));
-  if (fine.length <= TICKS) return fine;
+  if (fine.length <= TICKS) {
+    return fine;
+  }
   const coarse = inside(powers);
   const every = Math.ceil(coarse.length / TICKS);
   return coarse.filter((_, index) => index % every === 0);
@@ -81,7 +123,9 @@ function spacedOut(values: readonly number[], ratio: number): readonly number[] 
   const kept: number[] = [];
   for (const value of values.toReversed()) {
     const above = kept[0];
-    if (above === undefined || Math.log(above / value) / Math.log(ratio) >= APART) kept.unshift(value);
+    if (above === undefined || Math.log(above / value) / Math.log(ratio) >= APART) {
+      kept.unshift(value);
+    }
   }
   return kept;
 }

@@ -7,12 +7,18 @@ const NICE = [5, 10, 20, 50, 100, 200];
 /** Shorter lines are read as they are. */
 const NOISY = 120;
 
-/** Over how many steps the mean is taken; null where every step is drawn as it is. @param longest points of the longest line */
+/**
+ * Over how many steps the mean is taken; null where every step is drawn as it is.
+ * @param longest points of the longest line
+ */
 export function windowOf(smoothing: Smoothing, longest: number): number | null {
   switch (smoothing) {
-    case 'none': return null;
-    case 'automatic': return longest <= NOISY ? null : NICE.find((size) => size >= longest / 100) ?? 200;
-    default: return Number(smoothing);
+    case 'none':
+      return null;
+    case 'automatic':
+      return longest <= NOISY ? null : (NICE.find((size) => size >= longest / 100) ?? 200);
+    default:
+      return Number(smoothing);
   }
 }
 

@@ -1,10 +1,24 @@
 /** The figures over training steps. */
 import {
-  figureWordsOf, measuresBeside, STEP_MEASURE_NAMES, STEP_MEASURES, type StepMeasure, type StepMeasureName,
+  figureWordsOf,
+  measuresBeside,
+  STEP_MEASURE_NAMES,
+  STEP_MEASURES,
+  type StepMeasure,
+  type StepMeasureName,
 } from '../../src/shared/records/stepMetrics.ts';
 import type { Spread, StepRow } from '../../src/shared/records/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
-import { axisCells, axisColumns, axisWords, numberCell, overTraining, runCells, runColumns, type FigureSpec } from './figures.ts';
+import {
+  axisCells,
+  axisColumns,
+  axisWords,
+  numberCell,
+  overTraining,
+  runCells,
+  runColumns,
+  type FigureSpec,
+} from './figures.ts';
 import type { LinePoint } from './lines.ts';
 import { along, type View } from './view.ts';
 
@@ -27,29 +41,64 @@ interface StepFigure {
 }
 
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
-const to = (digits: number) => (value: number): string => decimal(value, digits);
-const measure = (name: string, value: Measure['value'], write: Measure['write'] = to(4)): Measure => ({ name, value, write });
+const to =
+  (digits: number) =>
+  (value: number): string =>
+    decimal(value, digits);
+const measure = (name: string, value: Measure['value'], write: Measure['write'] = to(4)): Measure => ({
+  name,
+  value,
+  write,
+});
 
 const writerOf = ({ written }: StepMeasure): Measure['write'] => (written === 'duration' ? duration : to(written));
 /** A measure of the steps, with the title and the digits of its row in their table. */
-const stepMeasure = (name: StepMeasureName): Measure => measure(STEP_MEASURES[name].title, (row) => row.metrics[name], writerOf(STEP_MEASURES[name]));
+const stepMeasure = (name: StepMeasureName): Measure =>
+  measure(STEP_MEASURES[name].title, (row) => row.metrics[name], writerOf(STEP_MEASURES[name]));
 
 /** The figure that a measure of the steps declares, with those that it lists; null where it declares none. */
 function declaredFigure(name: StepMeasureName): StepFigure | null {
   const figure = figureWordsOf(name);
-  if (figure === null) return null;
+  if (figure === null) {
+    return null;
+  }
   const { id, title, unit, always, digits } = figure;
-  return { id, title, yAxis: unit, always, formatY: to(digits), measures: [stepMeasure(name), ...measuresBeside(name).map(stepMeasure)] };
+  return {
+    id,
+    title,
+    yAxis: unit,
+    always,
+    formatY: to(digits),
+    measures: [stepMeasure(name), ...measuresBeside(name).map(stepMeasure)],
+  };
 }
 
 const VARIANCE: StepFigure = {
-  id: 'variance', title: 'Variance of training credit within a context', yAxis: 'variance', always: [0],
-  measures: [measure('Variance', (row) => row.credits.variance?.value), measure('Contexts', (row) => row.credits.variance?.contexts, count)],
+  id: 'variance',
+  title: 'Variance of training credit within a context',
+  yAxis: 'variance',
+  always: [0],
+  measures: [
+    measure('Variance', (row) => row.credits.variance?.value),
+    measure('Contexts', (row) => row.credits.variance?.contexts, count),
+  ],
 };
 const COST: readonly StepFigure[] = [
-  { id: 'calls', title: 'Evaluator calls per step', yAxis: 'calls', formatY: count, always: [0], measures: [measure('Evaluator calls', (row) => row.cost.evaluatorCalls, count)] },
   {
-    id: 'tokens', title: 'Tokens per step', note: 'Prompt and completion tokens of sampling; reused prompt tokens are among them.', yAxis: 'tokens', formatY: count, always: [0],
+    id: 'calls',
+    title: 'Evaluator calls per step',
+    yAxis: 'calls',
+    formatY: count,
+    always: [0],
+    measures: [measure('Evaluator calls', (row) => row.cost.evaluatorCalls, count)],
+  },
+  {
+    id: 'tokens',
+    title: 'Tokens per step',
+    note: 'Prompt and completion tokens of sampling; reused prompt tokens are among them.',
+    yAxis: 'tokens',
+    formatY: count,
+    always: [0],
     measures: [
       measure('Tokens', ({ cost: { tokens } }) => tokens.prompt + tokens.completion, count),
       measure('Prompt', ({ cost }) => cost.tokens.prompt, count),
@@ -58,7 +107,12 @@ const COST: readonly StepFigure[] = [
     ],
   },
   {
-    id: 'reuse', title: 'Prefix reuse', note: 'Share of the prompt tokens that were not computed again.', yAxis: 'share of prompt tokens', formatY: percent1, always: [0],
+    id: 'reuse',
+    title: 'Prefix reuse',
+    note: 'Share of the prompt tokens that were not computed again.',
+    yAxis: 'share of prompt tokens',
+    formatY: percent1,
+    always: [0],
     measures: [
       measure('Reused share', ({ cost: { tokens } }) => share(tokens.reused, tokens.prompt), percent1),
       measure('Reused', ({ cost }) => cost.tokens.reused, count),
@@ -66,9 +120,18 @@ const COST: readonly StepFigure[] = [
     ],
   },
   {
-    id: 'throughput', title: 'Throughput', note: 'Completion tokens for each second of sampling, evaluators included.', yAxis: 'tokens per second', formatY: count, always: [0],
+    id: 'throughput',
+    title: 'Throughput',
+    note: 'Completion tokens for each second of sampling, evaluators included.',
+    yAxis: 'tokens per second',
+    formatY: count,
+    always: [0],
     measures: [
-      measure('Tokens per second', ({ cost, metrics }) => share(cost.tokens.completion, metrics.generateSeconds), count),
+      measure(
+        'Tokens per second',
+        ({ cost, metrics }) => share(cost.tokens.completion, metrics.generateSeconds),
+        count,
+      ),
       stepMeasure('generateSeconds'),
       stepMeasure('trainSeconds'),
     ],
@@ -81,7 +144,9 @@ const OUTCOME: StepMeasureName = 'meanReturn';
 /** The mean return, with the episodes that it is the mean of. */
 export function returnFigure(): FigureSpec {
   const figure = declaredFigure(OUTCOME);
-  if (figure === null) throw new Error('The mean return has no figure.');
+  if (figure === null) {
+    throw new Error('The mean return has no figure.');
+  }
   return figureOf({ ...figure, measures: [...figure.measures, measure('Episodes', (row) => row.episodes, count)] });
 }
 
@@ -90,8 +155,11 @@ export function returnFigure(): FigureSpec {
  * run has it.
  */
 export function optimisationFigures(view: View): readonly FigureSpec[] {
-  const measured = (name: StepMeasureName): boolean => view.runs.some(({ rows }) => rows.some(({ metrics }) => metrics[name] !== undefined));
-  const names = STEP_MEASURE_NAMES.filter((name) => name !== OUTCOME && (STEP_MEASURES[name].everyStep || measured(name)));
+  const measured = (name: StepMeasureName): boolean =>
+    view.runs.some(({ rows }) => rows.some(({ metrics }) => metrics[name] !== undefined));
+  const names = STEP_MEASURE_NAMES.filter(
+    (name) => name !== OUTCOME && (STEP_MEASURES[name].everyStep || measured(name)),
+  );
   return names.flatMap((name) => {
     const figure = declaredFigure(name);
     return figure === null ? [] : [figureOf(figure)];
@@ -103,14 +171,24 @@ export const costFigures = (): readonly FigureSpec[] => COST.map(figureOf);
 
 /** The roles that any shown run credited, in the order in which they first spoke. */
 export function rolesOf(view: View): readonly string[] {
-  return [...new Set(view.runs.flatMap(({ rows }) => [rows[0], rows.at(-1)].flatMap((row) => row?.credits.roles.map(({ role }) => role) ?? [])))];
+  return [
+    ...new Set(
+      view.runs.flatMap(({ rows }) =>
+        [rows[0], rows.at(-1)].flatMap((row) => row?.credits.roles.map(({ role }) => role) ?? []),
+      ),
+    ),
+  ];
 }
 
 /** How the credits of a role were spread at each step. */
 export function creditFigure(role: string): FigureSpec {
   const of = (row: StepRow): Spread | null => row.credits.roles.find((found) => found.role === role)?.spread ?? null;
   return figureOf({
-    id: `credit ${role}`, title: `Training credit of ${role}`, yAxis: 'training credit', formatY: to(2), always: [0],
+    id: `credit ${role}`,
+    title: `Training credit of ${role}`,
+    yAxis: 'training credit',
+    formatY: to(2),
+    always: [0],
     note: 'What each step learned from, by the method of the run. Boxes from the lower to the upper quartile with the median; lines reach to the lowest and the highest credit.',
     measures: [
       measure('Median', (row) => of(row)?.middle, to(3)),
@@ -125,12 +203,17 @@ export function creditFigure(role: string): FigureSpec {
 }
 
 /** A name within a sentence; abbreviations stay. */
-const lowered = (name: string): string => (/^\p{Lu}{2}/u.test(name) ? name : name.charAt(0).toLowerCase() + name.slice(1));
+const lowered = (name: string): string =>
+  /^\p{Lu}{2}/u.test(name) ? name : name.charAt(0).toLowerCase() + name.slice(1);
 
 function figureOf(figure: StepFigure): FigureSpec {
   const { measures, box = null } = figure;
   const [drawn] = measures;
-  const wordsOf = (row: StepRow, place: readonly string[]): readonly string[] => [`step ${count(row.iteration)}`, ...place, ...measures.map((each) => `${lowered(each.name)} ${numberCell(each.value(row), each.write).text}`)];
+  const wordsOf = (row: StepRow, place: readonly string[]): readonly string[] => [
+    `step ${count(row.iteration)}`,
+    ...place,
+    ...measures.map((each) => `${lowered(each.name)} ${numberCell(each.value(row), each.write).text}`),
+  ];
   return {
     id: figure.id,
     title: figure.title,
@@ -142,25 +225,50 @@ function figureOf(figure: StepFigure): FigureSpec {
     boxes: box !== null,
     smooth: box === null,
     nothing: 'No step has measured this yet.',
-    lines: (view, axis = 'step') => view.runs.map(({ tag, record, rows, totals }, look) => ({
-      label: tag,
-      name: record.title,
-      look,
-      joined: true,
-      points: rows.flatMap((row): LinePoint[] => {
-        const y = drawn.value(row);
-        const x = along({ rows, totals }, row.iteration, axis);
-        if (x === null || y === null || y === undefined || !Number.isFinite(y)) return [];
-        const target = { kind: 'round', run: record.id, phase: 'train', iteration: row.iteration } as const;
-        return [{ x, y, low: null, high: null, box: box?.(row) ?? null, target, words: () => wordsOf(row, axisWords(axis, x)) }];
-      }),
-    })),
+    lines: (view, axis = 'step') =>
+      view.runs.map(({ tag, record, rows, totals }, look) => ({
+        label: tag,
+        name: record.title,
+        look,
+        joined: true,
+        points: rows.flatMap((row): LinePoint[] => {
+          const y = drawn.value(row);
+          const x = along({ rows, totals }, row.iteration, axis);
+          if (x === null || y === null || y === undefined || !Number.isFinite(y)) {
+            return [];
+          }
+          const target = { kind: 'round', run: record.id, phase: 'train', iteration: row.iteration } as const;
+          return [
+            {
+              x,
+              y,
+              low: null,
+              high: null,
+              box: box?.(row) ?? null,
+              target,
+              words: () => wordsOf(row, axisWords(axis, x)),
+            },
+          ];
+        }),
+      })),
     table: (view, axis = 'step') => ({
-      columns: [...runColumns(view), { name: 'Step', numeric: true }, ...axisColumns(axis), ...measures.map(({ name }) => ({ name, numeric: true }))],
-      rows: view.runs.flatMap((run) => run.rows.map((row) => ({
-        cells: [...runCells(view, run), numberCell(row.iteration, count), ...axisCells(axis, along(run, row.iteration, axis)), ...measures.map((each) => numberCell(each.value(row), each.write))],
-        target: { kind: 'round', run: run.record.id, phase: 'train', iteration: row.iteration },
-      }))),
+      columns: [
+        ...runColumns(view),
+        { name: 'Step', numeric: true },
+        ...axisColumns(axis),
+        ...measures.map(({ name }) => ({ name, numeric: true })),
+      ],
+      rows: view.runs.flatMap((run) =>
+        run.rows.map((row) => ({
+          cells: [
+            ...runCells(view, run),
+            numberCell(row.iteration, count),
+            ...axisCells(axis, along(run, row.iteration, axis)),
+            ...measures.map((each) => numberCell(each.value(row), each.write)),
+          ],
+          target: { kind: 'round', run: run.record.id, phase: 'train', iteration: row.iteration },
+        })),
+      ),
     }),
     latest: (view) => {
       const row = view.runs[0]?.rows.at(-1);

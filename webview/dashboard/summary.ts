@@ -7,24 +7,45 @@ import { h } from '../common/dom.ts';
 import { count, duration, NOT_MEASURED, percent1, percentBounds, points } from '../common/format.ts';
 import type { ShownRun, View } from './view.ts';
 
-const STAGES = { load: 'loading', 'evaluate-before': 'evaluation before', train: 'training', 'evaluate-after': 'evaluation after' } as const;
+const STAGES = {
+  load: 'loading',
+  'evaluate-before': 'evaluation before',
+  train: 'training',
+  'evaluate-after': 'evaluation after',
+} as const;
 
 /** Where the run stands, in a few words. */
 export function stageWords({ run, live }: DashboardSnapshot): string {
   const steps = `step ${count(run.steps)} of ${count(run.plannedSteps)}`;
-  if (live === null) return `${run.method}, seed ${String(run.seed)}, ${steps}`;
+  if (live === null) {
+    return `${run.method}, seed ${String(run.seed)}, ${steps}`;
+  }
   const place = live.stage === 'train' ? steps : `${count(live.done)} of ${count(live.total)}`;
   const remaining = remainingWords(live.remainingSeconds);
   return `${run.method}, seed ${String(run.seed)}, ${STAGES[live.stage]}, ${place}${remaining === '' ? '' : `, ${remaining}`}`;
 }
 
-/** Accuracy and pass@1, before and after, each with its interval: what was evaluated before training is known at once, and after a cancel. */
+/**
+ * Accuracy and pass@1, before and after, each with its interval: what was evaluated before training is known at once,
+ * and after a cancel.
+ */
 export function outcomeTable({ runs: [shown] }: View): HTMLElement {
   return h(
     'table',
     { class: 'outcome' },
     h('caption', {}, 'Outcome'),
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Measure'), h('th', { scope: 'col' }, 'Before'), h('th', { scope: 'col' }, 'After'), h('th', { scope: 'col' }, 'Difference'))),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        h('th', { scope: 'col' }, 'Measure'),
+        h('th', { scope: 'col' }, 'Before'),
+        h('th', { scope: 'col' }, 'After'),
+        h('th', { scope: 'col' }, 'Difference'),
+      ),
+    ),
     h('tbody', {}, ...(['greedy', 'sampled'] as const).map((kind) => outcomeRow(kind, shown))),
   );
 }
@@ -39,26 +60,55 @@ function outcomeRow(kind: EvaluationKind, shown: ShownRun | undefined): HTMLElem
   const before = intervalCell(at('before'), percent1);
   const after = intervalCell(at('after'), percent1);
   const summary = shown?.record.summary;
-  const difference = intervalCell((kind === 'greedy' ? summary?.accuracy : summary?.passAt1)?.difference ?? null, points);
-  return h('tr', {}, h('th', { scope: 'row' }, MEASURES[kind]), ...[before, after, difference].map((cell) => h('td', {}, cell)));
+  const difference = intervalCell(
+    (kind === 'greedy' ? summary?.accuracy : summary?.passAt1)?.difference ?? null,
+    points,
+  );
+  return h(
+    'tr',
+    {},
+    h('th', { scope: 'row' }, MEASURES[kind]),
+    ...[before, after, difference].map((cell) => h('td', {}, cell)),
+  );
 }
 
 function intervalCell(interval: Interval | null, write: (share: number) => string): HTMLElement {
-  if (interval === null) return h('span', { class: 'muted' }, NOT_MEASURED);
-  return h('span', {}, h('strong', {}, write(interval.value)), h('span', { class: 'muted interval' }, percentBounds(interval)));
+  if (interval === null) {
+    return h('span', { class: 'muted' }, NOT_MEASURED);
+  }
+  return h(
+    'span',
+    {},
+    h('strong', {}, write(interval.value)),
+    h('span', { class: 'muted interval' }, percentBounds(interval)),
+  );
 }
 
 /** The ledger: evaluator calls, tokens, decisions by role, seconds. */
 export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLElement {
   const ledger = ledgerOf(run.summary, latest);
-  const rows: readonly (readonly [string, string])[] = ledger === null
-    ? [['Evaluator calls', NOT_MEASURED], ['Tokens', NOT_MEASURED], ['Decisions', NOT_MEASURED], ['Training time', NOT_MEASURED]]
-    : [
-        ['Evaluator calls', `${count(ledger.evaluatorCalls)}${reusedWords(ledger)}${lostWords(run.summary)}`],
-        ['Tokens', `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion${(ledger.tokens.reusedCompletion ?? 0) === 0 ? '' : `, ${count(ledger.tokens.reusedCompletion ?? 0)} more reused from equal requests`}`],
-        ['Decisions', Object.entries(ledger.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', ')],
-        ['Training time', duration(ledger.seconds)],
-      ];
+  const rows: readonly (readonly [string, string])[] =
+    ledger === null
+      ? [
+          ['Evaluator calls', NOT_MEASURED],
+          ['Tokens', NOT_MEASURED],
+          ['Decisions', NOT_MEASURED],
+          ['Training time', NOT_MEASURED],
+        ]
+      : [
+          ['Evaluator calls', `${count(ledger.evaluatorCalls)}${reusedWords(ledger)}${lostWords(run.summary)}`],
+          [
+            'Tokens',
+            `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion${(ledger.tokens.reusedCompletion ?? 0) === 0 ? '' : `, ${count(ledger.tokens.reusedCompletion ?? 0)} more reused from equal requests`}`,
+          ],
+          [
+            'Decisions',
+            Object.entries(ledger.decisions)
+              .map(([role, number]) => `${role} ${count(number)}`)
+              .join(', '),
+          ],
+          ['Training time', duration(ledger.seconds)],
+        ];
   return h(
     'table',
     { class: 'ledger' },
@@ -79,6 +129,14 @@ function lostWords(summary: RunSummary | null): string {
 }
 
 function ledgerOf(summary: RunSummary | null, latest: Ledger | null): Ledger | null {
-  if (summary === null) return latest;
-  return { evaluatorCalls: summary.evaluatorCalls, reusedEvaluations: summary.reusedEvaluations ?? 0, tokens: summary.tokens, decisions: summary.decisions, seconds: summary.seconds };
+  if (summary === null) {
+    return latest;
+  }
+  return {
+    evaluatorCalls: summary.evaluatorCalls,
+    reusedEvaluations: summary.reusedEvaluations ?? 0,
+    tokens: summary.tokens,
+    decisions: summary.decisions,
+    seconds: summary.seconds,
+  };
 }

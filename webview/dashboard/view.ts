@@ -1,4 +1,7 @@
-/** What the dashboard shows at one moment: the snapshot with the steps of its runs. Nothing here is changed once it is made. */
+/**
+ * What the dashboard shows at one moment: the snapshot with the steps of its runs. Nothing here is changed once it is
+ * made.
+ */
 import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/protocols/dashboardProtocol.ts';
 import type { StoredEvaluation } from '../../src/shared/records/evaluations.ts';
 import type { RunRecord } from '../../src/shared/records/records.ts';
@@ -30,7 +33,13 @@ const TAGS = ['A', 'B', 'C', 'D', 'E', 'F'];
 export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
   const runs = [snapshot.run, ...snapshot.compared].map((record, index): ShownRun => {
     const rows = steps.get(record.id) ?? [];
-    return { tag: TAGS[index] ?? '?', record, rows, totals: totalsOf(rows), evaluations: snapshot.evaluations[index] ?? [] };
+    return {
+      tag: TAGS[index] ?? '?',
+      record,
+      rows,
+      totals: totalsOf(rows),
+      evaluations: snapshot.evaluations[index] ?? [],
+    };
   });
   return { snapshot, runs };
 }
@@ -49,9 +58,15 @@ export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
 }
 
 /** Where the end of a step stands on an axis, step 0 being the beginning; null while what it cost is not known here. */
-export function along({ rows, totals }: Pick<ShownRun, 'rows' | 'totals'>, step: number, axis: ChartAxis): number | null {
-  if (axis === 'step' || step === 0) return step;
-  return rows[step - 1]?.iteration === step ? totals[step - 1]?.[axis] ?? null : null;
+export function along(
+  { rows, totals }: Pick<ShownRun, 'rows' | 'totals'>,
+  step: number,
+  axis: ChartAxis,
+): number | null {
+  if (axis === 'step' || step === 0) {
+    return step;
+  }
+  return rows[step - 1]?.iteration === step ? (totals[step - 1]?.[axis] ?? null) : null;
 }
 
 /** How many steps of each run a view shows. */
@@ -61,13 +76,22 @@ export function stepCounts({ runs }: View): readonly number[] {
 
 /** The view as it was when it showed so many steps of each run. */
 export function asItStood(view: View, counts: readonly number[]): View {
-  return { ...view, runs: view.runs.map((run, index) => ({ ...run, rows: run.rows.slice(0, counts[index]), totals: run.totals.slice(0, counts[index]) })) };
+  return {
+    ...view,
+    runs: view.runs.map((run, index) => ({
+      ...run,
+      rows: run.rows.slice(0, counts[index]),
+      totals: run.totals.slice(0, counts[index]),
+    })),
+  };
 }
 
 /** The steps with a window added; as they were where it does not go on from their end. */
 export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): StepsByRun {
   const known = steps.get(run) ?? [];
-  if (from !== 0 && from !== known.length) return steps;
+  if (from !== 0 && from !== known.length) {
+    return steps;
+  }
   return new Map(steps).set(run, from === 0 ? rows : [...known, ...rows]);
 }
 
@@ -79,7 +103,10 @@ export function onlyRuns(steps: StepsByRun, runs: readonly string[]): StepsByRun
 /** How many finished steps the newer view has that the older one does not show. */
 export function stepsBetween(older: View, newer: View): number {
   const known = new Map(older.runs.map(({ record, rows }) => [record.id, rows.length]));
-  return newer.runs.reduce((sum, { record, rows }) => sum + Math.max(0, rows.length - (known.get(record.id) ?? rows.length)), 0);
+  return newer.runs.reduce(
+    (sum, { record, rows }) => sum + Math.max(0, rows.length - (known.get(record.id) ?? rows.length)),
+    0,
+  );
 }
 
 /** A title without what could turn its text around or hide in it. Copies of tables keep it as it is. */

@@ -27,50 +27,115 @@ const LINE = 400;
 
 export const COLUMNS: readonly Column[] = [
   {
-    name: 'appearance', title: '#', meaning: 'The place in this list; sorted by, the order in which the run came to the problems', descending: false, numeric: true,
-    cell: (_, index) => h('span', { class: 'muted' }, count(index + 1)), words: (_, index) => count(index + 1),
+    name: 'appearance',
+    title: '#',
+    meaning: 'The place in this list; sorted by, the order in which the run came to the problems',
+    descending: false,
+    numeric: true,
+    cell: (_, index) => h('span', { class: 'muted' }, count(index + 1)),
+    words: (_, index) => count(index + 1),
   },
   {
-    name: 'question', title: 'Question', meaning: 'The question on one line; rest on it, or select the row, for the whole', descending: false, numeric: false,
-    cell: ({ question }) => h('span', { class: 'question', title: disarmed(question) }, ...shownText(oneLine(question).slice(0, LINE))),
+    name: 'question',
+    title: 'Question',
+    meaning: 'The question on one line; rest on it, or select the row, for the whole',
+    descending: false,
+    numeric: false,
+    cell: ({ question }) =>
+      h('span', { class: 'question', title: disarmed(question) }, ...shownText(oneLine(question).slice(0, LINE))),
     words: ({ question }) => disarmed(oneLine(question).slice(0, LINE)),
   },
   {
-    name: 'outcome', title: 'Outcome', meaning: 'Mean return in each round where the problem came up: rings are evaluations, points are training steps; sorted by the latest', descending: false, numeric: false,
-    cell: (row) => h('span', { class: 'spark', title: sparklineText(row.rounds) }, sparkline(row.rounds)), words: ({ rounds }) => sparklineText(rounds),
+    name: 'outcome',
+    title: 'Outcome',
+    meaning:
+      'Mean return in each round where the problem came up: rings are evaluations, points are training steps; sorted by the latest',
+    descending: false,
+    numeric: false,
+    cell: (row) => h('span', { class: 'spark', title: sparklineText(row.rounds) }, sparkline(row.rounds)),
+    words: ({ rounds }) => sparklineText(rounds),
   },
   {
-    name: 'before', title: 'Before', meaning: 'Evaluation before training: greedy, then sampled', descending: false, numeric: false,
-    cell: (row) => evaluated(row.greedyBefore, row.sampledBefore), words: (row) => evaluatedWords('before', row.greedyBefore, row.sampledBefore),
+    name: 'before',
+    title: 'Before',
+    meaning: 'Evaluation before training: greedy, then sampled',
+    descending: false,
+    numeric: false,
+    cell: (row) => evaluated(row.greedyBefore, row.sampledBefore),
+    words: (row) => evaluatedWords('before', row.greedyBefore, row.sampledBefore),
   },
   {
-    name: 'after', title: 'After', meaning: 'Evaluation after training: greedy, then sampled', descending: false, numeric: false,
-    cell: (row) => evaluated(row.greedyAfter, row.sampledAfter), words: (row) => evaluatedWords('after', row.greedyAfter, row.sampledAfter),
+    name: 'after',
+    title: 'After',
+    meaning: 'Evaluation after training: greedy, then sampled',
+    descending: false,
+    numeric: false,
+    cell: (row) => evaluated(row.greedyAfter, row.sampledAfter),
+    words: (row) => evaluatedWords('after', row.greedyAfter, row.sampledAfter),
   },
   {
-    name: 'return', title: 'Return', meaning: 'Mean return of its scored training episodes, and how many they are', descending: false, numeric: true,
-    cell: (row) => meanReturn(row), words: (row) => (row.meanReturn === null ? 'not trained on' : `mean return ${returnText(row.meanReturn)}, n = ${count(row.returns)}${masked(row)}`),
+    name: 'return',
+    title: 'Return',
+    meaning: 'Mean return of its scored training episodes, and how many they are',
+    descending: false,
+    numeric: true,
+    cell: (row) => meanReturn(row),
+    words: (row) =>
+      row.meanReturn === null
+        ? 'not trained on'
+        : `mean return ${returnText(row.meanReturn)}, n = ${count(row.returns)}${masked(row)}`,
   },
   {
-    name: 'credit', title: 'Clearest credit', meaning: 'The message whose credit is most clearly other than 0, or closest to being so', descending: true, numeric: false,
-    cell: (row) => clearest(row), words: ({ clearest: found }) => (found === null ? 'credit not measured' : `${found.role}, ${creditText(found.credit)}: ${disarmed(oneLine(found.text))}`),
+    name: 'credit',
+    title: 'Clearest credit',
+    meaning: 'The message whose credit is most clearly other than 0, or closest to being so',
+    descending: true,
+    numeric: false,
+    cell: (row) => clearest(row),
+    words: ({ clearest: found }) =>
+      found === null
+        ? 'credit not measured'
+        : `${found.role}, ${creditText(found.credit)}: ${disarmed(oneLine(found.text))}`,
   },
   {
-    name: 'class', title: 'Class', meaning: 'Taxonomy class of most of its buckets; requested replays are left out', descending: false, numeric: false,
-    cell: ({ problemClass }) => classOf(problemClass), words: ({ problemClass }) => problemClass?.name ?? NOT_CLASSIFIED,
+    name: 'class',
+    title: 'Class',
+    meaning: 'Taxonomy class of most of its buckets; requested replays are left out',
+    descending: false,
+    numeric: false,
+    cell: ({ problemClass }) => classOf(problemClass),
+    words: ({ problemClass }) => problemClass?.name ?? NOT_CLASSIFIED,
   },
   {
-    name: 'tokens', title: 'Tokens', meaning: 'Tokens computed for it: prompts without what was reused, and messages', descending: true, numeric: true,
-    cell: ({ tokens }) => plain(count(tokens.prompt - tokens.reused + tokens.completion), `${count(tokens.prompt)} prompt and ${count(tokens.completion)} completion tokens, ${count(tokens.reused)} of them reused`),
+    name: 'tokens',
+    title: 'Tokens',
+    meaning: 'Tokens computed for it: prompts without what was reused, and messages',
+    descending: true,
+    numeric: true,
+    cell: ({ tokens }) =>
+      plain(
+        count(tokens.prompt - tokens.reused + tokens.completion),
+        `${count(tokens.prompt)} prompt and ${count(tokens.completion)} completion tokens, ${count(tokens.reused)} of them reused`,
+      ),
     words: ({ tokens }) => `${count(tokens.prompt - tokens.reused + tokens.completion)} tokens`,
   },
   {
-    name: 'seconds', title: '≈ Time', meaning: 'Its share, by tokens, of the seconds that its training steps took; episodes are not timed one by one', descending: true, numeric: true,
-    cell: ({ seconds }) => plain(seconds === null ? '–' : duration(seconds)), words: ({ seconds }) => (seconds === null ? 'time not measured' : `about ${duration(seconds)}`),
+    name: 'seconds',
+    title: '≈ Time',
+    meaning: 'Its share, by tokens, of the seconds that its training steps took; episodes are not timed one by one',
+    descending: true,
+    numeric: true,
+    cell: ({ seconds }) => plain(seconds === null ? '–' : duration(seconds)),
+    words: ({ seconds }) => (seconds === null ? 'time not measured' : `about ${duration(seconds)}`),
   },
   {
-    name: 'calls', title: 'Calls', meaning: 'Evaluator calls of the run for it; those of requested replays are left out', descending: true, numeric: true,
-    cell: ({ evaluatorCalls }) => plain(count(evaluatorCalls)), words: ({ evaluatorCalls }) => `${count(evaluatorCalls)} evaluator calls`,
+    name: 'calls',
+    title: 'Calls',
+    meaning: 'Evaluator calls of the run for it; those of requested replays are left out',
+    descending: true,
+    numeric: true,
+    cell: ({ evaluatorCalls }) => plain(count(evaluatorCalls)),
+    words: ({ evaluatorCalls }) => `${count(evaluatorCalls)} evaluator calls`,
   },
 ];
 
@@ -83,7 +148,9 @@ function masked({ masked: failed }: ShownProblem): string {
 }
 
 function evaluated(greedy: number | null, sampled: number | null): HTMLElement {
-  if (greedy === null && sampled === null) return plain('–', 'not evaluated');
+  if (greedy === null && sampled === null) {
+    return plain('–', 'not evaluated');
+  }
   const mark = markOf(greedy, false);
   return h(
     'span',
@@ -94,22 +161,52 @@ function evaluated(greedy: number | null, sampled: number | null): HTMLElement {
 }
 
 function evaluatedWords(stage: string, greedy: number | null, sampled: number | null): string {
-  if (greedy === null && sampled === null) return `not evaluated ${stage}`.trim();
+  if (greedy === null && sampled === null) {
+    return `not evaluated ${stage}`.trim();
+  }
   return `${stage} greedy ${returnText(greedy)}, sampled ${returnText(sampled)}`.trim();
 }
 
 function meanReturn(row: ShownProblem): HTMLElement {
-  if (row.meanReturn === null) return plain('–', row.masked > 0 ? `${count(row.masked)} masked: the evaluator failed` : 'not trained on');
-  return h('span', { class: 'mean', title: `n = ${count(row.returns)}${masked(row)}` }, h('span', {}, decimal(row.meanReturn)), h('span', { class: 'muted n' }, `n ${count(row.returns)}`));
+  if (row.meanReturn === null) {
+    return plain('–', row.masked > 0 ? `${count(row.masked)} masked: the evaluator failed` : 'not trained on');
+  }
+  return h(
+    'span',
+    { class: 'mean', title: `n = ${count(row.returns)}${masked(row)}` },
+    h('span', {}, decimal(row.meanReturn)),
+    h('span', { class: 'muted n' }, `n ${count(row.returns)}`),
+  );
 }
 
 function clearest({ clearest: found }: ShownProblem): HTMLElement {
-  if (found === null) return plain('–', 'credit not measured');
+  if (found === null) {
+    return plain('–', 'credit not measured');
+  }
   const text = disarmed(oneLine(found.text));
-  return h('span', { class: 'clearest', title: `${found.role}: ${text}\n${creditText(found.credit)}` }, creditCell(found.credit), h('span', { class: 'said' }, h('span', { class: `verdict verdict-${found.credit.verdict}` }, found.credit.verdict), ' ', h('span', { class: 'role' }, found.role), ' ', ...shownText(text)));
+  return h(
+    'span',
+    { class: 'clearest', title: `${found.role}: ${text}\n${creditText(found.credit)}` },
+    creditCell(found.credit),
+    h(
+      'span',
+      { class: 'said' },
+      h('span', { class: `verdict verdict-${found.credit.verdict}` }, found.credit.verdict),
+      ' ',
+      h('span', { class: 'role' }, found.role),
+      ' ',
+      ...shownText(text),
+    ),
+  );
 }
 
 function classOf(found: ShownProblem['problemClass']): HTMLElement {
-  if (found === null) return plain('–', NOT_CLASSIFIED);
-  return h('span', { class: 'class-name', title: `${found.name}: ${count(found.cases)} of ${count(found.of)} classified buckets` }, found.name);
+  if (found === null) {
+    return plain('–', NOT_CLASSIFIED);
+  }
+  return h(
+    'span',
+    { class: 'class-name', title: `${found.name}: ${count(found.cases)} of ${count(found.of)} classified buckets` },
+    found.name,
+  );
 }

@@ -19,31 +19,63 @@ export class Details {
   private readonly facts = h('p', { class: 'muted facts' });
   private readonly clearest = h('p', { class: 'facts' });
   private readonly rounds = h('ul', { class: 'rounds', 'aria-label': 'Rounds of this problem' });
-  private readonly open = button('Open transcript', () => { if (this.row !== null) this.events.open(this.row, null); }, { primary: true, title: 'Open the transcript at the clearest message (Enter)' });
+  private readonly open = button(
+    'Open transcript',
+    () => {
+      if (this.row !== null) {
+        this.events.open(this.row, null);
+      }
+    },
+    { primary: true, title: 'Open the transcript at the clearest message (Enter)' },
+  );
   private row: ShownProblem | null = null;
   private shown = '';
 
   constructor(events: DetailEvents) {
     this.events = events;
     copyAsWritten(this.question);
-    this.element = h('section', { class: 'details', 'aria-label': 'Selected problem' }, h('div', { class: 'details-text' }, this.question, this.facts, this.clearest, this.rounds), this.open);
+    this.element = h(
+      'section',
+      { class: 'details', 'aria-label': 'Selected problem' },
+      h('div', { class: 'details-text' }, this.question, this.facts, this.clearest, this.rounds),
+      this.open,
+    );
   }
 
   update(row: ShownProblem | null): void {
     this.row = row;
     const words = row === null ? '' : JSON.stringify(row);
-    if (words === this.shown) return;
+    if (words === this.shown) {
+      return;
+    }
     this.shown = words;
     this.element.classList.toggle('nothing', row === null);
     this.open.toggleAttribute('disabled', row === null);
     if (row === null) {
-      for (const part of [this.question, this.facts, this.clearest, this.rounds]) replace(part);
+      for (const part of [this.question, this.facts, this.clearest, this.rounds]) {
+        replace(part);
+      }
       return;
     }
     replace(this.question, ...shownText(row.question), row.cut ? '…' : null);
-    this.facts.textContent = disarmed(oneLine([`uid ${row.uid}`, row.source === '' ? '' : `source ${row.source}`, row.level === null ? '' : `level ${String(row.level)}`].filter((part) => part !== '').join(' · ')));
+    this.facts.textContent = disarmed(
+      oneLine(
+        [
+          `uid ${row.uid}`,
+          row.source === '' ? '' : `source ${row.source}`,
+          row.level === null ? '' : `level ${String(row.level)}`,
+        ]
+          .filter((part) => part !== '')
+          .join(' · '),
+      ),
+    );
     const { clearest: found } = row;
-    replace(this.clearest, ...(found === null ? ['No credit is measured for this problem.'] : [`Clearest: ${found.role}, ${creditText(found.credit)}: `, ...shownText(oneLine(found.text))]));
+    replace(
+      this.clearest,
+      ...(found === null
+        ? ['No credit is measured for this problem.']
+        : [`Clearest: ${found.role}, ${creditText(found.credit)}: `, ...shownText(oneLine(found.text))]),
+    );
     this.clearest.classList.toggle('muted', found === null);
     replace(this.rounds, ...row.rounds.map((round) => this.roundItem(row, round)));
   }
@@ -51,8 +83,18 @@ export class Details {
   private roundItem(row: ShownProblem, round: ProblemRound): HTMLElement {
     const { phase, iteration, mean, episodes } = round;
     const outcome = mean === null ? 'masked' : returnText(mean);
-    const link = h('button', { class: 'link', type: 'button', title: `Open the transcript of this round: ${count(episodes)} ${episodes === 1 ? 'episode' : 'episodes'}` }, `${roundTitle(phase, iteration)}: ${outcome}${episodes > 1 ? ` (${count(episodes)})` : ''}`);
-    link.addEventListener('click', () => { this.events.open(row, round); });
+    const link = h(
+      'button',
+      {
+        class: 'link',
+        type: 'button',
+        title: `Open the transcript of this round: ${count(episodes)} ${episodes === 1 ? 'episode' : 'episodes'}`,
+      },
+      `${roundTitle(phase, iteration)}: ${outcome}${episodes > 1 ? ` (${count(episodes)})` : ''}`,
+    );
+    link.addEventListener('click', () => {
+      this.events.open(row, round);
+    });
     return h('li', {}, link);
   }
 }

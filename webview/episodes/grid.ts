@@ -1,5 +1,11 @@
 /** The grid of problems: one tab stop, rows drawn only where they can be seen. */
-import { NO_PLACE, PROBLEM_WINDOW, type ProblemLayout, type ProblemPlace, type ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
+import {
+  NO_PLACE,
+  PROBLEM_WINDOW,
+  type ProblemLayout,
+  type ProblemPlace,
+  type ShownProblem,
+} from '../../src/shared/protocols/episodesProtocol.ts';
 import type { ProblemSort } from '../../src/shared/records/problems.ts';
 import { h } from '../common/dom.ts';
 import { RowWindows } from '../common/rowWindows.ts';
@@ -22,7 +28,12 @@ export interface GridEvents {
   moved(row: ShownProblem | null): void;
   /** The place in the list changed. */
   placed(): void;
-  command(command: Exclude<GridCommand, 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'openBeside' | 'sort'>): void;
+  command(
+    command: Exclude<
+      GridCommand,
+      'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'openBeside' | 'sort'
+    >,
+  ): void;
 }
 
 export class Grid {
@@ -48,14 +59,44 @@ export class Grid {
 
   constructor(events: GridEvents) {
     this.events = events;
-    this.windows = new RowWindows(PROBLEM_WINDOW, WINDOWS_KEPT, (revision, offset) => { events.ask(revision, offset); });
-    this.heads = new Heads((sort) => { events.sort(sort); }, () => { this.element.focus(); });
-    this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Problems of the run', 'aria-colcount': COLUMNS.length }, h('div', { class: 'head-group', role: 'rowgroup' }, this.heads.element), this.canvas);
-    this.element.addEventListener('scroll', () => { this.onScroll(); });
-    this.element.addEventListener('keydown', (event) => { this.onKey(event); });
-    this.element.addEventListener('click', ({ target }) => { this.onClick(target); });
-    this.element.addEventListener('dblclick', ({ target }) => { this.onDoubleClick(target); });
-    new ResizeObserver(() => { this.schedule(); }).observe(this.element);
+    this.windows = new RowWindows(PROBLEM_WINDOW, WINDOWS_KEPT, (revision, offset) => {
+      events.ask(revision, offset);
+    });
+    this.heads = new Heads(
+      (sort) => {
+        events.sort(sort);
+      },
+      () => {
+        this.element.focus();
+      },
+    );
+    this.element = h(
+      'div',
+      {
+        class: 'grid',
+        role: 'grid',
+        tabindex: 0,
+        'aria-label': 'Problems of the run',
+        'aria-colcount': COLUMNS.length,
+      },
+      h('div', { class: 'head-group', role: 'rowgroup' }, this.heads.element),
+      this.canvas,
+    );
+    this.element.addEventListener('scroll', () => {
+      this.onScroll();
+    });
+    this.element.addEventListener('keydown', (event) => {
+      this.onKey(event);
+    });
+    this.element.addEventListener('click', ({ target }) => {
+      this.onClick(target);
+    });
+    this.element.addEventListener('dblclick', ({ target }) => {
+      this.onDoubleClick(target);
+    });
+    new ResizeObserver(() => {
+      this.schedule();
+    }).observe(this.element);
   }
 
   /** Another order was asked for: a key that opens a row waits for it. */
@@ -69,7 +110,9 @@ export class Grid {
    * @param asked whether it is the newest one that was asked for
    */
   layout(layout: ProblemLayout, place: ProblemPlace, asked: boolean): void {
-    if (asked) this.expecting = false;
+    if (asked) {
+      this.expecting = false;
+    }
     this.heads.update(layout.sort);
     this.windows.reset(layout.revision);
     this.rows = layout.rows;
@@ -77,22 +120,35 @@ export class Grid {
     this.element.setAttribute('aria-rowcount', String(layout.rows + 1));
     this.canvas.style.height = `${String(layout.rows * ROW_HEIGHT)}px`;
     const from = this.element.scrollTop;
-    if (place.top === null) this.element.scrollTop = 0;
-    else if (layout.top !== null) this.element.scrollTop = layout.top * ROW_HEIGHT + place.offset;
+    if (place.top === null) {
+      this.element.scrollTop = 0;
+    } else if (layout.top !== null) {
+      this.element.scrollTop = layout.top * ROW_HEIGHT + place.offset;
+    }
     this.holding = this.drawn.size > 0;
     this.heldAt = this.element.scrollTop;
     const shift = this.heldAt - from;
-    if (this.holding && shift !== 0) for (const element of this.drawn.values()) element.style.translate = `0 ${String(shift)}px`;
-    if (asked && this.due !== null) this.due = layout.rows === 0 ? null : { ...this.due, index: this.active };
+    if (this.holding && shift !== 0) {
+      for (const element of this.drawn.values()) {
+        element.style.translate = `0 ${String(shift)}px`;
+      }
+    }
+    if (asked && this.due !== null) {
+      this.due = layout.rows === 0 ? null : { ...this.due, index: this.active };
+    }
     this.schedule();
   }
 
   /** Takes rows that were asked for. */
   accept(revision: number, offset: number, rows: readonly ShownProblem[]): void {
-    if (!this.windows.accept(revision, offset, rows)) return;
+    if (!this.windows.accept(revision, offset, rows)) {
+      return;
+    }
     this.schedule();
     const row = this.windows.peek(this.active);
-    if (this.expecting || this.due === null || this.due.index !== this.active || row === undefined) return;
+    if (this.expecting || this.due === null || this.due.index !== this.active || row === undefined) {
+      return;
+    }
     const { beside } = this.due;
     this.due = null;
     this.events.open(row, beside);
@@ -110,7 +166,9 @@ export class Grid {
     const { scrollTop } = this.element;
     const first = Math.floor(scrollTop / ROW_HEIGHT);
     const active = this.windows.peek(this.active)?.id ?? null;
-    if (scrollTop === 0) return { ...NO_PLACE, active };
+    if (scrollTop === 0) {
+      return { ...NO_PLACE, active };
+    }
     return { active, top: this.windows.peek(first)?.id ?? null, offset: Math.round(scrollTop - first * ROW_HEIGHT) };
   }
 
@@ -120,12 +178,19 @@ export class Grid {
 
   /** Draws again, for example because rows arrived. */
   schedule(): void {
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
+    if (this.frame === 0) {
+      this.frame = requestAnimationFrame(() => {
+        this.frame = 0;
+        this.draw();
+      });
+    }
   }
 
   /** Scrolling ends what is held, unless it is the scrolling that a new order brought with it. */
   private onScroll(): void {
-    if (this.holding && this.element.scrollTop !== this.heldAt) this.clear();
+    if (this.holding && this.element.scrollTop !== this.heldAt) {
+      this.clear();
+    }
     this.schedule();
   }
 
@@ -140,21 +205,38 @@ export class Grid {
     const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - MARGIN);
     const end = Math.min(this.rows, Math.ceil((this.element.scrollTop + height) / ROW_HEIGHT) + MARGIN);
     const wanted = new Map<number, ShownProblem | undefined>();
-    for (let index = first; index < end; index++) wanted.set(index, this.windows.get(index));
+    for (let index = first; index < end; index++) {
+      wanted.set(index, this.windows.get(index));
+    }
     const complete = ![...wanted.values()].includes(undefined);
-    if (this.holding && !complete) return;
-    if (this.holding) this.clear();
+    if (this.holding && !complete) {
+      return;
+    }
+    if (this.holding) {
+      this.clear();
+    }
     for (const [index, element] of this.drawn) {
-      if (wanted.has(index)) continue;
+      if (wanted.has(index)) {
+        continue;
+      }
       element.remove();
       this.drawn.delete(index);
     }
-    for (const [index, row] of wanted) this.drawRow(index, row);
-    if (this.drawn.has(this.active)) this.element.setAttribute('aria-activedescendant', rowId(this.active));
-    else this.element.removeAttribute('aria-activedescendant');
-    this.events.moved(this.rows === 0 ? null : this.windows.get(this.active) ?? null);
-    if (!complete) return;
-    if (this.rows > 0 && performance.getEntriesByName(FIRST_ROWS).length === 0) performance.mark(FIRST_ROWS);
+    for (const [index, row] of wanted) {
+      this.drawRow(index, row);
+    }
+    if (this.drawn.has(this.active)) {
+      this.element.setAttribute('aria-activedescendant', rowId(this.active));
+    } else {
+      this.element.removeAttribute('aria-activedescendant');
+    }
+    this.events.moved(this.rows === 0 ? null : (this.windows.get(this.active) ?? null));
+    if (!complete) {
+      return;
+    }
+    if (this.rows > 0 && performance.getEntriesByName(FIRST_ROWS).length === 0) {
+      performance.mark(FIRST_ROWS);
+    }
     this.events.placed();
   }
 
@@ -165,7 +247,9 @@ export class Grid {
       element = row === undefined ? waitingElement(index) : rowElement(row, index);
       element.style.transform = `translateY(${String(index * ROW_HEIGHT)}px)`;
       element.dataset['index'] = String(index);
-      if (row !== undefined) this.shown.set(element, row);
+      if (row !== undefined) {
+        this.shown.set(element, row);
+      }
       this.drawn.set(index, element);
       this.canvas.append(element);
     }
@@ -174,45 +258,81 @@ export class Grid {
   }
 
   private activate(index: number): void {
-    if (this.rows === 0) return;
+    if (this.rows === 0) {
+      return;
+    }
     this.due = null;
     this.active = Math.max(0, Math.min(index, this.rows - 1));
     const top = this.active * ROW_HEIGHT;
     const height = this.element.clientHeight - this.heads.element.offsetHeight;
-    if (top < this.element.scrollTop) this.element.scrollTop = top;
-    else if (top + ROW_HEIGHT > this.element.scrollTop + height) this.element.scrollTop = top + ROW_HEIGHT - height;
+    if (top < this.element.scrollTop) {
+      this.element.scrollTop = top;
+    } else if (top + ROW_HEIGHT > this.element.scrollTop + height) {
+      this.element.scrollTop = top + ROW_HEIGHT - height;
+    }
     this.schedule();
   }
 
   private openActive(beside: boolean): void {
-    if (this.rows === 0 && !this.expecting) return;
+    if (this.rows === 0 && !this.expecting) {
+      return;
+    }
     const row = this.expecting ? undefined : this.windows.get(this.active);
-    if (row === undefined) this.due = { index: this.active, beside };
-    else this.events.open(row, beside);
+    if (row === undefined) {
+      this.due = { index: this.active, beside };
+    } else {
+      this.events.open(row, beside);
+    }
   }
 
   private onKey(event: KeyboardEvent): void {
     const command = commandOf(event);
-    if (command === undefined) return;
+    if (command === undefined) {
+      return;
+    }
     event.preventDefault();
-    const page = Math.max(1, Math.floor((this.element.clientHeight - this.heads.element.offsetHeight) / ROW_HEIGHT) - 1);
+    const page = Math.max(
+      1,
+      Math.floor((this.element.clientHeight - this.heads.element.offsetHeight) / ROW_HEIGHT) - 1,
+    );
     switch (command) {
-      case 'next': this.activate(this.active + 1); break;
-      case 'previous': this.activate(this.active - 1); break;
-      case 'nextPage': this.activate(this.active + page); break;
-      case 'previousPage': this.activate(this.active - page); break;
-      case 'first': this.activate(0); break;
-      case 'last': this.activate(this.rows - 1); break;
-      case 'open': this.openActive(false); break;
-      case 'openBeside': this.openActive(true); break;
-      case 'sort': this.heads.focus(); break;
-      default: this.events.command(command);
+      case 'next':
+        this.activate(this.active + 1);
+        break;
+      case 'previous':
+        this.activate(this.active - 1);
+        break;
+      case 'nextPage':
+        this.activate(this.active + page);
+        break;
+      case 'previousPage':
+        this.activate(this.active - page);
+        break;
+      case 'first':
+        this.activate(0);
+        break;
+      case 'last':
+        this.activate(this.rows - 1);
+        break;
+      case 'open':
+        this.openActive(false);
+        break;
+      case 'openBeside':
+        this.openActive(true);
+        break;
+      case 'sort':
+        this.heads.focus();
+        break;
+      default:
+        this.events.command(command);
     }
   }
 
   private onClick(target: EventTarget | null): void {
     const index = this.indexOf(target);
-    if (index === null) return;
+    if (index === null) {
+      return;
+    }
     this.activate(index);
     this.element.focus();
   }
@@ -221,8 +341,11 @@ export class Grid {
   private onDoubleClick(target: EventTarget | null): void {
     const element = target instanceof Element ? target.closest('.row') : null;
     const row = element === null ? undefined : this.shown.get(element);
-    if (row !== undefined) this.events.open(row, false);
-    else if (this.indexOf(target) !== null) this.openActive(false);
+    if (row !== undefined) {
+      this.events.open(row, false);
+    } else if (this.indexOf(target) !== null) {
+      this.openActive(false);
+    }
   }
 
   private indexOf(target: EventTarget | null): number | null {

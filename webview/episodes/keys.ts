@@ -1,6 +1,20 @@
 /** The keys of the grid as data; the sheet that explains them is made from the same list. */
 export type GridCommand =
-  | 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'openBeside' | 'search' | 'filter' | 'sort' | 'details' | 'dashboard' | 'taxonomy' | 'keys';
+  | 'next'
+  | 'previous'
+  | 'nextPage'
+  | 'previousPage'
+  | 'first'
+  | 'last'
+  | 'open'
+  | 'openBeside'
+  | 'search'
+  | 'filter'
+  | 'sort'
+  | 'details'
+  | 'dashboard'
+  | 'taxonomy'
+  | 'keys';
 
 interface KeyBinding {
   readonly command: GridCommand;
@@ -17,7 +31,13 @@ export const GRID_KEYS: readonly KeyBinding[] = [
   { command: 'previousPage', keys: ['PageUp'], shown: 'Page Up', words: 'One page back' },
   { command: 'first', keys: ['Home'], shown: 'Home', words: 'First problem' },
   { command: 'last', keys: ['End'], shown: 'End', words: 'Last problem' },
-  { command: 'openBeside', keys: ['Enter'], shift: true, shown: 'Shift Enter', words: 'Open the transcript to the side' },
+  {
+    command: 'openBeside',
+    keys: ['Enter'],
+    shift: true,
+    shown: 'Shift Enter',
+    words: 'Open the transcript to the side',
+  },
   { command: 'open', keys: ['Enter', ' '], shown: 'Enter', words: 'Open the transcript at the clearest message' },
   { command: 'search', keys: ['/'], shown: '/', words: 'Search questions, messages and metadata' },
   { command: 'filter', keys: ['f'], shown: 'F', words: 'Go to the filters' },
@@ -32,6 +52,8 @@ type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey' | 'shi
 
 /** The command of a key press without Ctrl, Alt or Meta; undefined when the grid does not use the key. */
 export function commandOf(event: Press): GridCommand | undefined {
-  if (event.ctrlKey || event.altKey || event.metaKey) return undefined;
+  if (event.ctrlKey || event.altKey || event.metaKey) {
+    return undefined;
+  }
   return GRID_KEYS.find(({ keys, shift = false }) => keys.includes(event.key) && (!shift || event.shiftKey))?.command;
 }

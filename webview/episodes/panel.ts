@@ -1,6 +1,20 @@
-/** The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected. */
-import { isEpisodesState, NO_PLACE, type EpisodesFromHost, type EpisodesRun, type EpisodesToHost, type ProblemPlace } from '../../src/shared/protocols/episodesProtocol.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter, type ProblemSort } from '../../src/shared/records/problems.ts';
+/**
+ * The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected.
+ */
+import {
+  isEpisodesState,
+  NO_PLACE,
+  type EpisodesFromHost,
+  type EpisodesRun,
+  type EpisodesToHost,
+  type ProblemPlace,
+} from '../../src/shared/protocols/episodesProtocol.ts';
+import {
+  CLEAREST_FIRST,
+  NO_PROBLEM_FILTER,
+  type ProblemFilter,
+  type ProblemSort,
+} from '../../src/shared/records/problems.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
@@ -12,10 +26,24 @@ import { keySheet } from './keySheet.ts';
 import { Toolbar } from './toolbar.ts';
 import { listedWords } from './words.ts';
 
-const TYPES: readonly string[] = ['opened', 'saved', 'layout', 'rows', 'classes', 'empty', 'failed'] satisfies readonly EpisodesFromHost['type'][];
+const TYPES: readonly string[] = [
+  'opened',
+  'saved',
+  'layout',
+  'rows',
+  'classes',
+  'empty',
+  'failed',
+] satisfies readonly EpisodesFromHost['type'][];
 
 function isFromHost(value: unknown): value is EpisodesFromHost {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    TYPES.includes(value.type)
+  );
 }
 
 export class EpisodesPanel {
@@ -45,80 +73,181 @@ export class EpisodesPanel {
   constructor(root: HTMLElement, host: Host<EpisodesToHost>) {
     this.host = host;
     const state = host.getState();
-    if (isEpisodesState(state)) ({ filter: this.filter, sort: this.sort, place: this.place, details: this.detailed } = state);
+    if (isEpisodesState(state)) {
+      ({ filter: this.filter, sort: this.sort, place: this.place, details: this.detailed } = state);
+    }
     this.toolbar = new Toolbar({
-      filter: (filter, sort) => { this.ask(filter, sort ?? this.sort); },
-      save: () => { host.post({ type: 'saveFilter', filter: this.filter, sort: this.sort }); },
-      remove: (name) => { host.post({ type: 'deleteFilter', name }); },
-      classify: () => { host.post({ type: 'classify' }); },
-      leave: () => { this.grid.focus(); },
+      filter: (filter, sort) => {
+        this.ask(filter, sort ?? this.sort);
+      },
+      save: () => {
+        host.post({ type: 'saveFilter', filter: this.filter, sort: this.sort });
+      },
+      remove: (name) => {
+        host.post({ type: 'deleteFilter', name });
+      },
+      classify: () => {
+        host.post({ type: 'classify' });
+      },
+      leave: () => {
+        this.grid.focus();
+      },
     });
     this.grid = new Grid({
-      ask: (revision, offset) => { host.post({ type: 'rows', revision, offset }); },
-      sort: (sort) => { this.ask(this.filter, sort); },
-      open: (row, beside) => { host.post({ type: 'open', problem: row.id, round: null, beside }); },
-      moved: (row) => { this.details.update(row); },
-      placed: () => { this.placed(); },
+      ask: (revision, offset) => {
+        host.post({ type: 'rows', revision, offset });
+      },
+      sort: (sort) => {
+        this.ask(this.filter, sort);
+      },
+      open: (row, beside) => {
+        host.post({ type: 'open', problem: row.id, round: null, beside });
+      },
+      moved: (row) => {
+        this.details.update(row);
+      },
+      placed: () => {
+        this.placed();
+      },
       command: (command) => {
         switch (command) {
-          case 'search': this.toolbar.focusSearch(); break;
-          case 'filter': this.toolbar.focusFilters(); break;
-          case 'details': this.showDetails(!this.detailed); break;
-          case 'dashboard': case 'taxonomy': host.post({ type: command }); break;
-          case 'keys': this.keys.toggle(); break;
+          case 'search':
+            this.toolbar.focusSearch();
+            break;
+          case 'filter':
+            this.toolbar.focusFilters();
+            break;
+          case 'details':
+            this.showDetails(!this.detailed);
+            break;
+          case 'dashboard':
+          case 'taxonomy':
+            host.post({ type: command });
+            break;
+          case 'keys':
+            this.keys.toggle();
+            break;
         }
       },
     });
-    this.details = new Details({ open: (row, round) => { host.post({ type: 'open', problem: row.id, round: round === null || round.phase === 'replay' ? null : { phase: round.phase, iteration: round.iteration }, beside: false }); } });
-    this.runChooser.addEventListener('change', () => { host.post({ type: 'chooseRun', run: this.runChooser.value }); });
+    this.details = new Details({
+      open: (row, round) => {
+        host.post({
+          type: 'open',
+          problem: row.id,
+          round: round === null || round.phase === 'replay' ? null : { phase: round.phase, iteration: round.iteration },
+          beside: false,
+        });
+      },
+    });
+    this.runChooser.addEventListener('change', () => {
+      host.post({ type: 'chooseRun', run: this.runChooser.value });
+    });
     const keys = h('button', { class: 'link', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
-    keys.addEventListener('click', () => { this.keys.toggle(); });
-    this.empty = h('div', { class: 'welcome' }, h('h2', {}, 'There is no run yet'), h('p', { class: 'muted' }, 'A run fills this view with its problems, from its first episode on.'), button('Start C3 run', () => { host.post({ type: 'startRun' }); }, { primary: true }));
-    this.body = h('div', { class: 'episodes' }, this.toolbar.element, this.grid.element, this.nothing, this.details.element);
+    keys.addEventListener('click', () => {
+      this.keys.toggle();
+    });
+    this.empty = h(
+      'div',
+      { class: 'welcome' },
+      h('h2', {}, 'There is no run yet'),
+      h('p', { class: 'muted' }, 'A run fills this view with its problems, from its first episode on.'),
+      button(
+        'Start C3 run',
+        () => {
+          host.post({ type: 'startRun' });
+        },
+        { primary: true },
+      ),
+    );
+    this.body = h(
+      'div',
+      { class: 'episodes' },
+      this.toolbar.element,
+      this.grid.element,
+      this.nothing,
+      this.details.element,
+    );
     this.empty.hidden = true;
     this.nothing.hidden = true;
     const head = h(
-      'header', { class: 'panel-head' }, h('h1', { class: 'for-readers' }, 'Episodes'), this.runChooser, this.about,
-      h('span', { class: 'push actions' }, this.listed, keys, ...(['dashboard', 'taxonomy', 'runsTable'] as const).map((type) => this.way(type))),
+      'header',
+      { class: 'panel-head' },
+      h('h1', { class: 'for-readers' }, 'Episodes'),
+      this.runChooser,
+      this.about,
+      h(
+        'span',
+        { class: 'push actions' },
+        this.listed,
+        keys,
+        ...(['dashboard', 'taxonomy', 'runsTable'] as const).map((type) => this.way(type)),
+      ),
     );
     replace(root, head, this.note, this.banner, this.reason, this.empty, this.body, this.keys.element);
     this.showDetails(this.detailed);
-    host.listen((message) => { if (isFromHost(message)) this.receive(message); });
-    window.addEventListener('focus', () => { if (document.activeElement === document.body) this.grid.focus(); });
+    host.listen((message) => {
+      if (isFromHost(message)) {
+        this.receive(message);
+      }
+    });
+    window.addEventListener('focus', () => {
+      if (document.activeElement === document.body) {
+        this.grid.focus();
+      }
+    });
     host.post({ type: 'ready', filter: this.filter, sort: this.sort, place: this.place });
   }
 
   private way(type: 'dashboard' | 'taxonomy' | 'runsTable'): HTMLElement {
-    const words = { dashboard: ['Dashboard', 'Open the run dashboard (G)'], taxonomy: ['Taxonomy', 'Inspect the failure taxonomy (T)'], runsTable: ['All runs', 'Open the runs table'] }[type];
+    const words = {
+      dashboard: ['Dashboard', 'Open the run dashboard (G)'],
+      taxonomy: ['Taxonomy', 'Inspect the failure taxonomy (T)'],
+      runsTable: ['All runs', 'Open the runs table'],
+    }[type];
     const element = h('button', { class: 'link', type: 'button', title: words[1] ?? null }, words[0] ?? '');
-    element.addEventListener('click', () => { this.host.post({ type }); });
+    element.addEventListener('click', () => {
+      this.host.post({ type });
+    });
     return element;
   }
 
   private receive(message: EpisodesFromHost): void {
     switch (message.type) {
-      case 'opened': this.opened(message.run, message.runs, message.note); break;
-      case 'saved': this.toolbar.show(message.filters); break;
+      case 'opened':
+        this.opened(message.run, message.runs, message.note);
+        break;
+      case 'saved':
+        this.toolbar.show(message.filters);
+        break;
       case 'layout': {
         const { layout } = message;
         this.banner.textContent = '';
         const answered = this.asked === null || this.asked === orderWords(layout);
         // An answer to an older question changes nothing of what was asked since.
-        if (answered) ({ filter: this.filter, sort: this.sort } = layout);
+        if (answered) {
+          ({ filter: this.filter, sort: this.sort } = layout);
+        }
         this.toolbar.update(this.filter, this.sort, layout.facets);
         this.listed.textContent = listedWords(layout);
         this.nothing.hidden = layout.rows > 0;
-        this.nothing.textContent = layout.facets.total === 0 ? 'The run has no episode yet.' : 'No problem passes the filters.';
-        if (answered) this.asked = null;
+        this.nothing.textContent =
+          layout.facets.total === 0 ? 'The run has no episode yet.' : 'No problem passes the filters.';
+        if (answered) {
+          this.asked = null;
+        }
         this.grid.layout(layout, this.place, answered);
         this.focusOnce();
         this.keep();
         break;
       }
-      case 'rows': this.grid.accept(message.revision, message.offset, message.rows); break;
+      case 'rows':
+        this.grid.accept(message.revision, message.offset, message.rows);
+        break;
       case 'classes':
         this.toolbar.classes(message.classes);
-        this.reason.textContent = message.classes.state === 'failed' ? `Not classified: ${message.classes.reason ?? 'the engine failed'}` : '';
+        this.reason.textContent =
+          message.classes.state === 'failed' ? `Not classified: ${message.classes.reason ?? 'the engine failed'}` : '';
         break;
       case 'empty':
         this.empty.hidden = false;
@@ -135,8 +264,14 @@ export class EpisodesPanel {
     }
   }
 
-  private opened(run: EpisodesRun, runs: readonly { readonly id: string; readonly title: string }[], note: string | null): void {
-    if (this.run !== null && this.run.id !== run.id) this.place = NO_PLACE;
+  private opened(
+    run: EpisodesRun,
+    runs: readonly { readonly id: string; readonly title: string }[],
+    note: string | null,
+  ): void {
+    if (this.run !== null && this.run.id !== run.id) {
+      this.place = NO_PLACE;
+    }
     this.run = run;
     this.empty.hidden = true;
     this.body.hidden = false;
@@ -166,7 +301,9 @@ export class EpisodesPanel {
 
   private placed(): void {
     const place = this.grid.place;
-    if (place.active === this.place.active && place.top === this.place.top && place.offset === this.place.offset) return;
+    if (place.active === this.place.active && place.top === this.place.top && place.offset === this.place.offset) {
+      return;
+    }
     this.place = place;
     this.host.post({ type: 'place', place });
     this.keep();
@@ -174,9 +311,13 @@ export class EpisodesPanel {
 
   /** The grid has the keyboard when the panel opens, and takes it from nothing that has it already. */
   private focusOnce(): void {
-    if (this.focused || !document.hasFocus()) return;
+    if (this.focused || !document.hasFocus()) {
+      return;
+    }
     this.focused = true;
-    if (document.activeElement === document.body || document.activeElement === null) this.grid.focus();
+    if (document.activeElement === document.body || document.activeElement === null) {
+      this.grid.focus();
+    }
   }
 
   private showDetails(shown: boolean): void {
@@ -186,13 +327,25 @@ export class EpisodesPanel {
   }
 
   private keep(): void {
-    if (this.run === null) return;
-    this.host.setState({ version: 1, run: this.run.id, filter: this.filter, sort: this.sort, place: this.place, details: this.detailed });
+    if (this.run === null) {
+      return;
+    }
+    this.host.setState({
+      version: 1,
+      run: this.run.id,
+      filter: this.filter,
+      sort: this.sort,
+      place: this.place,
+      details: this.detailed,
+    });
   }
 }
 
 /** What decides which problems are listed in which order. */
-function orderWords({ filter: { outcome, verdict, split, role, className, search }, sort: { column, descending } }: {
+function orderWords({
+  filter: { outcome, verdict, split, role, className, search },
+  sort: { column, descending },
+}: {
   readonly filter: ProblemFilter;
   readonly sort: ProblemSort;
 }): string {

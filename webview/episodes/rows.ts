@@ -33,7 +33,12 @@ function shell(index: number): HTMLElement {
 }
 
 function cellElement(column: Column, place: number, row: ShownProblem, index: number): HTMLElement {
-  const cell = h('div', { class: `cell cell-${column.name}${column.numeric ? ' numeric' : ''}`, role: 'gridcell', 'aria-colindex': place + 1, 'aria-label': column.words(row, index) });
+  const cell = h('div', {
+    class: `cell cell-${column.name}${column.numeric ? ' numeric' : ''}`,
+    role: 'gridcell',
+    'aria-colindex': place + 1,
+    'aria-label': column.words(row, index),
+  });
   cell.append(column.cell(row, index));
   return cell;
 }
@@ -41,7 +46,12 @@ function cellElement(column: Column, place: number, row: ShownProblem, index: nu
 /** The heads of the columns: one tab stop, arrows move among them, Enter sorts. */
 export class Heads {
   readonly element: HTMLElement;
-  private readonly cells: readonly { readonly column: Column; readonly cell: HTMLElement; readonly button: HTMLButtonElement; readonly arrow: HTMLElement }[];
+  private readonly cells: readonly {
+    readonly column: Column;
+    readonly cell: HTMLElement;
+    readonly button: HTMLButtonElement;
+    readonly arrow: HTMLElement;
+  }[];
   private readonly choose: (sort: ProblemSort) => void;
   private readonly leave: () => void;
   private sort: ProblemSort | null = null;
@@ -51,13 +61,34 @@ export class Heads {
     this.leave = leave;
     this.cells = COLUMNS.map((column, place) => {
       const arrow = h('span', { class: 'sort-arrow', 'aria-hidden': 'true' });
-      const button = h('button', { type: 'button', class: 'head-button', title: `${column.meaning}. Sort by it.`, tabindex: -1 }, h('span', { class: 'head-title' }, column.title), arrow);
-      button.addEventListener('click', () => { this.by(column); });
-      const cell = h('div', { class: `cell head-cell cell-${column.name}${column.numeric ? ' numeric' : ''}`, role: 'columnheader', 'aria-colindex': place + 1 }, button);
+      const button = h(
+        'button',
+        { type: 'button', class: 'head-button', title: `${column.meaning}. Sort by it.`, tabindex: -1 },
+        h('span', { class: 'head-title' }, column.title),
+        arrow,
+      );
+      button.addEventListener('click', () => {
+        this.by(column);
+      });
+      const cell = h(
+        'div',
+        {
+          class: `cell head-cell cell-${column.name}${column.numeric ? ' numeric' : ''}`,
+          role: 'columnheader',
+          'aria-colindex': place + 1,
+        },
+        button,
+      );
       return { column, cell, button, arrow };
     });
-    this.element = h('div', { class: 'row heads', role: 'row', 'aria-rowindex': 1 }, ...this.cells.map(({ cell }) => cell));
-    this.element.addEventListener('keydown', (event) => { this.onKey(event); });
+    this.element = h(
+      'div',
+      { class: 'row heads', role: 'row', 'aria-rowindex': 1 },
+      ...this.cells.map(({ cell }) => cell),
+    );
+    this.element.addEventListener('keydown', (event) => {
+      this.onKey(event);
+    });
   }
 
   /** Shows what is sorted by. */
@@ -84,7 +115,9 @@ export class Heads {
 
   private onKey(event: KeyboardEvent): void {
     const at = this.cells.findIndex(({ button }) => button === event.target);
-    if (at < 0) return;
+    if (at < 0) {
+      return;
+    }
     event.stopPropagation();
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: this.cells.length - 1 }[event.key];
     if (event.key === 'Escape' || event.key === 'ArrowDown') {
@@ -92,9 +125,13 @@ export class Heads {
       this.leave();
     }
     const next = to === undefined ? undefined : this.cells[Math.max(0, Math.min(this.cells.length - 1, to))];
-    if (next === undefined) return;
+    if (next === undefined) {
+      return;
+    }
     event.preventDefault();
-    for (const { button } of this.cells) button.tabIndex = -1;
+    for (const { button } of this.cells) {
+      button.tabIndex = -1;
+    }
     next.button.tabIndex = 0;
     next.button.focus();
   }

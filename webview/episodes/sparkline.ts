@@ -18,35 +18,76 @@ export interface SparkPoint {
   readonly mean: number;
 }
 
-/** Where the rounds with a score stand, from left to right in the order of time; the scale is 0 to 1, and wider where returns leave it. */
+/**
+ * Where the rounds with a score stand, from left to right in the order of time; the scale is 0 to 1, and wider where
+ * returns leave it.
+ */
 export function sparkPoints(rounds: readonly ProblemRound[]): readonly SparkPoint[] {
   const known = rounds.flatMap(({ phase, mean }) => (mean === null ? [] : [{ phase, mean }]));
   const low = known.reduce((least, { mean }) => Math.min(least, mean), 0);
   const high = known.reduce((most, { mean }) => Math.max(most, mean), 1);
   const step = known.length < 2 ? 0 : (WIDTH - 2 * PAD) / (known.length - 1);
-  return known.map(({ phase, mean }, index) => ({ phase, mean, x: known.length === 1 ? WIDTH / 2 : PAD + index * step, y: PAD + ((HEIGHT - 2 * PAD) * (high - mean)) / (high - low) }));
+  return known.map(({ phase, mean }, index) => ({
+    phase,
+    mean,
+    x: known.length === 1 ? WIDTH / 2 : PAD + index * step,
+    y: PAD + ((HEIGHT - 2 * PAD) * (high - mean)) / (high - low),
+  }));
 }
 
 /** The line as an image without words; `sparklineText` says the same. */
 export function sparkline(rounds: readonly ProblemRound[]): SVGSVGElement {
   const points = sparkPoints(rounds);
-  const svg = shape('svg', { viewBox: `0 0 ${String(WIDTH)} ${String(HEIGHT)}`, width: WIDTH, height: HEIGHT, class: 'sparkline', 'aria-hidden': 'true', focusable: 'false' });
+  const svg = shape('svg', {
+    viewBox: `0 0 ${String(WIDTH)} ${String(HEIGHT)}`,
+    width: WIDTH,
+    height: HEIGHT,
+    class: 'sparkline',
+    'aria-hidden': 'true',
+    focusable: 'false',
+  });
   svg.append(shape('line', { class: 'spark-floor', x1: 0, x2: WIDTH, y1: HEIGHT - PAD + 0.5, y2: HEIGHT - PAD + 0.5 }));
-  if (points.length > 1) svg.append(shape('polyline', { class: 'spark-line', points: points.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(' '), fill: 'none' }));
+  if (points.length > 1) {
+    svg.append(
+      shape('polyline', {
+        class: 'spark-line',
+        points: points.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(' '),
+        fill: 'none',
+      }),
+    );
+  }
   const dense = points.length > 24;
   points.forEach(({ x, y, phase, mean }, index) => {
-    if (dense && phase === 'train' && index !== points.length - 1) return;
-    svg.append(shape('circle', { class: `spark-${phase === 'evaluate' ? 'ring' : 'point'} ${mean <= 0 ? 'spark-low' : mean >= 1 ? 'spark-high' : ''}`, cx: x.toFixed(1), cy: y.toFixed(1), r: phase === 'evaluate' ? 2.6 : 1.8 }));
+    if (dense && phase === 'train' && index !== points.length - 1) {
+      return;
+    }
+    svg.append(
+      shape('circle', {
+        class: `spark-${phase === 'evaluate' ? 'ring' : 'point'} ${mean <= 0 ? 'spark-low' : mean >= 1 ? 'spark-high' : ''}`,
+        cx: x.toFixed(1),
+        cy: y.toFixed(1),
+        r: phase === 'evaluate' ? 2.6 : 1.8,
+      }),
+    );
   });
   return svg;
 }
 
 /** The rounds in words. */
 export function sparklineText(rounds: readonly ProblemRound[]): string {
-  if (rounds.length === 0) return 'no outcome yet';
-  const words = rounds.map(({ phase, iteration, mean, episodes }) => `${roundTitle(phase, iteration)}: ${mean === null ? 'masked' : returnText(mean)}${episodes > 1 ? ` (${count(episodes)})` : ''}`);
-  if (words.length <= NAMED) return words.join('\n');
-  return [...words.slice(0, NAMED / 2), `and ${count(words.length - NAMED)} more`, ...words.slice(-NAMED / 2)].join('\n');
+  if (rounds.length === 0) {
+    return 'no outcome yet';
+  }
+  const words = rounds.map(
+    ({ phase, iteration, mean, episodes }) =>
+      `${roundTitle(phase, iteration)}: ${mean === null ? 'masked' : returnText(mean)}${episodes > 1 ? ` (${count(episodes)})` : ''}`,
+  );
+  if (words.length <= NAMED) {
+    return words.join('\n');
+  }
+  return [...words.slice(0, NAMED / 2), `and ${count(words.length - NAMED)} more`, ...words.slice(-NAMED / 2)].join(
+    '\n',
+  );
 }
 
 function shape<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes): SVGElementTagNameMap[K] {

@@ -1,6 +1,18 @@
 /** Searching, filtering and saved filters, on one line above the grid. */
 import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/protocols/episodesProtocol.ts';
-import { NO_PROBLEM_FILTER, NOT_CLASSIFIED, OUTCOME_FILTERS, SPLIT_FILTERS, VERDICT_FILTERS, type OutcomeFilter, type ProblemFacets, type ProblemFilter, type ProblemSort, type SplitFilter, type VerdictFilter } from '../../src/shared/records/problems.ts';
+import {
+  NO_PROBLEM_FILTER,
+  NOT_CLASSIFIED,
+  OUTCOME_FILTERS,
+  SPLIT_FILTERS,
+  VERDICT_FILTERS,
+  type OutcomeFilter,
+  type ProblemFacets,
+  type ProblemFilter,
+  type ProblemSort,
+  type SplitFilter,
+  type VerdictFilter,
+} from '../../src/shared/records/problems.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 
@@ -8,9 +20,27 @@ import { count } from '../common/format.ts';
 const PAUSE = 160;
 const ANY = '';
 
-const OUTCOME_WORDS: Readonly<Record<OutcomeFilter, string>> = { all: 'Any outcome', lost: 'Lost', between: 'Between', won: 'Won', changed: 'Changed', improved: 'Improved', worsened: 'Worsened' };
-const VERDICT_WORDS: Readonly<Record<VerdictFilter, string>> = { all: 'Any verdict', helped: 'Helped', hurt: 'Hurt', undecided: 'Undecided', none: 'Not measured' };
-const SPLIT_WORDS: Readonly<Record<SplitFilter, string>> = { all: 'Both splits', train: 'Training', evaluation: 'Evaluation' };
+const OUTCOME_WORDS: Readonly<Record<OutcomeFilter, string>> = {
+  all: 'Any outcome',
+  lost: 'Lost',
+  between: 'Between',
+  won: 'Won',
+  changed: 'Changed',
+  improved: 'Improved',
+  worsened: 'Worsened',
+};
+const VERDICT_WORDS: Readonly<Record<VerdictFilter, string>> = {
+  all: 'Any verdict',
+  helped: 'Helped',
+  hurt: 'Hurt',
+  undecided: 'Undecided',
+  none: 'Not measured',
+};
+const SPLIT_WORDS: Readonly<Record<SplitFilter, string>> = {
+  all: 'Both splits',
+  train: 'Training',
+  evaluation: 'Evaluation',
+};
 
 export interface ToolbarEvents {
   /** @param sort only where a saved filter brings one */
@@ -26,8 +56,14 @@ export class Toolbar {
   readonly element: HTMLElement;
   private readonly events: ToolbarEvents;
   private readonly field = h('input', {
-    type: 'search', class: 'search-field', placeholder: 'Search ( / )', 'aria-label': 'Search questions, messages and metadata', maxlength: SEARCH_LIMIT, spellcheck: 'false',
-    title: 'Words of questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples or message:"two words" look in one place only.',
+    type: 'search',
+    class: 'search-field',
+    placeholder: 'Search ( / )',
+    'aria-label': 'Search questions, messages and metadata',
+    maxlength: SEARCH_LIMIT,
+    spellcheck: 'false',
+    title:
+      'Words of questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples or message:"two words" look in one place only.',
   });
   private readonly outcome = chooser('Outcome');
   private readonly verdict = chooser('Verdict of the clearest credit');
@@ -38,7 +74,10 @@ export class Toolbar {
   private readonly saveButton = link('Save', 'Save what is filtered and sorted by, under a name');
   private readonly removeButton = link('Delete', 'Delete the saved filter that is chosen');
   private readonly clear = link('Clear', 'Show all problems');
-  private readonly classify = link('Classify', 'Have the engine classify the problems of this run by its failure taxonomy');
+  private readonly classify = link(
+    'Classify',
+    'Have the engine classify the problems of this run by its failure taxonomy',
+  );
   private timer: ReturnType<typeof setTimeout> | undefined;
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort | null = null;
@@ -50,28 +89,63 @@ export class Toolbar {
     this.events = events;
     this.field.addEventListener('input', () => {
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => { this.ask(); }, PAUSE);
+      this.timer = setTimeout(() => {
+        this.ask();
+      }, PAUSE);
     });
-    this.field.addEventListener('keydown', (event) => { this.onKey(event); });
-    fill(this.outcome, OUTCOME_FILTERS.map((name) => [name, OUTCOME_WORDS[name]]));
-    fill(this.verdict, VERDICT_FILTERS.map((name) => [name, VERDICT_WORDS[name]]));
+    this.field.addEventListener('keydown', (event) => {
+      this.onKey(event);
+    });
+    fill(
+      this.outcome,
+      OUTCOME_FILTERS.map((name) => [name, OUTCOME_WORDS[name]]),
+    );
+    fill(
+      this.verdict,
+      VERDICT_FILTERS.map((name) => [name, VERDICT_WORDS[name]]),
+    );
     const choosers = [this.outcome, this.verdict, this.role, this.className, this.split];
-    for (const select of choosers) select.addEventListener('change', () => { this.ask(); });
-    for (const select of [...choosers, this.savedChooser]) select.addEventListener('keydown', (event) => { if (event.key === 'Escape') events.leave(); });
+    for (const select of choosers) {
+      select.addEventListener('change', () => {
+        this.ask();
+      });
+    }
+    for (const select of [...choosers, this.savedChooser]) {
+      select.addEventListener('keydown', (event) => {
+        if (event.key === 'Escape') {
+          events.leave();
+        }
+      });
+    }
     this.savedChooser.addEventListener('change', () => {
       const chosen = this.saved.find(({ name }) => name === this.savedChooser.value);
-      if (chosen !== undefined) events.filter(chosen.filter, chosen.sort);
+      if (chosen !== undefined) {
+        events.filter(chosen.filter, chosen.sort);
+      }
     });
-    this.saveButton.addEventListener('click', () => { events.save(); });
-    this.removeButton.addEventListener('click', () => { events.remove(this.savedChooser.value); });
+    this.saveButton.addEventListener('click', () => {
+      events.save();
+    });
+    this.removeButton.addEventListener('click', () => {
+      events.remove(this.savedChooser.value);
+    });
     this.clear.addEventListener('click', () => {
       this.field.focus();
       events.filter(NO_PROBLEM_FILTER, null);
     });
-    this.classify.addEventListener('click', () => { events.classify(); });
+    this.classify.addEventListener('click', () => {
+      events.classify();
+    });
     this.element = h(
-      'div', { class: 'toolbar', role: 'search' },
-      this.field, this.outcome, this.verdict, this.role, this.className, this.classify, this.split,
+      'div',
+      { class: 'toolbar', role: 'search' },
+      this.field,
+      this.outcome,
+      this.verdict,
+      this.role,
+      this.className,
+      this.classify,
+      this.split,
       h('span', { class: 'saved' }, this.savedChooser, this.saveButton, this.removeButton, this.clear),
     );
     this.update(NO_PROBLEM_FILTER, null, null);
@@ -93,13 +167,33 @@ export class Toolbar {
     this.facets = facets ?? this.facets;
     const { total = 0, trained = 0, evaluated = 0, roles = [] } = this.facets ?? {};
     // What is being typed is newer than what was asked for, also where the keyboard has left before it was asked for.
-    if (document.activeElement !== this.field && this.timer === undefined) this.field.value = filter.search;
+    if (document.activeElement !== this.field && this.timer === undefined) {
+      this.field.value = filter.search;
+    }
     fill(this.role, [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])]);
-    fill(this.className, [[ANY, 'Any class'], ...withChosen(this.names, filter.className === NOT_CLASSIFIED ? null : filter.className).map((name): Choice => [name, name]), [NOT_CLASSIFIED, 'Not classified']]);
+    fill(this.className, [
+      [ANY, 'Any class'],
+      ...withChosen(this.names, filter.className === NOT_CLASSIFIED ? null : filter.className).map((name): Choice => [
+        name,
+        name,
+      ]),
+      [NOT_CLASSIFIED, 'Not classified'],
+    ]);
     const counts: Readonly<Record<SplitFilter, number>> = { all: total, train: trained, evaluation: evaluated };
-    fill(this.split, SPLIT_FILTERS.map((name): Choice => [name, `${SPLIT_WORDS[name]} (${count(counts[name])})`]));
-    for (const [select, value] of [[this.outcome, filter.outcome], [this.verdict, filter.verdict], [this.role, filter.role ?? ANY], [this.className, filter.className ?? ANY], [this.split, filter.split]] as const) {
-      if (select.value !== value) select.value = value;
+    fill(
+      this.split,
+      SPLIT_FILTERS.map((name): Choice => [name, `${SPLIT_WORDS[name]} (${count(counts[name])})`]),
+    );
+    for (const [select, value] of [
+      [this.outcome, filter.outcome],
+      [this.verdict, filter.verdict],
+      [this.role, filter.role ?? ANY],
+      [this.className, filter.className ?? ANY],
+      [this.split, filter.split],
+    ] as const) {
+      if (select.value !== value) {
+        select.value = value;
+      }
       select.classList.toggle('set', value !== ANY && value !== 'all');
     }
     this.markSaved();
@@ -121,7 +215,11 @@ export class Toolbar {
   }
 
   private markSaved(): void {
-    const same = this.saved.find(({ filter, sort }) => JSON.stringify(ordered(filter)) === JSON.stringify(ordered(this.filter)) && (this.sort === null || (sort.column === this.sort.column && sort.descending === this.sort.descending)));
+    const same = this.saved.find(
+      ({ filter, sort }) =>
+        JSON.stringify(ordered(filter)) === JSON.stringify(ordered(this.filter)) &&
+        (this.sort === null || (sort.column === this.sort.column && sort.descending === this.sort.descending)),
+    );
     fill(this.savedChooser, [[ANY, 'Saved filters'], ...this.saved.map(({ name }): Choice => [name, name])]);
     this.savedChooser.value = same?.name ?? ANY;
     this.savedChooser.hidden = this.saved.length === 0;
@@ -134,14 +232,17 @@ export class Toolbar {
   private ask(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.events.filter({
-      outcome: OUTCOME_FILTERS.find((name) => name === this.outcome.value) ?? 'all',
-      verdict: VERDICT_FILTERS.find((name) => name === this.verdict.value) ?? 'all',
-      split: SPLIT_FILTERS.find((name) => name === this.split.value) ?? 'all',
-      role: this.role.value === ANY ? null : this.role.value,
-      className: this.className.value === ANY ? null : this.className.value,
-      search: this.field.value,
-    }, null);
+    this.events.filter(
+      {
+        outcome: OUTCOME_FILTERS.find((name) => name === this.outcome.value) ?? 'all',
+        verdict: VERDICT_FILTERS.find((name) => name === this.verdict.value) ?? 'all',
+        split: SPLIT_FILTERS.find((name) => name === this.split.value) ?? 'all',
+        role: this.role.value === ANY ? null : this.role.value,
+        className: this.className.value === ANY ? null : this.className.value,
+        search: this.field.value,
+      },
+      null,
+    );
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -171,11 +272,15 @@ function link(words: string, title: string): HTMLButtonElement {
 /** Makes the choices; a list that is open is not touched where nothing changed. */
 function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
   const words = choices.map((choice) => choice.join('\n')).join('\n\n');
-  if (select.dataset['choices'] === words) return;
+  if (select.dataset['choices'] === words) {
+    return;
+  }
   const { value } = select;
   select.dataset['choices'] = words;
   replace(select, ...choices.map(([name, label]) => h('option', { value: name }, label)));
-  if (choices.some(([name]) => name === value)) select.value = value;
+  if (choices.some(([name]) => name === value)) {
+    select.value = value;
+  }
 }
 
 function withChosen(names: readonly string[], chosen: string | null): readonly string[] {

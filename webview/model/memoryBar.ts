@@ -47,7 +47,14 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
   const { pieces, limit } = barLayout(items, total);
   const bar = h('div', { class: 'stack' });
   for (const piece of pieces) {
-    const element = h('span', { class: `piece colour-${String((piece.number - 1) % COLOURS)}`, title: `${piece.name}: ${bytesWords(piece.bytes)}` }, piece.width >= ROOM ? String(piece.number) : null);
+    const element = h(
+      'span',
+      {
+        class: `piece colour-${String((piece.number - 1) % COLOURS)}`,
+        title: `${piece.name}: ${bytesWords(piece.bytes)}`,
+      },
+      piece.width >= ROOM ? String(piece.number) : null,
+    );
     element.style.left = `${String(piece.start)}%`;
     element.style.width = `${String(piece.width)}%`;
     bar.append(element);
@@ -57,7 +64,12 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
     beyond.style.left = `${String(limit)}%`;
     bar.append(beyond);
   }
-  return h('div', { class: 'stack-frame', 'aria-hidden': 'true' }, bar, limit === null ? null : scaleLine(limit, total));
+  return h(
+    'div',
+    { class: 'stack-frame', 'aria-hidden': 'true' },
+    bar,
+    limit === null ? null : scaleLine(limit, total),
+  );
 }
 
 /** Where what there is ends, below the bar. */

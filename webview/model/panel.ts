@@ -1,6 +1,18 @@
 /** The model panel: what a folder holds, what a run with it needs, whether it works here, and the way to a run. */
-import { AUTOMATIC, DEFAULT_PROVIDER, DEVICE_REQUESTS, traitsOf, type DeviceRequest } from '../../src/shared/devices.ts';
-import { ADAPTER_RANKS, type ModelFromHost, type ModelSettings, type ModelSnapshot, type ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
+import {
+  AUTOMATIC,
+  DEFAULT_PROVIDER,
+  DEVICE_REQUESTS,
+  traitsOf,
+  type DeviceRequest,
+} from '../../src/shared/devices.ts';
+import {
+  ADAPTER_RANKS,
+  type ModelFromHost,
+  type ModelSettings,
+  type ModelSnapshot,
+  type ModelToHost,
+} from '../../src/shared/protocols/modelProtocol.ts';
 import type { ModelFacts } from '../../src/shared/models.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
@@ -21,8 +33,12 @@ export class ModelPanel {
   private readonly path = h('span', { class: 'muted path' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly status = h('div', { class: 'working', role: 'status' });
-  private readonly trained = dropdown('What is trained', (value) => { this.change({ adapterRank: value === EVERYTHING ? null : Number(value) }); });
-  private readonly device = dropdown('Device', (value) => { this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? DEFAULT_PROVIDER }); });
+  private readonly trained = dropdown('What is trained', (value) => {
+    this.change({ adapterRank: value === EVERYTHING ? null : Number(value) });
+  });
+  private readonly device = dropdown('Device', (value) => {
+    this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? DEFAULT_PROVIDER });
+  });
   private readonly actions: HTMLElement;
   private readonly facts = h('section', { class: 'facts', 'aria-label': 'What was found' });
   private readonly planStatus = h('span', { class: 'working', role: 'status' });
@@ -38,12 +54,27 @@ export class ModelPanel {
   constructor(root: HTMLElement, host: Host<ModelToHost>) {
     this.root = root;
     this.host = host;
-    this.test = new SelfTestView(() => { host.post({ type: 'test' }); }, () => { host.post({ type: 'cancelTest' }); });
+    this.test = new SelfTestView(
+      () => {
+        host.post({ type: 'test' });
+      },
+      () => {
+        host.post({ type: 'cancelTest' });
+      },
+    );
     this.actions = h(
       'span',
       { class: 'push actions' },
-      button('Choose another folder', () => { host.post({ type: 'chooseFolder' }); }),
-      button('Use for the next run', () => { host.post({ type: 'use' }); }, { primary: true, title: 'Write a configuration with this model and these settings, and start a run with it' }),
+      button('Choose another folder', () => {
+        host.post({ type: 'chooseFolder' });
+      }),
+      button(
+        'Use for the next run',
+        () => {
+          host.post({ type: 'use' });
+        },
+        { primary: true, title: 'Write a configuration with this model and these settings, and start a run with it' },
+      ),
     );
     const plan = h(
       'section',
@@ -58,18 +89,39 @@ export class ModelPanel {
       'div',
       { class: 'unread' },
       h('p', { class: 'muted' }, 'Mend the folder and read it again, or choose another.'),
-      h('div', { class: 'actions' }, button('Choose another folder', () => { host.post({ type: 'chooseFolder' }); }, { primary: true }), button('Read again', () => { host.post({ type: 'readAgain' }); })),
+      h(
+        'div',
+        { class: 'actions' },
+        button(
+          'Choose another folder',
+          () => {
+            host.post({ type: 'chooseFolder' });
+          },
+          { primary: true },
+        ),
+        button('Read again', () => {
+          host.post({ type: 'readAgain' });
+        }),
+      ),
     );
-    host.listen((message) => { if (isFromHost(message)) this.show(message.snapshot); });
+    host.listen((message) => {
+      if (isFromHost(message)) {
+        this.show(message.snapshot);
+      }
+    });
     host.post({ type: 'ready' });
   }
 
   private show(snapshot: ModelSnapshot): void {
     const { folder, facts, plan, test } = snapshot;
-    if (this.settings === null) this.begin(snapshot.settings);
+    if (this.settings === null) {
+      this.begin(snapshot.settings);
+    }
     this.path.textContent = folder;
     setText(this.banner, facts.error ?? '');
-    this.once(this.status, facts.working, () => (facts.working ? [progressRing('Reading the folder'), h('span', {}, 'Reading the folder')] : []));
+    this.once(this.status, facts.working, () =>
+      facts.working ? [progressRing('Reading the folder'), h('span', {}, 'Reading the folder')] : [],
+    );
     this.actions.hidden = facts.value === null;
     this.body.hidden = facts.value === null;
     this.unread.hidden = facts.error === null;
@@ -84,16 +136,31 @@ export class ModelPanel {
 
   private begin(settings: ModelSettings): void {
     this.settings = settings;
-    const ranks = [...new Set([...ADAPTER_RANKS, ...(settings.adapterRank === null ? [] : [settings.adapterRank])])].sort((a, b) => a - b);
-    replace(this.trained, ...ranks.map((rank) => option(String(rank), `Adapter of rank ${String(rank)}`)), option(EVERYTHING, 'Everything'));
+    const ranks = [
+      ...new Set([...ADAPTER_RANKS, ...(settings.adapterRank === null ? [] : [settings.adapterRank])]),
+    ].sort((a, b) => a - b);
+    replace(
+      this.trained,
+      ...ranks.map((rank) => option(String(rank), `Adapter of rank ${String(rank)}`)),
+      option(EVERYTHING, 'Everything'),
+    );
     replace(this.device, ...DEVICE_REQUESTS.map((device) => option(device, deviceTitle(device))));
-    replace(this.root, h('header', { class: 'panel-head' }, h('h1', {}, 'Model'), this.path, this.actions), this.banner, this.status, this.unread, this.body);
+    replace(
+      this.root,
+      h('header', { class: 'panel-head' }, h('h1', {}, 'Model'), this.path, this.actions),
+      this.banner,
+      this.status,
+      this.unread,
+      this.body,
+    );
     this.trained.value = settings.adapterRank === null ? EVERYTHING : String(settings.adapterRank);
     this.device.value = settings.device;
   }
 
   private change(changes: Partial<ModelSettings>): void {
-    if (this.settings === null) return;
+    if (this.settings === null) {
+      return;
+    }
     this.settings = { ...this.settings, ...changes };
     this.plan.classList.add('stale');
     this.host.post({ type: 'settings', settings: this.settings });
@@ -102,19 +169,25 @@ export class ModelPanel {
   /** Draws a part again only when what it shows is another: progress comes often. */
   private once(element: HTMLElement, value: unknown, draw: () => readonly (HTMLElement | null)[]): void {
     const key = JSON.stringify(value);
-    if (this.drawn.get(element) === key) return;
+    if (this.drawn.get(element) === key) {
+      return;
+    }
     this.drawn.set(element, key);
     replace(element, ...draw());
   }
 
   private keep(folder: string): void {
-    if (this.settings !== null) this.host.setState({ version: 1, folder, settings: this.settings });
+    if (this.settings !== null) {
+      this.host.setState({ version: 1, folder, settings: this.settings });
+    }
   }
 }
 
 /** An alert is read out when it changes, so it changes only with its words. */
 function setText(element: HTMLElement, words: string): void {
-  if (element.textContent !== words) element.textContent = words;
+  if (element.textContent !== words) {
+    element.textContent = words;
+  }
 }
 
 function field(name: string, control: HTMLElement): HTMLElement {
@@ -122,7 +195,16 @@ function field(name: string, control: HTMLElement): HTMLElement {
 }
 
 function factTable(facts: ModelFacts): HTMLElement {
-  return h('table', {}, h('caption', {}, 'What was found'), h('tbody', {}, ...factRows(facts).map(([name, value]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, value)))));
+  return h(
+    'table',
+    {},
+    h('caption', {}, 'What was found'),
+    h(
+      'tbody',
+      {},
+      ...factRows(facts).map(([name, value]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, value))),
+    ),
+  );
 }
 
 function deviceTitle(device: DeviceRequest): string {

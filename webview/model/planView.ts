@@ -13,8 +13,16 @@ export function planView({ memory, budget }: RunPlan): readonly (HTMLElement | n
       h(
         'figure',
         {},
-        h('figcaption', {}, h('span', {}, `${placeName(total.place)}: ${totalWords(total)}`), badge(verdict(total.fits), total.fits === false ? 'bad' : 'plain')),
-        memoryBar(items.filter(({ place }) => place === total.place), total),
+        h(
+          'figcaption',
+          {},
+          h('span', {}, `${placeName(total.place)}: ${totalWords(total)}`),
+          badge(verdict(total.fits), total.fits === false ? 'bad' : 'plain'),
+        ),
+        memoryBar(
+          items.filter(({ place }) => place === total.place),
+          total,
+        ),
       ),
     ),
     advice(memory),
@@ -24,8 +32,15 @@ export function planView({ memory, budget }: RunPlan): readonly (HTMLElement | n
 }
 
 function advice({ advice: sentences }: MemoryPlan): HTMLElement | null {
-  if (sentences.length === 0) return null;
-  return h('div', { class: 'advice', role: 'note', 'aria-label': 'What to change' }, h('p', {}, 'It does not fit. What to change, the most effective first:'), h('ol', {}, ...sentences.map((sentence) => h('li', {}, sentence))));
+  if (sentences.length === 0) {
+    return null;
+  }
+  return h(
+    'div',
+    { class: 'advice', role: 'note', 'aria-label': 'What to change' },
+    h('p', {}, 'It does not fit. What to change, the most effective first:'),
+    h('ol', {}, ...sentences.map((sentence) => h('li', {}, sentence))),
+  );
 }
 
 function table(items: readonly NumberedItem[], places: boolean): HTMLElement {
@@ -34,13 +49,21 @@ function table(items: readonly NumberedItem[], places: boolean): HTMLElement {
     'table',
     { class: 'items' },
     h('caption', { class: 'for-readers' }, 'Memory by item'),
-    h('thead', {}, h('tr', {}, ...head.map((name) => h('th', { scope: 'col', class: name === 'Memory' ? 'number' : null }, name)))),
+    h(
+      'thead',
+      {},
+      h('tr', {}, ...head.map((name) => h('th', { scope: 'col', class: name === 'Memory' ? 'number' : null }, name))),
+    ),
     h('tbody', {}, ...items.map((item) => row(item, places))),
   );
 }
 
 function row(item: NumberedItem, places: boolean): HTMLElement {
-  const swatch = h('span', { class: `swatch colour-${String((item.number - 1) % COLOURS)}`, 'aria-hidden': 'true' }, String(item.number));
+  const swatch = h(
+    'span',
+    { class: `swatch colour-${String((item.number - 1) % COLOURS)}`, 'aria-hidden': 'true' },
+    String(item.number),
+  );
   return h(
     'tr',
     {},

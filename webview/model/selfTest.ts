@@ -22,7 +22,11 @@ export class SelfTestView {
       'section',
       { class: 'test', 'aria-label': 'Self-test' },
       h('h2', {}, 'Self-test'),
-      h('p', { class: 'muted' }, 'Loads the model, takes texts through its tokenizer and template, and generates a few tokens alone and in a batch. About ten seconds, and longer where loading is.'),
+      h(
+        'p',
+        { class: 'muted' },
+        'Loads the model, takes texts through its tokenizer and template, and generates a few tokens alone and in a batch. About ten seconds, and longer where loading is.',
+      ),
       h('div', { class: 'actions' }, this.start, this.cancel),
       this.progress,
       this.status,
@@ -36,12 +40,20 @@ export class SelfTestView {
     const running = test?.status === 'running';
     this.swap(running);
     this.progress.hidden = !running;
-    if (test?.share === null || test === null) this.progress.removeAttribute('value');
-    else this.progress.value = test.share;
+    if (test?.share === null || test === null) {
+      this.progress.removeAttribute('value');
+    } else {
+      this.progress.value = test.share;
+    }
     const words = test === null ? '' : testWords(test);
     // Only news is read out.
-    if (this.status.textContent !== words) this.status.textContent = words;
-    this.status.classList.toggle('problem', test?.status === 'failed' || (test?.status === 'done' && test.steps.some((step) => !step.passed)));
+    if (this.status.textContent !== words) {
+      this.status.textContent = words;
+    }
+    this.status.classList.toggle(
+      'problem',
+      test?.status === 'failed' || (test?.status === 'done' && test.steps.some((step) => !step.passed)),
+    );
     this.drawSteps(test?.steps ?? []);
   }
 
@@ -51,11 +63,15 @@ export class SelfTestView {
     const focused = focusedIn(hidden) !== null;
     shown.hidden = false;
     hidden.hidden = true;
-    if (focused) shown.focus();
+    if (focused) {
+      shown.focus();
+    }
   }
 
   private drawSteps(steps: readonly SelfTestStep[]): void {
-    if (steps.length < this.shown || steps.length === 0) replace(this.steps);
+    if (steps.length < this.shown || steps.length === 0) {
+      replace(this.steps);
+    }
     this.steps.append(...steps.slice(this.steps.childElementCount).map(stepRow));
     this.shown = steps.length;
   }

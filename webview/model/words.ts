@@ -5,7 +5,11 @@ import { bytesWords, countWords } from '../../src/shared/text/sizes.ts';
 import { count, duration, percent } from '../common/format.ts';
 
 /** As safetensors and people name the same. */
-const DTYPES: ReadonlyMap<string, string> = new Map([['F32', 'float32'], ['F16', 'float16'], ['BF16', 'bfloat16']]);
+const DTYPES: ReadonlyMap<string, string> = new Map([
+  ['F32', 'float32'],
+  ['F16', 'float16'],
+  ['BF16', 'bfloat16'],
+]);
 
 /** `494,032,768 (494 million)`. */
 export function parameterWords(parameters: number): string {
@@ -15,8 +19,12 @@ export function parameterWords(parameters: number): string {
 /** What the weights are stored as; shares only where there are several. */
 export function precisionWords({ precisions, parameters }: Pick<ModelFacts, 'precisions' | 'parameters'>): string {
   const names = precisions.map(({ dtype }) => DTYPES.get(dtype) ?? dtype);
-  if (names.length === 1) return names[0] ?? '';
-  return precisions.map((entry, index) => `${names[index] ?? ''} (${percent(entry.parameters / Math.max(1, parameters))})`).join(', ');
+  if (names.length === 1) {
+    return names[0] ?? '';
+  }
+  return precisions
+    .map((entry, index) => `${names[index] ?? ''} (${percent(entry.parameters / Math.max(1, parameters))})`)
+    .join(', ');
 }
 
 /** Names and values of what was found, in the order in which they are shown. */
@@ -30,7 +38,10 @@ export function factRows(facts: ModelFacts): readonly (readonly [name: string, v
     ['Attention', `${plural(facts.heads, 'query head')}, ${plural(facts.keyValueHeads, 'key and value head')}`],
     ['Context length', `${count(facts.maxPositions)} tokens`],
     ['Long contexts', facts.ropeScaling ?? 'positions as trained, no scaling'],
-    ['Vocabulary', `${count(facts.vocabularySize)} tokens, ${facts.tiedEmbeddings ? 'one matrix for input and output' : 'input and output apart'}`],
+    [
+      'Vocabulary',
+      `${count(facts.vocabularySize)} tokens, ${facts.tiedEmbeddings ? 'one matrix for input and output' : 'input and output apart'}`,
+    ],
     ['Chat template', facts.chatTemplate ?? 'none: roles are written as plain text'],
     ['Reasoning', facts.reasons ? 'the template can open it; runs leave it off unless asked' : 'none in the template'],
     ['Ends a message', facts.endTokens.length === 0 ? 'no token named' : facts.endTokens.join('  ')],
@@ -49,13 +60,17 @@ export function totalWords({ bytes: needed, available }: MemoryTotal): string {
 }
 
 export function verdict(fits: boolean | null): string {
-  if (fits === null) return 'not known';
+  if (fits === null) {
+    return 'not known';
+  }
   return fits ? 'fits' : 'does not fit';
 }
 
 /** What a run would cost. */
 export function budgetWords({ steps, evaluations, total }: RunBudget): string {
-  const decisions = Object.entries(total.decisions).map(([role, number]) => `${role} ${count(number)}`).join(', ');
+  const decisions = Object.entries(total.decisions)
+    .map(([role, number]) => `${role} ${count(number)}`)
+    .join(', ');
   return `${plural(steps, 'training step')} and ${plural(evaluations, 'evaluation')}: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${decisions}.`;
 }
 
@@ -64,12 +79,19 @@ export function testWords(test: ModelTestState): string {
   const failed = test.steps.filter((step) => !step.passed).length;
   const ended = plural(test.steps.length, 'step');
   switch (test.status) {
-    case 'running': return test.share === null ? test.current ?? '' : `${test.current ?? ''}, ${String(Math.floor(100 * test.share))} %`;
-    case 'cancelled': return `Cancelled after ${ended}.`;
-    case 'failed': return test.error ?? 'The self-test failed.';
+    case 'running':
+      return test.share === null
+        ? (test.current ?? '')
+        : `${test.current ?? ''}, ${String(Math.floor(100 * test.share))} %`;
+    case 'cancelled':
+      return `Cancelled after ${ended}.`;
+    case 'failed':
+      return test.error ?? 'The self-test failed.';
     case 'done': {
       const seconds = duration(test.steps.reduce((sum, step) => sum + step.seconds, 0));
-      if (failed > 0) return `${count(failed)} of ${ended} failed.`;
+      if (failed > 0) {
+        return `${count(failed)} of ${ended} failed.`;
+      }
       return test.steps.length === 0 ? 'Nothing was tested.' : `All ${ended} passed in ${seconds}.`;
     }
   }

@@ -20,43 +20,137 @@ export interface TableColumn {
 const none = (title: string): HTMLElement => h('span', { class: 'muted', title }, '–');
 
 function interval(value: Interval | null): HTMLElement {
-  if (value === null) return none('not measured');
-  return h('span', { class: 'interval', title: percentBounds(value) }, h('span', {}, percent1(value.value)), h('span', { class: 'muted bounds' }, percentBounds(value).replace(/, n = .*$/u, '')));
+  if (value === null) {
+    return none('not measured');
+  }
+  return h(
+    'span',
+    { class: 'interval', title: percentBounds(value) },
+    h('span', {}, percent1(value.value)),
+    h('span', { class: 'muted bounds' }, percentBounds(value).replace(/, n = .*$/u, '')),
+  );
 }
 
 function whole(value: number | null): HTMLElement | string {
   return value === null ? none('unknown so far') : count(value);
 }
 
-const outcome = (name: RunColumn, title: string, meaning: string, of: (row: RunTableRow) => Interval | null): TableColumn => ({ name, title, meaning, numeric: true, descending: true, cell: (row) => interval(of(row)) });
+const outcome = (
+  name: RunColumn,
+  title: string,
+  meaning: string,
+  of: (row: RunTableRow) => Interval | null,
+): TableColumn => ({ name, title, meaning, numeric: true, descending: true, cell: (row) => interval(of(row)) });
 
 /** The columns between title and settings. */
 export const RUN_TABLE_COLUMNS: readonly TableColumn[] = [
-  { name: 'status', title: 'Status', meaning: 'Status of the run', numeric: false, descending: false, cell: ({ status }) => h('span', { class: `status status-${status}` }, status) },
-  { name: 'method', title: 'Method', meaning: 'What messages are credited by', numeric: false, descending: false, cell: ({ method }) => disarmed(method) },
-  { name: 'seed', title: 'Seed', meaning: 'What all randomness of the run comes from', numeric: true, descending: false, cell: ({ seed }) => String(seed) },
-  { name: 'steps', title: 'Steps', meaning: 'Finished steps of those planned', numeric: true, descending: true, cell: ({ steps, plannedSteps }) => `${count(steps)} / ${count(plannedSteps)}` },
+  {
+    name: 'status',
+    title: 'Status',
+    meaning: 'Status of the run',
+    numeric: false,
+    descending: false,
+    cell: ({ status }) => h('span', { class: `status status-${status}` }, status),
+  },
+  {
+    name: 'method',
+    title: 'Method',
+    meaning: 'What messages are credited by',
+    numeric: false,
+    descending: false,
+    cell: ({ method }) => disarmed(method),
+  },
+  {
+    name: 'seed',
+    title: 'Seed',
+    meaning: 'What all randomness of the run comes from',
+    numeric: true,
+    descending: false,
+    cell: ({ seed }) => String(seed),
+  },
+  {
+    name: 'steps',
+    title: 'Steps',
+    meaning: 'Finished steps of those planned',
+    numeric: true,
+    descending: true,
+    cell: ({ steps, plannedSteps }) => `${count(steps)} / ${count(plannedSteps)}`,
+  },
 ];
 
 /** The outcomes, after the settings. */
 export const OUTCOME_COLUMNS: readonly TableColumn[] = [
-  outcome('accuracyBefore', 'Accuracy before', 'Greedy accuracy before training, with its 95 % interval', ({ accuracyBefore }) => accuracyBefore),
-  outcome('accuracyAfter', 'Accuracy after', 'Greedy accuracy after training, with its 95 % interval', ({ accuracyAfter }) => accuracyAfter),
-  outcome('passAt1Before', 'pass@1 before', 'Accuracy of sampled answers before training, with its 95 % interval', ({ passAt1Before }) => passAt1Before),
-  outcome('passAt1After', 'pass@1 after', 'Accuracy of sampled answers after training, with its 95 % interval', ({ passAt1After }) => passAt1After),
-  { name: 'evaluatorCalls', title: 'Calls', meaning: 'Evaluator calls so far', numeric: true, descending: true, cell: ({ evaluatorCalls }) => whole(evaluatorCalls) },
-  { name: 'tokens', title: 'Tokens', meaning: 'Tokens computed so far: prompts without what was reused, and messages', numeric: true, descending: true, cell: ({ tokens }) => whole(tokens) },
-  { name: 'seconds', title: 'Time', meaning: 'Time of training so far, evaluations left out', numeric: true, descending: true, cell: ({ seconds }) => (seconds === null ? none('unknown so far') : duration(seconds)) },
-  { name: 'createdAt', title: 'Started', meaning: 'When the run was started', numeric: false, descending: true, cell: ({ createdAt }) => new Date(createdAt).toLocaleString() },
+  outcome(
+    'accuracyBefore',
+    'Accuracy before',
+    'Greedy accuracy before training, with its 95 % interval',
+    ({ accuracyBefore }) => accuracyBefore,
+  ),
+  outcome(
+    'accuracyAfter',
+    'Accuracy after',
+    'Greedy accuracy after training, with its 95 % interval',
+    ({ accuracyAfter }) => accuracyAfter,
+  ),
+  outcome(
+    'passAt1Before',
+    'pass@1 before',
+    'Accuracy of sampled answers before training, with its 95 % interval',
+    ({ passAt1Before }) => passAt1Before,
+  ),
+  outcome(
+    'passAt1After',
+    'pass@1 after',
+    'Accuracy of sampled answers after training, with its 95 % interval',
+    ({ passAt1After }) => passAt1After,
+  ),
+  {
+    name: 'evaluatorCalls',
+    title: 'Calls',
+    meaning: 'Evaluator calls so far',
+    numeric: true,
+    descending: true,
+    cell: ({ evaluatorCalls }) => whole(evaluatorCalls),
+  },
+  {
+    name: 'tokens',
+    title: 'Tokens',
+    meaning: 'Tokens computed so far: prompts without what was reused, and messages',
+    numeric: true,
+    descending: true,
+    cell: ({ tokens }) => whole(tokens),
+  },
+  {
+    name: 'seconds',
+    title: 'Time',
+    meaning: 'Time of training so far, evaluations left out',
+    numeric: true,
+    descending: true,
+    cell: ({ seconds }) => (seconds === null ? none('unknown so far') : duration(seconds)),
+  },
+  {
+    name: 'createdAt',
+    title: 'Started',
+    meaning: 'When the run was started',
+    numeric: false,
+    descending: true,
+    cell: ({ createdAt }) => new Date(createdAt).toLocaleString(),
+  },
 ];
 
 /** The column of a setting. */
 export function settingColumn(key: string): TableColumn {
   return {
-    name: `${SETTING_PREFIX}${key}`, title: key, meaning: `The setting ${key}`, numeric: false, descending: false,
+    name: `${SETTING_PREFIX}${key}`,
+    title: key,
+    meaning: `The setting ${key}`,
+    numeric: false,
+    descending: false,
     cell: ({ settings }) => {
       const value = Object.hasOwn(settings, key) ? settings[key] : undefined;
-      if (value === undefined) return none('not set in this run');
+      if (value === undefined) {
+        return none('not set in this run');
+      }
       const words = value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
       return h('span', { class: 'setting', title: disarmed(words) }, ...shownText(words));
     },

@@ -1,6 +1,16 @@
-/** The runs table: sorted, searched, with the settings in which the runs differ, and boxes that choose what the dashboard compares. */
+/**
+ * The runs table: sorted, searched, with the settings in which the runs differ, and boxes that choose what the
+ * dashboard compares.
+ */
 import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { isRunsTableState, settingKeys, sortedRuns, type RunsTableFromHost, type RunsTableToHost, type RunTableRow } from '../../src/shared/protocols/runsTable.ts';
+import {
+  isRunsTableState,
+  settingKeys,
+  sortedRuns,
+  type RunsTableFromHost,
+  type RunsTableToHost,
+  type RunTableRow,
+} from '../../src/shared/protocols/runsTable.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { focusedIn, h, icon, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
@@ -9,18 +19,40 @@ import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 import { OUTCOME_COLUMNS, RUN_TABLE_COLUMNS, settingColumn, type TableColumn } from './columns.ts';
 
-const TITLE: TableColumn = { name: 'title', title: 'Run', meaning: 'The title of the run; it opens its episodes', numeric: false, descending: false, cell: ({ title }) => title };
+const TITLE: TableColumn = {
+  name: 'title',
+  title: 'Run',
+  meaning: 'The title of the run; it opens its episodes',
+  numeric: false,
+  descending: false,
+  cell: ({ title }) => title,
+};
 
 function isFromHost(value: unknown): value is RunsTableFromHost {
-  return typeof value === 'object' && value !== null && 'type' in value && (value.type === 'runs' || value.type === 'failed');
+  return (
+    typeof value === 'object' && value !== null && 'type' in value && (value.type === 'runs' || value.type === 'failed')
+  );
 }
 
 export class RunsTablePanel {
   private readonly host: Host<RunsTableToHost>;
-  private readonly field = h('input', { type: 'search', class: 'search-field', placeholder: 'Search runs and settings', 'aria-label': 'Search runs and settings', maxlength: 200, spellcheck: 'false' });
+  private readonly field = h('input', {
+    type: 'search',
+    class: 'search-field',
+    placeholder: 'Search runs and settings',
+    'aria-label': 'Search runs and settings',
+    maxlength: 200,
+    spellcheck: 'false',
+  });
   private readonly allBox = h('input', { type: 'checkbox', id: 'all-settings' });
   private readonly listed = h('span', { class: 'muted', role: 'status' });
-  private readonly compare = button('Compare in dashboard', () => { this.host.post({ type: 'compare', runs: this.chosenRuns() }); }, { primary: true });
+  private readonly compare = button(
+    'Compare in dashboard',
+    () => {
+      this.host.post({ type: 'compare', runs: this.chosenRuns() });
+    },
+    { primary: true },
+  );
   private readonly chosenWords = h('span', { class: 'muted' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly head = h('thead');
@@ -43,18 +75,60 @@ export class RunsTablePanel {
       this.field.value = state.search;
       this.chosen = new Set(state.chosen);
     }
-    this.field.addEventListener('input', () => { this.draw(); });
-    this.allBox.addEventListener('change', () => { this.draw(); });
-    this.scroller = h('div', { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': 'Runs' }, h('table', { 'aria-label': 'Runs and what they were set to' }, this.head, this.bodyRows));
-    this.scroller.addEventListener('keydown', (event) => { this.onKey(event); });
-    this.empty = h('div', { class: 'welcome' }, h('h2', {}, 'There is no run yet'), h('p', { class: 'muted' }, 'Each run is a row here, with the settings in which it differs from the others.'), button('Start C3 run', () => { host.post({ type: 'startRun' }); }, { primary: true }));
-    this.empty.hidden = true;
-    const all = h('label', { class: 'all', for: 'all-settings', title: 'Also the settings that are the same in all runs' }, this.allBox, 'All settings');
-    replace(
-      root, h('header', { class: 'panel-head' }, h('h1', { class: 'for-readers' }, 'Runs table'), this.field, all, this.listed, h('span', { class: 'push actions' }, this.chosenWords, this.compare)),
-      this.banner, this.empty, this.scroller,
+    this.field.addEventListener('input', () => {
+      this.draw();
+    });
+    this.allBox.addEventListener('change', () => {
+      this.draw();
+    });
+    this.scroller = h(
+      'div',
+      { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': 'Runs' },
+      h('table', { 'aria-label': 'Runs and what they were set to' }, this.head, this.bodyRows),
     );
-    host.listen((message) => { if (isFromHost(message)) this.receive(message); });
+    this.scroller.addEventListener('keydown', (event) => {
+      this.onKey(event);
+    });
+    this.empty = h(
+      'div',
+      { class: 'welcome' },
+      h('h2', {}, 'There is no run yet'),
+      h('p', { class: 'muted' }, 'Each run is a row here, with the settings in which it differs from the others.'),
+      button(
+        'Start C3 run',
+        () => {
+          host.post({ type: 'startRun' });
+        },
+        { primary: true },
+      ),
+    );
+    this.empty.hidden = true;
+    const all = h(
+      'label',
+      { class: 'all', for: 'all-settings', title: 'Also the settings that are the same in all runs' },
+      this.allBox,
+      'All settings',
+    );
+    replace(
+      root,
+      h(
+        'header',
+        { class: 'panel-head' },
+        h('h1', { class: 'for-readers' }, 'Runs table'),
+        this.field,
+        all,
+        this.listed,
+        h('span', { class: 'push actions' }, this.chosenWords, this.compare),
+      ),
+      this.banner,
+      this.empty,
+      this.scroller,
+    );
+    host.listen((message) => {
+      if (isFromHost(message)) {
+        this.receive(message);
+      }
+    });
     host.post({ type: 'ready' });
   }
 
@@ -67,10 +141,16 @@ export class RunsTablePanel {
     this.rows = message.rows;
     this.omitted = message.omitted;
     const ids = new Set(message.rows.map(({ id }) => id));
-    for (const id of this.chosen) if (!ids.has(id)) this.chosen.delete(id);
+    for (const id of this.chosen) {
+      if (!ids.has(id)) {
+        this.chosen.delete(id);
+      }
+    }
     if (!this.known) {
       this.known = true;
-      if (this.chosen.size === 0 && message.selected !== null) this.chosen.add(message.selected);
+      if (this.chosen.size === 0 && message.selected !== null) {
+        this.chosen.add(message.selected);
+      }
     }
     this.draw();
   }
@@ -79,58 +159,148 @@ export class RunsTablePanel {
     const { differing, all } = settingKeys(this.rows);
     const keys = this.allBox.checked ? all : differing;
     // What differs is what outcomes are read against; what is the same in all runs stands behind them.
-    const columns = [TITLE, ...RUN_TABLE_COLUMNS, ...differing.map(settingColumn), ...OUTCOME_COLUMNS, ...keys.filter((key) => !differing.includes(key)).map(settingColumn)];
-    const words = this.field.value.toLocaleLowerCase().split(/\s+/u).filter((word) => word !== '');
-    const shown = sortedRuns(this.rows, this.column, this.descending).filter((row) => words.every((word) => textOf(row).includes(word)));
+    const columns = [
+      TITLE,
+      ...RUN_TABLE_COLUMNS,
+      ...differing.map(settingColumn),
+      ...OUTCOME_COLUMNS,
+      ...keys.filter((key) => !differing.includes(key)).map(settingColumn),
+    ];
+    const words = this.field.value
+      .toLocaleLowerCase()
+      .split(/\s+/u)
+      .filter((word) => word !== '');
+    const shown = sortedRuns(this.rows, this.column, this.descending).filter((row) =>
+      words.every((word) => textOf(row).includes(word)),
+    );
     this.empty.hidden = this.rows.length > 0;
     this.scroller.hidden = this.rows.length === 0;
     this.compare.hidden = this.rows.length === 0;
     const runs = this.rows.length === 1 ? 'run' : 'runs';
-    this.listed.textContent = this.rows.length === 0 ? '' : `${shown.length === this.rows.length ? '' : `${count(shown.length)} of `}${count(this.rows.length)} ${runs}${this.omitted > 0 ? `, ${count(this.omitted)} older ones left out` : ''}, ${count(differing.length)} ${differing.length === 1 ? 'setting differs' : 'settings differ'}`;
+    this.listed.textContent =
+      this.rows.length === 0
+        ? ''
+        : `${shown.length === this.rows.length ? '' : `${count(shown.length)} of `}${count(this.rows.length)} ${runs}${this.omitted > 0 ? `, ${count(this.omitted)} older ones left out` : ''}, ${count(differing.length)} ${differing.length === 1 ? 'setting differs' : 'settings differ'}`;
     const focus = focusedIn(this.scroller)?.getAttribute('data-key') ?? null;
-    replace(this.head, h('tr', {}, h('th', { scope: 'col', class: 'choose' }, h('span', { class: 'for-readers' }, 'Compare')), ...columns.map((column) => this.headOf(column))));
+    replace(
+      this.head,
+      h(
+        'tr',
+        {},
+        h('th', { scope: 'col', class: 'choose' }, h('span', { class: 'for-readers' }, 'Compare')),
+        ...columns.map((column) => this.headOf(column)),
+      ),
+    );
     replace(this.bodyRows, ...shown.map((row) => this.rowOf(row, columns)));
     // What had the keyboard has it again, drawn anew.
-    if (focus !== null) this.scroller.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
+    if (focus !== null) {
+      this.scroller.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
+    }
     this.markChosen();
   }
 
   private headOf(column: TableColumn): HTMLElement {
     const sorted = column.name === this.column;
-    const name = h('button', { type: 'button', class: 'head-button', title: `${column.meaning}. Sort by it.`, 'data-key': `head:${column.name}` }, disarmed(column.title), sorted ? h('span', { class: this.descending ? 'sort-arrow down' : 'sort-arrow', 'aria-hidden': 'true' }, icon('chevron')) : null);
+    const name = h(
+      'button',
+      {
+        type: 'button',
+        class: 'head-button',
+        title: `${column.meaning}. Sort by it.`,
+        'data-key': `head:${column.name}`,
+      },
+      disarmed(column.title),
+      sorted
+        ? h(
+            'span',
+            { class: this.descending ? 'sort-arrow down' : 'sort-arrow', 'aria-hidden': 'true' },
+            icon('chevron'),
+          )
+        : null,
+    );
     name.addEventListener('click', () => {
       this.descending = sorted ? !this.descending : column.descending;
       this.column = column.name;
       this.draw();
     });
-    return h('th', { scope: 'col', class: `${column.numeric ? 'number' : ''} column-${column.name.startsWith('setting:') ? 'setting' : column.name}`, 'aria-sort': sorted ? (this.descending ? 'descending' : 'ascending') : 'none' }, name);
+    return h(
+      'th',
+      {
+        scope: 'col',
+        class: `${column.numeric ? 'number' : ''} column-${column.name.startsWith('setting:') ? 'setting' : column.name}`,
+        'aria-sort': sorted ? (this.descending ? 'descending' : 'ascending') : 'none',
+      },
+      name,
+    );
   }
 
   private rowOf(row: RunTableRow, columns: readonly TableColumn[]): HTMLElement {
-    const box = h('input', { type: 'checkbox', 'aria-label': `Compare ${disarmed(row.title)}`, 'data-key': `box:${row.id}` });
+    const box = h('input', {
+      type: 'checkbox',
+      'aria-label': `Compare ${disarmed(row.title)}`,
+      'data-key': `box:${row.id}`,
+    });
     box.checked = this.chosen.has(row.id);
     box.addEventListener('change', () => {
-      if (box.checked) this.chosen.add(row.id);
-      else this.chosen.delete(row.id);
+      if (box.checked) {
+        this.chosen.add(row.id);
+      } else {
+        this.chosen.delete(row.id);
+      }
       this.markChosen();
     });
-    const open = h('button', { type: 'button', class: 'link', title: `Open the episodes of ${disarmed(row.title)}`, 'data-key': `run:${row.id}` }, ...shownText(row.title));
-    open.addEventListener('click', () => { this.host.post({ type: 'episodes', run: row.id }); });
-    return h('tr', { 'data-run': row.id }, h('td', { class: 'choose' }, box), h('th', { scope: 'row', class: 'column-title' }, open), ...columns.slice(1).map((column) => h('td', { class: column.numeric ? 'number' : '' }, column.cell(row))));
+    const open = h(
+      'button',
+      {
+        type: 'button',
+        class: 'link',
+        title: `Open the episodes of ${disarmed(row.title)}`,
+        'data-key': `run:${row.id}`,
+      },
+      ...shownText(row.title),
+    );
+    open.addEventListener('click', () => {
+      this.host.post({ type: 'episodes', run: row.id });
+    });
+    return h(
+      'tr',
+      { 'data-run': row.id },
+      h('td', { class: 'choose' }, box),
+      h('th', { scope: 'row', class: 'column-title' }, open),
+      ...columns.slice(1).map((column) => h('td', { class: column.numeric ? 'number' : '' }, column.cell(row))),
+    );
   }
 
   /** Chosen runs in the order in which they are listed. */
   private chosenRuns(): readonly string[] {
-    return sortedRuns(this.rows, this.column, this.descending).map(({ id }) => id).filter((id) => this.chosen.has(id));
+    return sortedRuns(this.rows, this.column, this.descending)
+      .map(({ id }) => id)
+      .filter((id) => this.chosen.has(id));
   }
 
   private markChosen(): void {
     const { size } = this.chosen;
     const most = COMPARED_MOST + 1;
     this.compare.toggleAttribute('disabled', size === 0 || size > most);
-    this.chosenWords.textContent = size > most ? `${count(size)} chosen; the dashboard compares at most ${count(most)}` : size === 0 ? 'Tick runs to compare them' : `${count(size)} chosen`;
-    for (const row of this.bodyRows.querySelectorAll<HTMLElement>('tr')) row.classList.toggle('chosen', this.chosen.has(row.dataset['run'] ?? ''));
-    if (this.known) this.host.setState({ version: 1, column: this.column, descending: this.descending, all: this.allBox.checked, search: this.field.value, chosen: [...this.chosen] });
+    this.chosenWords.textContent =
+      size > most
+        ? `${count(size)} chosen; the dashboard compares at most ${count(most)}`
+        : size === 0
+          ? 'Tick runs to compare them'
+          : `${count(size)} chosen`;
+    for (const row of this.bodyRows.querySelectorAll<HTMLElement>('tr')) {
+      row.classList.toggle('chosen', this.chosen.has(row.dataset['run'] ?? ''));
+    }
+    if (this.known) {
+      this.host.setState({
+        version: 1,
+        column: this.column,
+        descending: this.descending,
+        all: this.allBox.checked,
+        search: this.field.value,
+        chosen: [...this.chosen],
+      });
+    }
   }
 
   /** Up and down go from box to box, and from run to run. */
@@ -142,16 +312,22 @@ export class RunsTablePanel {
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const key = event.target instanceof Element ? event.target.getAttribute('data-key') : null;
-    if (step === undefined || key === null || key.startsWith('head:')) return;
+    if (step === undefined || key === null || key.startsWith('head:')) {
+      return;
+    }
     const kind = key.slice(0, key.indexOf(':') + 1);
     const all = [...this.bodyRows.querySelectorAll<HTMLElement>(`[data-key^="${kind}"]`)];
     const next = all[all.findIndex((element) => element.dataset['key'] === key) + step];
-    if (next === undefined) return;
+    if (next === undefined) {
+      return;
+    }
     event.preventDefault();
     next.focus();
   }
 }
 
 function textOf({ title, method, status, id, settings }: RunTableRow): string {
-  return [title, method, status, id, ...Object.entries(settings).map(([key, value]) => `${key}=${value}`)].join('\n').toLocaleLowerCase();
+  return [title, method, status, id, ...Object.entries(settings).map(([key, value]) => `${key}=${value}`)]
+    .join('\n')
+    .toLocaleLowerCase();
 }

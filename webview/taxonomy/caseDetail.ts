@@ -26,10 +26,18 @@ export class CaseDetailView {
   private readonly actions: CaseActions;
   private readonly alternatives = h('div', {}, h('p', { class: 'muted' }, 'Reading the case'));
   private readonly history = h('div', {});
-  private readonly chooser = dropdown('Your label', () => { this.changed(); });
+  private readonly chooser = dropdown('Your label', () => {
+    this.changed();
+  });
   private readonly own = textField('In your own words', { maxlength: LABEL_LIMIT, size: 40 });
   private readonly note = textArea('Note', { rows: 2, cols: 60, resize: 'vertical' });
-  private readonly takeBack = button('Take back', () => { this.send(''); }, { title: 'Leave the case without a label; what was said before stays in the history' });
+  private readonly takeBack = button(
+    'Take back',
+    () => {
+      this.send('');
+    },
+    { title: 'Leave the case without a label; what was said before stays in the history' },
+  );
   private readonly status = h('p', { class: 'muted', role: 'status' });
   private readonly problem = h('p', { class: 'problem', role: 'alert' });
   /** True while the fields hold something of the user's that is not stored. */
@@ -39,28 +47,73 @@ export class CaseDetailView {
     this.bucket = bucket;
     this.actions = actions;
     this.touched = draft !== null;
-    replace(this.chooser, option(NONE, 'Choose a label'), ...VERDICTS.map((name) => option(name, name)), option(OWN, 'In my own words'));
-    this.own.addEventListener('input', () => { this.changed(); });
-    this.note.addEventListener('input', () => { this.changed(); });
+    replace(
+      this.chooser,
+      option(NONE, 'Choose a label'),
+      ...VERDICTS.map((name) => option(name, name)),
+      option(OWN, 'In my own words'),
+    );
+    this.own.addEventListener('input', () => {
+      this.changed();
+    });
+    this.note.addEventListener('input', () => {
+      this.changed();
+    });
     this.fill(draft?.name ?? '', draft?.note ?? '');
-    const save = button('Save label', () => { this.save(); }, { primary: true });
-    const form = h('section', { class: 'label-form', 'aria-label': 'Your label' }, h('h4', {}, 'Your label'), h('div', { class: 'label-fields' }, this.chooser, this.own), this.note, h('div', { class: 'actions' }, save, this.takeBack, this.status), this.problem);
+    const save = button(
+      'Save label',
+      () => {
+        this.save();
+      },
+      { primary: true },
+    );
+    const form = h(
+      'section',
+      { class: 'label-form', 'aria-label': 'Your label' },
+      h('h4', {}, 'Your label'),
+      h('div', { class: 'label-fields' }, this.chooser, this.own),
+      this.note,
+      h('div', { class: 'actions' }, save, this.takeBack, this.status),
+      this.problem,
+    );
     this.element.append(this.alternatives, h('div', { class: 'label-side' }, form, this.history));
   }
 
   /** What the store holds of the case. */
   show({ alternatives, labels }: CaseDetail): void {
     const label = currentLabel(labels);
-    if (!this.touched) this.fill(label?.name ?? '', label?.note ?? '');
+    if (!this.touched) {
+      this.fill(label?.name ?? '', label?.note ?? '');
+    }
     this.takeBack.toggleAttribute('disabled', label === null);
     replace(this.alternatives, alternativeTable(alternatives, this.actions));
-    replace(this.history, ...(labels.length === 0 ? [] : [h('h4', {}, 'History'), h('ol', { class: 'history', reversed: true }, ...labels.toReversed().map(({ name, note, author, createdAt }, index) => h(
-      'li',
-      { class: index === 0 ? null : 'superseded' },
-      h('span', { class: 'label-name' }, name === '' ? 'taken back' : name),
-      h('span', { class: 'muted' }, ` ${author}, ${timeWords(createdAt)}${index === 0 ? '' : ', superseded'}`),
-      note === '' ? null : h('p', { class: 'note' }, note),
-    )))]));
+    replace(
+      this.history,
+      ...(labels.length === 0
+        ? []
+        : [
+            h('h4', {}, 'History'),
+            h(
+              'ol',
+              { class: 'history', reversed: true },
+              ...labels
+                .toReversed()
+                .map(({ name, note, author, createdAt }, index) =>
+                  h(
+                    'li',
+                    { class: index === 0 ? null : 'superseded' },
+                    h('span', { class: 'label-name' }, name === '' ? 'taken back' : name),
+                    h(
+                      'span',
+                      { class: 'muted' },
+                      ` ${author}, ${timeWords(createdAt)}${index === 0 ? '' : ', superseded'}`,
+                    ),
+                    note === '' ? null : h('p', { class: 'note' }, note),
+                  ),
+                ),
+            ),
+          ]),
+    );
   }
 
   /** The label is stored. */
@@ -98,8 +151,11 @@ export class CaseDetailView {
 
   private save(): void {
     const name = this.name();
-    if (name === '') this.refused(this.chooser.value === OWN ? 'Write the label, or choose one.' : 'Choose a label first.');
-    else this.send(name);
+    if (name === '') {
+      this.refused(this.chooser.value === OWN ? 'Write the label, or choose one.' : 'Choose a label first.');
+    } else {
+      this.send(name);
+    }
   }
 
   /** @param name empty takes the label back */
@@ -117,29 +173,68 @@ export class CaseDetailView {
 }
 
 function alternativeTable(alternatives: readonly CaseAlternative[], actions: CaseActions): HTMLElement {
-  const head = h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Alternative'), h('th', { scope: 'col' }, 'Returns'), h('th', { scope: 'col', class: 'number' }, 'Mean'), h('th', { scope: 'col' }, term('credit', 'Credit')), h('th', { scope: 'col', class: 'number' }, 'Calls')));
+  const head = h(
+    'thead',
+    {},
+    h(
+      'tr',
+      {},
+      h('th', { scope: 'col' }, 'Alternative'),
+      h('th', { scope: 'col' }, 'Returns'),
+      h('th', { scope: 'col', class: 'number' }, 'Mean'),
+      h('th', { scope: 'col' }, term('credit', 'Credit')),
+      h('th', { scope: 'col', class: 'number' }, 'Calls'),
+    ),
+  );
   const rows = alternatives.map(({ message, text, cut, real, returns, evaluatorCalls, credit }) => {
-    const link = h('button', { class: 'link message', type: 'button', title: 'Open the transcript at this alternative' }, ...(text === '' ? ['(empty)'] : shownText(text)), cut ? '\u2026' : '');
-    link.addEventListener('click', () => { actions.open(message); });
-    return h('tr', {}, h('th', { scope: 'row' }, link, real ? h('span', { class: 'badge badge-plain' }, 'real') : null), h('td', { class: 'returns' }, returnsWords(returns)), h('td', { class: 'number' }, meanWords(returns)), h('td', { class: 'case-credit' }, creditCell(credit), credit === null ? null : verdictWords(credit)), h('td', { class: 'number' }, count(evaluatorCalls)));
+    const link = h(
+      'button',
+      { class: 'link message', type: 'button', title: 'Open the transcript at this alternative' },
+      ...(text === '' ? ['(empty)'] : shownText(text)),
+      cut ? '\u2026' : '',
+    );
+    link.addEventListener('click', () => {
+      actions.open(message);
+    });
+    return h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, link, real ? h('span', { class: 'badge badge-plain' }, 'real') : null),
+      h('td', { class: 'returns' }, returnsWords(returns)),
+      h('td', { class: 'number' }, meanWords(returns)),
+      h('td', { class: 'case-credit' }, creditCell(credit), credit === null ? null : verdictWords(credit)),
+      h('td', { class: 'number' }, count(evaluatorCalls)),
+    );
   });
   return h('table', { class: 'alternatives' }, head, h('tbody', {}, ...rows));
 }
 
 /** Returns in order, equal neighbours as `3 × 1`. */
 export function returnsWords(returns: readonly (number | null)[]): string {
-  if (returns.length === 0) return NOT_MEASURED;
+  if (returns.length === 0) {
+    return NOT_MEASURED;
+  }
   const groups: { value: number | null; times: number }[] = [];
   for (const value of returns) {
     const last = groups.at(-1);
-    if (last !== undefined && last.value === value) last.times += 1;
-    else groups.push({ value, times: 1 });
+    if (last !== undefined && last.value === value) {
+      last.times += 1;
+    } else {
+      groups.push({ value, times: 1 });
+    }
   }
-  return groups.map(({ value, times }) => `${times > 1 ? `${String(times)} \u00d7 ` : ''}${value === null ? 'masked' : returnText(value)}`).join(', ');
+  return groups
+    .map(
+      ({ value, times }) =>
+        `${times > 1 ? `${String(times)} \u00d7 ` : ''}${value === null ? 'masked' : returnText(value)}`,
+    )
+    .join(', ');
 }
 
 /** Mean of what was not masked. */
 export function meanWords(returns: readonly (number | null)[]): string {
   const measured = returns.filter((value): value is number => value !== null);
-  return measured.length === 0 ? NOT_MEASURED : decimal(measured.reduce((sum, value) => sum + value, 0) / measured.length);
+  return measured.length === 0
+    ? NOT_MEASURED
+    : decimal(measured.reduce((sum, value) => sum + value, 0) / measured.length);
 }

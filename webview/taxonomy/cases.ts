@@ -1,6 +1,17 @@
 /** The cases that the filters let through: each unfolds, is labelled, and opens the transcript at its message. */
-import { VERDICT_MEANING, VERDICTS, isVerdictName, type TaxonomyRow, type TaxonomyView } from '../../src/shared/records/taxonomy.ts';
-import { CASES_MOST, CASES_SHOWN, type CaseDetail, type LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
+import {
+  VERDICT_MEANING,
+  VERDICTS,
+  isVerdictName,
+  type TaxonomyRow,
+  type TaxonomyView,
+} from '../../src/shared/records/taxonomy.ts';
+import {
+  CASES_MOST,
+  CASES_SHOWN,
+  type CaseDetail,
+  type LabelDraft,
+} from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { beginning, disarmed } from '../../src/shared/text/visible.ts';
 import { arrange, badge, focusedIn, h, icon } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
@@ -37,9 +48,29 @@ export class CaseList {
     this.actions = actions;
     this.unfolded = unfolded;
     this.draft = draft;
-    this.more = button('Show more', () => { actions.more(Math.min(CASES_MOST, this.items.length + CASES_SHOWN)); });
-    this.list.addEventListener('keydown', (event) => { this.key(event); });
-    const keys = h('p', { class: 'muted keys' }, 'On a case: ', h('kbd', {}, 'Enter'), ' unfolds it, ', h('kbd', {}, 'o'), ' opens its transcript, ', h('kbd', {}, '\u2191'), ' ', h('kbd', {}, '\u2193'), ' walk, ', ...VERDICTS.flatMap((name, index) => [h('kbd', {}, String(index + 1)), ` labels it ${name}${index === VERDICTS.length - 1 ? '.' : ', '}`]));
+    this.more = button('Show more', () => {
+      actions.more(Math.min(CASES_MOST, this.items.length + CASES_SHOWN));
+    });
+    this.list.addEventListener('keydown', (event) => {
+      this.key(event);
+    });
+    const keys = h(
+      'p',
+      { class: 'muted keys' },
+      'On a case: ',
+      h('kbd', {}, 'Enter'),
+      ' unfolds it, ',
+      h('kbd', {}, 'o'),
+      ' opens its transcript, ',
+      h('kbd', {}, '\u2191'),
+      ' ',
+      h('kbd', {}, '\u2193'),
+      ' walk, ',
+      ...VERDICTS.flatMap((name, index) => [
+        h('kbd', {}, String(index + 1)),
+        ` labels it ${name}${index === VERDICTS.length - 1 ? '.' : ', '}`,
+      ]),
+    );
     this.element = h('div', {}, this.summary, keys, this.list, this.more);
   }
 
@@ -55,27 +86,42 @@ export class CaseList {
     const same = known.size === this.items.length && [...known.values()].every((item) => now.has(item));
     if (!same) {
       const inDetail = this.detail === null ? null : focusedIn(this.detail.element);
-      arrange(this.list, this.items.map(({ element }) => element));
+      arrange(
+        this.list,
+        this.items.map(({ element }) => element),
+      );
       this.unfold(this.unfolded, false);
       // What had the focus has been moved or drawn anew.
-      if (inDetail instanceof HTMLElement && inDetail.isConnected) inDetail.focus();
-      else if (focused !== undefined) (this.items.find(({ row }) => row.bucket === focused.row.bucket) ?? this.items[0])?.toggle.focus();
+      if (inDetail instanceof HTMLElement && inDetail.isConnected) {
+        inDetail.focus();
+      } else if (focused !== undefined) {
+        (this.items.find(({ row }) => row.bucket === focused.row.bucket) ?? this.items[0])?.toggle.focus();
+      }
     }
-    this.summary.textContent = matching === 0 ? 'No case matches these filters.' : `${count(matching)} of ${count(buckets)} buckets${this.items.length < matching ? `, the first ${count(this.items.length)} are shown` : ''}`;
+    this.summary.textContent =
+      matching === 0
+        ? 'No case matches these filters.'
+        : `${count(matching)} of ${count(buckets)} buckets${this.items.length < matching ? `, the first ${count(this.items.length)} are shown` : ''}`;
     this.more.hidden = this.items.length >= matching || this.items.length >= CASES_MOST;
   }
 
   show(detail: CaseDetail): void {
-    if (this.detail?.bucket === detail.bucket) this.detail.show(detail);
+    if (this.detail?.bucket === detail.bucket) {
+      this.detail.show(detail);
+    }
   }
 
   labelled(bucket: number): void {
-    if (this.detail?.bucket === bucket) this.detail.saved();
+    if (this.detail?.bucket === bucket) {
+      this.detail.saved();
+    }
   }
 
   /** False when the case is not unfolded, so that somebody else must say it. */
   refused(bucket: number, message: string): boolean {
-    if (this.detail?.bucket !== bucket) return false;
+    if (this.detail?.bucket !== bucket) {
+      return false;
+    }
     this.detail.refused(message);
     return true;
   }
@@ -87,32 +133,84 @@ export class CaseList {
       'button',
       { class: 'case', type: 'button', 'aria-expanded': 'false' },
       icon('chevron'),
-      h('span', { class: 'case-class' }, h('span', { title: VERDICT_MEANING[verdict] }, verdict), published === verdict ? null : h('span', { class: 'muted' }, `was ${published}`)),
-      h('span', { class: 'case-role' }, h('span', { class: 'role' }, eventType), h('span', { class: 'muted' }, originWords(origin, iteration))),
-      h('span', { class: 'case-words' }, h('span', { class: 'case-question' }, ...shownText(oneLine(question))), h('span', { class: 'evidence muted' }, evidence)),
-      h('span', { class: 'case-label' }, label === null ? null : badge(label.name, 'plain', disagrees ? 'You label it otherwise' : 'Your label'), disagrees ? h('span', { class: 'muted' }, 'disagrees') : null),
+      h(
+        'span',
+        { class: 'case-class' },
+        h('span', { title: VERDICT_MEANING[verdict] }, verdict),
+        published === verdict ? null : h('span', { class: 'muted' }, `was ${published}`),
+      ),
+      h(
+        'span',
+        { class: 'case-role' },
+        h('span', { class: 'role' }, eventType),
+        h('span', { class: 'muted' }, originWords(origin, iteration)),
+      ),
+      h(
+        'span',
+        { class: 'case-words' },
+        h('span', { class: 'case-question' }, ...shownText(oneLine(question))),
+        h('span', { class: 'evidence muted' }, evidence),
+      ),
+      h(
+        'span',
+        { class: 'case-label' },
+        label === null ? null : badge(label.name, 'plain', disagrees ? 'You label it otherwise' : 'Your label'),
+        disagrees ? h('span', { class: 'muted' }, 'disagrees') : null,
+      ),
     );
-    toggle.addEventListener('click', () => { this.unfold(this.unfolded === row.bucket ? null : row.bucket, true); });
-    const open = h('button', { class: 'link case-open', type: 'button', title: 'Open the transcript at this message', 'aria-label': `Open the transcript of the case: ${eventType}, ${disarmed(beginning(oneLine(question), 80))}` }, 'Open');
-    open.addEventListener('click', () => { if (row.message !== null) this.actions.open(row.message); });
+    toggle.addEventListener('click', () => {
+      this.unfold(this.unfolded === row.bucket ? null : row.bucket, true);
+    });
+    const open = h(
+      'button',
+      {
+        class: 'link case-open',
+        type: 'button',
+        title: 'Open the transcript at this message',
+        'aria-label': `Open the transcript of the case: ${eventType}, ${disarmed(beginning(oneLine(question), 80))}`,
+      },
+      'Open',
+    );
+    open.addEventListener('click', () => {
+      if (row.message !== null) {
+        this.actions.open(row.message);
+      }
+    });
     open.hidden = row.message === null;
-    return { element: h('li', { 'data-bucket': row.bucket }, h('div', { class: 'case-head' }, toggle, open)), toggle, row, key };
+    return {
+      element: h('li', { 'data-bucket': row.bucket }, h('div', { class: 'case-head' }, toggle, open)),
+      toggle,
+      row,
+      key,
+    };
   }
 
   private unfold(bucket: number | null, byUser: boolean): void {
     this.unfolded = bucket;
-    for (const { toggle, row } of this.items) toggle.setAttribute('aria-expanded', String(row.bucket === bucket));
+    for (const { toggle, row } of this.items) {
+      toggle.setAttribute('aria-expanded', String(row.bucket === bucket));
+    }
     const item = this.items.find(({ row }) => row.bucket === bucket);
-    if (item === undefined) this.detail?.element.remove();
-    else {
+    if (item === undefined) {
+      this.detail?.element.remove();
+    } else {
       if (this.detail?.bucket !== item.row.bucket) {
         this.detail?.element.remove();
         const { bucket: of } = item.row;
-        this.detail = new CaseDetailView(of, this.draft?.bucket === of ? this.draft : null, { ...this.actions, draft: (draft) => { this.keepDraft(draft); } });
+        this.detail = new CaseDetailView(of, this.draft?.bucket === of ? this.draft : null, {
+          ...this.actions,
+          draft: (draft) => {
+            this.keepDraft(draft);
+          },
+        });
       }
-      if (this.detail.element.parentElement !== item.element) item.element.append(this.detail.element);
+      if (this.detail.element.parentElement !== item.element) {
+        item.element.append(this.detail.element);
+      }
     }
-    if (byUser || item !== undefined) this.actions.unfold(bucket);
+    if (byUser || item !== undefined) {
+      this.actions.unfold(bucket);
+    }
   }
 
   private keepDraft(draft: LabelDraft | null): void {
@@ -123,13 +221,20 @@ export class CaseList {
   private key(event: KeyboardEvent): void {
     const at = this.items.findIndex(({ toggle }) => toggle === event.target);
     const item = this.items[at];
-    if (item === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (item === undefined || event.ctrlKey || event.altKey || event.metaKey) {
+      return;
+    }
     const verdict = VERDICTS[Number(event.key) - 1];
     const target = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: this.items.length - 1 }[event.key];
-    if (target !== undefined) this.items[Math.max(0, Math.min(this.items.length - 1, target))]?.toggle.focus();
-    else if (event.key === 'o' && item.row.message !== null) this.actions.open(item.row.message);
-    else if (/^[1-9]$/u.test(event.key) && verdict !== undefined) this.actions.label(item.row.bucket, verdict, item.row.label?.note ?? '');
-    else return;
+    if (target !== undefined) {
+      this.items[Math.max(0, Math.min(this.items.length - 1, target))]?.toggle.focus();
+    } else if (event.key === 'o' && item.row.message !== null) {
+      this.actions.open(item.row.message);
+    } else if (/^[1-9]$/u.test(event.key) && verdict !== undefined) {
+      this.actions.label(item.row.bucket, verdict, item.row.label?.note ?? '');
+    } else {
+      return;
+    }
     event.preventDefault();
   }
 }

@@ -1,5 +1,11 @@
 /** The classes with their rules, counts and shares of all buckets; each is a button that lists its cases only. */
-import { leftOutWords, VERDICT_MEANING, VERDICTS, type TaxonomyView, type VerdictName } from '../../src/shared/records/taxonomy.ts';
+import {
+  leftOutWords,
+  VERDICT_MEANING,
+  VERDICTS,
+  type TaxonomyView,
+  type VerdictName,
+} from '../../src/shared/records/taxonomy.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
@@ -28,7 +34,18 @@ export class ClassTable {
       'table',
       { class: 'classes' },
       this.caption,
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Class, in the order of precedence'), h('th', { scope: 'col', class: 'number' }, 'Buckets'), h('th', { scope: 'col', class: 'number' }, 'Share'), h('td', {}))),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          h('th', { scope: 'col' }, 'Class, in the order of precedence'),
+          h('th', { scope: 'col', class: 'number' }, 'Buckets'),
+          h('th', { scope: 'col', class: 'number' }, 'Share'),
+          h('td', {}),
+        ),
+      ),
       h('tbody', {}, ...this.rows.map(({ element }) => element)),
       h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All buckets'), this.total, h('td', {}), h('td', {}))),
     );
@@ -46,8 +63,15 @@ export class ClassTable {
       row.rule.textContent = ruleOf(row.name, thresholds) ?? '';
       row.count.classList.toggle('moved', found.count !== found.published);
       const words = countWords(found.published, found.count);
-      if (found.count === found.published) row.count.textContent = words;
-      else replace(row.count, h('span', { 'aria-hidden': 'true' }, words), h('span', { class: 'for-readers' }, countSpoken(found.published, found.count)));
+      if (found.count === found.published) {
+        row.count.textContent = words;
+      } else {
+        replace(
+          row.count,
+          h('span', { 'aria-hidden': 'true' }, words),
+          h('span', { class: 'for-readers' }, countSpoken(found.published, found.count)),
+        );
+      }
       row.share.textContent = shareWords(found.count, buckets);
       row.bar.style.width = `${String(buckets === 0 ? 0 : (100 * found.count) / buckets)}%`;
     }
@@ -55,14 +79,27 @@ export class ClassTable {
 }
 
 function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
-  const button = h('button', { class: 'link', type: 'button', title: `${VERDICT_MEANING[name]} Click to list these cases only, or all again.` }, name);
-  button.addEventListener('click', () => { choose(name); });
+  const button = h(
+    'button',
+    { class: 'link', type: 'button', title: `${VERDICT_MEANING[name]} Click to list these cases only, or all again.` },
+    name,
+  );
+  button.addEventListener('click', () => {
+    choose(name);
+  });
   const rule = h('code', {});
   const number = h('td', { class: 'number count' });
   const share = h('td', { class: 'number' });
   const bar = h('span', { class: 'share-fill' });
   const rank = rankOf(name);
-  const heading = h('th', { scope: 'row' }, h('span', { class: 'rank muted', 'aria-hidden': 'true' }, rank === '' ? '' : `${rank}.`), button, h('p', { class: 'muted' }, VERDICT_MEANING[name]), rank === '' ? null : h('p', { class: 'rule' }, rule));
+  const heading = h(
+    'th',
+    { scope: 'row' },
+    h('span', { class: 'rank muted', 'aria-hidden': 'true' }, rank === '' ? '' : `${rank}.`),
+    button,
+    h('p', { class: 'muted' }, VERDICT_MEANING[name]),
+    rank === '' ? null : h('p', { class: 'rule' }, rule),
+  );
   const element = h('tr', {}, heading, number, share, h('td', { class: 'share-bar', 'aria-hidden': 'true' }, bar));
   return { name, element, choose: button, rule, count: number, share, bar };
 }

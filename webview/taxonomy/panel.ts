@@ -1,6 +1,23 @@
-/** The failure taxonomy of a run: the classes under thresholds that can be tried, the user's own labels beside them, findings, and every case. */
-import { LABEL_FILTERS, leftOutWords, NO_FILTER, type TaxonomyFilter, type TaxonomyThresholds, type TaxonomyView, VERDICTS } from '../../src/shared/records/taxonomy.ts';
-import { CASES_SHOWN, isTaxonomyState, type LabelDraft, type TaxonomyFromHost, type TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
+/**
+ * The failure taxonomy of a run: the classes under thresholds that can be tried, the user's own labels beside them,
+ * findings, and every case.
+ */
+import {
+  LABEL_FILTERS,
+  leftOutWords,
+  NO_FILTER,
+  type TaxonomyFilter,
+  type TaxonomyThresholds,
+  type TaxonomyView,
+  VERDICTS,
+} from '../../src/shared/records/taxonomy.ts';
+import {
+  CASES_SHOWN,
+  isTaxonomyState,
+  type LabelDraft,
+  type TaxonomyFromHost,
+  type TaxonomyToHost,
+} from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
@@ -11,13 +28,33 @@ import { Findings } from './findings.ts';
 import { ThresholdForm } from './thresholdForm.ts';
 import { agreementWords, disagreements } from './words.ts';
 
-const TYPES: readonly string[] = ['opened', 'working', 'view', 'case', 'labelled', 'refused', 'grown', 'failed'] satisfies readonly TaxonomyFromHost['type'][];
+const TYPES: readonly string[] = [
+  'opened',
+  'working',
+  'view',
+  'case',
+  'labelled',
+  'refused',
+  'grown',
+  'failed',
+] satisfies readonly TaxonomyFromHost['type'][];
 /** The value of a chooser that chooses nothing; no role has an empty name. */
 const ANY = '';
-const LABEL_WORDS = { all: 'Labelled or not', labelled: 'Labelled', unlabelled: 'Not labelled', disagreement: 'Disagreement' } as const;
+const LABEL_WORDS = {
+  all: 'Labelled or not',
+  labelled: 'Labelled',
+  unlabelled: 'Not labelled',
+  disagreement: 'Disagreement',
+} as const;
 
 function isFromHost(value: unknown): value is TaxonomyFromHost {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    TYPES.includes(value.type)
+  );
 }
 
 export class TaxonomyPanel {
@@ -27,14 +64,29 @@ export class TaxonomyPanel {
   private readonly grown = h('span', { class: 'muted', role: 'status' });
   private readonly status = h('div', { class: 'working', role: 'status' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
-  private readonly table = new ClassTable((name) => { this.choose({ verdict: this.filter.verdict === name ? null : name }); });
-  private readonly form = new ThresholdForm((thresholds) => { this.thresholds = thresholds; this.ask(); });
+  private readonly table = new ClassTable((name) => {
+    this.choose({ verdict: this.filter.verdict === name ? null : name });
+  });
+  private readonly form = new ThresholdForm((thresholds) => {
+    this.thresholds = thresholds;
+    this.ask();
+  });
   private readonly agreement = h('p', {});
-  private readonly disagreeing = button('', () => { this.choose({ verdict: null, role: null, labels: 'disagreement' }); });
-  private readonly classChooser = dropdown('Class', (value) => { this.choose({ verdict: VERDICTS.find((name) => name === value) ?? null }); });
-  private readonly roleChooser = dropdown('Role', (value) => { this.choose({ role: value === ANY ? null : value }); });
-  private readonly labelChooser = dropdown('Labels', (value) => { this.choose({ labels: LABEL_FILTERS.find((name) => name === value) ?? 'all' }); });
-  private readonly all = button('All cases', () => { this.choose(NO_FILTER); });
+  private readonly disagreeing = button('', () => {
+    this.choose({ verdict: null, role: null, labels: 'disagreement' });
+  });
+  private readonly classChooser = dropdown('Class', (value) => {
+    this.choose({ verdict: VERDICTS.find((name) => name === value) ?? null });
+  });
+  private readonly roleChooser = dropdown('Role', (value) => {
+    this.choose({ role: value === ANY ? null : value });
+  });
+  private readonly labelChooser = dropdown('Labels', (value) => {
+    this.choose({ labels: LABEL_FILTERS.find((name) => name === value) ?? 'all' });
+  });
+  private readonly all = button('All cases', () => {
+    this.choose(NO_FILTER);
+  });
   private readonly findings: Findings;
   private readonly cases: CaseList;
   private readonly body: HTMLElement;
@@ -43,7 +95,11 @@ export class TaxonomyPanel {
     'div',
     { class: 'welcome' },
     h('h2', {}, 'There is no case yet'),
-    h('p', { class: 'muted' }, 'Cases come from contexts with several alternatives, in training and in diagnostic samples. Train for a few steps, or run c3 diagnose --sample, and read again.'),
+    h(
+      'p',
+      { class: 'muted' },
+      'Cases come from contexts with several alternatives, in training and in diagnostic samples. Train for a few steps, or run c3 diagnose --sample, and read again.',
+    ),
     this.leftOut,
   );
   private run: string | null = null;
@@ -61,19 +117,50 @@ export class TaxonomyPanel {
   constructor(root: HTMLElement, host: Host<TaxonomyToHost>) {
     this.host = host;
     const state = host.getState();
-    if (isTaxonomyState(state)) ({ filter: this.filter, limit: this.limit, opened: this.unfolded, finding: this.finding, draft: this.draft, scroll: this.scroll } = state);
-    const open = (message: number): void => { host.post({ type: 'open', message }); };
-    this.findings = new Findings(this.finding, open, (name) => { this.finding = name; this.keep(); });
+    if (isTaxonomyState(state)) {
+      ({
+        filter: this.filter,
+        limit: this.limit,
+        opened: this.unfolded,
+        finding: this.finding,
+        draft: this.draft,
+        scroll: this.scroll,
+      } = state);
+    }
+    const open = (message: number): void => {
+      host.post({ type: 'open', message });
+    };
+    this.findings = new Findings(this.finding, open, (name) => {
+      this.finding = name;
+      this.keep();
+    });
     this.cases = new CaseList(this.unfolded, this.draft, {
       open,
-      label: (bucket, name, note) => { host.post({ type: 'label', bucket, name, note }); },
-      draft: (draft) => { this.draft = draft; this.keep(); },
-      unfold: (bucket) => { this.unfold(bucket); },
-      more: (limit) => { this.limit = limit; this.ask(); },
+      label: (bucket, name, note) => {
+        host.post({ type: 'label', bucket, name, note });
+      },
+      draft: (draft) => {
+        this.draft = draft;
+        this.keep();
+      },
+      unfold: (bucket) => {
+        this.unfold(bucket);
+      },
+      more: (limit) => {
+        this.limit = limit;
+        this.ask();
+      },
     });
     replace(this.classChooser, option(ANY, 'All classes'), ...VERDICTS.map((name) => option(name, name)));
     replace(this.labelChooser, ...LABEL_FILTERS.map((name) => option(name, LABEL_WORDS[name])));
-    const filters = h('div', { class: 'filters', role: 'group', 'aria-label': 'Filters' }, this.classChooser, this.roleChooser, this.labelChooser, this.all);
+    const filters = h(
+      'div',
+      { class: 'filters', role: 'group', 'aria-label': 'Filters' },
+      this.classChooser,
+      this.roleChooser,
+      this.labelChooser,
+      this.all,
+    );
     this.body = h(
       'div',
       { class: 'taxonomy' },
@@ -81,17 +168,59 @@ export class TaxonomyPanel {
         'section',
         { class: 'overview', 'aria-label': 'Classes' },
         this.table.element,
-        h('div', { class: 'beside' }, this.form.element, h('section', { class: 'agreement', 'aria-label': 'Agreement with your labels' }, h('h2', {}, 'Your labels'), this.agreement, this.disagreeing)),
+        h(
+          'div',
+          { class: 'beside' },
+          this.form.element,
+          h(
+            'section',
+            { class: 'agreement', 'aria-label': 'Agreement with your labels' },
+            h('h2', {}, 'Your labels'),
+            this.agreement,
+            this.disagreeing,
+          ),
+        ),
       ),
       this.findings.element,
       h('section', { 'aria-label': 'Cases' }, h('h2', {}, 'Cases'), filters, this.cases.element),
     );
     this.body.hidden = true;
     this.empty.hidden = true;
-    const again = button('Read again', () => { host.post({ type: 'readAgain' }); }, { title: 'Read the buckets of the run anew' });
-    replace(root, h('header', { class: 'panel-head' }, this.title, this.subtitle, h('span', { class: 'push actions' }, this.grown, again)), this.banner, this.status, this.empty, this.body);
-    host.listen((message) => { if (isFromHost(message)) this.receive(message); });
-    window.addEventListener('scroll', () => { if (this.scroll === null) this.keep(); }, { passive: true });
+    const again = button(
+      'Read again',
+      () => {
+        host.post({ type: 'readAgain' });
+      },
+      { title: 'Read the buckets of the run anew' },
+    );
+    replace(
+      root,
+      h(
+        'header',
+        { class: 'panel-head' },
+        this.title,
+        this.subtitle,
+        h('span', { class: 'push actions' }, this.grown, again),
+      ),
+      this.banner,
+      this.status,
+      this.empty,
+      this.body,
+    );
+    host.listen((message) => {
+      if (isFromHost(message)) {
+        this.receive(message);
+      }
+    });
+    window.addEventListener(
+      'scroll',
+      () => {
+        if (this.scroll === null) {
+          this.keep();
+        }
+      },
+      { passive: true },
+    );
     host.post({ type: 'ready', filter: this.filter, limit: this.limit });
   }
 
@@ -111,7 +240,9 @@ export class TaxonomyPanel {
         replace(this.status);
         this.banner.textContent = message.message;
         break;
-      case 'view': this.show(message.view); break;
+      case 'view':
+        this.show(message.view);
+        break;
       case 'case':
         this.cases.show(message.detail);
         this.scrollBack();
@@ -121,7 +252,9 @@ export class TaxonomyPanel {
         this.cases.labelled(message.bucket);
         break;
       case 'refused':
-        if (!this.cases.refused(message.bucket, message.message)) this.banner.textContent = message.message;
+        if (!this.cases.refused(message.bucket, message.message)) {
+          this.banner.textContent = message.message;
+        }
         break;
       case 'grown': {
         const more = this.view === null ? 0 : message.buckets - this.view.buckets - this.view.leftOut.otherDistribution;
@@ -149,11 +282,15 @@ export class TaxonomyPanel {
     const apart = disagreements(view.agreement);
     this.disagreeing.hidden = apart === 0;
     this.disagreeing.textContent = `Show the ${count(apart)} that ${apart === 1 ? 'disagrees' : 'disagree'}`;
-    if (roles !== view.roles.join('\n')) replace(this.roleChooser, option(ANY, 'All roles'), ...view.roles.map((role) => option(role, role)));
+    if (roles !== view.roles.join('\n')) {
+      replace(this.roleChooser, option(ANY, 'All roles'), ...view.roles.map((role) => option(role, role)));
+    }
     this.markFilter();
     this.findings.update(view);
     this.cases.update(view);
-    if (this.unfolded === null || !view.rows.some(({ bucket }) => bucket === this.unfolded)) this.scrollBack();
+    if (this.unfolded === null || !view.rows.some(({ bucket }) => bucket === this.unfolded)) {
+      this.scrollBack();
+    }
   }
 
   private choose(change: Partial<TaxonomyFilter>): void {
@@ -173,23 +310,40 @@ export class TaxonomyPanel {
 
   private ask(): void {
     this.keep();
-    if (this.thresholds !== null) this.host.post({ type: 'show', thresholds: this.thresholds, filter: this.filter, limit: this.limit });
+    if (this.thresholds !== null) {
+      this.host.post({ type: 'show', thresholds: this.thresholds, filter: this.filter, limit: this.limit });
+    }
   }
 
   private unfold(bucket: number | null): void {
     this.unfolded = bucket;
     this.keep();
-    if (bucket !== null) this.host.post({ type: 'case', bucket });
+    if (bucket !== null) {
+      this.host.post({ type: 'case', bucket });
+    }
   }
 
   private scrollBack(): void {
-    if (this.scroll === null) return;
+    if (this.scroll === null) {
+      return;
+    }
     window.scrollTo(0, this.scroll);
     this.scroll = null;
   }
 
   private keep(): void {
-    if (this.run === null) return;
-    this.host.setState({ version: 2, run: this.run, filter: this.filter, limit: this.limit, opened: this.unfolded, finding: this.finding, draft: this.draft, scroll: this.scroll ?? Math.round(window.scrollY) });
+    if (this.run === null) {
+      return;
+    }
+    this.host.setState({
+      version: 2,
+      run: this.run,
+      filter: this.filter,
+      limit: this.limit,
+      opened: this.unfolded,
+      finding: this.finding,
+      draft: this.draft,
+      scroll: this.scroll ?? Math.round(window.scrollY),
+    });
   }
 }

@@ -1,5 +1,12 @@
 /** The thresholds, each as a slider and a number; every change that makes sense is told at once. */
-import { sameThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, type TaxonomyThresholds, type ThresholdName } from '../../src/shared/records/taxonomy.ts';
+import {
+  sameThresholds,
+  TAXONOMY_THRESHOLDS,
+  THRESHOLD_LIMITS,
+  THRESHOLD_NAMES,
+  type TaxonomyThresholds,
+  type ThresholdName,
+} from '../../src/shared/records/taxonomy.ts';
 import { h } from '../common/dom.ts';
 import { button } from '../common/toolkit.ts';
 import { THRESHOLD_LABELS } from './words.ts';
@@ -31,7 +38,13 @@ export class ThresholdForm {
       this.set(TAXONOMY_THRESHOLDS);
       onChange(TAXONOMY_THRESHOLDS);
     });
-    this.element = h('fieldset', { class: 'thresholds' }, h('legend', {}, 'Thresholds'), ...this.fields.map(({ row }) => row), h('div', { class: 'actions' }, this.reset));
+    this.element = h(
+      'fieldset',
+      { class: 'thresholds' },
+      h('legend', {}, 'Thresholds'),
+      ...this.fields.map(({ row }) => row),
+      h('div', { class: 'actions' }, this.reset),
+    );
     this.set(TAXONOMY_THRESHOLDS);
   }
 
@@ -48,28 +61,58 @@ export class ThresholdForm {
   private fieldOf(name: ThresholdName): Field {
     const label = THRESHOLD_LABELS[name];
     const id = `threshold-${name}`;
-    const slider = h('input', { type: 'range', id: `${id}-slider`, min: 0, max: SLIDER_END, step: SLIDER_STEP, 'aria-label': label });
-    const number = h('input', { type: 'number', id, min: 0, max: THRESHOLD_LIMITS[name], step: 'any', 'aria-describedby': `${id}-problem` });
+    const slider = h('input', {
+      type: 'range',
+      id: `${id}-slider`,
+      min: 0,
+      max: SLIDER_END,
+      step: SLIDER_STEP,
+      'aria-label': label,
+    });
+    const number = h('input', {
+      type: 'number',
+      id,
+      min: 0,
+      max: THRESHOLD_LIMITS[name],
+      step: 'any',
+      'aria-describedby': `${id}-problem`,
+    });
     const problem = h('p', { class: 'problem', id: `${id}-problem`, role: 'alert' });
     const paper = h('span', { class: 'muted paper' }, `paper ${TAXONOMY_THRESHOLDS[name]}`);
-    if (name === 'significance') paper.textContent = `usual ${TAXONOMY_THRESHOLDS[name]}`;
+    if (name === 'significance') {
+      paper.textContent = `usual ${TAXONOMY_THRESHOLDS[name]}`;
+    }
     const row = h('div', { class: 'threshold' }, h('label', { for: id }, label), slider, number, paper, problem);
-    slider.addEventListener('input', () => { this.change(name, slider.valueAsNumber); });
-    number.addEventListener('input', () => { this.change(name, number.valueAsNumber); });
+    slider.addEventListener('input', () => {
+      this.change(name, slider.valueAsNumber);
+    });
+    number.addEventListener('input', () => {
+      this.change(name, number.valueAsNumber);
+    });
     return { name, row, slider, number, problem, paper };
   }
 
   private change(name: ThresholdName, value: number): void {
     const field = this.fields.find((one) => one.name === name);
-    if (field === undefined) return;
+    if (field === undefined) {
+      return;
+    }
     const usable = Number.isFinite(value) && value >= 0 && value <= THRESHOLD_LIMITS[name];
-    field.problem.textContent = usable ? '' : `A number from 0 to ${THRESHOLD_LIMITS[name]}; until then ${this.current[name]} counts.`;
+    field.problem.textContent = usable
+      ? ''
+      : `A number from 0 to ${THRESHOLD_LIMITS[name]}; until then ${this.current[name]} counts.`;
     field.number.setAttribute('aria-invalid', String(!usable));
-    if (!usable) return;
+    if (!usable) {
+      return;
+    }
     this.current = { ...this.current, [name]: value };
     // The field that is being typed in keeps what was typed.
-    if (field.slider.valueAsNumber !== value) field.slider.value = String(value);
-    if (field.number.valueAsNumber !== value) field.number.value = String(value);
+    if (field.slider.valueAsNumber !== value) {
+      field.slider.value = String(value);
+    }
+    if (field.number.valueAsNumber !== value) {
+      field.number.value = String(value);
+    }
     this.mark();
     this.onChange(this.current);
   }

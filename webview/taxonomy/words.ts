@@ -1,17 +1,30 @@
 /** What the taxonomy panel says in words: what the classes mean, by which rule, and how labels agree. */
-import type { TaxonomyAgreement, TaxonomyThresholds, ThresholdName, VerdictName } from '../../src/shared/records/taxonomy.ts';
+import type {
+  TaxonomyAgreement,
+  TaxonomyThresholds,
+  ThresholdName,
+  VerdictName,
+} from '../../src/shared/records/taxonomy.ts';
 import { PRECEDENCE, sameThresholds, TAXONOMY_THRESHOLDS, thresholdWords } from '../../src/shared/records/taxonomy.ts';
 import { bounds, count, decimal, percent1 } from '../common/format.ts';
 
 /** The rule behind each class with the thresholds that count; null for what is left. */
-export function ruleOf(name: VerdictName, { misleading, ambiguity, shift, significance }: TaxonomyThresholds): string | null {
+export function ruleOf(
+  name: VerdictName,
+  { misleading, ambiguity, shift, significance }: TaxonomyThresholds,
+): string | null {
   switch (name) {
-    case 'Misleading Plan': return `best mean return < ${misleading}, scored roles downstream`;
-    case 'Evaluator Ambiguity': return `greatest \u2212 smallest return < ${ambiguity}`;
-    case 'Successful Credit Shift': return `best \u2212 real mean return > ${shift}`;
-    case 'Over-Coupling': return `variance within > between, F test not significant at ${significance}`;
+    case 'Misleading Plan':
+      return `best mean return < ${misleading}, scored roles downstream`;
+    case 'Evaluator Ambiguity':
+      return `greatest \u2212 smallest return < ${ambiguity}`;
+    case 'Successful Credit Shift':
+      return `best \u2212 real mean return > ${shift}`;
+    case 'Over-Coupling':
+      return `variance within > between, F test not significant at ${significance}`;
     case 'unclassified':
-    case 'all succeeded': return null;
+    case 'all succeeded':
+      return null;
   }
 }
 
@@ -52,9 +65,10 @@ export function shareWords(part: number, all: number): string {
 
 /** How the labels agree with the classes, in one or two sentences. */
 export function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
-  const left = ownWords === 0 ? '' : ` ${count(ownWords)} labelled in your own words ${ownWords === 1 ? 'is' : 'are'} left out.`;
+  const left =
+    ownWords === 0 ? '' : ` ${count(ownWords)} labelled in your own words ${ownWords === 1 ? 'is' : 'are'} left out.`;
   if (kappa === null) {
-    const why = n < 2 ? `label two cases with a class or as unclassified (${count(n)} so far)` : reason ?? '';
+    const why = n < 2 ? `label two cases with a class or as unclassified (${count(n)} so far)` : (reason ?? '');
     return `Agreement with your labels is not measured: ${why}.${left}`;
   }
   const interval = bounds(kappa.low, kappa.high);

@@ -6,8 +6,9 @@ export class Arrivals<Opened extends { readonly layout: Pick<TranscriptLayout, '
   private waiting: Opened | null = null;
 
   /**
-   * Takes a layout. One that does not tell where a row in sight went, because the tree was scrolled or the keyboard moved since it was
-   * asked for, is to be asked for once more; no oftener, so that who scrolls on and on sees what is new.
+   * Takes a layout. One that does not tell where a row in sight went, because the tree was scrolled or the keyboard
+   * moved since it was asked for, is to be asked for once more; no oftener, so that who scrolls on and on sees what is
+   * new.
    * @param landmarks the messages whose places are needed
    * @returns the layout to be shown, or null where it is to be asked for again
    */

@@ -7,19 +7,31 @@ export interface Standing {
 }
 
 /**
- * The index that a row has in the new layout. A row that the new layout does not tell of goes as far as the nearest one that it does tell of.
+ * The index that a row has in the new layout. A row that the new layout does not tell of goes as far as the nearest one
+ * that it does tell of.
  * @param before indexes of messages in the layout that goes
  * @param after indexes of messages in the new one
  * @param rows rows of the new one
  */
-export function carried({ index, message }: Standing, before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>, rows: number): number {
-  if (index === 0) return 0;
+export function carried(
+  { index, message }: Standing,
+  before: ReadonlyMap<number, number>,
+  after: ReadonlyMap<number, number>,
+  rows: number,
+): number {
+  if (index === 0) {
+    return 0;
+  }
   const told = message === null ? undefined : after.get(message);
-  if (told !== undefined) return told;
+  if (told !== undefined) {
+    return told;
+  }
   let [distance, shift] = [Infinity, 0];
   for (const [known, from] of before) {
     const to = after.get(known);
-    if (to === undefined || Math.abs(from - index) >= distance) continue;
+    if (to === undefined || Math.abs(from - index) >= distance) {
+      continue;
+    }
     distance = Math.abs(from - index);
     shift = to - from;
   }

@@ -39,7 +39,21 @@ export class ComparisonView {
       this.element,
       h('div', { class: 'comparison-head' }, h('h2', {}, 'Comparison'), h('span', {}, partingText(comparison))),
       h('div', { class: 'sides' }, this.side(left, 'First', plain), this.side(right, 'Second', plain)),
-      h('div', { class: 'actions' }, button('Open in the diff editor', () => { this.events.openDiff(); }, { primary: true, title: 'Both branches in full, read-only (D)' }), button('Close', () => { this.close(); this.events.close(); })),
+      h(
+        'div',
+        { class: 'actions' },
+        button(
+          'Open in the diff editor',
+          () => {
+            this.events.openDiff();
+          },
+          { primary: true, title: 'Both branches in full, read-only (D)' },
+        ),
+        button('Close', () => {
+          this.close();
+          this.events.close();
+        }),
+      ),
     );
   }
 
@@ -52,15 +66,41 @@ export class ComparisonView {
   /** @param same there is no message at which the branches part */
   private side(side: ComparedSide, name: string, same: boolean): HTMLElement {
     const { parted } = side;
-    const others = side.otherContinuations === 0 ? null : h('span', { class: 'muted' }, `the first of ${count(side.otherContinuations + 1)} continuations`);
+    const others =
+      side.otherContinuations === 0
+        ? null
+        : h('span', { class: 'muted' }, `the first of ${count(side.otherContinuations + 1)} continuations`);
     const title = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, side.title);
-    title.addEventListener('click', () => { this.events.open(side.message); });
+    title.addEventListener('click', () => {
+      this.events.open(side.message);
+    });
     return h(
       'div',
       { class: 'side', role: 'group', 'aria-label': `${name}: ${side.title}, return ${returnText(side.return)}` },
       title,
-      h('div', { class: 'side-facts' }, h('span', {}, 'Return ', returnCell(side.return)), h('span', {}, `${count(side.messages)} ${side.messages === 1 ? 'message' : 'messages'} · ${count(side.tokens)} tokens · ${count(side.characters)} characters`), others),
-      same ? null : parted === null ? h('p', { class: 'empty' }, 'it has ended') : h('pre', { class: 'message-text', tabindex: 0 }, parted.cut ? '…' : null, h('span', { class: 'common' }, ...shownText(parted.before)), parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, ...shownText(parted.rest)), parted.more ? '…' : null),
+      h(
+        'div',
+        { class: 'side-facts' },
+        h('span', {}, 'Return ', returnCell(side.return)),
+        h(
+          'span',
+          {},
+          `${count(side.messages)} ${side.messages === 1 ? 'message' : 'messages'} · ${count(side.tokens)} tokens · ${count(side.characters)} characters`,
+        ),
+        others,
+      ),
+      same
+        ? null
+        : parted === null
+          ? h('p', { class: 'empty' }, 'it has ended')
+          : h(
+              'pre',
+              { class: 'message-text', tabindex: 0 },
+              parted.cut ? '…' : null,
+              h('span', { class: 'common' }, ...shownText(parted.before)),
+              parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, ...shownText(parted.rest)),
+              parted.more ? '…' : null,
+            ),
     );
   }
 }

@@ -1,5 +1,11 @@
 /** "Continue with": another snapshot, temperature or model for a replay. What is left alone is as recorded. */
-import { choiceProblem, OTHER_DISTRIBUTION, type ContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../../src/shared/records/continuation.ts';
+import {
+  choiceProblem,
+  OTHER_DISTRIBUTION,
+  type ContinuationChoice,
+  type OfferedSnapshot,
+  type OwnContinuation,
+} from '../../src/shared/records/continuation.ts';
 import { h } from '../common/dom.ts';
 import { button, dropdown, option, textField, type Dropdown } from '../common/toolkit.ts';
 import type { ReplayFields } from './drafts.ts';
@@ -7,19 +13,46 @@ import { parseTemperature, snapshotLabel } from './replayWords.ts';
 
 export class ContinueWith {
   readonly element: HTMLDetailsElement;
-  private readonly snapshot: Dropdown = dropdown('Snapshot', () => { this.tell(); });
+  private readonly snapshot: Dropdown = dropdown('Snapshot', () => {
+    this.tell();
+  });
   private readonly temperature = textField('Temperature', { size: 6, inputmode: 'decimal' });
   private readonly model = textField('Model folder', { size: 24, placeholder: "the run's own" });
   private readonly state = h('span', { class: 'muted' });
   private readonly changed: () => void;
 
-  constructor(own: OwnContinuation, snapshots: readonly OfferedSnapshot[], events: { chooseModel(): void; submit(): void; changed(): void }) {
-    this.changed = () => { events.changed(); };
-    this.snapshot.append(option('', `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : snapshotLabel({ id: own.snapshot, step: own.step, kept: true })}`));
-    for (const offered of snapshots) if (offered.id !== own.snapshot) this.snapshot.append(option(offered.id, snapshotLabel(offered)));
+  constructor(
+    own: OwnContinuation,
+    snapshots: readonly OfferedSnapshot[],
+    events: { chooseModel(): void; submit(): void; changed(): void },
+  ) {
+    this.changed = () => {
+      events.changed();
+    };
+    this.snapshot.append(
+      option(
+        '',
+        `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : snapshotLabel({ id: own.snapshot, step: own.step, kept: true })}`,
+      ),
+    );
+    for (const offered of snapshots) {
+      if (offered.id !== own.snapshot) {
+        this.snapshot.append(option(offered.id, snapshotLabel(offered)));
+      }
+    }
     this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${String(own.temperature)}`;
-    for (const field of [this.temperature, this.model]) field.addEventListener('input', () => { this.tell(); });
-    for (const field of [this.temperature, this.model]) field.addEventListener('keydown', (event) => { if (event.key === 'Enter') events.submit(); });
+    for (const field of [this.temperature, this.model]) {
+      field.addEventListener('input', () => {
+        this.tell();
+      });
+    }
+    for (const field of [this.temperature, this.model]) {
+      field.addEventListener('keydown', (event) => {
+        if (event.key === 'Enter') {
+          events.submit();
+        }
+      });
+    }
     this.element = h(
       'details',
       { class: 'continue-with' },
@@ -30,10 +63,26 @@ export class ContinueWith {
         h('div', { class: 'labelled' }, h('span', { 'aria-hidden': 'true' }, 'Snapshot'), this.snapshot),
         this.temperature,
         this.model,
-        button('Choose folder…', () => { events.chooseModel(); }, { title: 'Choose the folder of another model' }),
-        button('As recorded', () => { this.reset(); }, { title: "Back to the message's own snapshot, temperature and model" }),
+        button(
+          'Choose folder…',
+          () => {
+            events.chooseModel();
+          },
+          { title: 'Choose the folder of another model' },
+        ),
+        button(
+          'As recorded',
+          () => {
+            this.reset();
+          },
+          { title: "Back to the message's own snapshot, temperature and model" },
+        ),
       ),
-      h('p', { class: 'muted' }, "The model input stays the same bytes. Alternatives and what continues them come from what is chosen here; their credits are of that distribution and never replace the message's own."),
+      h(
+        'p',
+        { class: 'muted' },
+        "The model input stays the same bytes. Alternatives and what continues them come from what is chosen here; their credits are of that distribution and never replace the message's own.",
+      ),
     );
     this.tell();
   }
@@ -41,8 +90,14 @@ export class ContinueWith {
   /** What is chosen, or a sentence that says what is wrong. */
   read(): ContinuationChoice | string {
     const temperature = parseTemperature(this.temperature.value);
-    if (typeof temperature === 'string') return temperature;
-    const choice = { snapshot: this.chosen, temperature, model: this.model.value.trim() === '' ? null : this.model.value.trim() };
+    if (typeof temperature === 'string') {
+      return temperature;
+    }
+    const choice = {
+      snapshot: this.chosen,
+      temperature,
+      model: this.model.value.trim() === '' ? null : this.model.value.trim(),
+    };
     return choiceProblem(choice) ?? choice;
   }
 
@@ -66,7 +121,9 @@ export class ContinueWith {
     return { snapshot: this.chosen, temperature: this.temperature.value, model: this.model.value };
   }
 
-  /** Puts back what stood in the fields; the list must be on the page. A snapshot that is offered no more is left out. */
+  /**
+   * Puts back what stood in the fields; the list must be on the page. A snapshot that is offered no more is left out.
+   */
   restore({ snapshot, temperature, model }: Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'>): void {
     this.snapshot.value = snapshot ?? '';
     this.temperature.value = temperature;
@@ -88,4 +145,3 @@ export class ContinueWith {
     return changed;
   }
 }
-

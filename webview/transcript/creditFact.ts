@@ -1,20 +1,30 @@
-/** A message's one credit in the pane: its bar, what it says in words, what is behind it, and a button that settles it. */
+/**
+ * A message's one credit in the pane: its bar, what it says in words, what is behind it, and a button that settles it.
+ */
 import type { Headline } from '../../src/shared/credit/headline.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace, type Child } from '../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../common/format.ts';
 import { term } from '../common/term.ts';
 
-/** What is behind a credit: `[0.05, 0.80] · n 20 · effective n 8 · 24 calls`, the words of the glossary explained where asked for. */
+/**
+ * What is behind a credit: `[0.05, 0.80] · n 20 · effective n 8 · 24 calls`, the words of the glossary explained where
+ * asked for.
+ */
 export function basis(credit: Headline, explained: boolean): readonly Child[] {
   const { low, high, n, effectiveN, evaluatorCalls, reused } = credit;
-  const named = (name: 'n' | 'effectiveN' | 'interval', words: string): Child => (explained ? term(name, words) : words);
+  const named = (name: 'n' | 'effectiveN' | 'interval', words: string): Child =>
+    explained ? term(name, words) : words;
   const interval = bounds(low, high);
   return [
     interval === null ? 'no ' : null,
     named('interval', interval ?? 'interval'),
-    ' · ', named('n', 'n'), ` ${count(n)}`,
-    ' · ', named('effectiveN', 'effective n'), ` ${count(effectiveN)}`,
+    ' · ',
+    named('n', 'n'),
+    ` ${count(n)}`,
+    ' · ',
+    named('effectiveN', 'effective n'),
+    ` ${count(effectiveN)}`,
     ` · ${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`,
     reused === 0 ? null : `, ${count(reused)} reused`,
   ];
@@ -35,7 +45,9 @@ export class CreditFact {
 
   update(credit: Headline | null): void {
     const drawn = JSON.stringify(credit);
-    if (drawn === this.drawn) return;
+    if (drawn === this.drawn) {
+      return;
+    }
     this.drawn = drawn;
     if (credit === null) {
       replace(this.cell);

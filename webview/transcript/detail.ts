@@ -2,7 +2,12 @@
 import type { Draws } from '../../src/shared/records/draws.ts';
 import type { Headline } from '../../src/shared/credit/headline.ts';
 import type { BucketView } from '../../src/shared/records/records.ts';
-import type { MessageDetail, ReplayDefaults, ReplayState, TranscriptHeader } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type {
+  MessageDetail,
+  ReplayDefaults,
+  ReplayState,
+  TranscriptHeader,
+} from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost } from '../../src/shared/transcript/whyLost.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
@@ -61,7 +66,16 @@ export class DetailPane {
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
   private readonly mathematics: WithMathematics;
-  private readonly asWritten = h('button', { class: 'toggle', type: 'button', 'aria-pressed': 'false', title: `The text to the letter, in letters of one width (${shownKey('written')})` }, 'As written');
+  private readonly asWritten = h(
+    'button',
+    {
+      class: 'toggle',
+      type: 'button',
+      'aria-pressed': 'false',
+      title: `The text to the letter, in letters of one width (${shownKey('written')})`,
+    },
+    'As written',
+  );
   private text: MessageText | null = null;
   private look: TextLook = { asWritten: false, query: '' };
 
@@ -69,16 +83,30 @@ export class DetailPane {
     this.events = events;
     this.mathematics = mathematics;
     this.whyView = new WhyView({
-      open: (message) => { events.open(message); },
-      settle: (message, replays) => { events.settle(message, replays); },
-      cancelReplay: () => { events.cancelReplay(); },
-      toggled: () => { events.arranged(); },
+      open: (message) => {
+        events.open(message);
+      },
+      settle: (message, replays) => {
+        events.settle(message, replays);
+      },
+      cancelReplay: () => {
+        events.cancelReplay();
+      },
+      toggled: () => {
+        events.arranged();
+      },
     });
     this.element.append(this.whyView.element, this.body);
-    this.keys = new KeysAndHashes(() => { events.arranged(); });
+    this.keys = new KeysAndHashes(() => {
+      events.arranged();
+    });
     copyAsWritten(this.element);
-    this.asWritten.addEventListener('click', () => { this.toggleWritten(); });
-    this.element.addEventListener('scroll', () => { events.scrolled(); });
+    this.asWritten.addEventListener('click', () => {
+      this.toggleWritten();
+    });
+    this.element.addEventListener('scroll', () => {
+      events.scrolled();
+    });
   }
 
   /** The question in full. */
@@ -88,25 +116,49 @@ export class DetailPane {
       this.body,
       h('div', { class: 'text-head' }, h('h2', {}, 'Question'), this.asWritten),
       this.textOf(header.question, false),
-      h('dl', { class: 'facts' }, ...fact('Expected answer', ...shownText(header.answer)), ...fact('Source', ...shownText(header.source))),
+      h(
+        'dl',
+        { class: 'facts' },
+        ...fact('Expected answer', ...shownText(header.answer)),
+        ...fact('Source', ...shownText(header.source)),
+      ),
     );
   }
 
-  /** One message; drawn anew only when it is another one, so that nothing moves under the reader. @param draft what was begun for it */
-  message(detail: MessageDetail, defaults: ReplayDefaults, replay: ReplayState | null, draft: ReplayFields | undefined): void {
+  /**
+   * One message; drawn anew only when it is another one, so that nothing moves under the reader.
+   * @param draft what was begun for it
+   */
+  message(
+    detail: MessageDetail,
+    defaults: ReplayDefaults,
+    replay: ReplayState | null,
+    draft: ReplayFields | undefined,
+  ): void {
     const { message } = detail;
     if (this.shown !== message.id) {
       this.build(detail, defaults);
-      if (draft !== undefined) this.form?.restore(draft);
+      if (draft !== undefined) {
+        this.form?.restore(draft);
+      }
     }
     this.headline = message.credit;
-    replace(this.returned, returnCell(message.return), message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null);
+    replace(
+      this.returned,
+      returnCell(message.return),
+      message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null,
+    );
     this.credit?.update(message.credit);
     this.keys.show(detail);
     this.estimates?.update(detail.estimates);
-    for (const bucket of detail.buckets) this.bucket(bucket, bucket.draws);
-    if (replay === null) this.settle?.show(message.credit, null, false);
-    else this.replay(replay);
+    for (const bucket of detail.buckets) {
+      this.bucket(bucket, bucket.draws);
+    }
+    if (replay === null) {
+      this.settle?.show(message.credit, null, false);
+    } else {
+      this.replay(replay);
+    }
   }
 
   /** How far a replay is, with the alternatives that have arrived. */
@@ -115,7 +167,9 @@ export class DetailPane {
     this.form?.show(state, here);
     this.settle?.show(this.headline, state, here);
     this.whyView.replay(state);
-    if (here && state.bucket !== null) this.bucket(state.bucket);
+    if (here && state.bucket !== null) {
+      this.bucket(state.bucket);
+    }
   }
 
   /** Shows why the episode was lost; null where it was not. @param possible whether replays can be asked for */
@@ -152,10 +206,14 @@ export class DetailPane {
     return this.look.asWritten;
   }
 
-  /** Shows texts in another look, or with the words of another search marked; what stays the same is not drawn again. */
+  /**
+   * Shows texts in another look, or with the words of another search marked; what stays the same is not drawn again.
+   */
   show(change: Partial<TextLook>): void {
     const look = { ...this.look, ...change };
-    if (look.asWritten === this.look.asWritten && look.query === this.look.query) return;
+    if (look.asWritten === this.look.asWritten && look.query === this.look.query) {
+      return;
+    }
     this.look = look;
     this.asWritten.setAttribute('aria-pressed', String(look.asWritten));
     this.text?.show(look);
@@ -202,33 +260,82 @@ export class DetailPane {
     const { message, context } = detail;
     this.shown = message.id;
     const form = new ReplayForm(defaults, detail, {
-      start: (request) => { this.events.replay(message.id, request); },
-      cancel: () => { this.events.cancelReplay(); },
-      verify: () => { this.events.verify(message.id); },
-      chooseModel: () => { this.events.chooseModel(); },
-      draft: (fields) => { this.events.draft(message.id, fields); },
+      start: (request) => {
+        this.events.replay(message.id, request);
+      },
+      cancel: () => {
+        this.events.cancelReplay();
+      },
+      verify: () => {
+        this.events.verify(message.id);
+      },
+      chooseModel: () => {
+        this.events.chooseModel();
+      },
+      draft: (fields) => {
+        this.events.draft(message.id, fields);
+      },
     });
     this.form = form;
-    this.settle = new SettleControl({
-      settle: (replays) => { this.events.settle(message.id, replays); },
-      cancel: () => { this.events.cancelReplay(); },
-    }, defaults.unavailable === null);
+    this.settle = new SettleControl(
+      {
+        settle: (replays) => {
+          this.events.settle(message.id, replays);
+        },
+        cancel: () => {
+          this.events.cancelReplay();
+        },
+      },
+      defaults.unavailable === null,
+    );
     this.credit = new CreditFact(this.settle.element);
-    this.estimates = new EstimatesView({ measure: defaults.unavailable === null ? (name) => { if (name === 'remove') form.removeMessage(); else form.submitAsRecorded(); } : null });
+    this.estimates = new EstimatesView({
+      measure:
+        defaults.unavailable === null
+          ? (name) => {
+              if (name === 'remove') {
+                form.removeMessage();
+              } else {
+                form.submitAsRecorded();
+              }
+            }
+          : null,
+    });
     this.lists = h('div', { class: 'buckets' });
     const empty = message.text === '';
     replace(
       this.body,
-      h('div', { class: 'text-head' }, h('h2', {}, message.eventType, message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null), empty ? null : this.asWritten),
+      h(
+        'div',
+        { class: 'text-head' },
+        h(
+          'h2',
+          {},
+          message.eventType,
+          message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null,
+        ),
+        empty ? null : this.asWritten,
+      ),
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
       h(
         'dl',
         { class: 'facts' },
         ...fact(term('return', 'Return'), this.returned),
         ...fact(term('credit', 'Credit'), this.credit.element),
-        ...fact('Tokens', `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`),
+        ...fact(
+          'Tokens',
+          `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`,
+        ),
       ),
-      context === null ? null : h('details', { class: 'context' }, h('summary', {}, 'Model input, exactly as it was seen'), h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)), this.tokens(message.id)),
+      context === null
+        ? null
+        : h(
+            'details',
+            { class: 'context' },
+            h('summary', {}, 'Model input, exactly as it was seen'),
+            h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)),
+            this.tokens(message.id),
+          ),
       this.keys.element,
       divider(),
       form.element,
@@ -239,8 +346,14 @@ export class DetailPane {
   }
 
   private tokens(message: number): HTMLElement {
-    const show = h('button', { class: 'link', type: 'button', title: 'Bytes, token boundaries and what cannot be seen, in an editor (T)' }, 'Show tokens and bytes');
-    show.addEventListener('click', () => { this.events.tokens(message); });
+    const show = h(
+      'button',
+      { class: 'link', type: 'button', title: 'Bytes, token boundaries and what cannot be seen, in an editor (T)' },
+      'Show tokens and bytes',
+    );
+    show.addEventListener('click', () => {
+      this.events.tokens(message);
+    });
     return show;
   }
 
@@ -252,10 +365,15 @@ export class DetailPane {
       present.update(bucket, draws);
       return;
     }
-    const list = new BucketList(bucket, draws, this.shown ?? -1, (message) => { this.events.open(message); });
+    const list = new BucketList(bucket, draws, this.shown ?? -1, (message) => {
+      this.events.open(message);
+    });
     this.buckets.set(bucket.id, list);
     const newest = bucket.origin === 'request' ? [...this.buckets.keys()].every((id) => id <= bucket.id) : false;
-    if (newest) this.lists.prepend(list.element);
-    else this.lists.append(list.element);
+    if (newest) {
+      this.lists.prepend(list.element);
+    } else {
+      this.lists.append(list.element);
+    }
   }
 }

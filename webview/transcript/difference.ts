@@ -6,8 +6,19 @@ import { shownText } from '../common/shownText.ts';
 /** Both texts in one, what they share once. Marks carry words for a screen reader; the texts are text nodes. */
 export function difference(before: string, after: string): HTMLElement {
   const parts = wordDiff(before, after).map(({ kind, text }) => {
-    if (kind === 'same') return h('span', {}, ...shownText(text));
-    return h(kind === 'removed' ? 'del' : 'ins', {}, h('span', { class: 'for-readers', 'data-written': '' }, kind === 'removed' ? ' removed: ' : ' added: '), ...shownText(text));
+    if (kind === 'same') {
+      return h('span', {}, ...shownText(text));
+    }
+    return h(
+      kind === 'removed' ? 'del' : 'ins',
+      {},
+      h('span', { class: 'for-readers', 'data-written': '' }, kind === 'removed' ? ' removed: ' : ' added: '),
+      ...shownText(text),
+    );
   });
-  return h('pre', { class: 'message-text why-difference', tabindex: 0, 'aria-label': 'Difference to the best alternative' }, ...parts);
+  return h(
+    'pre',
+    { class: 'message-text why-difference', tabindex: 0, 'aria-label': 'Difference to the best alternative' },
+    ...parts,
+  );
 }

@@ -1,4 +1,7 @@
-/** A part of the page that opens from a button where space is short, and is always there where it is not; style decides which. */
+/**
+ * A part of the page that opens from a button where space is short, and is always there where it is not; style decides
+ * which.
+ */
 import { h } from '../common/dom.ts';
 
 export class Drawer {
@@ -12,18 +15,25 @@ export class Drawer {
     this.element = h('div', { class: 'drawer', id, tabindex: -1 }, content);
     const attributes = { class: 'link drawer-toggle', type: 'button', 'aria-expanded': 'false', 'aria-controls': id };
     this.toggle = h('button', attributes, name);
-    this.toggle.addEventListener('click', () => { this.show(!this.isOpen); });
+    this.toggle.addEventListener('click', () => {
+      this.show(!this.isOpen);
+    });
     for (const part of [this.element, this.toggle]) {
       part.addEventListener('keydown', (event) => {
-        if (event.key !== 'Escape' || !this.isOpen || event.defaultPrevented) return;
+        if (event.key !== 'Escape' || !this.isOpen || event.defaultPrevented) {
+          return;
+        }
         event.preventDefault();
         this.show(false);
         this.toggle.focus();
       });
       part.addEventListener('focusout', ({ relatedTarget }) => {
-        const inside = relatedTarget instanceof Node
-          && (this.element.contains(relatedTarget) || this.toggle.contains(relatedTarget));
-        if (!inside) this.show(false);
+        const inside =
+          relatedTarget instanceof Node &&
+          (this.element.contains(relatedTarget) || this.toggle.contains(relatedTarget));
+        if (!inside) {
+          this.show(false);
+        }
       });
     }
   }
@@ -36,7 +46,9 @@ export class Drawer {
 
   /** What the button says. */
   set name(words: string) {
-    if (this.toggle.textContent !== words) this.toggle.textContent = words;
+    if (this.toggle.textContent !== words) {
+      this.toggle.textContent = words;
+    }
   }
 
   private get isOpen(): boolean {

@@ -1,4 +1,7 @@
-/** Which rows are folded, in sight or hidden by a filter: messages that the user folded, and lanes that the user did not open. */
+/**
+ * Which rows are folded, in sight or hidden by a filter: messages that the user folded, and lanes that the user did not
+ * open.
+ */
 import type { RowPlace } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 /** A folded row and how many rows it hides. */
@@ -31,12 +34,17 @@ export class Folds {
     this.opened = new Set(opened);
     for (const key of folded) {
       const place = places.get(key);
-      if (place === undefined) this.away.add(key);
-      else this.shown.set(key, place);
+      if (place === undefined) {
+        this.away.add(key);
+      } else {
+        this.shown.set(key, place);
+      }
     }
     for (const { message: key, index, descendants } of lanes) {
       this.lanes.add(key);
-      if (!this.opened.has(key)) this.shown.set(key, { index, descendants });
+      if (!this.opened.has(key)) {
+        this.shown.set(key, { index, descendants });
+      }
     }
   }
 
@@ -56,8 +64,9 @@ export class Folds {
   }
 
   toggle(key: number, { index, descendants }: FoldedRow): void {
-    if (this.has(key)) this.unfoldKey(key);
-    else {
+    if (this.has(key)) {
+      this.unfoldKey(key);
+    } else {
       this.shown.set(key, { index, descendants });
       this.opened.delete(key);
     }
@@ -65,16 +74,26 @@ export class Folds {
 
   /** Unfolds what is at these rows. */
   unfold(rows: readonly number[]): void {
-    for (const [key, { index }] of [...this.shown]) if (rows.includes(index)) this.unfoldKey(key);
+    for (const [key, { index }] of [...this.shown]) {
+      if (rows.includes(index)) {
+        this.unfoldKey(key);
+      }
+    }
   }
 
   /** Opens those lanes that are at these rows. */
   openLanes(rows: readonly number[]): void {
-    for (const [key, { index }] of [...this.shown]) if (this.lanes.has(key) && rows.includes(index)) this.unfoldKey(key);
+    for (const [key, { index }] of [...this.shown]) {
+      if (this.lanes.has(key) && rows.includes(index)) {
+        this.unfoldKey(key);
+      }
+    }
   }
 
   private unfoldKey(key: number): void {
     this.shown.delete(key);
-    if (this.lanes.has(key)) this.opened.add(key);
+    if (this.lanes.has(key)) {
+      this.opened.add(key);
+    }
   }
 }

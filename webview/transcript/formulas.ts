@@ -11,14 +11,17 @@ const BUNDLE = 'mathematics.js';
 const NAME = 'c3Mathematics';
 
 /**
- * Loads the bundle by a script element with the nonce of the page's own script, the only one that the content policy lets run.
+ * Loads the bundle by a script element with the nonce of the page's own script, the only one that the content policy
+ * lets run.
  * @param own the page's script; told while it runs
  */
 export function mathematicsBeside(own: HTMLOrSVGScriptElement | null): WithMathematics {
   let loading: Promise<SetFormula> | null = null;
   return (ready) => {
     loading ??= load(own);
-    loading.then(ready, (error: unknown) => { console.warn(error); });
+    loading.then(ready, (error: unknown) => {
+      console.warn(error);
+    });
   };
 }
 
@@ -33,10 +36,15 @@ function load(own: HTMLOrSVGScriptElement | null): Promise<SetFormula> {
     script.src = new URL(BUNDLE, own.src).toString();
     script.addEventListener('load', () => {
       const set = registered();
-      if (set === null) reject(new Error(`${BUNDLE} is not what it should be.`));
-      else resolve(set);
+      if (set === null) {
+        reject(new Error(`${BUNDLE} is not what it should be.`));
+      } else {
+        resolve(set);
+      }
     });
-    script.addEventListener('error', () => { reject(new Error(`${BUNDLE} could not be loaded: mathematics is shown as it was written.`)); });
+    script.addEventListener('error', () => {
+      reject(new Error(`${BUNDLE} could not be loaded: mathematics is shown as it was written.`));
+    });
     document.head.append(script);
   });
 }

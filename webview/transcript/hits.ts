@@ -1,16 +1,26 @@
 /** Stepping through the hits of a search. */
 import type { SearchHits } from '../../src/shared/protocols/transcriptProtocol.ts';
 
-/** The place in an ascending list of rows to go to from a row: the next or the previous hit, around the ends; null without hits. */
+/**
+ * The place in an ascending list of rows to go to from a row: the next or the previous hit, around the ends; null
+ * without hits.
+ */
 export function stepFrom(rows: readonly number[], row: number, direction: 1 | -1): number | null {
-  if (rows.length === 0) return null;
+  if (rows.length === 0) {
+    return null;
+  }
   const after = rows.findIndex((hit) => hit > row);
-  if (direction === 1) return after === -1 ? 0 : after;
+  if (direction === 1) {
+    return after === -1 ? 0 : after;
+  }
   const before = rows.findLastIndex((hit) => hit < row);
   return before === -1 ? rows.length - 1 : before;
 }
 
-/** The hits of the newest search. A step that is asked for while they, or the row of the step before, are on the way is not lost. */
+/**
+ * The hits of the newest search. A step that is asked for while they, or the row of the step before, are on the way is
+ * not lost.
+ */
 export class HitSteps {
   private found: SearchHits | null = null;
   private waiting = false;
@@ -54,12 +64,14 @@ export class HitSteps {
     }
     const rows = this.found?.rows ?? [];
     const at = stepFrom(rows, this.aim ?? place, direction);
-    this.aim = at === null ? null : rows[at] ?? null;
+    this.aim = at === null ? null : (rows[at] ?? null);
     return this.aim;
   }
 
   /** A row has the keyboard now. */
   arrived(row: number): void {
-    if (row === this.aim) this.aim = null;
+    if (row === this.aim) {
+      this.aim = null;
+    }
   }
 }

@@ -7,24 +7,32 @@ export class KeyboardHome {
 
   constructor(element: HTMLElement) {
     this.element = element;
-    window.addEventListener('focus', () => { this.arrive(); });
+    window.addEventListener('focus', () => {
+      this.arrive();
+    });
   }
 
   /** Moves the keyboard to the element; at once, or as soon as the page gets it. */
   take(): void {
     this.wanted = true;
-    if (document.hasFocus()) this.arrive();
+    if (document.hasFocus()) {
+      this.arrive();
+    }
   }
 
   /** Moves the keyboard to the element where the page has it and no part of the page does. */
   offer(): void {
-    if (document.hasFocus()) this.arrive();
+    if (document.hasFocus()) {
+      this.arrive();
+    }
   }
 
   private arrive(): void {
     const { activeElement, body } = document;
     const free = activeElement === null || activeElement === body;
-    if (this.wanted || free) this.element.focus();
+    if (this.wanted || free) {
+      this.element.focus();
+    }
     this.wanted = false;
   }
 }

@@ -2,8 +2,29 @@
 import { oneLine } from '../common/format.ts';
 
 export type TreeCommand =
-  | 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'close' | 'select'
-  | 'replay' | 'verify' | 'compare' | 'difference' | 'tokens' | 'costliest' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'report' | 'link' | 'keys';
+  | 'next'
+  | 'previous'
+  | 'nextPage'
+  | 'previousPage'
+  | 'first'
+  | 'last'
+  | 'open'
+  | 'close'
+  | 'select'
+  | 'replay'
+  | 'verify'
+  | 'compare'
+  | 'difference'
+  | 'tokens'
+  | 'costliest'
+  | 'written'
+  | 'search'
+  | 'nextHit'
+  | 'previousHit'
+  | 'filter'
+  | 'report'
+  | 'link'
+  | 'keys';
 
 interface KeyBinding {
   readonly command: TreeCommand;
@@ -23,14 +44,29 @@ export const TREE_KEYS: readonly KeyBinding[] = [
   { command: 'last', keys: ['End'], shown: 'End', words: 'Last message' },
   { command: 'select', keys: ['Enter', ' '], shown: 'Enter', words: 'Show the message and its alternatives' },
   { command: 'replay', keys: ['r'], shown: 'R', words: 'Replay alternatives of the message' },
-  { command: 'verify', keys: ['v'], shown: 'V', words: 'Verify the replays of the message: execute them again and compare' },
+  {
+    command: 'verify',
+    keys: ['v'],
+    shown: 'V',
+    words: 'Verify the replays of the message: execute them again and compare',
+  },
   { command: 'report', keys: ['e'], shown: 'E', words: 'Export a report of the message' },
   { command: 'link', keys: ['l'], shown: 'L', words: 'Copy a link to the message' },
-  { command: 'compare', keys: ['c'], shown: 'C', words: 'Select the message to compare; on another one, compare the two branches' },
+  {
+    command: 'compare',
+    keys: ['c'],
+    shown: 'C',
+    words: 'Select the message to compare; on another one, compare the two branches',
+  },
   { command: 'difference', keys: ['d'], shown: 'D', words: 'Open the comparison in the diff editor' },
   { command: 'tokens', keys: ['t'], shown: 'T', words: 'Show the model input of the message, token by token' },
   { command: 'costliest', keys: ['w'], shown: 'W', words: 'Go to the lowest-credit message of this episode' },
-  { command: 'written', keys: ['x'], shown: 'X', words: 'Show texts as they were written, to the letter, or as prose, code and mathematics' },
+  {
+    command: 'written',
+    keys: ['x'],
+    shown: 'X',
+    words: 'Show texts as they were written, to the letter, or as prose, code and mathematics',
+  },
   { command: 'search', keys: ['/'], shown: '/', words: 'Search the messages' },
   { command: 'nextHit', keys: ['n'], shown: 'N', words: 'Next hit of the search' },
   { command: 'previousHit', keys: ['p'], shown: 'P', words: 'Previous hit of the search' },
@@ -39,7 +75,10 @@ export const TREE_KEYS: readonly KeyBinding[] = [
 ];
 
 /** What the sheet says of typing ahead, which is no single key. */
-export const TYPE_AHEAD_KEYS = { shown: 'a b …', words: 'Next message at hand whose role or text begins so; begin with Shift where the letter is a key' } as const;
+export const TYPE_AHEAD_KEYS = {
+  shown: 'a b …',
+  words: 'Next message at hand whose role or text begins so; begin with Shift where the letter is a key',
+} as const;
 
 type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>;
 
@@ -48,9 +87,14 @@ export function shownKey(command: TreeCommand): string {
   return TREE_KEYS.find((binding) => binding.command === command)?.shown ?? '';
 }
 
-/** The command of a key press without Ctrl, Alt or Meta; undefined when the tree does not use the key. A capital letter begins typing ahead. */
+/**
+ * The command of a key press without Ctrl, Alt or Meta; undefined when the tree does not use the key. A capital letter
+ * begins typing ahead.
+ */
 export function commandOf(event: Press): TreeCommand | undefined {
-  if (event.ctrlKey || event.altKey || event.metaKey) return undefined;
+  if (event.ctrlKey || event.altKey || event.metaKey) {
+    return undefined;
+  }
   return TREE_KEYS.find((binding) => binding.keys.includes(event.key))?.command;
 }
 
@@ -62,9 +106,17 @@ export class TypeAhead {
   private typed = '';
   private last = -Infinity;
 
-  /** Whether a word has been begun and the key belongs to it: a letter that is a key on its own does, a sign that is one (`/`, `?`) does not. */
+  /**
+   * Whether a word has been begun and the key belongs to it: a letter that is a key on its own does, a sign that is one
+   * (`/`, `?`) does not.
+   */
   takes(event: Press, now: number): boolean {
-    return this.typed !== '' && now - this.last < PAUSE && Array.from(event.key).length === 1 && (/[\p{L} ]/u.test(event.key) || commandOf(event) === undefined);
+    return (
+      this.typed !== '' &&
+      now - this.last < PAUSE &&
+      Array.from(event.key).length === 1 &&
+      (/[\p{L} ]/u.test(event.key) || commandOf(event) === undefined)
+    );
   }
 
   /** A key that does something else ends the word. */
@@ -74,28 +126,49 @@ export class TypeAhead {
 
   /** Adds a key; the word so far, in small letters, or null when the key is no character. */
   add(event: Press, now: number): string | null {
-    if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1) return null;
+    if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1) {
+      return null;
+    }
     const goesOn = this.takes(event, now);
-    if (event.key === ' ' && !goesOn) return null;
+    if (event.key === ' ' && !goesOn) {
+      return null;
+    }
     this.typed = (goesOn ? this.typed : '') + event.key.toLowerCase();
     this.last = now;
     return this.typed;
   }
 }
 
-/** The next place at hand whose role or text begins with a word, from the active one on and round; that one counts while the word grows. Null where none does. */
-export function placeOfWord(word: string, active: number, places: number, rowAt: (place: number) => { readonly role: string; readonly text: string } | undefined): number | null {
+/**
+ * The next place at hand whose role or text begins with a word, from the active one on and round; that one counts while
+ * the word grows. Null where none does.
+ */
+export function placeOfWord(
+  word: string,
+  active: number,
+  places: number,
+  rowAt: (place: number) => { readonly role: string; readonly text: string } | undefined,
+): number | null {
   const from = active + (word.length === 1 ? 1 : 0);
   for (let step = 0; step < places; step++) {
     const place = (from + step) % places;
     const row = rowAt(place);
-    if (row !== undefined && [row.role, oneLine(row.text)].some((text) => text.toLowerCase().startsWith(word))) return place;
+    if (row !== undefined && [row.role, oneLine(row.text)].some((text) => text.toLowerCase().startsWith(word))) {
+      return place;
+    }
   }
   return null;
 }
 
-/** Has an element's key presses mean commands, or words that are typed ahead. @param typed the word so far, in small letters */
-export function listenForKeys(element: HTMLElement, command: (command: TreeCommand) => void, typed: (word: string) => void): void {
+/**
+ * Has an element's key presses mean commands, or words that are typed ahead.
+ * @param typed the word so far, in small letters
+ */
+export function listenForKeys(
+  element: HTMLElement,
+  command: (command: TreeCommand) => void,
+  typed: (word: string) => void,
+): void {
   const typing = new TypeAhead();
   element.addEventListener('keydown', (event) => {
     const now = performance.now();
@@ -107,7 +180,9 @@ export function listenForKeys(element: HTMLElement, command: (command: TreeComma
       return;
     }
     const word = typing.add(event, now);
-    if (word === null) return;
+    if (word === null) {
+      return;
+    }
     event.preventDefault();
     typed(word);
   });

@@ -1,4 +1,7 @@
-/** What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under "Details". */
+/**
+ * What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under
+ * "Details".
+ */
 import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { BucketView } from '../../src/shared/records/records.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';

@@ -17,14 +17,18 @@ export class Layout {
 
   /** @param folded row index and number of descendants of each folded row, in any order; nested ones are allowed */
   constructor(rows: number, folded: Iterable<{ readonly index: number; readonly descendants: number }>) {
-    const sorted = [...folded].filter((row) => row.descendants > 0 && row.index < rows).sort((a, b) => a.index - b.index);
+    const sorted = [...folded]
+      .filter((row) => row.descendants > 0 && row.index < rows)
+      .sort((a, b) => a.index - b.index);
     const gaps: Gap[] = [];
     let hidden = 0;
     let end = 0;
     for (const row of sorted) {
       const from = row.index + 1;
       const to = Math.min(rows, from + row.descendants);
-      if (to <= end) continue;
+      if (to <= end) {
+        continue;
+      }
       gaps.push({ from, to, before: hidden });
       hidden += to - from;
       end = to;
@@ -41,8 +45,11 @@ export class Layout {
     while (low < high) {
       const middle = (low + high) >> 1;
       const gap = this.gaps[middle];
-      if (gap !== undefined && gap.from - gap.before <= place) low = middle + 1;
-      else high = middle;
+      if (gap !== undefined && gap.from - gap.before <= place) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
     const last = this.gaps[low - 1];
     return last === undefined ? place : place + last.before + (last.to - last.from);
@@ -55,11 +62,16 @@ export class Layout {
     while (low < high) {
       const middle = (low + high) >> 1;
       const gap = this.gaps[middle];
-      if (gap !== undefined && gap.from <= row) low = middle + 1;
-      else high = middle;
+      if (gap !== undefined && gap.from <= row) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
     const last = this.gaps[low - 1];
-    if (last === undefined) return row;
+    if (last === undefined) {
+      return row;
+    }
     return row < last.to ? last.from - 1 - last.before : row - last.before - (last.to - last.from);
   }
 }

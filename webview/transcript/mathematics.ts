@@ -1,7 +1,13 @@
-/** Sets mathematics as MathML, which the page draws itself and screen readers read. A bundle of its own, loaded once a message holds mathematics. */
+/**
+ * Sets mathematics as MathML, which the page draws itself and screen readers read. A bundle of its own, loaded once a
+ * message holds mathematics.
+ */
 import katex from 'katex';
 
-/** Commands that define others, link, load, style, hide, strike out or move: a formula with one of them is shown as it was written. */
+/**
+ * Commands that define others, link, load, style, hide, strike out or move: a formula with one of them is shown as it
+ * was written.
+ */
 const REFUSED = new RegExp(
   String.raw`\\(?:@|(?:[egx]?def|(?:global)?long|global|let|futurelet|(?:re|provide)?newcommand|renewcommand|expandafter|noexpand|char|catcode|show|message|errmessage|verb` +
     String.raw`|href|url|includegraphics|html[A-Za-z]*|class|cssId|style|(?:text|define)?color|f?colorbox|pmb` +
@@ -13,14 +19,25 @@ const DEEPEST = 40;
 const MOST_ELEMENTS = 4_000;
 
 /**
- * A formula as an element; null where it is no mathematics that is known, or is refused: it is then shown as it was written.
+ * A formula as an element; null where it is no mathematics that is known, or is refused: it is then shown as it was
+ * written.
  * @param display whether it stands on a line of its own
  */
 export function formulaOf(tex: string, display: boolean): HTMLElement | null {
-  if (REFUSED.test(tex)) return null;
+  if (REFUSED.test(tex)) {
+    return null;
+  }
   const element = document.createElement('span');
   try {
-    katex.render(tex, element, { output: 'mathml', displayMode: display, trust: false, strict: false, throwOnError: true, maxExpand: 200, maxSize: 5 });
+    katex.render(tex, element, {
+      output: 'mathml',
+      displayMode: display,
+      trust: false,
+      strict: false,
+      throwOnError: true,
+      maxExpand: 200,
+      maxSize: 5,
+    });
   } catch {
     return null;
   }
@@ -33,8 +50,12 @@ function isModest(root: Element): boolean {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { element, depth } = next;
     elements++;
-    if (depth > DEEPEST || elements > MOST_ELEMENTS) return false;
-    for (const child of element.children) open.push({ element: child, depth: depth + 1 });
+    if (depth > DEEPEST || elements > MOST_ELEMENTS) {
+      return false;
+    }
+    for (const child of element.children) {
+      open.push({ element: child, depth: depth + 1 });
+    }
   }
   return true;
 }

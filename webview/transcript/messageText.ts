@@ -1,4 +1,6 @@
-/** The text of one message: prose, code and mathematics, or all of it as it was written; the words of a search marked. */
+/**
+ * The text of one message: prose, code and mathematics, or all of it as it was written; the words of a search marked.
+ */
 import { shownText } from '../common/shownText.ts';
 import { h } from '../common/dom.ts';
 import type { WithMathematics } from './formulas.ts';
@@ -43,17 +45,25 @@ export class MessageText {
     const whole = asWritten || (this.code && !segments.some(({ kind }) => kind === 'block'));
     this.element.classList.toggle('as-written', whole);
     const formulas: { readonly segment: Segment; readonly element: HTMLElement }[] = [];
-    this.element.replaceChildren(...(whole ? this.words(this.text, query) : segments.flatMap((segment) => this.piece(segment, query, formulas))));
-    if (formulas.length === 0) return;
+    this.element.replaceChildren(
+      ...(whole ? this.words(this.text, query) : segments.flatMap((segment) => this.piece(segment, query, formulas))),
+    );
+    if (formulas.length === 0) {
+      return;
+    }
     this.mathematics((set) => {
       for (const { segment, element } of formulas) {
         const formula = set(segment.text, segment.display);
-        if (formula === null) continue;
+        if (formula === null) {
+          continue;
+        }
         element.classList.add(segment.display ? 'display-formula' : 'line-formula');
         element.setAttribute('data-written', segment.written);
         element.replaceChildren(formula);
       }
-      if (this.sought) this.firstHit?.scrollIntoView({ block: 'nearest' });
+      if (this.sought) {
+        this.firstHit?.scrollIntoView({ block: 'nearest' });
+      }
     });
   }
 
@@ -63,17 +73,32 @@ export class MessageText {
     this.firstHit?.scrollIntoView({ block: 'nearest' });
   }
 
-  private piece(segment: Segment, query: string, formulas: { readonly segment: Segment; readonly element: HTMLElement }[]): readonly (HTMLElement | string)[] {
+  private piece(
+    segment: Segment,
+    query: string,
+    formulas: { readonly segment: Segment; readonly element: HTMLElement }[],
+  ): readonly (HTMLElement | string)[] {
     const { kind, text, written, language } = segment;
     switch (kind) {
-      case 'prose': return this.words(written, query);
-      case 'code': return [h('code', { class: 'code-span' }, ...this.words(text, query))];
-      case 'block': return [h('pre', { class: 'code-block', 'data-language': language === '' ? null : language }, h('code', {}, ...this.words(text, query)))];
+      case 'prose':
+        return this.words(written, query);
+      case 'code':
+        return [h('code', { class: 'code-span' }, ...this.words(text, query))];
+      case 'block':
+        return [
+          h(
+            'pre',
+            { class: 'code-block', 'data-language': language === '' ? null : language },
+            h('code', {}, ...this.words(text, query)),
+          ),
+        ];
       case 'formula': {
         // It stands as it was written until it is set.
         const element = h('span', {}, written);
         formulas.push({ segment, element });
-        return [this.left.marks > 0 && highlighted(written, query, 1).some(({ hit }) => hit) ? this.mark([element]) : element];
+        return [
+          this.left.marks > 0 && highlighted(written, query, 1).some(({ hit }) => hit) ? this.mark([element]) : element,
+        ];
       }
     }
   }

@@ -1,5 +1,17 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
-import { isTranscriptState, NO_FILTER, type MessageDetail, type ReplayDraft, type ReplayState, type SearchHits, type TranscriptFilter, type TranscriptFromHost, type TranscriptTarget, type TranscriptToHost, type TranscriptTop } from '../../src/shared/protocols/transcriptProtocol.ts';
+import {
+  isTranscriptState,
+  NO_FILTER,
+  type MessageDetail,
+  type ReplayDraft,
+  type ReplayState,
+  type SearchHits,
+  type TranscriptFilter,
+  type TranscriptFromHost,
+  type TranscriptTarget,
+  type TranscriptToHost,
+  type TranscriptTop,
+} from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost } from '../../src/shared/transcript/whyLost.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
@@ -24,11 +36,31 @@ type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
 /** Milliseconds without scrolling before the place is kept. */
 const REST = 150;
-const TYPES: readonly string[] = ['opened', 'changed', 'rows', 'detail', 'reveal', 'why', 'replay', 'found', 'marked', 'comparison', 'modelChosen', 'focus', 'failed'] satisfies readonly TranscriptFromHost['type'][];
+const TYPES: readonly string[] = [
+  'opened',
+  'changed',
+  'rows',
+  'detail',
+  'reveal',
+  'why',
+  'replay',
+  'found',
+  'marked',
+  'comparison',
+  'modelChosen',
+  'focus',
+  'failed',
+] satisfies readonly TranscriptFromHost['type'][];
 
 /** Whether a message comes from our extension host; its content is then as the protocol says. */
 export function isFromHost(value: unknown): value is TranscriptFromHost {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && TYPES.includes(value.type);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    TYPES.includes(value.type)
+  );
 }
 
 export class TranscriptPanel {
@@ -72,34 +104,75 @@ export class TranscriptPanel {
   constructor(root: HTMLElement, host: Host<TranscriptToHost>, mathematics: WithMathematics) {
     this.host = host;
     this.tree = new TreeView({
-      ask: (revision, offset) => { host.post({ type: 'rows', revision, offset }); },
-      select: (message) => { this.select(message); },
-      replay: (message) => { this.replayWhenShown(message); },
-      verify: (message) => { host.post({ type: 'verify', message }); },
-      exportReport: (message) => { host.post({ type: 'exportReport', message }); },
-      copyLink: (message) => { host.post({ type: 'copyLink', message }); },
-      arranged: (folding) => { this.arranged(folding); },
-      compare: (message) => { host.post({ type: 'compare', message }); },
-      tokens: (message) => { host.post({ type: 'showContext', message }); },
-      command: (command) => { this.command(command); },
-      moved: () => { this.tellHits(); },
-      scrolled: () => { this.keepSoon(); },
+      ask: (revision, offset) => {
+        host.post({ type: 'rows', revision, offset });
+      },
+      select: (message) => {
+        this.select(message);
+      },
+      replay: (message) => {
+        this.replayWhenShown(message);
+      },
+      verify: (message) => {
+        host.post({ type: 'verify', message });
+      },
+      exportReport: (message) => {
+        host.post({ type: 'exportReport', message });
+      },
+      copyLink: (message) => {
+        host.post({ type: 'copyLink', message });
+      },
+      arranged: (folding) => {
+        this.arranged(folding);
+      },
+      compare: (message) => {
+        host.post({ type: 'compare', message });
+      },
+      tokens: (message) => {
+        host.post({ type: 'showContext', message });
+      },
+      command: (command) => {
+        this.command(command);
+      },
+      moved: () => {
+        this.tellHits();
+      },
+      scrolled: () => {
+        this.keepSoon();
+      },
     });
-    this.map = new ProtocolMap((role) => { this.bar.toggleRole(role); });
+    this.map = new ProtocolMap((role) => {
+      this.bar.toggleRole(role);
+    });
     this.protocol = new Drawer('Protocol', 'protocol', this.map.element);
     this.home = new KeyboardHome(this.tree.element);
-    this.bar = new SearchBar({
-      search: (query) => { this.search(query); },
-      step: (direction) => { this.step(direction); },
-      filter: (filter) => {
-        host.post({ type: 'filter', filter, collapsed: this.folding.folded, others: this.tree.landmarks() });
+    this.bar = new SearchBar(
+      {
+        search: (query) => {
+          this.search(query);
+        },
+        step: (direction) => {
+          this.step(direction);
+        },
+        filter: (filter) => {
+          host.post({ type: 'filter', filter, collapsed: this.folding.folded, others: this.tree.landmarks() });
+        },
+        leave: () => {
+          this.tree.element.focus();
+        },
+        keys: () => {
+          this.keys.toggle();
+        },
       },
-      leave: () => { this.tree.element.focus(); },
-      keys: () => { this.keys.toggle(); },
-    }, this.protocol.toggle);
+      this.protocol.toggle,
+    );
     this.comparison = new ComparisonView({
-      openDiff: () => { host.post({ type: 'openDiff' }); },
-      open: (message) => { host.post({ type: 'locate', message }); },
+      openDiff: () => {
+        host.post({ type: 'openDiff' });
+      },
+      open: (message) => {
+        host.post({ type: 'locate', message });
+      },
       close: () => {
         this.compared = null;
         host.post({ type: 'endComparison' });
@@ -107,30 +180,72 @@ export class TranscriptPanel {
         this.tree.element.focus();
       },
     });
-    this.detail = new DetailPane({
-      replay: (message, request) => { host.post({ type: 'replay', message, ...request }); },
-      cancelReplay: () => { host.post({ type: 'cancelReplay' }); },
-      settle: (message, replays) => { host.post({ type: 'settle', message, replays }); },
-      verify: (message) => { host.post({ type: 'verify', message }); },
-      chooseModel: () => { host.post({ type: 'chooseModel' }); },
-      tokens: (message) => { host.post({ type: 'showContext', message }); },
-      open: (message) => { host.post({ type: 'locate', message }); },
-      draft: (message, fields) => {
-        this.drafts = withDraft(this.drafts, message, fields);
-        this.keep();
+    this.detail = new DetailPane(
+      {
+        replay: (message, request) => {
+          host.post({ type: 'replay', message, ...request });
+        },
+        cancelReplay: () => {
+          host.post({ type: 'cancelReplay' });
+        },
+        settle: (message, replays) => {
+          host.post({ type: 'settle', message, replays });
+        },
+        verify: (message) => {
+          host.post({ type: 'verify', message });
+        },
+        chooseModel: () => {
+          host.post({ type: 'chooseModel' });
+        },
+        tokens: (message) => {
+          host.post({ type: 'showContext', message });
+        },
+        open: (message) => {
+          host.post({ type: 'locate', message });
+        },
+        draft: (message, fields) => {
+          this.drafts = withDraft(this.drafts, message, fields);
+          this.keep();
+        },
+        scrolled: () => {
+          this.keepSoon();
+        },
+        arranged: () => {
+          this.keep();
+        },
       },
-      scrolled: () => { this.keepSoon(); },
-      arranged: () => { this.keep(); },
-    }, mathematics);
-    const columns = h('div', { class: 'columns' }, h('span', {}, 'Message'), h('span', {}, term('return', 'Return')), h('span', {}, term('credit', 'Credit')));
+      mathematics,
+    );
+    const columns = h(
+      'div',
+      { class: 'columns' },
+      h('span', {}, 'Message'),
+      h('span', {}, term('return', 'Return')),
+      h('span', {}, term('credit', 'Credit')),
+    );
     replace(
       root,
-      h('div', { class: 'chrome' }, h('header', { class: 'panel-head' }, this.title, this.subtitle), this.protocol.element, this.bar.element),
+      h(
+        'div',
+        { class: 'chrome' },
+        h('header', { class: 'panel-head' }, this.title, this.subtitle),
+        this.protocol.element,
+        this.bar.element,
+      ),
       this.banner,
-      h('div', { class: 'split' }, h('div', { class: 'tree-pane' }, columns, this.tree.element), h('div', { class: 'side-pane' }, this.comparison.element, this.detail.element)),
+      h(
+        'div',
+        { class: 'split' },
+        h('div', { class: 'tree-pane' }, columns, this.tree.element),
+        h('div', { class: 'side-pane' }, this.comparison.element, this.detail.element),
+      ),
       this.keys.element,
     );
-    host.listen((message) => { if (isFromHost(message)) this.receive(message); });
+    host.listen((message) => {
+      if (isFromHost(message)) {
+        this.receive(message);
+      }
+    });
     const state = host.getState();
     if (isTranscriptState(state)) {
       this.selected = state.selected;
@@ -157,25 +272,52 @@ export class TranscriptPanel {
 
   private receive(message: TranscriptFromHost): void {
     switch (message.type) {
-      case 'opened': this.take(message); break;
-      case 'changed': this.ready(); break;
-      case 'rows': this.tree.accept(message.revision, message.offset, message.rows); break;
-      case 'detail': if (message.id === this.detailRequest) this.showDetail(message.detail); break;
+      case 'opened':
+        this.take(message);
+        break;
+      case 'changed':
+        this.ready();
+        break;
+      case 'rows':
+        this.tree.accept(message.revision, message.offset, message.rows);
+        break;
+      case 'detail':
+        if (message.id === this.detailRequest) {
+          this.showDetail(message.detail);
+        }
+        break;
       case 'reveal': {
         const stepped = this.stepped === 'row';
         this.release();
         this.tree.reveal(message.place);
         this.steps.arrived(message.place.index);
         this.select(message.place.message);
-        if (stepped) this.stepped = 'text';
+        if (stepped) {
+          this.stepped = 'text';
+        }
         break;
       }
-      case 'why': if (message.id === this.detailRequest) this.showWhy(message.why); break;
-      case 'replay': this.replay = message.state; this.detail.replay(message.state); break;
-      case 'modelChosen': this.detail.setModel(message.folder); break;
-      case 'focus': this.home.take(); break;
-      case 'found': this.found(message.revision, message.hits); break;
-      case 'marked': this.tree.markCompared(message.message); break;
+      case 'why':
+        if (message.id === this.detailRequest) {
+          this.showWhy(message.why);
+        }
+        break;
+      case 'replay':
+        this.replay = message.state;
+        this.detail.replay(message.state);
+        break;
+      case 'modelChosen':
+        this.detail.setModel(message.folder);
+        break;
+      case 'focus':
+        this.home.take();
+        break;
+      case 'found':
+        this.found(message.revision, message.hits);
+        break;
+      case 'marked':
+        this.tree.markCompared(message.message);
+        break;
       case 'comparison':
         this.comparison.show(message.comparison);
         this.compared = this.comparison.compared;
@@ -192,14 +334,19 @@ export class TranscriptPanel {
 
   private take(message: Opened): void {
     const opened = this.arrivals.take(message, this.isSame(message) ? this.tree.landmarks() : []);
-    if (opened === null) this.ready();
-    else this.open(opened);
+    if (opened === null) {
+      this.ready();
+    } else {
+      this.open(opened);
+    }
   }
 
   /** What comes next is about the newest layout: it waits no longer. */
   private release(): void {
     const waiting = this.arrivals.release();
-    if (waiting !== null) this.open(waiting);
+    if (waiting !== null) {
+      this.open(waiting);
+    }
   }
 
   private isSame({ target }: Opened): boolean {
@@ -209,15 +356,21 @@ export class TranscriptPanel {
   private open(message: Opened): void {
     const same = this.isSame(message);
     // The folds of another transcript are no folds of this one.
-    if (this.opened !== null && !same) this.folding = NOTHING_FOLDED;
+    if (this.opened !== null && !same) {
+      this.folding = NOTHING_FOLDED;
+    }
     // Who asked for another message meanwhile is to see it.
     const kept = message.selected === this.selected ? this.kept : null;
     this.kept = null;
-    if (message.selected !== this.selected) this.keptScroll = null;
+    if (message.selected !== this.selected) {
+      this.keptScroll = null;
+    }
     this.opened = message;
     this.replay = message.replay;
     // What was selected here meanwhile stays so.
-    if (!same) this.selected = message.selected;
+    if (!same) {
+      this.selected = message.selected;
+    }
     this.banner.textContent = '';
     this.title.textContent = message.header.title;
     this.filter = message.filter;
@@ -230,28 +383,45 @@ export class TranscriptPanel {
     this.tree.open(message.layout, this.folding, this.selected, same, kept);
     this.folding = this.tree.folds();
     this.show(this.selected);
-    if (this.query !== '') this.search(this.query, false);
+    if (this.query !== '') {
+      this.search(this.query, false);
+    }
     // What was compared comes back with the page; the texts come from the store.
-    if (this.compared !== null && this.comparison.compared === null) this.host.post({ type: 'comparePair', ...this.compared });
+    if (this.compared !== null && this.comparison.compared === null) {
+      this.host.post({ type: 'comparePair', ...this.compared });
+    }
     this.markMap(null);
     this.home.offer();
     this.keep();
   }
 
   private showDetail(detail: MessageDetail): void {
-    if (this.opened === null) return;
-    this.detail.message(detail, this.opened.defaults, this.replay, this.drafts.find(({ message }) => message === detail.message.id));
+    if (this.opened === null) {
+      return;
+    }
+    this.detail.message(
+      detail,
+      this.opened.defaults,
+      this.replay,
+      this.drafts.find(({ message }) => message === detail.message.id),
+    );
     this.restoreScroll();
     this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
-    if (this.stepped === 'text') this.detail.seekHit();
+    if (this.stepped === 'text') {
+      this.detail.seekHit();
+    }
     this.stepped = 'no';
-    if (this.awaited !== null) this.replayWhenShown(this.awaited);
+    if (this.awaited !== null) {
+      this.replayWhenShown(this.awaited);
+    }
   }
 
   private replayWhenShown(message: number): void {
     const here = this.detail.shows(message);
     this.awaited = here ? null : message;
-    if (here) this.detail.startReplay();
+    if (here) {
+      this.detail.startReplay();
+    }
   }
 
   private select(message: number | null): void {
@@ -283,7 +453,9 @@ export class TranscriptPanel {
   }
 
   private restoreScroll(): void {
-    if (this.keptScroll !== null) this.detail.element.scrollTop = this.keptScroll;
+    if (this.keptScroll !== null) {
+      this.detail.element.scrollTop = this.keptScroll;
+    }
     this.keptScroll = null;
   }
 
@@ -293,20 +465,38 @@ export class TranscriptPanel {
 
   private command(command: PanelCommand): void {
     switch (command) {
-      case 'difference': this.host.post({ type: 'openDiff' }); break;
-      case 'costliest': this.host.post({ type: 'goToCostliest' }); break;
-      case 'written': this.detail.toggleWritten(); break;
-      case 'search': this.bar.focusSearch(); break;
-      case 'nextHit': this.step(1); break;
-      case 'previousHit': this.step(-1); break;
-      case 'filter': this.bar.focusFilter(); break;
-      case 'keys': this.keys.toggle(); break;
+      case 'difference':
+        this.host.post({ type: 'openDiff' });
+        break;
+      case 'costliest':
+        this.host.post({ type: 'goToCostliest' });
+        break;
+      case 'written':
+        this.detail.toggleWritten();
+        break;
+      case 'search':
+        this.bar.focusSearch();
+        break;
+      case 'nextHit':
+        this.step(1);
+        break;
+      case 'previousHit':
+        this.step(-1);
+        break;
+      case 'filter':
+        this.bar.focusFilter();
+        break;
+      case 'keys':
+        this.keys.toggle();
+        break;
     }
   }
 
   /** @param jump whether to go to the first hit from where the keyboard stands */
   private search(query: string, jump = true): void {
-    if (this.opened === null) return;
+    if (this.opened === null) {
+      return;
+    }
     this.query = query;
     this.jump = jump;
     this.tree.highlight(query.trim());
@@ -317,18 +507,26 @@ export class TranscriptPanel {
   }
 
   private found(revision: number, hits: SearchHits): void {
-    if (this.opened?.layout.revision !== revision || hits.query !== this.query) return;
+    if (this.opened?.layout.revision !== revision || hits.query !== this.query) {
+      return;
+    }
     const owed = this.steps.take(hits);
-    if (this.jump && !hits.rows.includes(this.tree.place)) this.step(1);
-    else if (this.jump) this.detail.seekHit();
-    else if (owed !== null) this.step(owed);
+    if (this.jump && !hits.rows.includes(this.tree.place)) {
+      this.step(1);
+    } else if (this.jump) {
+      this.detail.seekHit();
+    } else if (owed !== null) {
+      this.step(owed);
+    }
     this.jump = false;
     this.tellHits();
   }
 
   private step(direction: 1 | -1): void {
     const index = this.steps.step(direction, this.tree.place);
-    if (this.opened === null || index === null) return;
+    if (this.opened === null || index === null) {
+      return;
+    }
     this.stepped = 'row';
     this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
   }
@@ -347,11 +545,15 @@ export class TranscriptPanel {
   /** Scrolling is kept once it rests. */
   private keepSoon(): void {
     clearTimeout(this.keeping);
-    this.keeping = setTimeout(() => { this.keep(); }, REST);
+    this.keeping = setTimeout(() => {
+      this.keep();
+    }, REST);
   }
 
   private keep(): void {
-    if (this.opened === null) return;
+    if (this.opened === null) {
+      return;
+    }
     this.host.setState({
       version: 5,
       target: this.opened.target,

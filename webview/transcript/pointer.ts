@@ -24,7 +24,10 @@ export class Pointer {
     return row;
   }
 
-  /** What a click means stands elsewhere now: it is sought until the rows in sight are here, or the keyboard goes elsewhere. */
+  /**
+   * What a click means stands elsewhere now: it is sought until the rows in sight are here, or the keyboard goes
+   * elsewhere.
+   */
   seek(row: MarkedRow): void {
     this.sought = row;
   }

@@ -1,4 +1,7 @@
-/** The protocol as a small map: who speaks, who sees whom, where the selected message stands. A click sifts for the role. */
+/**
+ * The protocol as a small map: who speaks, who sees whom, where the selected message stands. A click sifts for the
+ * role.
+ */
 import { placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
 import { h, replace, setAttributes, type Attributes } from '../common/dom.ts';
 
@@ -24,7 +27,9 @@ export class ProtocolMap {
   /** Draws a protocol; nothing where there is none. */
   show(graph: ProtocolGraph | null): void {
     const name = JSON.stringify(graph);
-    if (name === this.drawn) return;
+    if (name === this.drawn) {
+      return;
+    }
     this.drawn = name;
     this.boxes.length = 0;
     this.element.hidden = graph === null;
@@ -37,7 +42,12 @@ export class ProtocolMap {
     const rows = Math.max(0, ...nodes.map(({ row }) => row + 1));
     const width = columns * (WIDTH + GAP_X) - GAP_X + 2 * EDGE;
     const height = rows * (HEIGHT + GAP_Y) - GAP_Y + 2 * EDGE;
-    const picture = svg('svg', { viewBox: `0 0 ${String(width)} ${String(height)}`, width, height, role: 'presentation' });
+    const picture = svg('svg', {
+      viewBox: `0 0 ${String(width)} ${String(height)}`,
+      width,
+      height,
+      role: 'presentation',
+    });
     const edges = nodes.flatMap((node) => node.parents.map((parent) => edge(nodes[parent], node)));
     picture.append(...edges.filter((line) => line !== null), ...nodes.map((node) => this.box(node)));
     replace(this.element, picture);
@@ -57,16 +67,26 @@ export class ProtocolMap {
     const { x, y } = corner(node);
     const name = node.turn > 0 ? `${node.role} ${String(node.turn + 1)}` : node.role;
     const words = `${name}${node.scored ? ', scored' : ''}: show only messages of ${node.role}`;
-    const group = svg('g', { class: node.scored ? 'node scored' : 'node', role: 'button', tabindex: 0, 'aria-label': words, transform: `translate(${String(x)} ${String(y)})` });
+    const group = svg('g', {
+      class: node.scored ? 'node scored' : 'node',
+      role: 'button',
+      tabindex: 0,
+      'aria-label': words,
+      transform: `translate(${String(x)} ${String(y)})`,
+    });
     const title = svg('title', {});
     title.textContent = words;
     const label = svg('text', { x: WIDTH / 2, y: HEIGHT / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central' });
     const letters = Array.from(name);
     label.textContent = letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join('')}…` : name;
     group.append(title, svg('rect', { width: WIDTH, height: HEIGHT, rx: 3 }), label);
-    group.addEventListener('click', () => { this.choose(node.role); });
+    group.addEventListener('click', () => {
+      this.choose(node.role);
+    });
     group.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter' && event.key !== ' ') return;
+      if (event.key !== 'Enter' && event.key !== ' ') {
+        return;
+      }
       event.preventDefault();
       this.choose(node.role);
     });
@@ -81,7 +101,9 @@ function corner({ column, row }: PlacedNode): { readonly x: number; readonly y: 
 
 /** A curve from the right edge of one box to the left edge of another, with a head. */
 function edge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
-  if (from === undefined) return null;
+  if (from === undefined) {
+    return null;
+  }
   const start = corner(from);
   const end = corner(to);
   const x1 = start.x + WIDTH;
@@ -96,6 +118,8 @@ function edge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
 function svg(tag: string, attributes: Attributes): SVGElement {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
   setAttributes(element, attributes);
-  if (!(element instanceof SVGElement)) throw new Error(`${tag} is no SVG element.`);
+  if (!(element instanceof SVGElement)) {
+    throw new Error(`${tag} is no SVG element.`);
+  }
   return element;
 }

@@ -20,8 +20,13 @@ export function sizeWords({ messages, replayed }: Pick<TranscriptLayout, 'messag
 }
 
 /** What a filter leaves: `4 of 10 messages, 3 of 77 replayed`. */
-export function matchingWords({ messages, matching, replayed }: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>): string {
-  const further = replayed.messages === 0 ? '' : `, ${count(replayed.matching)} of ${count(replayed.messages)} replayed`;
+export function matchingWords({
+  messages,
+  matching,
+  replayed,
+}: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>): string {
+  const further =
+    replayed.messages === 0 ? '' : `, ${count(replayed.matching)} of ${count(replayed.messages)} replayed`;
   return `${count(matching)} of ${count(messages)} messages${further}`;
 }
 
@@ -35,17 +40,23 @@ export function meanReturn(returns: readonly (number | null)[]): number | null {
 export function parseCount(name: string, value: string, low: number, high: number): number | string {
   const trimmed = value.trim();
   const number = Number(trimmed);
-  if (/^\d+$/u.test(trimmed) && number >= low && number <= high) return number;
+  if (/^\d+$/u.test(trimmed) && number >= low && number <= high) {
+    return number;
+  }
   return `${name}: a whole number from ${String(low)} to ${String(high)}.`;
 }
 
 /** A temperature from a field; null for one that was left empty, or a sentence that says what is wrong. */
 export function parseTemperature(value: string): number | null | string {
   const trimmed = value.trim();
-  if (trimmed === '') return null;
+  if (trimmed === '') {
+    return null;
+  }
   const number = Number(trimmed);
   // Some write a decimal comma: it is refused, not read as something else.
-  if (/^\d*\.?\d+$/u.test(trimmed) && number >= TEMPERATURE.low && number <= TEMPERATURE.high) return number;
+  if (/^\d*\.?\d+$/u.test(trimmed) && number >= TEMPERATURE.low && number <= TEMPERATURE.high) {
+    return number;
+  }
   return `Temperature: a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
 }
 
@@ -61,22 +72,42 @@ export function settleLabel(replays: number): string {
 
 /** How far settling a message's credit is, or how it ended; empty where there is nothing to say. */
 export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'verdict'> | null): string {
-  if (state === null || state.settle === null) return '';
+  if (state === null || state.settle === null) {
+    return '';
+  }
   const { status, done, settle } = state;
   const spent = things(settle.spent ?? done, 'replay');
   switch (status) {
-    case 'running': return done === 0 ? 'Preparing' : `${count(done)} of at most ${things(settle.most, 'replay')}`;
-    case 'cancelled': return `Cancelled after ${spent}; what arrived is kept.`;
-    case 'failed': return '';
-    case 'done': return credit !== null && isDecided(credit) ? `Settled with ${spent}.` : `Still undecided after ${spent}.`;
+    case 'running':
+      return done === 0 ? 'Preparing' : `${count(done)} of at most ${things(settle.most, 'replay')}`;
+    case 'cancelled':
+      return `Cancelled after ${spent}; what arrived is kept.`;
+    case 'failed':
+      return '';
+    case 'done':
+      return credit !== null && isDecided(credit) ? `Settled with ${spent}.` : `Still undecided after ${spent}.`;
   }
 }
 
-/** How far a replay is, in words; empty where there is nothing to say. @param here whether it is one of the message that is shown */
+/**
+ * How far a replay is, in words; empty where there is nothing to say.
+ * @param here whether it is one of the message that is shown
+ */
 export function progressOf(state: ReplayState | null, here: boolean): string {
-  if (state?.status === 'cancelled' && here && state.total > 0 && state.done === state.total) return 'Verifying was cancelled; everything that was replayed is kept.';
-  if (state?.status === 'cancelled' && here) return `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`;
-  if (state?.status !== 'running') return '';
-  const words = state.total === 0 ? 'Preparing' : state.done === state.total ? 'Verifying what was replayed' : `${count(state.done)} of ${count(state.total)}`;
+  if (state?.status === 'cancelled' && here && state.total > 0 && state.done === state.total) {
+    return 'Verifying was cancelled; everything that was replayed is kept.';
+  }
+  if (state?.status === 'cancelled' && here) {
+    return `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`;
+  }
+  if (state?.status !== 'running') {
+    return '';
+  }
+  const words =
+    state.total === 0
+      ? 'Preparing'
+      : state.done === state.total
+        ? 'Verifying what was replayed'
+        : `${count(state.done)} of ${count(state.total)}`;
   return here ? words : `Another message is replayed: ${words}`;
 }

@@ -30,8 +30,12 @@ export function rowId(index: number): string {
 /** What a screen reader says of a row. */
 export function rowLabel(row: MarkedRow): string {
   const text = disarmed(oneLine(row.text));
-  if (row.message === null) return `Question: ${text}`;
-  if (row.lane !== null) return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
+  if (row.message === null) {
+    return `Question: ${text}`;
+  }
+  if (row.lane !== null) {
+    return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
+  }
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
   return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
@@ -52,10 +56,16 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
   element.append(name);
   element.classList.toggle('lane', row.lane !== null);
   if (row.message !== null && row.lane === null) {
-    element.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'message', message: row.message, preventDefaultContextMenuItems: true });
+    element.dataset['vscodeContext'] = JSON.stringify({
+      webviewSection: 'message',
+      message: row.message,
+      preventDefaultContextMenuItems: true,
+    });
     element.classList.toggle('passed', !row.match);
     const credit = creditCell(row.credit);
-    if (row.credit !== null && row.credit.verdict !== 'alone') credit.append(h('span', { class: `row-verdict verdict-${row.credit.verdict}` }, row.credit.verdict));
+    if (row.credit !== null && row.credit.verdict !== 'alone') {
+      credit.append(h('span', { class: `row-verdict verdict-${row.credit.verdict}` }, row.credit.verdict));
+    }
     element.append(returnCell(row.return), credit);
   }
   return element;
@@ -75,8 +85,11 @@ export function mark(element: HTMLElement, state: Pick<RowState, 'active' | 'sel
   element.classList.toggle('selected', state.selected);
   element.classList.toggle('compared', state.compared);
   element.setAttribute('aria-selected', String(state.selected));
-  if (state.compared) element.setAttribute('aria-description', 'selected to compare');
-  else element.removeAttribute('aria-description');
+  if (state.compared) {
+    element.setAttribute('aria-description', 'selected to compare');
+  } else {
+    element.removeAttribute('aria-description');
+  }
 }
 
 function shell(index: number): HTMLElement {
@@ -85,25 +98,50 @@ function shell(index: number): HTMLElement {
 
 /** The text with the words of a search marked. */
 function words(text: string, query: string): readonly (HTMLElement | string)[] {
-  return highlighted(text, query).flatMap((stretch) => (stretch.hit ? [h('mark', {}, ...shownText(stretch.text))] : shownText(stretch.text)));
+  return highlighted(text, query).flatMap((stretch) =>
+    stretch.hit ? [h('mark', {}, ...shownText(stretch.text))] : shownText(stretch.text),
+  );
 }
 
 function twistie(row: MarkedRow, folded: boolean): HTMLElement {
-  if (row.descendants === 0 || row.key === null) return h('span', { class: 'twistie' });
+  if (row.descendants === 0 || row.key === null) {
+    return h('span', { class: 'twistie' });
+  }
   return h('span', { class: folded ? 'twistie foldable' : 'twistie foldable open' }, icon('chevron'));
 }
 
 function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
   const text = oneLine(row.text);
-  if (row.message === null) return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, ...shownText(text))];
-  if (row.lane !== null) return [h('span', { class: 'branch' }, icon('branch')), h('span', { class: 'lane-words' }, replaysWords(row.lane))];
-  const place = row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
+  if (row.message === null) {
+    return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, ...shownText(text))];
+  }
+  if (row.lane !== null) {
+    return [h('span', { class: 'branch' }, icon('branch')), h('span', { class: 'lane-words' }, replaysWords(row.lane))];
+  }
+  const place =
+    row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
   return [
     h('span', { class: 'role' }, row.role),
     place,
-    row.branch ? h('span', { class: 'branch', title: row.other === null ? 'Sampled by a replay request; no part of the run itself' : `Sampled by a replay request under ${row.other}` }, icon('branch')) : null,
+    row.branch
+      ? h(
+          'span',
+          {
+            class: 'branch',
+            title:
+              row.other === null
+                ? 'Sampled by a replay request; no part of the run itself'
+                : `Sampled by a replay request under ${row.other}`,
+          },
+          icon('branch'),
+        )
+      : null,
     row.other === null ? null : h('span', { class: 'other', title: row.other }, 'other'),
-    h('span', { class: text === '' ? 'row-text empty' : 'row-text' }, ...(text === '' ? ['empty message'] : words(text, query))),
+    h(
+      'span',
+      { class: text === '' ? 'row-text empty' : 'row-text' },
+      ...(text === '' ? ['empty message'] : words(text, query)),
+    ),
     h('span', { class: 'compare-mark' }, 'to compare'),
     row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,
     row.verification === null ? null : verificationBadge(row.verification),

@@ -1,6 +1,13 @@
 /** Searching and filtering above the tree: words with their hits counted, and one chooser per property. */
 import { TAXONOMY_CLASSES } from '../../src/shared/records/records.ts';
-import { NO_FILTER, QUERY_LIMIT, type FilterChoices, type SearchHits, type TranscriptFilter, type TranscriptLayout } from '../../src/shared/protocols/transcriptProtocol.ts';
+import {
+  NO_FILTER,
+  QUERY_LIMIT,
+  type FilterChoices,
+  type SearchHits,
+  type TranscriptFilter,
+  type TranscriptLayout,
+} from '../../src/shared/protocols/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { Drawer } from './drawer.ts';
@@ -22,14 +29,37 @@ export interface SearchEvents {
 
 type Choice = readonly [value: string, words: string];
 
-const CREDITS: readonly Choice[] = [['', 'Any credit'], ['positive', 'Credit above 0'], ['negative', 'Credit below 0'], ['zero', 'Credit of 0'], ['none', 'Credit not measured']];
-const LANES: readonly Choice[] = [['', 'Run and replays'], ['run', 'Run only'], ['replays', 'Replays only']];
-const OUTCOMES: readonly Choice[] = [['', 'Any return'], ['won', 'Return of 1'], ['lost', 'Return of 0'], ['between', 'Return between'], ['none', 'Not scored']];
+const CREDITS: readonly Choice[] = [
+  ['', 'Any credit'],
+  ['positive', 'Credit above 0'],
+  ['negative', 'Credit below 0'],
+  ['zero', 'Credit of 0'],
+  ['none', 'Credit not measured'],
+];
+const LANES: readonly Choice[] = [
+  ['', 'Run and replays'],
+  ['run', 'Run only'],
+  ['replays', 'Replays only'],
+];
+const OUTCOMES: readonly Choice[] = [
+  ['', 'Any return'],
+  ['won', 'Return of 1'],
+  ['lost', 'Return of 0'],
+  ['between', 'Return between'],
+  ['none', 'Not scored'],
+];
 
 export class SearchBar {
   readonly element: HTMLElement;
   private readonly events: SearchEvents;
-  private readonly field = h('input', { type: 'search', class: 'search-field', placeholder: `Search messages ( ${shownKey('search')} )`, 'aria-label': 'Search messages', maxlength: QUERY_LIMIT, spellcheck: 'false' });
+  private readonly field = h('input', {
+    type: 'search',
+    class: 'search-field',
+    placeholder: `Search messages ( ${shownKey('search')} )`,
+    'aria-label': 'Search messages',
+    maxlength: QUERY_LIMIT,
+    spellcheck: 'false',
+  });
   private readonly hits = h('span', { class: 'muted hits', role: 'status' });
   private readonly role = chooser('Role');
   private readonly credit = chooser('Credit');
@@ -50,23 +80,49 @@ export class SearchBar {
     fill(this.lane, LANES);
     this.field.addEventListener('input', () => {
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => { this.ask(); }, PAUSE);
+      this.timer = setTimeout(() => {
+        this.ask();
+      }, PAUSE);
     });
-    this.field.addEventListener('keydown', (event) => { this.onKey(event); });
+    this.field.addEventListener('keydown', (event) => {
+      this.onKey(event);
+    });
     for (const select of this.choosers) {
-      select.addEventListener('change', () => { events.filter(this.chosen()); });
-      select.addEventListener('keydown', (event) => { if (event.key === 'Escape') events.leave(); });
+      select.addEventListener('change', () => {
+        events.filter(this.chosen());
+      });
+      select.addEventListener('keydown', (event) => {
+        if (event.key === 'Escape') {
+          events.leave();
+        }
+      });
     }
-    this.clear.addEventListener('click', () => { this.role.focus(); events.filter(NO_FILTER); });
+    this.clear.addEventListener('click', () => {
+      this.role.focus();
+      events.filter(NO_FILTER);
+    });
     const sign = h('span', { class: 'key-sign' }, ` ( ${shownKey('keys')} )`);
     const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys', sign);
-    keys.addEventListener('click', () => { events.keys(); });
+    keys.addEventListener('click', () => {
+      events.keys();
+    });
     const line = [...this.choosers, this.clear, this.matching];
     this.filters = new Drawer('Filters', 'filters', h('div', { class: 'filter-line' }, ...line));
     this.element = h(
       'div',
       { class: 'search-bar', role: 'search' },
-      h('div', { class: 'search-line' }, this.field, step('Previous hit (P)', '↑', () => { events.step(-1); }), step('Next hit (N)', '↓', () => { events.step(1); }), this.hits),
+      h(
+        'div',
+        { class: 'search-line' },
+        this.field,
+        step('Previous hit (P)', '↑', () => {
+          events.step(-1);
+        }),
+        step('Next hit (N)', '↓', () => {
+          events.step(1);
+        }),
+        this.hits,
+      ),
       this.filters.toggle,
       this.filters.element,
       protocol,
@@ -97,11 +153,20 @@ export class SearchBar {
   }
 
   /** Shows the filter in force and what it leaves. */
-  show(filter: TranscriptFilter, choices: FilterChoices, layout: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>): void {
+  show(
+    filter: TranscriptFilter,
+    choices: FilterChoices,
+    layout: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>,
+  ): void {
     this.filter = filter;
-    const roles = filter.role === null || choices.roles.includes(filter.role) ? choices.roles : [...choices.roles, filter.role];
+    const roles =
+      filter.role === null || choices.roles.includes(filter.role) ? choices.roles : [...choices.roles, filter.role];
     fill(this.role, [['', 'Any role'], ...roles.map((role): Choice => [role, role])]);
-    fill(this.label, [['', 'Any label or class'], ...choices.labels.map((name): Choice => [`label:${name}`, `Label: ${name}`]), ...TAXONOMY_CLASSES.map((name): Choice => [`class:${name}`, `Class: ${name}`])]);
+    fill(this.label, [
+      ['', 'Any label or class'],
+      ...choices.labels.map((name): Choice => [`label:${name}`, `Label: ${name}`]),
+      ...TAXONOMY_CLASSES.map((name): Choice => [`class:${name}`, `Class: ${name}`]),
+    ]);
     this.role.value = filter.role ?? '';
     this.credit.value = filter.credit ?? '';
     this.outcome.value = filter.outcome ?? '';
@@ -112,7 +177,9 @@ export class SearchBar {
     this.clear.hidden = set === 0;
     this.matching.textContent = set === 0 ? '' : matchingWords(layout);
     this.filters.name = set === 0 ? 'Filters' : `Filters (${String(set)})`;
-    for (const select of this.choosers) select.classList.toggle('set', select.value !== '');
+    for (const select of this.choosers) {
+      select.classList.toggle('set', select.value !== '');
+    }
   }
 
   /** @param at place of the hit that the keyboard stands on, from 0; null where it stands on none */
@@ -130,13 +197,17 @@ export class SearchBar {
     if (event.key === 'Enter') {
       event.preventDefault();
       // Words that were not asked for yet are asked for now; that goes to their first hit.
-      if (this.timer !== undefined) this.ask();
-      else this.events.step(event.shiftKey ? -1 : 1);
+      if (this.timer !== undefined) {
+        this.ask();
+      } else {
+        this.events.step(event.shiftKey ? -1 : 1);
+      }
     } else if (event.key === 'Escape') {
       event.preventDefault();
       // The first press empties the field, the second leaves it.
-      if (this.field.value === '') this.events.leave();
-      else {
+      if (this.field.value === '') {
+        this.events.leave();
+      } else {
         this.field.value = '';
         this.ask();
       }
@@ -171,8 +242,18 @@ export class SearchBar {
 
 /** What the search found, in words: `3 / 17`, and where else. */
 export function hitWords({ rows, total, hidden, elsewhere }: SearchHits, at: number | null): string {
-  const further = [hidden === 0 ? null : `${count(hidden)} hidden by the filter`, elsewhere === null ? 'many elsewhere in the run' : elsewhere === 0 ? null : `${count(elsewhere)} elsewhere in the run`];
-  const here = total === 0 ? 'no hit' : `${at === null ? '–' : count(at + 1)} / ${count(total)}${total > rows.length ? `, the first ${count(rows.length)} stepped through` : ''}`;
+  const further = [
+    hidden === 0 ? null : `${count(hidden)} hidden by the filter`,
+    elsewhere === null
+      ? 'many elsewhere in the run'
+      : elsewhere === 0
+        ? null
+        : `${count(elsewhere)} elsewhere in the run`,
+  ];
+  const here =
+    total === 0
+      ? 'no hit'
+      : `${at === null ? '–' : count(at + 1)} / ${count(total)}${total > rows.length ? `, the first ${count(rows.length)} stepped through` : ''}`;
   return [here, ...further.filter((words) => words !== null)].join(' · ');
 }
 
@@ -182,8 +263,15 @@ function chooser(label: string): HTMLSelectElement {
 
 /** Fills a chooser, unless it holds these choices already. */
 function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
-  const same = select.options.length === choices.length && choices.every(([value, words], index) => select.options.item(index)?.value === value && select.options.item(index)?.text === words);
-  if (!same) replace(select, ...choices.map(([value, words]) => h('option', { value }, words)));
+  const same =
+    select.options.length === choices.length &&
+    choices.every(
+      ([value, words], index) =>
+        select.options.item(index)?.value === value && select.options.item(index)?.text === words,
+    );
+  if (!same) {
+    replace(select, ...choices.map(([value, words]) => h('option', { value }, words)));
+  }
 }
 
 function step(label: string, sign: string, onClick: () => void): HTMLElement {

@@ -25,8 +25,16 @@ export class SettleControl {
   constructor(events: SettleEvents, possible: boolean) {
     this.possible = possible;
     const title = 'Replays pairs of continuations until the interval leaves 0; stops as soon as it does';
-    this.start = button('', () => { events.settle(this.replays); }, { title });
-    this.cancel = button('Cancel settling', () => { events.cancel(); });
+    this.start = button(
+      '',
+      () => {
+        events.settle(this.replays);
+      },
+      { title },
+    );
+    this.cancel = button('Cancel settling', () => {
+      events.cancel();
+    });
     this.element = h('span', { class: 'settle' }, this.start, this.words, this.cancel);
   }
 
@@ -39,17 +47,28 @@ export class SettleControl {
     this.replays = settleReplays(more);
     if (offered) {
       const label = settleLabel(more);
-      if (this.start.textContent !== label) this.start.textContent = label;
+      if (this.start.textContent !== label) {
+        this.start.textContent = label;
+      }
     }
     const held = focusedIn(this.element) !== null;
     this.start.hidden = !offered || settling;
     this.start.disabled = running;
     this.cancel.hidden = !settling;
     const words = here ? settleWords(state, credit) : '';
-    if (this.words.textContent !== words) this.words.textContent = words;
+    if (this.words.textContent !== words) {
+      this.words.textContent = words;
+    }
     this.element.hidden = this.start.hidden && this.cancel.hidden && words === '';
     // Who pressed the one goes on at the other.
-    if (held && settling) this.cancel.focus();
-    else if (held && offered) requestAnimationFrame(() => { if (focusedIn(this.element) !== null || document.activeElement === document.body) this.start.focus(); });
+    if (held && settling) {
+      this.cancel.focus();
+    } else if (held && offered) {
+      requestAnimationFrame(() => {
+        if (focusedIn(this.element) !== null || document.activeElement === document.body) {
+          this.start.focus();
+        }
+      });
+    }
   }
 }

@@ -1,5 +1,11 @@
 /** The transcript tree: one tab stop, rows drawn only where they can be seen. */
-import { WINDOW, type MarkedRow, type RowPlace, type TranscriptLayout, type TranscriptTop } from '../../src/shared/protocols/transcriptProtocol.ts';
+import {
+  WINDOW,
+  type MarkedRow,
+  type RowPlace,
+  type TranscriptLayout,
+  type TranscriptTop,
+} from '../../src/shared/protocols/transcriptProtocol.ts';
 import { h } from '../common/dom.ts';
 import { RowWindows } from '../common/rowWindows.ts';
 import { carried, type Standing } from './carried.ts';
@@ -16,7 +22,17 @@ const MARGIN = 10;
 /** Windows of rows kept. */
 const WINDOWS_KEPT = 64;
 /** What is done with the row that has the keyboard, and so waits until it is here. */
-const ABOUT_THE_ROW: ReadonlySet<TreeCommand> = new Set(['open', 'close', 'select', 'replay', 'verify', 'report', 'link', 'compare', 'tokens']);
+const ABOUT_THE_ROW: ReadonlySet<TreeCommand> = new Set([
+  'open',
+  'close',
+  'select',
+  'replay',
+  'verify',
+  'report',
+  'link',
+  'compare',
+  'tokens',
+]);
 /** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
 const FIRST_ROWS = 'c3: first rows';
 
@@ -48,45 +64,87 @@ export class TreeView {
   private seen: TranscriptTop | null = null;
 
   constructor(events: TreeEvents) {
-    this.windows = new RowWindows(WINDOW, WINDOWS_KEPT, (revision, offset) => { events.ask(revision, offset); });
+    this.windows = new RowWindows(WINDOW, WINDOWS_KEPT, (revision, offset) => {
+      events.ask(revision, offset);
+    });
     this.events = events;
     this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.canvas);
-    this.element.addEventListener('scroll', () => { this.onScroll(); });
-    listenForKeys(this.element, (command) => { this.run(command); }, (word) => {
-      const place = this.placeOf(word);
-      if (place !== null) this.activate(place);
+    this.element.addEventListener('scroll', () => {
+      this.onScroll();
     });
-    this.element.addEventListener('mousedown', ({ target }) => { this.pointer.press(target); });
-    this.element.addEventListener('click', ({ target }) => { this.onClick(target); });
-    this.element.addEventListener('focus', () => { this.schedule(); });
-    new ResizeObserver(() => { this.schedule(); }).observe(this.element);
+    listenForKeys(
+      this.element,
+      (command) => {
+        this.run(command);
+      },
+      (word) => {
+        const place = this.placeOf(word);
+        if (place !== null) {
+          this.activate(place);
+        }
+      },
+    );
+    this.element.addEventListener('mousedown', ({ target }) => {
+      this.pointer.press(target);
+    });
+    this.element.addEventListener('click', ({ target }) => {
+      this.onClick(target);
+    });
+    this.element.addEventListener('focus', () => {
+      this.schedule();
+    });
+    new ResizeObserver(() => {
+      this.schedule();
+    }).observe(this.element);
   }
 
   /**
    * Shows another layout. What the user looks at stays where it is when the transcript is the same.
    * @param kept where a page stood that was thrown away; null where what is selected is to be seen
    */
-  open(layout: TranscriptLayout, folding: Folding, selected: number | null, same: boolean, kept: TranscriptTop | null = null): void {
+  open(
+    layout: TranscriptLayout,
+    folding: Folding,
+    selected: number | null,
+    same: boolean,
+    kept: TranscriptTop | null = null,
+  ): void {
     const places = new Map(layout.places.map((place) => [place.message, place]));
     const after = new Map([...layout.places, ...layout.near].map(({ message, index }) => [message, index]));
     const now = (row: Standing): number => carried(row, this.known, after, layout.rows);
     const anchor = this.anchor();
     const standing = this.standing(this.active);
-    const active = same ? now(standing) : after.get(selected ?? -1) ?? 0;
-    const due = same && this.due?.index === this.active && places.get(standing.message ?? -1)?.index === active ? this.due : null;
-    const top = same ? anchor === null ? undefined : now(anchor) : kept?.message === null ? 0 : after.get(kept?.message ?? -1);
+    const active = same ? now(standing) : (after.get(selected ?? -1) ?? 0);
+    const due =
+      same && this.due?.index === this.active && places.get(standing.message ?? -1)?.index === active ? this.due : null;
+    const top = same
+      ? anchor === null
+        ? undefined
+        : now(anchor)
+      : kept?.message === null
+        ? 0
+        : after.get(kept?.message ?? -1);
     const offset = (same ? anchor?.offset : kept?.offset) ?? 0;
     const from = this.element.scrollTop;
-    if (!same) this.pointer.leave();
-    if (!this.pointer.seeking) this.due = null;
+    if (!same) {
+      this.pointer.leave();
+    }
+    if (!this.pointer.seeking) {
+      this.due = null;
+    }
     this.folded.open(folding, places, layout.lanes);
     // What is opened at a message in a lane shows it; what is only shown again stays as it was.
-    if (!same && kept === null) this.folded.openLanes(places.get(selected ?? 0)?.ancestors ?? []);
+    if (!same && kept === null) {
+      this.folded.openLanes(places.get(selected ?? 0)?.ancestors ?? []);
+    }
     this.known.clear();
-    for (const { message, index } of layout.places) this.known.set(message, index);
+    for (const { message, index } of layout.places) {
+      this.known.set(message, index);
+    }
     this.windows.reset(layout.revision);
-    if (same) this.holding = this.drawn.size > 0;
-    else {
+    if (same) {
+      this.holding = this.drawn.size > 0;
+    } else {
       this.seen = kept;
       this.clear();
     }
@@ -95,26 +153,38 @@ export class TreeView {
     // A row that is folded away leaves the keyboard to the one that hides it.
     this.active = this.layout.rowAt(this.layout.placeOf(active));
     // A key that waits for its row keeps waiting for it, unless the row was folded away.
-    if (!this.pointer.seeking && due !== null && this.active === active) this.due = { ...due, index: active };
+    if (!this.pointer.seeking && due !== null && this.active === active) {
+      this.due = { ...due, index: active };
+    }
     this.events.moved(this.active);
-    if (top !== undefined) this.scrollToPixel(this.layout.placeOf(top) * ROW_HEIGHT + offset);
-    else if (same) this.scrollToPixel(from);
-    else this.scrollTo(this.active);
+    if (top !== undefined) {
+      this.scrollToPixel(this.layout.placeOf(top) * ROW_HEIGHT + offset);
+    } else if (same) {
+      this.scrollToPixel(from);
+    } else {
+      this.scrollTo(this.active);
+    }
     this.hold(from);
     this.schedule();
   }
 
   /** The rows of the layout before stay where they are seen, wherever the new layout was scrolled to. */
   private hold(from: number): void {
-    if (!this.holding) return;
+    if (!this.holding) {
+      return;
+    }
     this.heldAt = this.element.scrollTop;
     this.shift += this.heldAt - from;
-    for (const element of this.drawn.values()) element.style.translate = `0 ${String(this.shift)}px`;
+    for (const element of this.drawn.values()) {
+      element.style.translate = `0 ${String(this.shift)}px`;
+    }
   }
 
   /** Scrolling ends what is held, unless it is the scrolling that a new layout brought with it. */
   private onScroll(): void {
-    if (this.holding && this.element.scrollTop !== this.heldAt) this.clear();
+    if (this.holding && this.element.scrollTop !== this.heldAt) {
+      this.clear();
+    }
     this.schedule();
   }
 
@@ -131,7 +201,9 @@ export class TreeView {
 
   /** Marks the words of a search in the rows. */
   highlight(query: string): void {
-    if (query === this.query) return;
+    if (query === this.query) {
+      return;
+    }
     this.query = query;
     this.clear();
     this.schedule();
@@ -139,9 +211,13 @@ export class TreeView {
 
   /** Takes rows that were asked for. */
   accept(revision: number, offset: number, rows: readonly MarkedRow[]): void {
-    if (!this.windows.accept(revision, offset, rows)) return;
+    if (!this.windows.accept(revision, offset, rows)) {
+      return;
+    }
     this.schedule();
-    if (!this.pointer.seeking && this.due?.index === this.active && this.windows.peek(this.active) !== undefined) this.run(this.due.command);
+    if (!this.pointer.seeking && this.due?.index === this.active && this.windows.peek(this.active) !== undefined) {
+      this.run(this.due.command);
+    }
   }
 
   /** The host failed to answer: what it owes is asked for again when it is next looked at. */
@@ -160,14 +236,21 @@ export class TreeView {
 
   /** The rows whose places a new layout must give, by their keys, so that what is read stays in sight. */
   landmarks(): readonly number[] {
-    const rows = [this.anchor(), this.standing(this.active)].flatMap((row) => (row === null || row.message === null ? [] : [{ index: row.index, message: row.message }]));
-    for (const { index, message } of rows) this.known.set(message, index);
+    const rows = [this.anchor(), this.standing(this.active)].flatMap((row) =>
+      row === null || row.message === null ? [] : [{ index: row.index, message: row.message }],
+    );
+    for (const { index, message } of rows) {
+      this.known.set(message, index);
+    }
     return [...new Set(rows.map(({ message }) => message))];
   }
 
   /** A row with its message, where that is known. */
   private standing(index: number): Standing {
-    return { index, message: this.windows.peek(index)?.key ?? [...this.known].find(([, at]) => at === index)?.[0] ?? null };
+    return {
+      index,
+      message: this.windows.peek(index)?.key ?? [...this.known].find(([, at]) => at === index)?.[0] ?? null,
+    };
   }
 
   /** What stood first in sight when every row was last there; null while nothing has been drawn. */
@@ -178,8 +261,13 @@ export class TreeView {
   /** The first row in sight, when the top has been scrolled away. */
   private anchor(): (Standing & { readonly offset: number }) | null {
     const place = Math.floor(this.element.scrollTop / ROW_HEIGHT);
-    if (place === 0) return null;
-    return { ...this.standing(this.layout.rowAt(place)), offset: Math.round(this.element.scrollTop - place * ROW_HEIGHT) };
+    if (place === 0) {
+      return null;
+    }
+    return {
+      ...this.standing(this.layout.rowAt(place)),
+      offset: Math.round(this.element.scrollTop - place * ROW_HEIGHT),
+    };
   }
 
   /** Selects a message, unfolds what hides it and brings it into sight. */
@@ -195,13 +283,20 @@ export class TreeView {
 
   /** Draws again, for example because rows arrived. */
   schedule(): void {
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
+    if (this.frame === 0) {
+      this.frame = requestAnimationFrame(() => {
+        this.frame = 0;
+        this.draw();
+      });
+    }
   }
 
   private relayout(rows: number): void {
     this.layout = new Layout(rows, this.folded.rows);
     this.canvas.style.height = `${String(this.layout.visible * ROW_HEIGHT)}px`;
-    if (!this.holding) this.clear();
+    if (!this.holding) {
+      this.clear();
+    }
   }
 
   private clear(): void {
@@ -213,41 +308,73 @@ export class TreeView {
 
   private draw(): void {
     const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - MARGIN);
-    const last = Math.min(this.layout.visible, Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW_HEIGHT) + MARGIN);
+    const last = Math.min(
+      this.layout.visible,
+      Math.ceil((this.element.scrollTop + this.element.clientHeight) / ROW_HEIGHT) + MARGIN,
+    );
     const wanted = Array.from({ length: Math.max(0, last - first) }, (_, offset) => this.layout.rowAt(first + offset));
     const rows = new Map(wanted.map((index) => [index, this.windows.get(index)]));
     const complete = ![...rows.values()].includes(undefined);
-    if (this.holding && !complete) return;
-    if (this.holding) this.clear();
+    if (this.holding && !complete) {
+      return;
+    }
+    if (this.holding) {
+      this.clear();
+    }
     const sought = complete && this.pointer.seeking;
     if (sought) {
       const index = this.pointer.find(rows);
       // A key pressed since means what was clicked, and nothing else.
-      if (index === undefined) this.due = null;
+      if (index === undefined) {
+        this.due = null;
+      }
       this.stand(index ?? this.active);
     }
     for (const [index, element] of this.drawn) {
-      if (rows.has(index)) continue;
+      if (rows.has(index)) {
+        continue;
+      }
       element.remove();
       this.drawn.delete(index);
     }
-    wanted.forEach((index, offset) => { this.drawRow(index, rows.get(index), first + offset); });
-    if (complete && last > 0) this.settle(first, last);
+    wanted.forEach((index, offset) => {
+      this.drawRow(index, rows.get(index), first + offset);
+    });
+    if (complete && last > 0) {
+      this.settle(first, last);
+    }
     const activeShown = this.drawn.has(this.active);
-    if (activeShown) this.element.setAttribute('aria-activedescendant', rowId(this.active));
-    else this.element.removeAttribute('aria-activedescendant');
-    if (sought && this.due !== null) this.run(this.due.command);
+    if (activeShown) {
+      this.element.setAttribute('aria-activedescendant', rowId(this.active));
+    } else {
+      this.element.removeAttribute('aria-activedescendant');
+    }
+    if (sought && this.due !== null) {
+      this.run(this.due.command);
+    }
   }
 
-  /** Everything in sight is here: what comes next on the way is asked for, so that nothing scrolled to waits behind it, and the place is told. */
+  /**
+   * Everything in sight is here: what comes next on the way is asked for, so that nothing scrolled to waits behind it,
+   * and the place is told.
+   */
   private settle(first: number, end: number): void {
     const { scrollTop } = this.element;
-    for (const place of placesAhead(first, end, this.layout.visible, scrollTop >= this.drawnAt)) this.windows.get(this.layout.rowAt(place));
+    for (const place of placesAhead(first, end, this.layout.visible, scrollTop >= this.drawnAt)) {
+      this.windows.get(this.layout.rowAt(place));
+    }
     this.drawnAt = scrollTop;
-    if (performance.getEntriesByName(FIRST_ROWS).length === 0) performance.mark(FIRST_ROWS);
+    if (performance.getEntriesByName(FIRST_ROWS).length === 0) {
+      performance.mark(FIRST_ROWS);
+    }
     const anchor = this.anchor();
-    const top = anchor === null ? { message: null, offset: Math.round(scrollTop) } : { message: anchor.message, offset: anchor.offset };
-    if (top.message === this.seen?.message && top.offset === this.seen.offset) return;
+    const top =
+      anchor === null
+        ? { message: null, offset: Math.round(scrollTop) }
+        : { message: anchor.message, offset: anchor.offset };
+    if (top.message === this.seen?.message && top.offset === this.seen.offset) {
+      return;
+    }
     this.seen = top;
     this.events.scrolled();
   }
@@ -264,13 +391,22 @@ export class TreeView {
     if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
       element?.remove();
       const folded = row !== undefined && this.folded.has(row.key);
-      element = row === undefined ? waitingElement(index) : rowElement(row, { folded, active: false, selected: false, compared: false }, this.query);
+      element =
+        row === undefined
+          ? waitingElement(index)
+          : rowElement(row, { folded, active: false, selected: false, compared: false }, this.query);
       this.drawn.set(index, element);
-      if (row !== undefined) this.pointer.shows(element, row);
+      if (row !== undefined) {
+        this.pointer.shows(element, row);
+      }
       this.canvas.append(element);
     }
     element.style.transform = `translateY(${String(place * ROW_HEIGHT)}px)`;
-    mark(element, { active: index === this.active, selected: row !== undefined && row.key === this.selected, compared: row !== undefined && row.key !== null && row.key === this.marked });
+    mark(element, {
+      active: index === this.active,
+      selected: row !== undefined && row.key === this.selected,
+      compared: row !== undefined && row.key !== null && row.key === this.marked,
+    });
   }
 
   /** Scrolls no further than the layout goes: old rows that are still there may reach beyond it. */
@@ -281,8 +417,11 @@ export class TreeView {
   private scrollTo(index: number): void {
     const top = this.layout.placeOf(index) * ROW_HEIGHT;
     const height = this.element.clientHeight;
-    if (top < this.element.scrollTop) this.element.scrollTop = top;
-    else if (top + ROW_HEIGHT > this.element.scrollTop + height) this.element.scrollTop = top + ROW_HEIGHT - height;
+    if (top < this.element.scrollTop) {
+      this.element.scrollTop = top;
+    } else if (top + ROW_HEIGHT > this.element.scrollTop + height) {
+      this.element.scrollTop = top + ROW_HEIGHT - height;
+    }
   }
 
   /** The place of the next row at hand that begins with a word; lanes are no messages. */
@@ -294,32 +433,90 @@ export class TreeView {
   }
 
   private run(command: TreeCommand): void {
-    this.due = ABOUT_THE_ROW.has(command) && (this.pointer.seeking || this.windows.get(this.active) === undefined) ? { command, index: this.active } : null;
+    this.due =
+      ABOUT_THE_ROW.has(command) && (this.pointer.seeking || this.windows.get(this.active) === undefined)
+        ? { command, index: this.active }
+        : null;
     if (this.due !== null) {
-      if (!this.pointer.seeking) this.scrollTo(this.active);
+      if (!this.pointer.seeking) {
+        this.scrollTo(this.active);
+      }
       return;
     }
     const place = this.layout.placeOf(this.active);
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW_HEIGHT) - 1);
     switch (command) {
-      case 'next': this.activate(place + 1); break;
-      case 'previous': this.activate(place - 1); break;
-      case 'nextPage': this.activate(place + page); break;
-      case 'previousPage': this.activate(place - page); break;
-      case 'first': this.activate(0); break;
-      case 'last': this.activate(this.layout.visible - 1); break;
-      case 'open': this.openOrDescend(place); break;
-      case 'close': this.closeOrAscend(); break;
-      case 'select': this.choose(this.active); break;
-      case 'replay': this.withActive((message) => { this.events.replay(message); }); break;
-      case 'verify': this.withActive((message) => { this.events.verify(message); }); break;
-      case 'report': this.withActive((message) => { this.events.exportReport(message); }); break;
-      case 'link': this.withActive((message) => { this.events.copyLink(message); }); break;
-      case 'compare': this.withActive((message) => { this.events.compare(message); }); break;
-      case 'tokens': this.withActive((message) => { this.events.tokens(message); }); break;
+      case 'next':
+        this.activate(place + 1);
+        break;
+      case 'previous':
+        this.activate(place - 1);
+        break;
+      case 'nextPage':
+        this.activate(place + page);
+        break;
+      case 'previousPage':
+        this.activate(place - page);
+        break;
+      case 'first':
+        this.activate(0);
+        break;
+      case 'last':
+        this.activate(this.layout.visible - 1);
+        break;
+      case 'open':
+        this.openOrDescend(place);
+        break;
+      case 'close':
+        this.closeOrAscend();
+        break;
+      case 'select':
+        this.choose(this.active);
+        break;
+      case 'replay':
+        this.withActive((message) => {
+          this.events.replay(message);
+        });
+        break;
+      case 'verify':
+        this.withActive((message) => {
+          this.events.verify(message);
+        });
+        break;
+      case 'report':
+        this.withActive((message) => {
+          this.events.exportReport(message);
+        });
+        break;
+      case 'link':
+        this.withActive((message) => {
+          this.events.copyLink(message);
+        });
+        break;
+      case 'compare':
+        this.withActive((message) => {
+          this.events.compare(message);
+        });
+        break;
+      case 'tokens':
+        this.withActive((message) => {
+          this.events.tokens(message);
+        });
+        break;
       // Of the episode that the keyboard stands in.
-      case 'costliest': this.choose(this.active); this.events.command(command); break;
-      case 'difference': case 'written': case 'search': case 'nextHit': case 'previousHit': case 'filter': case 'keys': this.events.command(command); break;
+      case 'costliest':
+        this.choose(this.active);
+        this.events.command(command);
+        break;
+      case 'difference':
+      case 'written':
+      case 'search':
+      case 'nextHit':
+      case 'previousHit':
+      case 'filter':
+      case 'keys':
+        this.events.command(command);
+        break;
     }
   }
 
@@ -333,23 +530,34 @@ export class TreeView {
 
   private openOrDescend(place: number): void {
     const row = this.windows.get(this.active);
-    if (row === undefined || row.descendants === 0) return;
-    if (this.folded.has(row.key)) this.toggle(row);
-    else this.activate(place + 1);
+    if (row === undefined || row.descendants === 0) {
+      return;
+    }
+    if (this.folded.has(row.key)) {
+      this.toggle(row);
+    } else {
+      this.activate(place + 1);
+    }
   }
 
   private closeOrAscend(): void {
     const row = this.windows.get(this.active);
-    if (row === undefined) return;
+    if (row === undefined) {
+      return;
+    }
     if (row.key !== null && row.descendants > 0 && !this.folded.has(row.key)) {
       this.toggle(row);
       return;
     }
-    if (row.parent !== null) this.activate(this.layout.placeOf(row.parent));
+    if (row.parent !== null) {
+      this.activate(this.layout.placeOf(row.parent));
+    }
   }
 
   private toggle(row: MarkedRow): void {
-    if (row.key === null || row.descendants === 0) return;
+    if (row.key === null || row.descendants === 0) {
+      return;
+    }
     this.folded.toggle(row.key, row);
     this.relayout(this.layout.rows);
     this.active = this.layout.rowAt(this.layout.placeOf(this.active));
@@ -359,7 +567,9 @@ export class TreeView {
 
   private choose(index: number): void {
     const row = this.windows.get(index);
-    if (row === undefined) return;
+    if (row === undefined) {
+      return;
+    }
     this.stand(index);
     this.selected = row.message;
     this.schedule();
@@ -369,13 +579,17 @@ export class TreeView {
   /** Chooses the message that has the keyboard, then does something with it. */
   private withActive(work: (message: number) => void): void {
     const row = this.windows.get(this.active);
-    if (row === undefined || row.message === null) return;
+    if (row === undefined || row.message === null) {
+      return;
+    }
     this.choose(this.active);
     work(row.message);
   }
 
   private onClick(target: EventTarget | null): void {
-    if (!(target instanceof Element)) return;
+    if (!(target instanceof Element)) {
+      return;
+    }
     const meant = this.pointer.click(target);
     const element = target.closest('.row');
     const index = this.holding ? undefined : [...this.drawn].find(([, drawn]) => drawn === element)?.[0];
@@ -388,7 +602,9 @@ export class TreeView {
       this.events.select(meant.message);
       return;
     }
-    if (index === undefined) return;
+    if (index === undefined) {
+      return;
+    }
     // A lane is a heading: a click anywhere on it opens or closes it.
     if (row !== undefined && (row.lane !== null || target.closest('.foldable') !== null)) {
       this.stand(index);

@@ -22,4 +22,5 @@ export interface TreeEvents {
   arranged(folding: Folding): void;
 }
 
-export type PanelCommand = 'difference' | 'costliest' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
+export type PanelCommand =
+  'difference' | 'costliest' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';

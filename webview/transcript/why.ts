@@ -1,4 +1,7 @@
-/** Why an episode was lost, on top of the pane: the message that decided it, the best sampled in its place, where the two differ, what is still unsure. */
+/**
+ * Why an episode was lost, on top of the pane: the message that decided it, the best sampled in its place, where the
+ * two differ, what is still unsure.
+ */
 import { sentence } from '../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost, WhyMessage } from '../../src/shared/transcript/whyLost.ts';
@@ -33,7 +36,9 @@ export class WhyView {
     this.element = h('details', { class: 'why', open: true }, this.line, this.body);
     this.element.hidden = true;
     copyAsWritten(this.body);
-    this.element.addEventListener('toggle', () => { events.toggled(); });
+    this.element.addEventListener('toggle', () => {
+      events.toggled();
+    });
   }
 
   /** @param possible whether replays can be asked for */
@@ -43,7 +48,9 @@ export class WhyView {
     const other = why?.decisive?.message !== this.why?.decisive?.message || possible !== this.possible;
     this.why = why;
     this.possible = possible;
-    if (drawn !== this.drawn && why !== null) this.draw(why, other);
+    if (drawn !== this.drawn && why !== null) {
+      this.draw(why, other);
+    }
     this.drawn = drawn;
     this.replay(replay);
   }
@@ -51,23 +58,40 @@ export class WhyView {
   /** How far a replay is that settles the message's credit. */
   replay(state: ReplayState | null): void {
     const decisive = this.why?.decisive ?? null;
-    if (decisive !== null) this.settle?.show(decisive.credit, state, state?.message === decisive.message);
+    if (decisive !== null) {
+      this.settle?.show(decisive.credit, state, state?.message === decisive.message);
+    }
   }
 
   /** @param other whether it is another message that decided */
   private draw(why: WhyLost, other: boolean): void {
     const { decisive, best, decided } = why;
-    replace(this.line, h('strong', {}, why.return <= 0 ? 'Why it was lost' : `Why it got ${returnText(why.return)}`), ': ', lineOf(why));
+    replace(
+      this.line,
+      h('strong', {}, why.return <= 0 ? 'Why it was lost' : `Why it got ${returnText(why.return)}`),
+      ': ',
+      lineOf(why),
+    );
     if (decisive === null) {
-      replace(this.body, h('p', {}, 'No message of this episode was compared with others yet. Replay one (R) to see what it was worth.'));
+      replace(
+        this.body,
+        h('p', {}, 'No message of this episode was compared with others yet. Replay one (R) to see what it was worth.'),
+      );
       return;
     }
     if (other || this.settle === null) {
       const { message } = decisive;
-      this.settle = new SettleControl({
-        settle: (replays) => { this.events.settle(message, replays); },
-        cancel: () => { this.events.cancelReplay(); },
-      }, this.possible);
+      this.settle = new SettleControl(
+        {
+          settle: (replays) => {
+            this.events.settle(message, replays);
+          },
+          cancel: () => {
+            this.events.cancelReplay();
+          },
+        },
+        this.possible,
+      );
     }
     replace(
       this.body,
@@ -76,22 +100,51 @@ export class WhyView {
         ? h('p', { class: 'muted' }, 'No better message was sampled in its place.')
         : this.side(best.typed ? 'Best alternative, typed' : 'Best alternative', best),
       best === null ? null : difference(decisive.text, best.text),
-      h('p', { class: 'why-sure' }, decided ? 'Decided: ' : 'To be sure: ', verdictWords(decisive.credit), ' ', this.settle.element),
+      h(
+        'p',
+        { class: 'why-sure' },
+        decided ? 'Decided: ' : 'To be sure: ',
+        verdictWords(decisive.credit),
+        ' ',
+        this.settle.element,
+      ),
     );
   }
 
   private side(name: string, { message, role, turn, credit, return: value }: WhyMessage): HTMLElement {
-    const title = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, turn > 0 ? `${role} ${String(turn + 1)}` : role);
-    title.addEventListener('click', () => { this.events.open(message); });
-    const facts = h('span', { class: 'why-facts' }, h('span', { class: 'muted' }, `return ${returnText(value)}`), creditCell(credit));
+    const title = h(
+      'button',
+      { class: 'link', type: 'button', title: 'Show this message in the tree' },
+      turn > 0 ? `${role} ${String(turn + 1)}` : role,
+    );
+    title.addEventListener('click', () => {
+      this.events.open(message);
+    });
+    const facts = h(
+      'span',
+      { class: 'why-facts' },
+      h('span', { class: 'muted' }, `return ${returnText(value)}`),
+      creditCell(credit),
+    );
     return h('div', { class: 'why-side' }, h('span', { class: 'muted' }, name), title, facts);
   }
 }
 
 /** The summary in one line. */
 function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
-  if (decisive === null) return h('span', { class: 'why-line' }, 'no message was compared yet');
+  if (decisive === null) {
+    return h('span', { class: 'why-line' }, 'no message was compared yet');
+  }
   const said = shownText(oneLine(decisive.text.slice(0, 200)));
-  const words = decided ? `${decisive.role} ${sentence(decisive.credit)} ` : `${decisive.role} is the clearest candidate `;
-  return h('span', { class: 'why-line' }, `${words}(${signed(decisive.credit.value)}): `, ...said, best === null ? null : ' → ', ...(best === null ? [] : shownText(oneLine(best.text.slice(0, 200)))));
+  const words = decided
+    ? `${decisive.role} ${sentence(decisive.credit)} `
+    : `${decisive.role} is the clearest candidate `;
+  return h(
+    'span',
+    { class: 'why-line' },
+    `${words}(${signed(decisive.credit.value)}): `,
+    ...said,
+    best === null ? null : ' → ',
+    ...(best === null ? [] : shownText(oneLine(best.text.slice(0, 200)))),
+  );
 }

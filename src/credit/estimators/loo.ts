@@ -33,9 +33,9 @@ const NOTHING: Sum = { weighted: 0, count: 0 };
 /**
  * Leave-one-out baseline b_-j = sum over i != j of c_i R_i / sum over i != j of c_i, and credit A_j = R_j - b_-j.
  *
- * Unbiased for the gradient of the expected return (eq. 21, with the factor 1/N) because b_-j does not depend on alternative j;
- * that needs independent alternatives, so duplicates must stay in. An alternative without any other to compare with gets itself as
- * the baseline and credit 0.
+ * Unbiased for the gradient of the expected return (eq. 21, with the factor 1/N) because b_-j does not depend on
+ * alternative j; that needs independent alternatives, so duplicates must stay in. An alternative without any other to
+ * compare with gets itself as the baseline and credit 0.
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
@@ -45,7 +45,9 @@ export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'cou
   const others =
     sums.length ** 2 > MOST_AFRESH ? leftOut(sums, joined, NOTHING) : sums.map((_, index) => sumOfOthers(sums, index));
   return alternatives.map((alternative, index) => {
-    if (alternative.mean === null || alternative.count === 0) return null;
+    if (alternative.mean === null || alternative.count === 0) {
+      return null;
+    }
     const { weighted, count } = others[index] ?? NOTHING;
     const baseline = count === 0 ? alternative.mean : weighted / count;
     return { baseline, credit: alternative.mean - baseline };
@@ -61,7 +63,9 @@ const joined = (one: Sum, other: Sum): Sum => ({
 function sumOfOthers(sums: readonly Sum[], index: number): Sum {
   let [weighted, count] = [0, 0];
   for (let other = 0; other < sums.length; other++) {
-    if (other === index) continue;
+    if (other === index) {
+      continue;
+    }
     weighted += sums[other]?.weighted ?? 0;
     count += sums[other]?.count ?? 0;
   }

@@ -36,7 +36,9 @@ export const magrpoRloo = {
 export function episodeLeaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
   const { total, count } = episodesOf(alternatives);
   return alternatives.map(({ mean, count: own }) => {
-    if (mean === null || own === 0) return null;
+    if (mean === null || own === 0) {
+      return null;
+    }
     const baseline = count === 1 ? mean : (total - mean) / (count - 1);
     return { baseline, credit: mean - baseline };
   });

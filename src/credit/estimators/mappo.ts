@@ -1,4 +1,7 @@
-/** MAPPO's credit: a return against a learned value, and generalised advantage estimation along an episode (C3 appendix H; reference section 4.1). */
+/**
+ * MAPPO's credit: a return against a learned value, and generalised advantage estimation along an episode (C3 appendix
+ * H; reference section 4.1).
+ */
 import { C3Error } from '../../shared/errors.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import type { Aggregate, Estimate } from '../aggregate.ts';
@@ -19,8 +22,9 @@ export const mappo = {
 } as const satisfies Estimator;
 
 function contextValue({ value }: CreditGroup): number {
-  if (value === undefined)
+  if (value === undefined) {
     throw new C3Error('input', 'mappo needs the value of the context: give "value" beside "alternatives".');
+  }
   return value;
 }
 
@@ -34,7 +38,9 @@ export function againstValue(
   alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[],
   value: number,
 ): (Estimate | null)[] {
-  if (!isReturn(value)) throw new C3Error('input', `The value of the context is ${value}; give ${RETURN_WORDS}.`);
+  if (!isReturn(value)) {
+    throw new C3Error('input', `The value of the context is ${value}; give ${RETURN_WORDS}.`);
+  }
   return alternatives.map(({ mean, count }) =>
     mean === null || count === 0 ? null : { baseline: value, credit: mean - value },
   );
@@ -48,8 +54,9 @@ export interface Advantages {
 }
 
 /**
- * Generalised advantage estimation (Schulman et al. 2016, eq. 16): delta_t = r_t + gamma V_t+1 - V_t, A_t = delta_t + gamma lambda A_t+1,
- * nothing after the last decision. With gamma = lambda = 1, the paper's setting, A_t = (sum of rewards from t on) - V_t.
+ * Generalised advantage estimation (Schulman et al. 2016, eq. 16): delta_t = r_t + gamma V_t+1 - V_t, A_t = delta_t +
+ * gamma lambda A_t+1, nothing after the last decision. With gamma = lambda = 1, the paper's setting, A_t = (sum of
+ * rewards from t on) - V_t.
  * @param rewards one per decision; without shaping all but the last are 0
  * @param values V of each decision's context
  * @throws C3Error('input') unless both are as long, finite, and gamma and lambda in [0, 1]
@@ -66,8 +73,9 @@ export function generalisedAdvantages(
       `${rewards.length} rewards and ${values.length} values are no episode; give one finite number of each for every decision.`,
     );
   }
-  if (!(gamma >= 0 && gamma <= 1 && lambda >= 0 && lambda <= 1))
+  if (!(gamma >= 0 && gamma <= 1 && lambda >= 0 && lambda <= 1)) {
     throw new C3Error('input', `gamma ${gamma} and lambda ${lambda} must lie in [0, 1].`);
+  }
   const advantages = new Array<number>(values.length).fill(0);
   let after = 0;
   let next = 0;

@@ -34,12 +34,16 @@ export const valueAssisted = {
  * @throws C3Error('input') for an alpha outside [0, 1] or a value beyond MAX_RETURN
  */
 export function withValues(alternatives: readonly ValuedAlternative[], alpha: number): (Estimate | null)[] {
-  if (!(alpha >= 0 && alpha <= 1)) throw new C3Error('input', `alpha is ${alpha}; give a number in [0, 1].`);
+  if (!(alpha >= 0 && alpha <= 1)) {
+    throw new C3Error('input', `alpha is ${alpha}; give a number in [0, 1].`);
+  }
   const byReturns = leaveOneOut(alternatives);
   const byValues = fromValues(alternatives);
   return alternatives.map(({ mean }, index) => {
     const [returned, valued] = [byReturns[index], byValues[index]];
-    if (mean === null || returned === null || returned === undefined || valued === undefined) return null;
+    if (mean === null || returned === null || returned === undefined || valued === undefined) {
+      return null;
+    }
     const baseline = (1 - alpha) * returned.baseline + alpha * valued.baseline;
     return { baseline, credit: mean - baseline };
   });

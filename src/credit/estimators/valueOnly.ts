@@ -30,11 +30,12 @@ export interface ValuedAlternative extends Pick<Aggregate, 'mean' | 'count'> {
 /** The alternatives with their values. @throws C3Error('input') where one is missing */
 export function valued({ alternatives }: CreditGroup, aggregates: readonly Aggregate[]): ValuedAlternative[] {
   return alternatives.map(({ value }, index) => {
-    if (value === undefined)
+    if (value === undefined) {
       throw new C3Error(
         'input',
         `Alternative ${index} has no value, which value_assisted and value_only need; give "value" beside its "returns".`,
       );
+    }
     const { mean, count } = aggregates[index] ?? { mean: null, count: 0 };
     return { mean, count, value };
   });
@@ -46,7 +47,9 @@ export function valued({ alternatives }: CreditGroup, aggregates: readonly Aggre
  */
 export function fromValues(alternatives: readonly Pick<ValuedAlternative, 'value'>[]): Estimate[] {
   const values = alternatives.map(({ value }) => {
-    if (!isReturn(value)) throw new C3Error('input', `The value of an alternative is ${value}; give ${RETURN_WORDS}.`);
+    if (!isReturn(value)) {
+      throw new C3Error('input', `The value of an alternative is ${value}; give ${RETURN_WORDS}.`);
+    }
     return { mean: value, count: 1 };
   });
   return leaveOneOut(values).map((found, index) => found ?? { baseline: values[index]?.mean ?? 0, credit: 0 });

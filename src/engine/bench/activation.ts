@@ -1,6 +1,7 @@
 /**
- * `c3 bench activation`: how long the extension takes from its first byte to the end of activation. Every turn is a bare process of its own that
- * loads the bundle against an empty stand-in for the editor's interface: what the editor itself does is no part of it.
+ * `c3 bench activation`: how long the extension takes from its first byte to the end of activation. Every turn is a
+ * bare process of its own that loads the bundle against an empty stand-in for the editor's interface: what the editor
+ * itself does is no part of it.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
@@ -18,8 +19,8 @@ const TURN_TIMEOUT = 60_000;
 const GOAL = 100;
 
 /**
- * The program of one turn. Whatever is asked of the stand-in is there, can be called, made and read, and answers with more of the same; a list is empty,
- * a setting has its default.
+ * The program of one turn. Whatever is asked of the stand-in is there, can be called, made and read, and answers with
+ * more of the same; a list is empty, a setting has its default.
  */
 export const ACTIVATION_PROGRAM = `
 const Module = require('node:module');
@@ -59,15 +60,27 @@ interface Turn {
   readonly processor: number;
 }
 
-/** Measures the bundle that was built last. @throws C3Error('input') where there is none; C3Error('engine') where it does not activate; CancelledError */
-export async function benchActivation({ quick, cancelled, note }: BenchOptions, bundle = EXTENSION_BUNDLE): Promise<BenchReport> {
-  if (!existsSync(bundle)) throw new C3Error('input', `There is no extension at ${bundle}: build it first (npm run build).`);
+/**
+ * Measures the bundle that was built last.
+ * @throws C3Error('input') where there is none; C3Error('engine') where it does not activate; CancelledError
+ */
+export async function benchActivation(
+  { quick, cancelled, note }: BenchOptions,
+  bundle = EXTENSION_BUNDLE,
+): Promise<BenchReport> {
+  if (!existsSync(bundle)) {
+    throw new C3Error('input', `There is no extension at ${bundle}: build it first (npm run build).`);
+  }
   const turns: Turn[] = [];
   // The first turn warms the disk's cache: a cold disk is no property of the extension.
   for (let turn = 0; turn <= (quick ? QUICK_TURNS : TURNS); turn++) {
-    if (cancelled()) throw new CancelledError();
+    if (cancelled()) {
+      throw new CancelledError();
+    }
     const found = await activateOnce(bundle);
-    if (turn > 0) turns.push(found);
+    if (turn > 0) {
+      turns.push(found);
+    }
   }
   note(`${String(turns.length)} activations measured`);
   const whole = turns.map(({ load, activate }) => load + activate);
@@ -89,16 +102,34 @@ export async function benchActivation({ quick, cancelled, note }: BenchOptions, 
 async function activateOnce(bundle: string): Promise<Turn> {
   let printed: unknown;
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=commonjs', '--eval', ACTIVATION_PROGRAM, bundle], { timeout: TURN_TIMEOUT });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=commonjs', '--eval', ACTIVATION_PROGRAM, bundle],
+      { timeout: TURN_TIMEOUT },
+    );
     printed = JSON.parse(stdout);
   } catch (error) {
-    throw new C3Error('engine', `The extension at ${bundle} did not activate: build it again (npm run build).`, { cause: error });
+    throw new C3Error('engine', `The extension at ${bundle} did not activate: build it again (npm run build).`, {
+      cause: error,
+    });
   }
-  if (!isRecord(printed) || typeof printed['load'] !== 'number' || typeof printed['activate'] !== 'number' || typeof printed['processor'] !== 'number' || !(Number(printed['registered']) > 0)) {
-    throw new C3Error('engine', `The extension at ${bundle} activated without registering a command: build it again (npm run build).`);
+  if (
+    !isRecord(printed) ||
+    typeof printed['load'] !== 'number' ||
+    typeof printed['activate'] !== 'number' ||
+    typeof printed['processor'] !== 'number' ||
+    !(Number(printed['registered']) > 0)
+  ) {
+    throw new C3Error(
+      'engine',
+      `The extension at ${bundle} activated without registering a command: build it again (npm run build).`,
+    );
   }
   if (Array.isArray(printed['native']) && printed['native'].length > 0) {
-    throw new C3Error('engine', `The extension at ${bundle} loads ${printed['native'].join(', ')} when it activates: load it where it is first needed.`);
+    throw new C3Error(
+      'engine',
+      `The extension at ${bundle} loads ${printed['native'].join(', ')} when it activates: load it where it is first needed.`,
+    );
   }
   return { load: printed['load'], activate: printed['activate'], processor: printed['processor'] };
 }

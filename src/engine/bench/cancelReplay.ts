@@ -1,11 +1,28 @@
-/** How soon a running replay stops when it is cancelled: asked of an engine process of its own, through the door that the editor uses. */
+/**
+ * How soon a running replay stops when it is cancelled: asked of an engine process of its own, through the door that
+ * the editor uses.
+ */
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CancellationTokenSource, createMessageConnection, ResponseError, SocketMessageReader, SocketMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
+import {
+  CancellationTokenSource,
+  createMessageConnection,
+  ResponseError,
+  SocketMessageReader,
+  SocketMessageWriter,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
 import { connectOrStart } from '../../client/startEngine.ts';
-import { CANCELLED_CODE, InitializeRequest, PROTOCOL_VERSION, ReplayProgressNotification, ReplayRequest, ShutdownRequest } from '../../shared/protocols/engineProtocol.ts';
+import {
+  CANCELLED_CODE,
+  InitializeRequest,
+  PROTOCOL_VERSION,
+  ReplayProgressNotification,
+  ReplayRequest,
+  ShutdownRequest,
+} from '../../shared/protocols/engineProtocol.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import { ENGINE_ENTRY } from '../places.ts';
@@ -15,7 +32,10 @@ const CANCELS = 24;
 const QUICK_CANCELS = 6;
 /** Long enough to be under way whenever it is cancelled. */
 const REQUEST = { alternatives: 64, replays: 64, text: null } as const;
-/** Progress messages, and milliseconds after the last of them, that are waited for before a cancel: it finds other work each time. */
+/**
+ * Progress messages, and milliseconds after the last of them, that are waited for before a cancel: it finds other work
+ * each time.
+ */
 const MOMENTS = { messages: 24, milliseconds: 40 } as const;
 /** Milliseconds without an answer pending in which nothing may be stored any more. */
 const AFTERWARDS = 250;
@@ -29,20 +49,29 @@ interface Stop {
 }
 
 /**
- * Cancels replay requests about these messages in turn, at different moments. A request that ended before its cancel does not count.
+ * Cancels replay requests about these messages in turn, at different moments. A request that ended before its cancel
+ * does not count.
  * @param store path of a store that nobody else writes
  * @throws CancelledError; C3Error('engine') where the engine ends or refuses
  */
-export async function cancelling(store: string, messages: readonly number[], { quick, cancelled, note }: BenchOptions): Promise<BenchFigure[]> {
+export async function cancelling(
+  store: string,
+  messages: readonly number[],
+  { quick, cancelled, note }: BenchOptions,
+): Promise<BenchFigure[]> {
   const stops: Stop[] = [];
   if (messages.length > 0) {
     await withEngine(store, async (connection) => {
       const reader = openStoreForReading(store);
       try {
         for (let turn = 0; turn < (quick ? QUICK_CANCELS : CANCELS); turn++) {
-          if (cancelled()) throw new CancelledError();
+          if (cancelled()) {
+            throw new CancelledError();
+          }
           const stop = await cancelOnce(connection, reader, store, messages[turn % messages.length] ?? 0, turn);
-          if (stop !== null) stops.push(stop);
+          if (stop !== null) {
+            stops.push(stop);
+          }
         }
       } finally {
         reader.close();
@@ -57,29 +86,52 @@ export async function cancelling(store: string, messages: readonly number[], { q
   return [
     ...times('cancel of a replay to the last stored row', ({ stored }) => stored),
     ...times("cancel of a replay to the engine's answer", ({ answered }) => answered),
-    figure('messages stored after that answer', stops.length === 0 ? null : stops.reduce((sum, { late }) => sum + late, 0), ''),
+    figure(
+      'messages stored after that answer',
+      stops.length === 0 ? null : stops.reduce((sum, { late }) => sum + late, 0),
+      '',
+    ),
   ];
 }
 
 /** @returns null where the replay ended by itself */
-async function cancelOnce(connection: MessageConnection, reader: StoreReader, store: string, message: number, turn: number): Promise<Stop | null> {
+async function cancelOnce(
+  connection: MessageConnection,
+  reader: StoreReader,
+  store: string,
+  message: number,
+  turn: number,
+): Promise<Stop | null> {
   const source = new CancellationTokenSource();
   const under = Promise.withResolvers<null>();
   let heard = 0;
   const listener = connection.onNotification(ReplayProgressNotification, () => {
     heard++;
-    if (heard > (7 * turn) % MOMENTS.messages) under.resolve(null);
+    if (heard > (7 * turn) % MOMENTS.messages) {
+      under.resolve(null);
+    }
   });
   try {
-    const asked = connection.sendRequest(ReplayRequest, { message, ...REQUEST }, source.token).then(() => false, (error: unknown) => {
-      if (error instanceof ResponseError && error.code === CANCELLED_CODE) return true;
-      throw new C3Error('engine', `The replay that was to be cancelled failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-    });
+    const asked = connection.sendRequest(ReplayRequest, { message, ...REQUEST }, source.token).then(
+      () => false,
+      (error: unknown) => {
+        if (error instanceof ResponseError && error.code === CANCELLED_CODE) {
+          return true;
+        }
+        throw new C3Error(
+          'engine',
+          `The replay that was to be cancelled failed: ${error instanceof Error ? error.message : String(error)}`,
+          { cause: error },
+        );
+      },
+    );
     await Promise.race([under.promise, asked]);
     await pause((11 * turn) % MOMENTS.milliseconds);
     const began = { wall: Date.now(), started: performance.now() };
     source.cancel();
-    if (!(await asked)) return null;
+    if (!(await asked)) {
+      return null;
+    }
     const answered = performance.now() - began.started;
     const kept = reader.counts().decisions;
     await pause(AFTERWARDS);
@@ -90,7 +142,10 @@ async function cancelOnce(connection: MessageConnection, reader: StoreReader, st
   }
 }
 
-/** When the store was last written to, in milliseconds of the epoch; the file system's clock is a few milliseconds coarse. */
+/**
+ * When the store was last written to, in milliseconds of the epoch; the file system's clock is a few milliseconds
+ * coarse.
+ */
 function lastWrite(store: string): number {
   const times = [store, `${store}-wal`].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
   return Math.max(...times);
@@ -106,7 +161,10 @@ async function withEngine(store: string, work: (connection: MessageConnection) =
   const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
   connection.listen();
   try {
-    await Promise.race([connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: 'command' }), ended]);
+    await Promise.race([
+      connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: 'command' }),
+      ended,
+    ]);
     await Promise.race([work(connection), ended]);
   } finally {
     ended.catch(() => undefined);

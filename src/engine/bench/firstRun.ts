@@ -1,4 +1,7 @@
-/** `c3 bench first-run`: what a new user's first run costs and gains, with three seeds, and how soon a replay shows something. */
+/**
+ * `c3 bench first-run`: what a new user's first run costs and gains, with three seeds, and how soon a replay shows
+ * something.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,9 +14,18 @@ const SEEDS = [0, 1, 2];
 const CLICKS = 15;
 
 /** Measures whole runs; the short form is one seed with a tenth of the steps. @throws CancelledError; C3Error */
-export async function benchFirstRun({ quick, config, folder, cancelled, note }: TeamBenchOptions): Promise<BenchReport> {
+export async function benchFirstRun({
+  quick,
+  config,
+  folder,
+  cancelled,
+  note,
+}: TeamBenchOptions): Promise<BenchReport> {
   const { steps, evaluation } = (await readRecipe(config, [], folder)).config;
-  const shortened = [`steps=${String(Math.ceil(steps / 10))}`, `evaluation.instances=${String(Math.min(64, evaluation.instances))}`];
+  const shortened = [
+    `steps=${String(Math.ceil(steps / 10))}`,
+    `evaluation.instances=${String(Math.min(64, evaluation.instances))}`,
+  ];
   const figures: BenchFigure[] = [];
   const add = (name: string, value: number | null, unit: string): void => {
     figures.push(figure(name, value, unit));
@@ -29,8 +41,12 @@ export async function benchFirstRun({ quick, config, folder, cancelled, note }: 
       const summary = await service.run(recipe, {
         cancelled,
         onProgress: ({ stage, done, remainingSeconds }) => {
-          if (stage === 'load' && remainingSeconds !== null) estimates.push({ seconds: remainingSeconds, at: performance.now() });
-          if (first === null && stage !== 'load' && done > 0) first = (performance.now() - started) / 1000;
+          if (stage === 'load' && remainingSeconds !== null) {
+            estimates.push({ seconds: remainingSeconds, at: performance.now() });
+          }
+          if (first === null && stage !== 'load' && done > 0) {
+            first = (performance.now() - started) / 1000;
+          }
         },
       });
       const prefix = `seed ${String(seed)}:`;
@@ -40,7 +56,11 @@ export async function benchFirstRun({ quick, config, folder, cancelled, note }: 
       add(`${prefix} whole run`, (ended - started) / 1000, 's');
       const [estimate] = estimates;
       add(`${prefix} estimated before it`, estimate?.seconds ?? null, 's');
-      add(`${prefix} time taken against the estimate`, estimate === undefined ? null : (ended - estimate.at) / 1000 / estimate.seconds, 'x');
+      add(
+        `${prefix} time taken against the estimate`,
+        estimate === undefined ? null : (ended - estimate.at) / 1000 / estimate.seconds,
+        'x',
+      );
       addAccuracy(add, `${prefix} greedy accuracy`, summary.accuracy);
       addAccuracy(add, `${prefix} pass@1`, summary.passAt1);
       add(`${prefix} evaluator calls`, summary.evaluatorCalls, '');
@@ -55,7 +75,11 @@ export async function benchFirstRun({ quick, config, folder, cancelled, note }: 
   return { suite: 'first-run', figures, hardware: hardwareName('CPU provider') };
 }
 
-function addAccuracy(add: (name: string, value: number | null, unit: string) => void, name: string, { before, after, difference }: RunSummary['accuracy']): void {
+function addAccuracy(
+  add: (name: string, value: number | null, unit: string) => void,
+  name: string,
+  { before, after, difference }: RunSummary['accuracy'],
+): void {
   const percent = (interval: Interval | null, part: 'value' | 'low' | 'high'): number | null => {
     const value = interval?.[part] ?? null;
     return value === null ? null : 100 * value;
@@ -68,21 +92,34 @@ function addAccuracy(add: (name: string, value: number | null, unit: string) => 
 }
 
 /** Median time from asking for four alternatives to the first one stored, over messages spread through the run. */
-async function clickMedian(service: EngineService, summary: RunSummary, cancelled: () => boolean): Promise<number | null> {
+async function clickMedian(
+  service: EngineService,
+  summary: RunSummary,
+  cancelled: () => boolean,
+): Promise<number | null> {
   const total = service.reading((store) => store.countBuckets({ run: summary.run, origin: 'training' }));
   const times: number[] = [];
   for (let click = 0; click < Math.min(CLICKS, total); click++) {
     const offset = Math.floor(((click + 0.5) * total) / CLICKS);
-    const message = service.reading((store) => store.bucketsOfRun({ run: summary.run, origin: 'training', offset, limit: 1 }))[0]?.alternatives[0]?.decision;
-    if (message === undefined) continue;
+    const message = service.reading((store) =>
+      store.bucketsOfRun({ run: summary.run, origin: 'training', offset, limit: 1 }),
+    )[0]?.alternatives[0]?.decision;
+    if (message === undefined) {
+      continue;
+    }
     const started = performance.now();
     const first: number[] = [];
-    await service.replay({ message, alternatives: 4, replays: 4, text: null }, {
-      cancelled,
-      onProgress: ({ alternatives }) => {
-        if (first.length === 0 && alternatives.some(({ original }) => !original)) first.push(performance.now() - started);
+    await service.replay(
+      { message, alternatives: 4, replays: 4, text: null },
+      {
+        cancelled,
+        onProgress: ({ alternatives }) => {
+          if (first.length === 0 && alternatives.some(({ original }) => !original)) {
+            first.push(performance.now() - started);
+          }
+        },
       },
-    });
+    );
     times.push(...first);
   }
   return medianOf(times);

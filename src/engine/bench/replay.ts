@@ -1,4 +1,7 @@
-/** `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, how fast replays are verified, and how soon a cancel stops one. */
+/**
+ * `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, how fast
+ * replays are verified, and how soon a cancel stops one.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +28,9 @@ export async function benchReplay(options: TeamBenchOptions): Promise<BenchRepor
     const summary = await service.run(recipe, { cancelled: options.cancelled, onProgress: () => undefined });
     options.note('a run to replay is there');
     const figures = [...(await requesting(service, summary, options)), ...(await verifying(service, summary, options))];
-    const messages = service.reading((reader) => spread(reader, summary.run, options.quick ? QUICK.requests : FULL.requests));
+    const messages = service.reading((reader) =>
+      spread(reader, summary.run, options.quick ? QUICK.requests : FULL.requests),
+    );
     // The process that is cancelled writes this store.
     await service.close();
     figures.push(...(await cancelling(store, messages, options)));
@@ -36,7 +41,11 @@ export async function benchReplay(options: TeamBenchOptions): Promise<BenchRepor
   }
 }
 
-async function requesting(service: EngineService, { run }: RunSummary, { quick, cancelled, note }: TeamBenchOptions): Promise<BenchFigure[]> {
+async function requesting(
+  service: EngineService,
+  { run }: RunSummary,
+  { quick, cancelled, note }: TeamBenchOptions,
+): Promise<BenchFigure[]> {
   const { requests } = quick ? QUICK : FULL;
   const first: number[] = [];
   const all: number[] = [];
@@ -44,14 +53,21 @@ async function requesting(service: EngineService, { run }: RunSummary, { quick, 
   for (const message of service.reading((store) => spread(store, run, requests))) {
     const started = performance.now();
     let shown: number | undefined;
-    const { id } = await service.replay({ message, alternatives: ALTERNATIVES, replays: REPLAYS, text: null }, {
-      cancelled,
-      onProgress: ({ alternatives }) => {
-        if (alternatives.some(({ original }) => !original)) shown ??= performance.now() - started;
+    const { id } = await service.replay(
+      { message, alternatives: ALTERNATIVES, replays: REPLAYS, text: null },
+      {
+        cancelled,
+        onProgress: ({ alternatives }) => {
+          if (alternatives.some(({ original }) => !original)) {
+            shown ??= performance.now() - started;
+          }
+        },
       },
-    });
+    );
     all.push(performance.now() - started);
-    if (shown !== undefined) first.push(shown);
+    if (shown !== undefined) {
+      first.push(shown);
+    }
     const cost = service.reading((store) => requestCost(store, id));
     tokens.prompt += cost.prompt;
     tokens.reused += cost.reused;
@@ -70,26 +86,46 @@ function spread(store: StoreReader, run: string, count: number): number[] {
   const role = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.eventType;
   const messages: number[] = [];
   const total = store.countBuckets({ run, origin: 'training' });
-  const buckets = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: total }).filter(({ eventType }) => eventType === role);
+  const buckets = store
+    .bucketsOfRun({ run, origin: 'training', offset: 0, limit: total })
+    .filter(({ eventType }) => eventType === role);
   for (let index = 0; index < Math.min(count, buckets.length); index++) {
     const message = buckets[Math.floor(((index + 0.5) * buckets.length) / count)]?.alternatives[0]?.decision;
-    if (message !== undefined) messages.push(message);
+    if (message !== undefined) {
+      messages.push(message);
+    }
   }
   return messages;
 }
 
-/** Prompt tokens of the messages that a request made: the alternatives beside the original, and the continuations of all. Messages that were taken from an equal request had none. */
+/**
+ * Prompt tokens of the messages that a request made: the alternatives beside the original, and the continuations of
+ * all. Messages that were taken from an equal request had none.
+ */
 export function requestCost(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
-  const made = new Set(store.bucketView(bucket).alternatives.flatMap(({ decision, original }) => (original ? [] : [decision])));
+  const made = new Set(
+    store.bucketView(bucket).alternatives.flatMap(({ decision, original }) => (original ? [] : [decision])),
+  );
   for (const { alternative, leaf } of store.replaysOfBucket(bucket)) {
     const chain = store.chain(leaf).map(({ id }) => id);
-    for (const id of chain.slice(chain.indexOf(alternative) + 1)) made.add(id);
+    for (const id of chain.slice(chain.indexOf(alternative) + 1)) {
+      made.add(id);
+    }
   }
-  const decisions = [...made].map((id) => store.decision(id)).filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
-  return { prompt: decisions.reduce((sum, { promptTokens }) => sum + promptTokens, 0), reused: decisions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0) };
+  const decisions = [...made]
+    .map((id) => store.decision(id))
+    .filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
+  return {
+    prompt: decisions.reduce((sum, { promptTokens }) => sum + promptTokens, 0),
+    reused: decisions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0),
+  };
 }
 
-async function verifying(service: EngineService, { run }: RunSummary, { quick, cancelled, note }: TeamBenchOptions): Promise<BenchFigure[]> {
+async function verifying(
+  service: EngineService,
+  { run }: RunSummary,
+  { quick, cancelled, note }: TeamBenchOptions,
+): Promise<BenchFigure[]> {
   const { verified } = quick ? QUICK : FULL;
   const started = performance.now();
   const { checked, identical, different } = await service.verify(run, verified, cancelled);

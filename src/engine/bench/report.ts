@@ -1,4 +1,7 @@
-/** What a suite of `c3 bench` reports: figures, each with the ceiling and the peer that were measured in the same run, where there are any. */
+/**
+ * What a suite of `c3 bench` reports: figures, each with the ceiling and the peer that were measured in the same run,
+ * where there are any.
+ */
 import { cpus } from 'node:os';
 import type { DeviceRequest } from '../../shared/devices.ts';
 
@@ -36,7 +39,13 @@ const PEER_WORDS: Readonly<Record<Exclude<PeerStatus, 'measured'>, string>> = {
 };
 
 /** `peer not installed: python3 has no module torch`. */
-export function peerWords({ status, reason }: { readonly status: Exclude<PeerStatus, 'measured'>; readonly reason: string }): string {
+export function peerWords({
+  status,
+  reason,
+}: {
+  readonly status: Exclude<PeerStatus, 'measured'>;
+  readonly reason: string;
+}): string {
   return `${PEER_WORDS[status]}: ${reason}`;
 }
 
@@ -69,15 +78,30 @@ export interface ModelBenchOptions extends BenchOptions {
 }
 
 /** A figure; what is left out of `beside` was not measured. Numbers are rounded to five digits. */
-export function figure(name: string, value: number | null, unit: string, beside: Partial<Pick<BenchFigure, 'ceiling' | 'ratio' | 'peer' | 'peerRatio'>> = {}): BenchFigure {
+export function figure(
+  name: string,
+  value: number | null,
+  unit: string,
+  beside: Partial<Pick<BenchFigure, 'ceiling' | 'ratio' | 'peer' | 'peerRatio'>> = {},
+): BenchFigure {
   const { ceiling = null, ratio = null, peer = null, peerRatio = null } = beside;
-  return { name, value: rounded(value), unit, ceiling: rounded(ceiling), ratio: rounded(ratio), peer: rounded(peer), peerRatio: rounded(peerRatio) };
+  return {
+    name,
+    value: rounded(value),
+    unit,
+    ceiling: rounded(ceiling),
+    ratio: rounded(ratio),
+    peer: rounded(peer),
+    peerRatio: rounded(peerRatio),
+  };
 }
 
 /** The processor and its number of cores, and what else the figures depend on. */
 export function hardwareName(...details: readonly string[]): string {
   const processors = cpus();
-  return [processors[0]?.model.trim() ?? 'unknown processor', `${String(processors.length)} cores`, ...details].join(', ');
+  return [processors[0]?.model.trim() ?? 'unknown processor', `${String(processors.length)} cores`, ...details].join(
+    ', ',
+  );
 }
 
 /** The middle of the values, the upper one of two; null of none. */

@@ -1,6 +1,6 @@
 /**
- * `c3 bench store`: how fast a run's rows are appended, against bare better-sqlite3 that does the same work on the same schema, and how
- * soon a large store answers what the editor asks.
+ * `c3 bench store`: how fast a run's rows are appended, against bare better-sqlite3 that does the same work on the same
+ * schema, and how soon a large store answers what the editor asks.
  */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,15 @@ import { openBareStore, type BareStore } from '../../store/write/bare.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import type { ContextInstance } from '../../store/types.ts';
 import { openStoreForWriting, type StoreWriter } from '../../store/write/writer.ts';
-import { figure, hardwareName, medianOf, quantileOf, type BenchFigure, type BenchOptions, type BenchReport } from './report.ts';
+import {
+  figure,
+  hardwareName,
+  medianOf,
+  quantileOf,
+  type BenchFigure,
+  type BenchOptions,
+  type BenchReport,
+} from './report.ts';
 import { appendAll, beginWorkload, BENCH_RUN, COMMON_WORDS, StoreWorkload, WIDE_GROUP } from './storeWorkload.ts';
 
 /** Decisions that the store holds while it is measured; `rounds` of appends by each side, in turns. */
@@ -66,7 +74,9 @@ async function measure(folder: string, options: BenchOptions): Promise<BenchFigu
 /** Lets signals in, and stops when one asked for it. */
 async function pause({ cancelled }: BenchOptions): Promise<void> {
   await setImmediate();
-  if (cancelled()) throw new CancelledError();
+  if (cancelled()) {
+    throw new CancelledError();
+  }
 }
 
 async function filling(path: string, workload: StoreWorkload, decisions: number, options: BenchOptions): Promise<void> {
@@ -74,11 +84,15 @@ async function filling(path: string, workload: StoreWorkload, decisions: number,
   try {
     beginWorkload(store);
     const wide = workload.wide();
-    store.transaction(() => { appendAll(store, wide); });
+    store.transaction(() => {
+      appendAll(store, wide);
+    });
     for (let tenth = 1; tenth <= 10; tenth++) {
       while (workload.decisions < (decisions * tenth) / 10) {
         const appends = workload.next();
-        store.transaction(() => { appendAll(store, appends); });
+        store.transaction(() => {
+          appendAll(store, appends);
+        });
         await pause(options);
       }
       options.note(`${String(workload.decisions)} decisions stored`);
@@ -88,19 +102,51 @@ async function filling(path: string, workload: StoreWorkload, decisions: number,
   }
 }
 
-async function appending(store: StoreWriter, bare: BareStore, workload: StoreWorkload, rounds: number, options: BenchOptions): Promise<BenchFigure> {
+async function appending(
+  store: StoreWriter,
+  bare: BareStore,
+  workload: StoreWorkload,
+  rounds: number,
+  options: BenchOptions,
+): Promise<BenchFigure> {
   const ours: number[] = [];
   const theirs: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const transactions = Array.from({ length: TRANSACTIONS_A_ROUND }, () => workload.next());
-    const ready = transactions.map((appends) => bare.ready((appender) => { appendAll(appender, appends); }));
+    const ready = transactions.map((appends) =>
+      bare.ready((appender) => {
+        appendAll(appender, appends);
+      }),
+    );
     const rows = ready.reduce((sum, transaction) => sum + transaction.rows, 0);
     const sides = [
-      (): void => { ours.push(rows / seconds(() => { for (const appends of transactions) store.transaction(() => { appendAll(store, appends); }); })); },
-      (): void => { theirs.push(rows / seconds(() => { for (const transaction of ready) transaction.store(); })); },
+      (): void => {
+        ours.push(
+          rows /
+            seconds(() => {
+              for (const appends of transactions) {
+                store.transaction(() => {
+                  appendAll(store, appends);
+                });
+              }
+            }),
+        );
+      },
+      (): void => {
+        theirs.push(
+          rows /
+            seconds(() => {
+              for (const transaction of ready) {
+                transaction.store();
+              }
+            }),
+        );
+      },
     ];
     // In turns, so that neither side always follows the other.
-    for (const side of round % 2 === 0 ? sides : sides.toReversed()) side();
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+      side();
+    }
     await pause(options);
   }
   const ratios = ours.flatMap((rate, round) => rate / (theirs[round] ?? Number.NaN));
@@ -152,16 +198,23 @@ async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<Be
   const figures: BenchFigure[] = [];
   const looked = async <Asked>(name: string, asked: readonly Asked[], ask: (one: Asked) => unknown): Promise<void> => {
     const times: number[] = [];
-    for (const one of asked) timed(times, () => ask(one));
-    figures.push(figure(`${name}, median`, medianOf(times), 'ms'), figure(`${name}, 99th percentile`, quantileOf(times, 0.99), 'ms'));
+    for (const one of asked) {
+      timed(times, () => ask(one));
+    }
+    figures.push(
+      figure(`${name}, median`, medianOf(times), 'ms'),
+      figure(`${name}, 99th percentile`, quantileOf(times, 0.99), 'ms'),
+    );
     await pause(options);
   };
-  await looked('bucket by run, event type and context key', contexts, (context) => reader.bucketsOfContext({ ...context, offset: 0, limit: PAGE }));
+  await looked('bucket by run, event type and context key', contexts, (context) =>
+    reader.bucketsOfContext({ ...context, offset: 0, limit: PAGE }),
+  );
   await looked('message', messages, (id) => reader.message(id));
   await looked('children', messages, (id) => reader.children(id));
   await looked('chain', messages, (id) => reader.chain(id));
   const search = (query: string): unknown => reader.searchMessages({ query, offset: 0, limit: PAGE });
-  await looked('search of a message\'s own word', messages.slice(0, 50), (id) => search(`m${String(id)}`));
+  await looked("search of a message's own word", messages.slice(0, 50), (id) => search(`m${String(id)}`));
   await looked('search of a common word', COMMON_WORDS, search);
   return figures;
 }

@@ -1,10 +1,21 @@
 /**
- * The rows of the store's bench: a training run as the engine appends it. An iteration is one transaction; each of its instances has a
- * tree of 2 plans x 4 answers with a bucket per context, an episode per leaf and a credit per alternative; every eighth iteration ends
- * with a replay request. Sizes are those of small teams: contexts of about 300 bytes, messages of about 60, 20 tokens.
+ * The rows of the store's bench: a training run as the engine appends it. An iteration is one transaction; each of its
+ * instances has a tree of 2 plans x 4 answers with a bucket per context, an episode per leaf and a credit per
+ * alternative; every eighth iteration ends with a replay request. Sizes are those of small teams: contexts of about 300
+ * bytes, messages of about 60, 20 tokens.
  */
 import { createHash } from 'node:crypto';
-import type { Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment, Phase, Sampling, Snapshot } from '../../shared/records/records.ts';
+import type {
+  Instance,
+  NewBucket,
+  NewDecision,
+  NewEpisode,
+  NewReplay,
+  NumericEnvironment,
+  Phase,
+  Sampling,
+  Snapshot,
+} from '../../shared/records/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { BulkAppender } from '../../store/write/bare.ts';
 import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';
@@ -18,9 +29,23 @@ export type Append =
   | { readonly table: 'replay'; readonly row: NewReplay }
   | { readonly table: 'credit'; readonly bucket: number; readonly decision: number; readonly credit: Credit };
 
-export const BENCH_RUN: NewRun = { id: 'bench', method: 'c3', seed: 0, title: 'store bench', config: '{}', plannedSteps: 1, createdAt: '2026-01-01T00:00:00.000Z' };
+export const BENCH_RUN: NewRun = {
+  id: 'bench',
+  method: 'c3',
+  seed: 0,
+  title: 'store bench',
+  config: '{}',
+  plannedSteps: 1,
+  createdAt: '2026-01-01T00:00:00.000Z',
+};
 const SNAPSHOT: Snapshot = { id: sha256('weights'), run: BENCH_RUN.id, iteration: 0, base: 'bench', file: null };
-const ENVIRONMENT: NumericEnvironment = { runtime: 'bench', provider: 'cpu', device: 'bench', threads: 1, platform: 'bench' };
+const ENVIRONMENT: NumericEnvironment = {
+  runtime: 'bench',
+  provider: 'cpu',
+  device: 'bench',
+  threads: 1,
+  platform: 'bench',
+};
 const SAMPLING: Sampling = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 64 };
 
 const INSTANCES = 512;
@@ -33,8 +58,38 @@ const REPLAYS = 4;
 const TOKENS = 20;
 /** Words of every message; each stands in about a fifth of them. */
 export const COMMON_WORDS = [
-  'add', 'take', 'give', 'share', 'count', 'apples', 'pears', 'boxes', 'coins', 'left', 'right', 'first', 'half', 'twice', 'total', 'price', 'each', 'more',
-  'less', 'still', 'again', 'after', 'before', 'double', 'row', 'table', 'bag', 'remain', 'spend', 'earn', 'sum', 'rest',
+  'add',
+  'take',
+  'give',
+  'share',
+  'count',
+  'apples',
+  'pears',
+  'boxes',
+  'coins',
+  'left',
+  'right',
+  'first',
+  'half',
+  'twice',
+  'total',
+  'price',
+  'each',
+  'more',
+  'less',
+  'still',
+  'again',
+  'after',
+  'before',
+  'double',
+  'row',
+  'table',
+  'bag',
+  'remain',
+  'spend',
+  'earn',
+  'sum',
+  'rest',
 ];
 
 /** Stores the run, its snapshot and the instances that the workload speaks of. The environment is number 1. */
@@ -51,12 +106,24 @@ export function beginWorkload(store: StoreWriter): void {
 export function appendAll(store: BulkAppender, appends: readonly Append[]): void {
   for (const append of appends) {
     switch (append.table) {
-      case 'bucket': store.insertBucket(append.row); break;
-      case 'decision': store.insertDecision(append.row); break;
-      case 'alternative': store.insertAlternative(append.bucket, append.decision, 0, true); break;
-      case 'episode': store.insertEpisode(append.row); break;
-      case 'replay': store.insertReplay(append.row); break;
-      case 'credit': store.insertCredit(append.bucket, append.decision, append.credit); break;
+      case 'bucket':
+        store.insertBucket(append.row);
+        break;
+      case 'decision':
+        store.insertDecision(append.row);
+        break;
+      case 'alternative':
+        store.insertAlternative(append.bucket, append.decision, 0, true);
+        break;
+      case 'episode':
+        store.insertEpisode(append.row);
+        break;
+      case 'replay':
+        store.insertReplay(append.row);
+        break;
+      case 'credit':
+        store.insertCredit(append.bucket, append.decision, append.credit);
+        break;
     }
   }
 }
@@ -75,8 +142,12 @@ export class StoreWorkload {
     this.appends = [];
     this.iteration++;
     let asked = 0;
-    for (let slot = 0; slot < INSTANCES_AN_ITERATION; slot++) asked = this.tree((this.iteration * INSTANCES_AN_ITERATION + slot) % INSTANCES, 'train', this.iteration, PLANS);
-    if (this.iteration % ITERATIONS_A_REQUEST === 0) this.request((this.iteration * INSTANCES_AN_ITERATION + INSTANCES_AN_ITERATION - 1) % INSTANCES, asked);
+    for (let slot = 0; slot < INSTANCES_AN_ITERATION; slot++) {
+      asked = this.tree((this.iteration * INSTANCES_AN_ITERATION + slot) % INSTANCES, 'train', this.iteration, PLANS);
+    }
+    if (this.iteration % ITERATIONS_A_REQUEST === 0) {
+      this.request((this.iteration * INSTANCES_AN_ITERATION + INSTANCES_AN_ITERATION - 1) % INSTANCES, asked);
+    }
     return this.appends;
   }
 
@@ -92,7 +163,9 @@ export class StoreWorkload {
     const place = { index, phase, iteration };
     const bucket = this.bucket(place, 'reasoner', rootContext(index), null);
     const first = this.decisions + 1;
-    const ids = Array.from({ length: plans }, (_, sibling) => this.decision(place, 'reasoner', rootContext(index), null, bucket, sibling));
+    const ids = Array.from({ length: plans }, (_, sibling) =>
+      this.decision(place, 'reasoner', rootContext(index), null, bucket, sibling),
+    );
     for (const id of ids) {
       this.credit(bucket, id);
       const context = answerContext(index, id);
@@ -106,60 +179,137 @@ export class StoreWorkload {
     return first;
   }
 
-  /** A replay request on a plan: fresh alternatives, each continued REPLAYS times, and the original's own continuations. */
+  /**
+   * A replay request on a plan: fresh alternatives, each continued REPLAYS times, and the original's own continuations.
+   */
   private request(index: number, asked: number): void {
     const place = { index, phase: 'replay', iteration: ++this.requests } as const;
     const bucket = this.bucket(place, 'reasoner', rootContext(index), asked);
     this.appends.push({ table: 'alternative', bucket, decision: asked });
-    const fresh = Array.from({ length: ALTERNATIVES_A_REQUEST }, (_, sibling) => this.decision(place, 'reasoner', rootContext(index), null, bucket, sibling + 1));
+    const fresh = Array.from({ length: ALTERNATIVES_A_REQUEST }, (_, sibling) =>
+      this.decision(place, 'reasoner', rootContext(index), null, bucket, sibling + 1),
+    );
     for (const alternative of [asked, ...fresh]) {
       for (let replayIndex = 0; replayIndex < REPLAYS; replayIndex++) {
         const leaf = this.decision(place, 'actor', answerContext(index, alternative), alternative, null, replayIndex);
         this.episode(place, leaf);
-        const row = { bucket, alternative, replayIndex, leaf, return: leaf % 2, evaluatorCalls: 1, tokenHash: sha256(`replay ${String(leaf)}`), environment: 1 };
+        const row = {
+          bucket,
+          alternative,
+          replayIndex,
+          leaf,
+          return: leaf % 2,
+          evaluatorCalls: 1,
+          tokenHash: sha256(`replay ${String(leaf)}`),
+          environment: 1,
+        };
         this.appends.push({ table: 'replay', row });
       }
       this.credit(bucket, alternative);
     }
   }
 
-  private bucket({ index, phase, iteration }: Place, eventType: string, context: string, message: number | null): number {
+  private bucket(
+    { index, phase, iteration }: Place,
+    eventType: string,
+    context: string,
+    message: number | null,
+  ): number {
     const row: NewBucket = {
-      run: BENCH_RUN.id, origin: phase === 'replay' ? 'request' : 'training', iteration, instance: uidSha(index), eventType, turn: 0,
-      contextKey: keyOf(context), snapshot: SNAPSHOT.id, message,
+      run: BENCH_RUN.id,
+      origin: phase === 'replay' ? 'request' : 'training',
+      iteration,
+      instance: uidSha(index),
+      eventType,
+      turn: 0,
+      contextKey: keyOf(context),
+      snapshot: SNAPSHOT.id,
+      message,
     };
     this.appends.push({ table: 'bucket', row });
     return ++this.buckets;
   }
 
-  private decision({ index, phase, iteration }: Place, eventType: string, context: string, parent: number | null, bucket: number | null, siblingIndex: number): number {
+  private decision(
+    { index, phase, iteration }: Place,
+    eventType: string,
+    context: string,
+    parent: number | null,
+    bucket: number | null,
+    siblingIndex: number,
+  ): number {
     const id = ++this.decisions;
     const tokens = Int32Array.from({ length: TOKENS }, (_, at) => mixed(id * TOKENS + at) % 512);
     const row: NewDecision = {
-      run: BENCH_RUN.id, phase, iteration, instance: uidSha(index), snapshot: SNAPSHOT.id, environment: 1, eventType, turn: 0,
-      position: eventType === 'reasoner' ? 0 : 1, parent, bucket, siblingIndex, context, contextKey: keyOf(context),
-      text: messageText(spokenBy(id, siblingIndex)), tokens, logprobs: Float32Array.from(tokens, (token) => -token / 512),
-      streamKey: sha256(`stream ${String(id)}`), sampling: SAMPLING, finish: 'end', promptTokens: 100, reusedTokens: siblingIndex === 0 ? 0 : 100,
+      run: BENCH_RUN.id,
+      phase,
+      iteration,
+      instance: uidSha(index),
+      snapshot: SNAPSHOT.id,
+      environment: 1,
+      eventType,
+      turn: 0,
+      position: eventType === 'reasoner' ? 0 : 1,
+      parent,
+      bucket,
+      siblingIndex,
+      context,
+      contextKey: keyOf(context),
+      text: messageText(spokenBy(id, siblingIndex)),
+      tokens,
+      logprobs: Float32Array.from(tokens, (token) => -token / 512),
+      streamKey: sha256(`stream ${String(id)}`),
+      sampling: SAMPLING,
+      finish: 'end',
+      promptTokens: 100,
+      reusedTokens: siblingIndex === 0 ? 0 : 100,
     };
     this.appends.push({ table: 'decision', row });
     return id;
   }
 
   private episode({ index, phase, iteration }: Place, leaf: number): void {
-    const row: NewEpisode = { run: BENCH_RUN.id, phase, iteration, instance: uidSha(index), leaf, return: leaf % 2, rule: 'exact', evaluatorCalls: 1 };
+    const row: NewEpisode = {
+      run: BENCH_RUN.id,
+      phase,
+      iteration,
+      instance: uidSha(index),
+      leaf,
+      return: leaf % 2,
+      rule: 'exact',
+      evaluatorCalls: 1,
+    };
     this.appends.push({ table: 'episode', row });
   }
 
   private credit(bucket: number, decision: number): void {
     const value = (mixed(decision) % 1000) / 1000 - 0.5;
-    this.appends.push({ table: 'credit', bucket, decision, credit: { estimator: 'loo', value, low: value - 0.2, high: value + 0.2, n: 4, evaluatorCalls: 4, interval: 'newcombe' } });
+    this.appends.push({
+      table: 'credit',
+      bucket,
+      decision,
+      credit: {
+        estimator: 'loo',
+        value,
+        low: value - 0.2,
+        high: value + 0.2,
+        n: 4,
+        evaluatorCalls: 4,
+        interval: 'newcombe',
+      },
+    });
   }
 }
 
 /** Where the transcript of 10,000 messages stands. */
 const WIDE = { index: 0, phase: 'train', iteration: 0 } as const;
 const WIDE_PLANS = 2000;
-export const WIDE_GROUP: TreeGroup = { run: BENCH_RUN.id, phase: WIDE.phase, iteration: WIDE.iteration, instance: uidSha(WIDE.index) };
+export const WIDE_GROUP: TreeGroup = {
+  run: BENCH_RUN.id,
+  phase: WIDE.phase,
+  iteration: WIDE.iteration,
+  instance: uidSha(WIDE.index),
+};
 
 interface Place {
   readonly index: number;
@@ -168,7 +318,14 @@ interface Place {
 }
 
 function instance(index: number): Instance {
-  return { uid: `bench-${String(index)}`, uidSha: uidSha(index), question: sentence(index, 24), answer: String(index), source: 'bench', level: 1 };
+  return {
+    uid: `bench-${String(index)}`,
+    uidSha: uidSha(index),
+    question: sentence(index, 24),
+    answer: String(index),
+    source: 'bench',
+    level: 1,
+  };
 }
 
 function uidSha(index: number): string {
@@ -183,9 +340,14 @@ function answerContext(index: number, plan: number): string {
   return `system: follow the plan and end with the answer\nuser: ${sentence(index, 32)}\nreasoner: ${messageText(plan)}\nactor:`;
 }
 
-/** The message whose words this one says: one in sixteen says what all of them say, one in four what its elder sibling said. */
+/**
+ * The message whose words this one says: one in sixteen says what all of them say, one in four what its elder sibling
+ * said.
+ */
 function spokenBy(id: number, siblingIndex: number): number {
-  if (id % 16 === 5) return 5;
+  if (id % 16 === 5) {
+    return 5;
+  }
   return siblingIndex > 0 && id % 4 === 0 ? id - 1 : id;
 }
 

@@ -40,10 +40,19 @@ export async function runSuite(name: string | undefined, options: SuiteOptions):
   if (name === undefined || suite === undefined) {
     const nearest = name === undefined ? undefined : nearestName(name, SUITE_NAMES);
     const known = `there are ${SUITE_NAMES.join(', ')}.`;
-    throw new C3Error('input', `c3 bench ${name === undefined ? 'needs a suite' : `has no suite ${JSON.stringify(name.slice(0, 40))}`}; ${nearest === undefined ? known : `did you mean ${nearest}?`}`);
+    throw new C3Error(
+      'input',
+      `c3 bench ${name === undefined ? 'needs a suite' : `has no suite ${JSON.stringify(name.slice(0, 40))}`}; ${nearest === undefined ? known : `did you mean ${nearest}?`}`,
+    );
   }
-  if (suite.measures === null && options.config !== null) throw new C3Error('input', `c3 bench ${name} measures no team; leave out --config.`);
-  if (suite.measures !== 'model' && (options.device ?? null) !== null) throw new C3Error('input', `c3 bench ${name} takes no --device; leave it out.`);
-  if (suite.keeps !== true && (options.out ?? null) !== null) throw new C3Error('input', `c3 bench ${name} keeps no files; leave out --out.`);
+  if (suite.measures === null && options.config !== null) {
+    throw new C3Error('input', `c3 bench ${name} measures no team; leave out --config.`);
+  }
+  if (suite.measures !== 'model' && (options.device ?? null) !== null) {
+    throw new C3Error('input', `c3 bench ${name} takes no --device; leave it out.`);
+  }
+  if (suite.keeps !== true && (options.out ?? null) !== null) {
+    throw new C3Error('input', `c3 bench ${name} keeps no files; leave out --out.`);
+  }
   return suite.measure(options);
 }

@@ -9,18 +9,38 @@ const WORDS: ReadonlySet<number> = new Set([0, 2]);
 export function reportTable({ suite, figures, hardware, peer, peerStatus, peerReason }: BenchReport): string {
   const rows = [COLUMNS, ...figures.map(cells)];
   const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => row.map((cell, column) => (WORDS.has(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd());
-  const failed = peerStatus === undefined || peerStatus === 'measured' ? null : { status: peerStatus, reason: peerReason ?? '' };
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) =>
+        WORDS.has(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  );
+  const failed =
+    peerStatus === undefined || peerStatus === 'measured' ? null : { status: peerStatus, reason: peerReason ?? '' };
   const beside = failed !== null ? [peerWords(failed)] : peer === undefined || peer === null ? [] : [`peer: ${peer}`];
   return [`${suite} on ${hardware}`, ...beside, '', ...lines].join('\n');
 }
 
 function cells({ name, value, unit, ceiling, ratio, peer, peerRatio }: BenchFigure): string[] {
-  return [name, value === null ? 'not measured' : number(value), unit, number(ceiling), ratio === null ? '-' : ratio.toFixed(2), number(peer), peerRatio === null ? '-' : peerRatio.toFixed(2)];
+  return [
+    name,
+    value === null ? 'not measured' : number(value),
+    unit,
+    number(ceiling),
+    ratio === null ? '-' : ratio.toFixed(2),
+    number(peer),
+    peerRatio === null ? '-' : peerRatio.toFixed(2),
+  ];
 }
 
 /** Thousands apart, and no more digits after the point than say something. */
 function number(value: number | null): string {
-  if (value === null) return '-';
-  return value.toLocaleString('en-US', { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 3 });
+  if (value === null) {
+    return '-';
+  }
+  return value.toLocaleString('en-US', {
+    maximumFractionDigits: Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 3,
+  });
 }

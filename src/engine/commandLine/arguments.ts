@@ -12,13 +12,27 @@ export interface ParsedArguments {
  * @param most positional arguments allowed
  * @throws C3Error('input')
  */
-export function readArguments(command: string, args: readonly string[], options: ParseArgsOptionsConfig, most: number): ParsedArguments {
+export function readArguments(
+  command: string,
+  args: readonly string[],
+  options: ParseArgsOptionsConfig,
+  most: number,
+): ParsedArguments {
   for (const argument of args) {
-    if (argument === '--') break;
+    if (argument === '--') {
+      break;
+    }
     const name = /^--([^=]+)/.exec(argument)?.[1];
-    if (name === undefined || Object.hasOwn(options, name)) continue;
+    if (name === undefined || Object.hasOwn(options, name)) {
+      continue;
+    }
     const nearest = nearestName(name, Object.keys(options));
-    const advice = nearest === undefined ? `it knows ${Object.keys(options).map((option) => `--${option}`).join(', ')}` : `did you mean --${nearest}?`;
+    const advice =
+      nearest === undefined
+        ? `it knows ${Object.keys(options)
+            .map((option) => `--${option}`)
+            .join(', ')}`
+        : `did you mean --${nearest}?`;
     throw new C3Error('input', `c3 ${command} has no option --${name}; ${advice}`);
   }
   let parsed: ReturnType<typeof parseArgs>;
@@ -28,7 +42,12 @@ export function readArguments(command: string, args: readonly string[], options:
     throw new C3Error('input', `c3 ${command}: ${messageOf(error).split('.')[0] ?? ''}; see \`c3 help\`.`);
   }
   const extra = parsed.positionals[most];
-  if (extra !== undefined) throw new C3Error('input', `c3 ${command} takes ${most === 0 ? 'no argument' : `at most ${String(most)}`}; ${JSON.stringify(extra.slice(0, 80))} is one too many.`);
+  if (extra !== undefined) {
+    throw new C3Error(
+      'input',
+      `c3 ${command} takes ${most === 0 ? 'no argument' : `at most ${String(most)}`}; ${JSON.stringify(extra.slice(0, 80))} is one too many.`,
+    );
+  }
   return { values: parsed.values, positionals: parsed.positionals };
 }
 
@@ -41,8 +60,15 @@ export function text(parsed: ParsedArguments, name: string): string | null {
 /** A whole number of at least `least`, or the default. */
 export function whole(parsed: ParsedArguments, name: string, least: number, fallback: number): number {
   const value = text(parsed, name);
-  if (value === null) return fallback;
+  if (value === null) {
+    return fallback;
+  }
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
-  if (!Number.isSafeInteger(number) || number < least) throw new C3Error('input', `--${name} needs a whole number of at least ${String(least)}, not ${JSON.stringify(value.slice(0, 40))}.`);
+  if (!Number.isSafeInteger(number) || number < least) {
+    throw new C3Error(
+      'input',
+      `--${name} needs a whole number of at least ${String(least)}, not ${JSON.stringify(value.slice(0, 40))}.`,
+    );
+  }
   return number;
 }

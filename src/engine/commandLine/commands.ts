@@ -14,34 +14,105 @@ const always = (): boolean => true;
 export const COMMANDS: Readonly<Record<string, Command>> = {
   run: {
     usage: 'run [CONFIG] [--override k=v ...] | --resume RUN | --again JOB [--detach] [--show] [--json]',
-    summary: 'train or evaluate, or take an interrupted run to its end; --detach hands it to the engine, which continues it in the background; --show replays one message at the end',
+    summary:
+      'train or evaluate, or take an interrupted run to its end; --detach hands it to the engine, which continues it in the background; --show replays one message at the end',
     run,
   },
-  status: { usage: 'status [--json]', summary: 'runs in progress, queued or interrupted', onlyReads: always, run: status },
-  cancel: { usage: 'cancel RUN|JOB [--json]', summary: 'stop a run in progress, wherever it runs, or a queued one', run: cancel },
-  replay: { usage: 'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--json]', summary: 'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided', run: replay },
-  verify: { usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]', summary: 're-execute stored replays, compare tokens', run: verify },
-  taxonomy: { usage: 'taxonomy --run RUN [--thresholds KEY=VALUE ...] [--json]', summary: 'failure classes with evidence, and how your labels agree with them', onlyReads: always, run: taxonomy },
-  label: { usage: 'label BUCKET NAME|--take-back [--note TEXT] [--json]', summary: 'your own label of a case: a class, unclassified, or up to 80 characters', run: label },
+  status: {
+    usage: 'status [--json]',
+    summary: 'runs in progress, queued or interrupted',
+    onlyReads: always,
+    run: status,
+  },
+  cancel: {
+    usage: 'cancel RUN|JOB [--json]',
+    summary: 'stop a run in progress, wherever it runs, or a queued one',
+    run: cancel,
+  },
+  replay: {
+    usage:
+      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--json]',
+    summary:
+      'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided',
+    run: replay,
+  },
+  verify: {
+    usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]',
+    summary: 're-execute stored replays, compare tokens',
+    run: verify,
+  },
+  taxonomy: {
+    usage: 'taxonomy --run RUN [--thresholds KEY=VALUE ...] [--json]',
+    summary: 'failure classes with evidence, and how your labels agree with them',
+    onlyReads: always,
+    run: taxonomy,
+  },
+  label: {
+    usage: 'label BUCKET NAME|--take-back [--note TEXT] [--json]',
+    summary: 'your own label of a case: a class, unclassified, or up to 80 characters',
+    run: label,
+  },
   diagnose: {
-    usage: 'diagnose --run RUN [--origin training|request|diagnostic] [--sample [--contexts S] [--alternatives J] [--replays C] [--value-samples JV] [--role ROLE] [--seed N]] [--json]',
-    summary: 'fidelity, variance, influence, pass@k and cost with intervals; --sample draws buckets to measure on first',
+    usage:
+      'diagnose --run RUN [--origin training|request|diagnostic] [--sample [--contexts S] [--alternatives J] [--replays C] [--value-samples JV] [--role ROLE] [--seed N]] [--json]',
+    summary:
+      'fidelity, variance, influence, pass@k and cost with intervals; --sample draws buckets to measure on first',
     onlyReads: (args) => !args.includes('--sample'),
     run: diagnoseRun,
   },
-  report: { usage: 'report --run RUN | --message ID --out FILE [--json]', summary: 'a run, or one message with all that is known of it, as a page to pass on (.html) or as data (.json)', onlyReads: always, run: report },
-  export: { usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]', summary: "a run's buckets in the C3 authors' format, or what it trained as PEFT or Hugging Face folders", run: exportRun },
+  report: {
+    usage: 'report --run RUN | --message ID --out FILE [--json]',
+    summary: 'a run, or one message with all that is known of it, as a page to pass on (.html) or as data (.json)',
+    onlyReads: always,
+    run: report,
+  },
+  export: {
+    usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]',
+    summary: "a run's buckets in the C3 authors' format, or what it trained as PEFT or Hugging Face folders",
+    run: exportRun,
+  },
   import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a separate run", run: importFile },
-  credit: { usage: 'credit --estimator NAME', summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`, onlyReads: always, run: credit },
-  grade: { usage: 'grade --kind math|python [--grader strict|lenient|fraction] [--backend bundled|python3]', summary: 'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}', run: grade },
+  credit: {
+    usage: 'credit --estimator NAME',
+    summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`,
+    onlyReads: always,
+    run: credit,
+  },
+  grade: {
+    usage: 'grade --kind math|python [--grader strict|lenient|fraction] [--backend bundled|python3]',
+    summary:
+      'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}',
+    run: grade,
+  },
   generate: {
     usage: 'generate --model DIR [--adapter DIR] [--greedy] [--max-new N] [--seed N] [--thinking]',
     summary: 'JSONL {id, text|ids|messages} -> {id, ids, text}; --thinking lets a chat model reason first',
     run: generate,
   },
-  score: { usage: 'score --model DIR [--adapter DIR]', summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}', run: score },
-  model: { usage: 'model FOLDER [--test] [--json]', summary: 'what a model folder holds; --test loads it and tries it', run: modelCommand },
-  plan: { usage: 'plan [CONFIG] [--override k=v ...] [--json]', summary: 'what a run would need of memory, cost at most, and how long it would take', run: planCommand },
-  doctor: { usage: 'doctor [--all] [--copy FILE] [--json]', summary: 'devices, versions, self-test, and whether the store is whole; --all computes the hash of every row, --copy puts what is whole into a new store', run: doctor },
-  bench: { usage: 'bench SUITE [--quick] [--config FILE] [--device NAME] [--out DIR] [--json]', summary: `measure: ${SUITE_NAMES.join(', ')}`, run: bench },
+  score: {
+    usage: 'score --model DIR [--adapter DIR]',
+    summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}',
+    run: score,
+  },
+  model: {
+    usage: 'model FOLDER [--test] [--json]',
+    summary: 'what a model folder holds; --test loads it and tries it',
+    run: modelCommand,
+  },
+  plan: {
+    usage: 'plan [CONFIG] [--override k=v ...] [--json]',
+    summary: 'what a run would need of memory, cost at most, and how long it would take',
+    run: planCommand,
+  },
+  doctor: {
+    usage: 'doctor [--all] [--copy FILE] [--json]',
+    summary:
+      'devices, versions, self-test, and whether the store is whole; --all computes the hash of every row, --copy puts what is whole into a new store',
+    run: doctor,
+  },
+  bench: {
+    usage: 'bench SUITE [--quick] [--config FILE] [--device NAME] [--out DIR] [--json]',
+    summary: `measure: ${SUITE_NAMES.join(', ')}`,
+    run: bench,
+  },
 };

@@ -6,7 +6,9 @@ import { proportion, reusedWords, takenWords } from './words.ts';
 const number = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
 
 function interval(value: Interval | null, reason: string | undefined): string {
-  if (value === null) return `not measured${reason === undefined ? '' : `: ${reason}`}`;
+  if (value === null) {
+    return `not measured${reason === undefined ? '' : `: ${reason}`}`;
+  }
   return `${number(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${number(value.low)}, ${number(value.high)}]`}, n ${String(value.n)}`;
 }
 
@@ -21,16 +23,30 @@ export function diagnosisWords(found: Diagnosis): string {
     ['fidelity, all', interval(found.fidelity.all, reasons['fidelity'])],
     ['variance', interval(found.variance, reasons['variance'])],
     ['influence', `${interval(found.influence, reasons['influence'])}${found.influence === null ? '' : ' nats'}`],
-    ['reliability', interval(found.reliability.evenOdd, 'it needs three alternatives with two replays each and returns that differ')],
+    [
+      'reliability',
+      interval(found.reliability.evenOdd, 'it needs three alternatives with two replays each and returns that differ'),
+    ],
     ['noise/law', interval(found.noise.ratio, 'it needs two replays of each alternative and returns that differ')],
     ['duplicates', proportion(found.duplicates.exact)],
-    ...Object.entries(found.passAtK).map(([k, value]): [string, string] => [`pass@${k}`, value === null ? interval(null, reasons[`passAtK.${k}`]) : proportion(value)]),
+    ...Object.entries(found.passAtK).map(([k, value]): [string, string] => [
+      `pass@${k}`,
+      value === null ? interval(null, reasons[`passAtK.${k}`]) : proportion(value),
+    ]),
     ['greedy accuracy', proportion(found.accuracy.greedy)],
     ['ledger', `${costs(found.ledger)}, ${found.ledger.seconds.toFixed(1)} s`],
-    ['sampling took', `${costs(added)}, ${added.seconds === null ? 'time not measured' : `${added.seconds.toFixed(1)} s`}, ${added.joules === null ? 'energy not measured' : `${added.joules.toFixed(0)} J`}`],
+    [
+      'sampling took',
+      `${costs(added)}, ${added.seconds === null ? 'time not measured' : `${added.seconds.toFixed(1)} s`}, ${added.joules === null ? 'energy not measured' : `${added.joules.toFixed(0)} J`}`,
+    ],
     ['assumes', found.continuation.assumption],
   ];
-  const warnings = [found.influence?.['warning'], ...found.signals.map(({ name, bucket, evidence }) => `${name}${bucket === null ? '' : ` in bucket ${bucket}`}: ${evidence}`)].filter((one) => typeof one === 'string');
+  const warnings = [
+    found.influence?.['warning'],
+    ...found.signals.map(
+      ({ name, bucket, evidence }) => `${name}${bucket === null ? '' : ` in bucket ${bucket}`}: ${evidence}`,
+    ),
+  ].filter((one) => typeof one === 'string');
   const left = reasons['contexts'] === undefined ? '' : ` ${reasons['contexts']}`;
   return [
     `Run ${found.run}, ${String(found.contexts)} contexts (${found.origin} buckets), credit by ${found.estimator}${left === '' ? '' : `.${left}`}`,

@@ -11,10 +11,30 @@ import { JSON_FLAG, print, STORE, storePath, withService, type CommandContext } 
 const EXPORT_FORMATS = ['buckets', ...WEIGHT_FORMATS] as const;
 
 export async function exportRun(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('export', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, format: { type: 'string' }, out: { type: 'string' }, step: { type: 'string' } }, 0);
-  const [run, format, out] = [text(parsed, 'run'), EXPORT_FORMATS.find((known) => known === text(parsed, 'format')), text(parsed, 'out')];
-  if (run === null || out === null) throw new C3Error('input', 'c3 export needs --run RUN and --out with a path where nothing is yet.');
-  if (format === undefined) throw new C3Error('input', `c3 export needs --format with one of ${EXPORT_FORMATS.join(', ')}.`);
+  const parsed = readArguments(
+    'export',
+    args,
+    {
+      ...STORE,
+      ...JSON_FLAG,
+      run: { type: 'string' },
+      format: { type: 'string' },
+      out: { type: 'string' },
+      step: { type: 'string' },
+    },
+    0,
+  );
+  const [run, format, out] = [
+    text(parsed, 'run'),
+    EXPORT_FORMATS.find((known) => known === text(parsed, 'format')),
+    text(parsed, 'out'),
+  ];
+  if (run === null || out === null) {
+    throw new C3Error('input', 'c3 export needs --run RUN and --out with a path where nothing is yet.');
+  }
+  if (format === undefined) {
+    throw new C3Error('input', `c3 export needs --format with one of ${EXPORT_FORMATS.join(', ')}.`);
+  }
   const step = text(parsed, 'step') === null ? null : whole(parsed, 'step', 0, 0);
   const [path, json] = [resolve(context.folder, out), parsed.values['json'] === true];
   await withService(storePath(parsed, context), async (service) => {
@@ -23,20 +43,35 @@ export async function exportRun(args: readonly string[], context: CommandContext
       print(json ? JSON.stringify({ folders }) : folders.join('\n'));
       return;
     }
-    if (step !== null) throw new C3Error('input', 'c3 export --format buckets writes all steps; leave out --step.');
+    if (step !== null) {
+      throw new C3Error('input', 'c3 export --format buckets writes all steps; leave out --step.');
+    }
     const protocol = service.reading((store) => protocolOf(parseRecipe(store.runConfig(run), run)));
     const report = service.reading((store) => exportBuckets(store, run, protocol, path));
-    print(json ? JSON.stringify(report) : `${String(report.buckets)} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${String(report.leftOut)} without any return were left out`}${report.others === 0 ? '' : `; ${String(report.others)} of another continuation distribution were left out`}`);
+    print(
+      json
+        ? JSON.stringify(report)
+        : `${String(report.buckets)} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${String(report.leftOut)} without any return were left out`}${report.others === 0 ? '' : `; ${String(report.others)} of another continuation distribution were left out`}`,
+    );
   });
 }
 
 export async function importFile(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('import', args, { ...STORE, ...JSON_FLAG }, 1);
   const file = parsed.positionals[0];
-  if (file === undefined) throw new C3Error('input', 'c3 import needs the path of a bucket file.');
+  if (file === undefined) {
+    throw new C3Error('input', 'c3 import needs the path of a bucket file.');
+  }
   await withService(storePath(parsed, context), async (service) => {
-    const report = await service.writing('import', context.cancelled, (store) => importBuckets(store, resolve(context.folder, file), new Date().toISOString()));
-    if (parsed.values['json'] === true) print(JSON.stringify(report));
-    else print(`Run ${report.run}: ${String(report.buckets)} buckets with ${String(report.alternatives)} alternatives. Look at it with c3 diagnose --run ${report.run}`);
+    const report = await service.writing('import', context.cancelled, (store) =>
+      importBuckets(store, resolve(context.folder, file), new Date().toISOString()),
+    );
+    if (parsed.values['json'] === true) {
+      print(JSON.stringify(report));
+    } else {
+      print(
+        `Run ${report.run}: ${String(report.buckets)} buckets with ${String(report.alternatives)} alternatives. Look at it with c3 diagnose --run ${report.run}`,
+      );
+    }
   });
 }

@@ -39,11 +39,28 @@ interface Status extends JobList {
   readonly interrupted: readonly InterruptedRun[];
 }
 
-const SILENT: EngineEvents = { log: () => undefined, jobs: () => undefined, runProgress: () => undefined, replayProgress: () => undefined, verifyProgress: () => undefined, testModelProgress: () => undefined, waiting: () => undefined, ready: () => undefined, ended: () => undefined };
+const SILENT: EngineEvents = {
+  log: () => undefined,
+  jobs: () => undefined,
+  runProgress: () => undefined,
+  replayProgress: () => undefined,
+  verifyProgress: () => undefined,
+  testModelProgress: () => undefined,
+  waiting: () => undefined,
+  ready: () => undefined,
+  ended: () => undefined,
+};
 
 /** Talks with the engine of a store. */
-async function withEngine<Result>(store: string, work: (client: EngineClient) => Promise<Result>, events: Partial<EngineEvents> = {}): Promise<Result> {
-  const client = new EngineClient({ script: fileURLToPath(ENGINE_ENTRY), store, kind: 'command', version: VERSION }, { ...SILENT, ...events });
+async function withEngine<Result>(
+  store: string,
+  work: (client: EngineClient) => Promise<Result>,
+  events: Partial<EngineEvents> = {},
+): Promise<Result> {
+  const client = new EngineClient(
+    { script: fileURLToPath(ENGINE_ENTRY), store, kind: 'command', version: VERSION },
+    { ...SILENT, ...events },
+  );
   try {
     return await work(client);
   } finally {
@@ -60,14 +77,25 @@ export interface Detached {
 }
 
 /** Hands a run to the store's engine and says how to follow it. */
-export async function detach({ config, overrides, resumed, again }: Detached, parsed: ParsedArguments, context: CommandContext): Promise<void> {
+export async function detach(
+  { config, overrides, resumed, again }: Detached,
+  parsed: ParsedArguments,
+  context: CommandContext,
+): Promise<void> {
   const store = storePath(parsed, context);
   const { folder } = context;
   const file = config === null ? null : resolve(folder, config);
   // What cannot be run is refused before an engine is started for it.
-  if (resumed === null && again === null) await readRecipe(file, overrides, folder);
+  if (resumed === null && again === null) {
+    await readRecipe(file, overrides, folder);
+  }
   const [job, list] = await withEngine(store, async (client) => {
-    const asked = again !== null ? await client.restartJob(again) : resumed !== null ? await client.resumeRun({ run: resumed }) : await client.startRun({ config: file, overrides, folder });
+    const asked =
+      again !== null
+        ? await client.restartJob(again)
+        : resumed !== null
+          ? await client.resumeRun({ run: resumed })
+          : await client.startRun({ config: file, overrides, folder });
     return [asked, await client.jobs()] as const;
   });
   if (parsed.values['json'] === true) {
@@ -76,8 +104,12 @@ export async function detach({ config, overrides, resumed, again }: Detached, pa
   }
   const open = list.jobs.filter(({ state }) => state !== 'finished');
   const ahead = open.findIndex(({ id }) => id === job.id);
-  print(`${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`);
-  print(`Follow it with c3 status${storeOption(parsed)}, stop it with c3 cancel ${job.id}${storeOption(parsed)}; in VS Code it shows in the C3 view of its folder.`);
+  print(
+    `${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`,
+  );
+  print(
+    `Follow it with c3 status${storeOption(parsed)}, stop it with c3 cancel ${job.id}${storeOption(parsed)}; in VS Code it shows in the C3 view of its folder.`,
+  );
 }
 
 /** `--store PATH` as it was given, to be repeated. */
@@ -95,21 +127,35 @@ export async function status(args: readonly string[], context: CommandContext): 
 /** What goes on with a store. No engine is started to find out. */
 async function statusOf(store: string): Promise<Status> {
   let engine: Status['engine'] = null;
-  const list = await withEngine(store, async (client) => ((await client.attach()) ? client.jobs() : null), { ready: ({ pid, version }) => { engine = { pid, version }; } });
-  const { jobs, unstarted: lost } = list ?? { jobs: [], unstarted: new QueueFile(store).read().filter(({ begun }) => !begun).map(unstarted) };
+  const list = await withEngine(store, async (client) => ((await client.attach()) ? client.jobs() : null), {
+    ready: ({ pid, version }) => {
+      engine = { pid, version };
+    },
+  });
+  const { jobs, unstarted: lost } = list ?? {
+    jobs: [],
+    unstarted: new QueueFile(store)
+      .read()
+      .filter(({ begun }) => !begun)
+      .map(unstarted),
+  };
   const holder = lockHolder(store);
   return { store, engine, holder, jobs, unstarted: lost, interrupted: interruptedRuns(store, holder !== null) };
 }
 
 function interruptedRuns(path: string, beingWritten: boolean): readonly InterruptedRun[] {
-  if (!existsSync(path)) return [];
+  if (!existsSync(path)) {
+    return [];
+  }
   const store = openStoreForReading(path);
   try {
     const found: InterruptedRun[] = [];
     const total = store.countRuns();
     for (let offset = 0; offset < total; offset += PAGE) {
       for (const run of store.runs(offset, PAGE)) {
-        if (shownStatus(run, beingWritten) === 'interrupted') found.push({ run: run.id, title: run.title, step: run.steps, steps: run.plannedSteps });
+        if (shownStatus(run, beingWritten) === 'interrupted') {
+          found.push({ run: run.id, title: run.title, step: run.steps, steps: run.plannedSteps });
+        }
       }
     }
     return found;
@@ -121,10 +167,24 @@ function interruptedRuns(path: string, beingWritten: boolean): readonly Interrup
 function statusWords({ store, engine, holder, jobs, unstarted: lost, interrupted }: Status, option: string): string {
   const lines = jobs.map(jobLine);
   const inJobs = jobs.some(({ state, run }) => state === 'running' && run !== null && run === holder?.purpose?.what);
-  if (holder !== null && !inJobs) lines.push(`The store is being written by ${holderWords(holder)}.`);
-  for (const one of lost) lines.push(`${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or forget it with c3 cancel ${one.id}${option} (${unstartedWords(one)})`);
-  for (const { run, title, step, steps } of interrupted) lines.push(`Run ${run} "${oneLine(title, LONGEST_TITLE)}" was interrupted at step ${String(step)} of ${String(steps)}: c3 run --resume ${run}${option}`);
-  if (lines.length === 0) lines.push(`Nothing is in progress in ${store}${engine === null ? '' : `; its engine (process ${String(engine.pid)}) is idle`}.`);
+  if (holder !== null && !inJobs) {
+    lines.push(`The store is being written by ${holderWords(holder)}.`);
+  }
+  for (const one of lost) {
+    lines.push(
+      `${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or forget it with c3 cancel ${one.id}${option} (${unstartedWords(one)})`,
+    );
+  }
+  for (const { run, title, step, steps } of interrupted) {
+    lines.push(
+      `Run ${run} "${oneLine(title, LONGEST_TITLE)}" was interrupted at step ${String(step)} of ${String(steps)}: c3 run --resume ${run}${option}`,
+    );
+  }
+  if (lines.length === 0) {
+    lines.push(
+      `Nothing is in progress in ${store}${engine === null ? '' : `; its engine (process ${String(engine.pid)}) is idle`}.`,
+    );
+  }
   return lines.join('\n');
 }
 
@@ -135,24 +195,48 @@ function unstartedWords({ title, config, run }: UnstartedJob): string {
 /** One job on one line: what it is, how it stands, how long it takes. */
 function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJob): string {
   const remaining = remainingWords(progress?.remainingSeconds ?? null);
-  const stands = state === 'queued' ? 'queued'
-    : state === 'running' ? `running  ${waitingFor ?? progress?.message ?? 'starting'}${remaining === '' ? '' : `, ${remaining}`}`
-      : outcome?.kind === 'failed' ? `failed  ${outcome.message}` : outcome?.kind ?? 'finished';
+  const stands =
+    state === 'queued'
+      ? 'queued'
+      : state === 'running'
+        ? `running  ${waitingFor ?? progress?.message ?? 'starting'}${remaining === '' ? '' : `, ${remaining}`}`
+        : outcome?.kind === 'failed'
+          ? `failed  ${outcome.message}`
+          : (outcome?.kind ?? 'finished');
   return `${id.padEnd(10)}"${oneLine(title, LONGEST_TITLE)}"${run === null ? '' : `  ${run}`}  ${stands}`;
 }
 
 export async function cancel(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('cancel', args, { ...STORE, ...JSON_FLAG }, 1);
   const [name] = parsed.positionals;
-  if (name === undefined) throw new C3Error('input', 'c3 cancel needs the id of a run or of a job: see `c3 status`.');
+  if (name === undefined) {
+    throw new C3Error('input', 'c3 cancel needs the id of a run or of a job: see `c3 status`.');
+  }
   const store = storePath(parsed, context);
-  const asked = await withEngine(store, async (client) => ((await client.attach()) ? (await client.cancelRun(name)).cancelled : null));
+  const asked = await withEngine(store, async (client) =>
+    (await client.attach()) ? (await client.cancelRun(name)).cancelled : null,
+  );
   const cancelled = asked ?? (cancelElsewhere(store, name) ? 'elsewhere' : forget(store, name) ? 'unstarted' : null);
-  if (cancelled === null) throw new C3Error('input', `Nothing named ${JSON.stringify(name.slice(0, 80))} is in progress or queued in ${store}: see \`c3 status\`.`);
-  if (parsed.values['json'] === true) print(JSON.stringify({ cancelled }));
-  else if (cancelled === 'unstarted') print(`${name} is forgotten.`);
-  else print(cancelled === 'queued' ? `${name} was cancelled before it began.` : `${name} is being cancelled; what is stored stays.`);
-  if (cancelled === 'elsewhere') note('Its process was asked to stop, as Ctrl+C in its terminal does.');
+  if (cancelled === null) {
+    throw new C3Error(
+      'input',
+      `Nothing named ${JSON.stringify(name.slice(0, 80))} is in progress or queued in ${store}: see \`c3 status\`.`,
+    );
+  }
+  if (parsed.values['json'] === true) {
+    print(JSON.stringify({ cancelled }));
+  } else if (cancelled === 'unstarted') {
+    print(`${name} is forgotten.`);
+  } else {
+    print(
+      cancelled === 'queued'
+        ? `${name} was cancelled before it began.`
+        : `${name} is being cancelled; what is stored stays.`,
+    );
+  }
+  if (cancelled === 'elsewhere') {
+    note('Its process was asked to stop, as Ctrl+C in its terminal does.');
+  }
 }
 
 /** Takes a job that never began out of the file of an engine that is gone. */
@@ -160,7 +244,9 @@ function forget(store: string, id: string): boolean {
   const file = new QueueFile(store);
   const entries = file.read();
   const rest = entries.filter((entry) => entry.id !== id);
-  if (rest.length === entries.length) return false;
+  if (rest.length === entries.length) {
+    return false;
+  }
   file.write(rest);
   return true;
 }

@@ -20,92 +20,185 @@ import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
 import { JSON_FLAG, note, print, STORE, storePath, withService, type CommandContext } from './support.ts';
 
 export async function taxonomy(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('taxonomy', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, thresholds: { type: 'string', multiple: true } }, 0);
+  const parsed = readArguments(
+    'taxonomy',
+    args,
+    { ...STORE, ...JSON_FLAG, run: { type: 'string' }, thresholds: { type: 'string', multiple: true } },
+    0,
+  );
   const given = parsed.values['thresholds'];
   const thresholds = parseThresholds(Array.isArray(given) ? given.map(String) : []);
   await withService(storePath(parsed, context), async (service) => {
     const id = text(parsed, 'run');
-    if (id === null) throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
+    if (id === null) {
+      throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
+    }
     const report = await service.taxonomy(id, thresholds);
-    if (parsed.values['json'] === true) print(JSON.stringify(report));
-    else for (const line of taxonomyWords(report)) print(line);
+    if (parsed.values['json'] === true) {
+      print(JSON.stringify(report));
+    } else {
+      for (const line of taxonomyWords(report)) {
+        print(line);
+      }
+    }
   });
 }
 
 export async function label(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('label', args, { ...STORE, ...JSON_FLAG, note: { type: 'string' }, 'take-back': { type: 'boolean' } }, 2);
+  const parsed = readArguments(
+    'label',
+    args,
+    { ...STORE, ...JSON_FLAG, note: { type: 'string' }, 'take-back': { type: 'boolean' } },
+    2,
+  );
   const [bucket = '', name = ''] = parsed.positionals;
   const takeBack = parsed.values['take-back'] === true;
-  if (!/^\d{1,15}$/u.test(bucket) || takeBack === (name.trim() !== '')) throw new C3Error('input', 'c3 label needs a bucket by its number, and a label or --take-back.');
+  if (!/^\d{1,15}$/u.test(bucket) || takeBack === (name.trim() !== '')) {
+    throw new C3Error('input', 'c3 label needs a bucket by its number, and a label or --take-back.');
+  }
   await withService(storePath(parsed, context), async (service) => {
-    const stored = await service.label({ bucket: Number(bucket), name: name.trim(), note: text(parsed, 'note') ?? '' }, context.cancelled);
-    print(parsed.values['json'] === true ? JSON.stringify(stored) : `Bucket ${bucket}: ${takeBack ? 'the label was removed' : JSON.stringify(stored.name)}.`);
+    const stored = await service.label(
+      { bucket: Number(bucket), name: name.trim(), note: text(parsed, 'note') ?? '' },
+      context.cancelled,
+    );
+    print(
+      parsed.values['json'] === true
+        ? JSON.stringify(stored)
+        : `Bucket ${bucket}: ${takeBack ? 'the label was removed' : JSON.stringify(stored.name)}.`,
+    );
   });
 }
 
 export async function credit(args: readonly string[]): Promise<void> {
   const parsed = readArguments('credit', args, { estimator: { type: 'string' } }, 0);
-  for await (const line of creditLines(process.stdin, estimatorNamed(text(parsed, 'estimator')))) print(line);
+  for await (const line of creditLines(process.stdin, estimatorNamed(text(parsed, 'estimator')))) {
+    print(line);
+  }
 }
 
 export async function diagnoseRun(args: readonly string[], context: CommandContext): Promise<void> {
-  const sampling = { sample: { type: 'boolean' }, contexts: { type: 'string' }, alternatives: { type: 'string' }, replays: { type: 'string' }, 'value-samples': { type: 'string' }, role: { type: 'string' }, seed: { type: 'string' } } as const;
-  const parsed = readArguments('diagnose', args, { ...STORE, ...JSON_FLAG, ...sampling, run: { type: 'string' }, origin: { type: 'string' } }, 0);
+  const sampling = {
+    sample: { type: 'boolean' },
+    contexts: { type: 'string' },
+    alternatives: { type: 'string' },
+    replays: { type: 'string' },
+    'value-samples': { type: 'string' },
+    role: { type: 'string' },
+    seed: { type: 'string' },
+  } as const;
+  const parsed = readArguments(
+    'diagnose',
+    args,
+    { ...STORE, ...JSON_FLAG, ...sampling, run: { type: 'string' }, origin: { type: 'string' } },
+    0,
+  );
   const id = text(parsed, 'run');
-  if (id === null) throw new C3Error('input', 'c3 diagnose needs --run RUN.');
+  if (id === null) {
+    throw new C3Error('input', 'c3 diagnose needs --run RUN.');
+  }
   const named = text(parsed, 'origin');
   const origin = (['training', 'request', 'diagnostic'] as const).find((known) => known === named) ?? null;
-  if (named !== null && origin === null) throw new C3Error('input', `--origin is training, request or diagnostic, not ${JSON.stringify(named.slice(0, 40))}.`);
+  if (named !== null && origin === null) {
+    throw new C3Error(
+      'input',
+      `--origin is training, request or diagnostic, not ${JSON.stringify(named.slice(0, 40))}.`,
+    );
+  }
   const needless = Object.keys(sampling).find((key) => key !== 'sample' && parsed.values[key] !== undefined);
-  if (parsed.values['sample'] !== true && needless !== undefined) throw new C3Error('input', `--${needless} says how to sample; give --sample too.`);
+  if (parsed.values['sample'] !== true && needless !== undefined) {
+    throw new C3Error('input', `--${needless} says how to sample; give --sample too.`);
+  }
   await withService(storePath(parsed, context), async (service) => {
     if (parsed.values['sample'] === true) {
       const { contexts, alternatives, replays, valueSamples, seed } = SAMPLE_DEFAULTS;
       const settings = {
-        contexts: whole(parsed, 'contexts', 1, contexts), alternatives: whole(parsed, 'alternatives', 2, alternatives), replays: whole(parsed, 'replays', 1, replays),
-        valueSamples: whole(parsed, 'value-samples', 0, valueSamples), role: text(parsed, 'role'), seed: whole(parsed, 'seed', 0, seed),
+        contexts: whole(parsed, 'contexts', 1, contexts),
+        alternatives: whole(parsed, 'alternatives', 2, alternatives),
+        replays: whole(parsed, 'replays', 1, replays),
+        valueSamples: whole(parsed, 'value-samples', 0, valueSamples),
+        role: text(parsed, 'role'),
+        seed: whole(parsed, 'seed', 0, seed),
       };
-      await service.sampleDiagnostics(id, settings, { cancelled: context.cancelled, onContext: (done, total) => process.stderr.isTTY && process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`) });
+      await service.sampleDiagnostics(id, settings, {
+        cancelled: context.cancelled,
+        onContext: (done, total) =>
+          process.stderr.isTTY && process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`),
+      });
     }
-    const recipe = parseRecipe(service.reading((store) => store.runConfig(id)), id);
-    const found = service.reading((store) => diagnose(store, id, { origin, estimator: contextEstimator(recipe.config), protocol: protocolOf(recipe) }));
+    const recipe = parseRecipe(
+      service.reading((store) => store.runConfig(id)),
+      id,
+    );
+    const found = service.reading((store) =>
+      diagnose(store, id, { origin, estimator: contextEstimator(recipe.config), protocol: protocolOf(recipe) }),
+    );
     print(parsed.values['json'] === true ? JSON.stringify(found) : diagnosisWords(found));
   });
 }
 
 export async function grade(args: readonly string[]): Promise<void> {
-  const parsed = readArguments('grade', args, { kind: { type: 'string' }, grader: { type: 'string' }, backend: { type: 'string' } }, 0);
+  const parsed = readArguments(
+    'grade',
+    args,
+    { kind: { type: 'string' }, grader: { type: 'string' }, backend: { type: 'string' } },
+    0,
+  );
   const kind = text(parsed, 'kind');
   if (kind === 'python') {
-    await withPythonGrader(passRuleNamed(text(parsed, 'grader')), backendNamed(text(parsed, 'backend')), async (grader) => {
-      for await (const line of gradeLines(process.stdin, pythonLines(grader))) print(line);
-    });
+    await withPythonGrader(
+      passRuleNamed(text(parsed, 'grader')),
+      backendNamed(text(parsed, 'backend')),
+      async (grader) => {
+        for await (const line of gradeLines(process.stdin, pythonLines(grader))) {
+          print(line);
+        }
+      },
+    );
     return;
   }
-  if (kind !== 'math' || text(parsed, 'backend') !== null) throw new C3Error('input', 'c3 grade needs --kind math or --kind python, and --backend goes with python only.');
-  for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) print(line);
+  if (kind !== 'math' || text(parsed, 'backend') !== null) {
+    throw new C3Error('input', 'c3 grade needs --kind math or --kind python, and --backend goes with python only.');
+  }
+  for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) {
+    print(line);
+  }
 }
 
 export async function doctor(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('doctor', args, { ...STORE, ...JSON_FLAG, all: { type: 'boolean' }, copy: { type: 'string' } }, 0);
+  const parsed = readArguments(
+    'doctor',
+    args,
+    { ...STORE, ...JSON_FLAG, all: { type: 'boolean' }, copy: { type: 'string' } },
+    0,
+  );
   const copy = text(parsed, 'copy');
   if (copy !== null) {
     copyWhole(storePath(parsed, context), resolve(context.folder, copy), parsed.values['json'] === true);
     return;
   }
   const report = await examine(storePath(parsed, context), parsed.values['all'] === true);
-  if (report.store.findings.length > 0) process.exitCode = 1;
+  if (report.store.findings.length > 0) {
+    process.exitCode = 1;
+  }
   if (parsed.values['json'] === true) {
     print(JSON.stringify(report));
     return;
   }
   for (const { name, available, selfTest, batchInvariance, device } of report.providers) {
     print(`${name.padEnd(10)}${available ? 'available' : 'not used '}   ${selfTest ?? 'not measured'}`);
-    if (device !== null) print(`${''.padEnd(22)}on ${device}; ${batchInvariance ?? 'batch invariance not measured'}`);
+    if (device !== null) {
+      print(`${''.padEnd(22)}on ${device}; ${batchInvariance ?? 'batch invariance not measured'}`);
+    }
   }
-  for (const [name, version] of Object.entries(report.versions)) print(`${name.padEnd(20)}${version}`);
+  for (const [name, version] of Object.entries(report.versions)) {
+    print(`${name.padEnd(20)}${version}`);
+  }
   print(`store     ${report.store.path}: ${report.store.state}`);
-  for (const line of [...report.store.findings, report.store.extent]) if (line !== '') print(`          ${line}`);
+  for (const line of [...report.store.findings, report.store.extent]) {
+    if (line !== '') {
+      print(`          ${line}`);
+    }
+  }
 }
 
 /** Copies what is whole of a store, and says what was left. */
@@ -116,24 +209,56 @@ function copyWhole(from: string, to: string, json: boolean): void {
     return;
   }
   const copied = (name: string): string => String(tables.find(({ table }) => table === name)?.copied ?? 0);
-  print(`${to} holds ${copied('run')} runs, ${copied('decision')} messages and ${copied('episode')} episodes that are whole; ${from} was left as it was.`);
+  print(
+    `${to} holds ${copied('run')} runs, ${copied('decision')} messages and ${copied('episode')} episodes that are whole; ${from} was left as it was.`,
+  );
   for (const { table, left, unreadable } of tables) {
-    if (left + unreadable > 0) print(`Of ${table}, ${String(left)} rows were left, damaged or about such a row, and ${String(unreadable)} could not be read.`);
+    if (left + unreadable > 0) {
+      print(
+        `Of ${table}, ${String(left)} rows were left, damaged or about such a row, and ${String(unreadable)} could not be read.`,
+      );
+    }
   }
 }
 
 /** The device that --device names; null where it is not given. */
 function deviceRequest(parsed: ParsedArguments): DeviceRequest | null {
   const given = text(parsed, 'device');
-  if (given === null) return null;
+  if (given === null) {
+    return null;
+  }
   const known = DEVICE_REQUESTS.find((device) => device === given);
-  if (known === undefined) throw new C3Error('input', `There is no device ${JSON.stringify(given.slice(0, 40))}; choose one of ${DEVICE_REQUESTS.join(', ')}.`);
+  if (known === undefined) {
+    throw new C3Error(
+      'input',
+      `There is no device ${JSON.stringify(given.slice(0, 40))}; choose one of ${DEVICE_REQUESTS.join(', ')}.`,
+    );
+  }
   return known;
 }
 
 export async function bench(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('bench', args, { ...JSON_FLAG, quick: { type: 'boolean' }, config: { type: 'string' }, device: { type: 'string' }, out: { type: 'string' } }, 1);
-  const options = { quick: parsed.values['quick'] === true, config: text(parsed, 'config'), device: deviceRequest(parsed), out: text(parsed, 'out'), folder: context.folder, cancelled: context.cancelled, note };
+  const parsed = readArguments(
+    'bench',
+    args,
+    {
+      ...JSON_FLAG,
+      quick: { type: 'boolean' },
+      config: { type: 'string' },
+      device: { type: 'string' },
+      out: { type: 'string' },
+    },
+    1,
+  );
+  const options = {
+    quick: parsed.values['quick'] === true,
+    config: text(parsed, 'config'),
+    device: deviceRequest(parsed),
+    out: text(parsed, 'out'),
+    folder: context.folder,
+    cancelled: context.cancelled,
+    note,
+  };
   const report = await runSuite(parsed.positionals[0], options);
   print(parsed.values['json'] === true ? JSON.stringify(report) : reportTable(report));
 }

@@ -1,4 +1,7 @@
-/** `c3 model`, `plan`, `generate` and `score`: what a folder is, what a run would need, what a model says and how likely it finds texts. */
+/**
+ * `c3 model`, `plan`, `generate` and `score`: what a folder is, what a run would need, what a model says and how likely
+ * it finds texts.
+ */
 import { resolve } from 'node:path';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -15,43 +18,77 @@ import { JSON_FLAG, loadingPrinter, print, STORE, storePath, withService, type C
 const MODEL = { model: { type: 'string' }, adapter: { type: 'string' } } as const;
 const asJson = ({ values }: ParsedArguments): boolean => values['json'] === true;
 
-/** Prints the facts of a folder, and with --test tries it. @throws C3Error('model') where the folder cannot be used, or failed its self-test; CancelledError */
+/**
+ * Prints the facts of a folder, and with --test tries it.
+ * @throws C3Error('model') where the folder cannot be used, or failed its self-test; CancelledError
+ */
 export async function modelCommand(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('model', args, { ...JSON_FLAG, test: { type: 'boolean' } }, 1);
   const given = parsed.positionals[0];
-  if (given === undefined) throw new C3Error('input', 'c3 model needs a folder that holds config.json, model.safetensors and tokenizer.json.');
+  if (given === undefined) {
+    throw new C3Error('input', 'c3 model needs a folder that holds config.json, model.safetensors and tokenizer.json.');
+  }
   const path = resolve(context.folder, given);
   const facts = await inspectModel(path);
   const json = asJson(parsed);
-  if (!json) print(factsTable(facts));
+  if (!json) {
+    print(factsTable(facts));
+  }
   if (parsed.values['test'] !== true) {
-    if (json) print(JSON.stringify(facts));
+    if (json) {
+      print(JSON.stringify(facts));
+    }
     return;
   }
   const { onProgress: onLoading } = loadingPrinter(context);
   const steps = await testModel(path, DEFAULT_PROVIDER, {
     cancelled: context.cancelled,
     onProgress: (progress) => {
-      if (progress.kind === 'load') onLoading?.(progress.done, progress.total);
-      else if (!json) print(stepLine(progress.step));
+      if (progress.kind === 'load') {
+        onLoading?.(progress.done, progress.total);
+      } else if (!json) {
+        print(stepLine(progress.step));
+      }
     },
   });
-  if (json) print(JSON.stringify({ ...facts, selfTest: steps }));
+  if (json) {
+    print(JSON.stringify({ ...facts, selfTest: steps }));
+  }
   const failed = steps.find(({ passed }) => !passed);
-  if (failed !== undefined) throw new C3Error('model', `The self-test of ${path} failed at ${failed.name.toLowerCase()}: ${failed.detail}`);
+  if (failed !== undefined) {
+    throw new C3Error('model', `The self-test of ${path} failed at ${failed.name.toLowerCase()}: ${failed.detail}`);
+  }
 }
 
-/** Prints what a run would need and cost. A plan that does not fit is printed like any other. @throws C3Error as `c3 run` would, for a configuration that cannot be used */
+/**
+ * Prints what a run would need and cost. A plan that does not fit is printed like any other.
+ * @throws C3Error as `c3 run` would, for a configuration that cannot be used
+ */
 export async function planCommand(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('plan', args, { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true } }, 1);
+  const parsed = readArguments(
+    'plan',
+    args,
+    { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true } },
+    1,
+  );
   const overrides = parsed.values['override'];
-  const recipe = await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder);
+  const recipe = await readRecipe(
+    parsed.positionals[0] ?? null,
+    Array.isArray(overrides) ? overrides.map(String) : [],
+    context.folder,
+  );
   const plan = await withService(storePath(parsed, context), (service) => service.plan(recipe));
   print(asJson(parsed) ? JSON.stringify(plan) : planTable(plan));
 }
 
 export async function generate(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...MODEL, greedy: { type: 'boolean' }, 'max-new': { type: 'string' }, seed: { type: 'string' }, thinking: { type: 'boolean' } } as const;
+  const options = {
+    ...MODEL,
+    greedy: { type: 'boolean' },
+    'max-new': { type: 'string' },
+    seed: { type: 'string' },
+    thinking: { type: 'boolean' },
+  } as const;
   const parsed = readArguments('generate', args, options, 0);
   const settings = {
     greedy: parsed.values['greedy'] === true,
@@ -59,22 +96,41 @@ export async function generate(args: readonly string[], context: CommandContext)
     seed: whole(parsed, 'seed', 0, 0),
     thinking: parsed.values['thinking'] === true,
   };
-  await withLineModel(modelFolder('generate', parsed, context), adapterFolder(parsed, context), async (model) => {
-    for await (const line of generateLines(process.stdin, model, settings, context.cancelled)) print(line);
-  }, loadingPrinter(context));
+  await withLineModel(
+    modelFolder('generate', parsed, context),
+    adapterFolder(parsed, context),
+    async (model) => {
+      for await (const line of generateLines(process.stdin, model, settings, context.cancelled)) {
+        print(line);
+      }
+    },
+    loadingPrinter(context),
+  );
 }
 
 export async function score(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('score', args, MODEL, 0);
-  await withLineModel(modelFolder('score', parsed, context), adapterFolder(parsed, context), async (model) => {
-    for await (const line of scoreLines(process.stdin, model, context.cancelled)) print(line);
-  }, loadingPrinter(context));
+  await withLineModel(
+    modelFolder('score', parsed, context),
+    adapterFolder(parsed, context),
+    async (model) => {
+      for await (const line of scoreLines(process.stdin, model, context.cancelled)) {
+        print(line);
+      }
+    },
+    loadingPrinter(context),
+  );
 }
 
 /** The folder that --model names. */
 function modelFolder(command: string, parsed: ParsedArguments, { folder }: CommandContext): string {
   const model = text(parsed, 'model');
-  if (model === null) throw new C3Error('input', `c3 ${command} needs --model with a folder that holds config.json, model.safetensors and tokenizer.json.`);
+  if (model === null) {
+    throw new C3Error(
+      'input',
+      `c3 ${command} needs --model with a folder that holds config.json, model.safetensors and tokenizer.json.`,
+    );
+  }
   return resolve(folder, model);
 }
 

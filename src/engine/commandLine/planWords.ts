@@ -13,38 +13,80 @@ export function factsTable(facts: ModelFacts): string {
   const { precisions, files, chatTemplate, reasons } = facts;
   const rows: readonly (readonly [string, string])[] = [
     ['family', facts.family],
-    ['parameters', `${countWords(facts.parameters)} (${precisions.map(({ dtype, parameters }) => (precisions.length === 1 ? dtype : `${countWords(parameters)} ${dtype}`)).join(', ')})`],
+    [
+      'parameters',
+      `${countWords(facts.parameters)} (${precisions.map(({ dtype, parameters }) => (precisions.length === 1 ? dtype : `${countWords(parameters)} ${dtype}`)).join(', ')})`,
+    ],
     ['weights', `${bytesWords(facts.bytes)} in ${String(files)} ${files === 1 ? 'file' : 'files'}`],
-    ['layers', `${String(facts.layers)}, hidden size ${whole(facts.hiddenSize)}, ${String(facts.heads)} heads over ${String(facts.keyValueHeads)} of keys and values`],
+    [
+      'layers',
+      `${String(facts.layers)}, hidden size ${whole(facts.hiddenSize)}, ${String(facts.heads)} heads over ${String(facts.keyValueHeads)} of keys and values`,
+    ],
     ['vocabulary', `${whole(facts.vocabularySize)} tokens, embeddings ${facts.tiedEmbeddings ? 'tied' : 'not tied'}`],
     ['positions', `${whole(facts.maxPositions)}${facts.ropeScaling === null ? '' : `, scaled: ${facts.ropeScaling}`}`],
-    ['chat template', chatTemplate === null ? 'none' : `${chatTemplate}${reasons ? ', can reason; runs leave that off unless asked' : ''}`],
+    [
+      'chat template',
+      chatTemplate === null
+        ? 'none'
+        : `${chatTemplate}${reasons ? ', can reason; runs leave that off unless asked' : ''}`,
+    ],
     ['messages end with', facts.endTokens.map((token) => oneLine(token, 40)).join(', ')],
   ];
   return [facts.folder, ...rows.map(([name, value]) => `  ${name.padEnd(19)}${oneLine(value, LONGEST)}`)].join('\n');
 }
 
 /** One step of a self-test: its name, what came out, how long it took. */
-export const stepLine = ({ name, passed, seconds, detail }: SelfTestStep): string => `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${oneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
+export const stepLine = ({ name, passed, seconds, detail }: SelfTestStep): string =>
+  `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${oneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
 
 /** `36 steps, 7 evaluations`. */
 const amounts = ({ steps, evaluations }: RunPlan['budget']): string =>
-  [[steps, 'step'] as const, [evaluations, 'evaluation'] as const].map(([many, one]) => `${whole(many)} ${one}${many === 1 ? '' : 's'}`).join(', ');
+  [[steps, 'step'] as const, [evaluations, 'evaluation'] as const]
+    .map(([many, one]) => `${whole(many)} ${one}${many === 1 ? '' : 's'}`)
+    .join(', ');
 
 /** Items and totals, advice, then what the run may cost and how long it may take. */
 export function planTable({ memory, budget, seconds }: RunPlan): string {
   const items = memory.items.map(({ name, place, bytes }) => row(name, PLACES[place], bytesWords(bytes)));
   const totals = memory.totals.map(({ place, bytes, available, fits }) => {
-    const verdict = fits === null ? 'how much is available is unknown' : `${fits ? 'fits' : 'DOES NOT FIT'} in ${bytesWords(available ?? 0)}`;
+    const verdict =
+      fits === null
+        ? 'how much is available is unknown'
+        : `${fits ? 'fits' : 'DOES NOT FIT'} in ${bytesWords(available ?? 0)}`;
     return `${row('together', PLACES[place], bytesWords(bytes))}  ${verdict}`;
   });
   const roles = Object.keys(budget.total.decisions);
   const columns = ['', 'evaluator calls', ...roles.map((role) => oneLine(role, 20)), 'new tokens'];
-  const cells = (name: string, { evaluatorCalls, decisions, tokens }: WorkCost): string[] => [name, whole(evaluatorCalls), ...roles.map((role) => whole(decisions[role] ?? 0)), whole(tokens)];
-  const table = [columns, cells('a step', budget.perStep), cells('an evaluation', budget.perEvaluation), cells(`in all, ${amounts(budget)}`, budget.total)];
+  const cells = (name: string, { evaluatorCalls, decisions, tokens }: WorkCost): string[] => [
+    name,
+    whole(evaluatorCalls),
+    ...roles.map((role) => whole(decisions[role] ?? 0)),
+    whole(tokens),
+  ];
+  const table = [
+    columns,
+    cells('a step', budget.perStep),
+    cells('an evaluation', budget.perEvaluation),
+    cells(`in all, ${amounts(budget)}`, budget.total),
+  ];
   const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
-  const aligned = table.map((line) => line.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  '));
-  return ['Memory, at most', ...items, ...totals, ...memory.advice, '', 'Cost, at most', ...aligned.map((line) => `  ${line}`), '', `Time: ${estimateWords(seconds)}`].join('\n');
+  const aligned = table.map((line) =>
+    line
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  '),
+  );
+  return [
+    'Memory, at most',
+    ...items,
+    ...totals,
+    ...memory.advice,
+    '',
+    'Cost, at most',
+    ...aligned.map((line) => `  ${line}`),
+    '',
+    `Time: ${estimateWords(seconds)}`,
+  ].join('\n');
 }
 
-const row = (name: string, place: string, bytes: string): string => `  ${name.padEnd(40)}${place.padEnd(12)}${bytes.padStart(9)}`;
+const row = (name: string, place: string, bytes: string): string =>
+  `  ${name.padEnd(40)}${place.padEnd(12)}${bytes.padStart(9)}`;

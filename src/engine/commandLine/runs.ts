@@ -16,24 +16,65 @@ import { readRecipe } from '../recipe/recipe.ts';
 import { defaultReplays, settledWords } from '../replay/settling.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
 import { detach } from './jobs.ts';
-import { JSON_FLAG, LARGE_MODEL, note, print, progressPrinter, STORE, storePath, withService, type CommandContext } from './support.ts';
+import {
+  JSON_FLAG,
+  LARGE_MODEL,
+  note,
+  print,
+  progressPrinter,
+  STORE,
+  storePath,
+  withService,
+  type CommandContext,
+} from './support.ts';
 
 export async function run(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true }, resume: { type: 'string' }, show: { type: 'boolean' }, detach: { type: 'boolean' }, again: { type: 'string' } } as const;
+  const options = {
+    ...STORE,
+    ...JSON_FLAG,
+    override: { type: 'string', multiple: true },
+    resume: { type: 'string' },
+    show: { type: 'boolean' },
+    detach: { type: 'boolean' },
+    again: { type: 'string' },
+  } as const;
   const parsed = readArguments('run', args, options, 1);
   const overrides = parsed.values['override'];
   const resumed = text(parsed, 'resume');
   if (resumed !== null && (parsed.positionals.length > 0 || overrides !== undefined)) {
-    throw new C3Error('input', `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} continues with the configuration that the run began with; omit ${overrides === undefined ? 'the configuration' : '--override'}.`);
+    throw new C3Error(
+      'input',
+      `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} continues with the configuration that the run began with; omit ${overrides === undefined ? 'the configuration' : '--override'}.`,
+    );
   }
   const again = text(parsed, 'again');
-  if (again !== null && (resumed !== null || parsed.positionals.length > 0 || overrides !== undefined)) throw new C3Error('input', 'c3 run --again JOB starts what was asked for then; leave out everything else.');
+  if (again !== null && (resumed !== null || parsed.positionals.length > 0 || overrides !== undefined)) {
+    throw new C3Error('input', 'c3 run --again JOB starts what was asked for then; leave out everything else.');
+  }
   if (parsed.values['detach'] === true || again !== null) {
-    if (parsed.values['show'] === true) throw new C3Error('input', 'c3 run --detach shows nothing at the end; leave out --show.');
-    await detach({ config: parsed.positionals[0] ?? null, overrides: Array.isArray(overrides) ? overrides.map(String) : [], resumed, again }, parsed, context);
+    if (parsed.values['show'] === true) {
+      throw new C3Error('input', 'c3 run --detach shows nothing at the end; leave out --show.');
+    }
+    await detach(
+      {
+        config: parsed.positionals[0] ?? null,
+        overrides: Array.isArray(overrides) ? overrides.map(String) : [],
+        resumed,
+        again,
+      },
+      parsed,
+      context,
+    );
     return;
   }
-  const recipe = resumed === null ? await readRecipe(parsed.positionals[0] ?? null, Array.isArray(overrides) ? overrides.map(String) : [], context.folder) : null;
+  const recipe =
+    resumed === null
+      ? await readRecipe(
+          parsed.positionals[0] ?? null,
+          Array.isArray(overrides) ? overrides.map(String) : [],
+          context.folder,
+        )
+      : null;
   await withService(storePath(parsed, context), async (service) => {
     const summary = await resumable((onProgress) => {
       const control = { cancelled: context.cancelled, onProgress };
@@ -44,27 +85,42 @@ export async function run(args: readonly string[], context: CommandContext): Pro
       return;
     }
     print(`\n${summaryWords(summary)}`);
-    if (parsed.values['show'] !== true || summary.steps === 0) return;
+    if (parsed.values['show'] !== true || summary.steps === 0) {
+      return;
+    }
     const message = service.reading((store) => mostCredited(store, summary.run));
-    if (message === null) return;
-    const bucket = await service.replay({ message: message.id, alternatives: 4, replays: 4, text: null }, { cancelled: context.cancelled, onProgress: () => undefined });
+    if (message === null) {
+      return;
+    }
+    const bucket = await service.replay(
+      { message: message.id, alternatives: 4, replays: 4, text: null },
+      { cancelled: context.cancelled, onProgress: () => undefined },
+    );
     const instance = service.reading((store) => store.instance(message.instance));
     print(`\n${findingWords(instance, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
     print('\nOpen it in VS Code: npm run code, then the C3 view in the activity bar.');
   });
 }
 
-/** Runs with progress on standard error; of a run that began and does not come to its end, it says how to go on with it. */
-async function resumable(work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>): Promise<RunSummary> {
+/**
+ * Runs with progress on standard error; of a run that began and does not come to its end, it says how to go on with it.
+ */
+async function resumable(
+  work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>,
+): Promise<RunSummary> {
   const show = progressPrinter();
   let run: string | undefined;
   try {
     return await work((progress) => {
       run = progress.run ?? run;
-      if (progress.run !== null || progress.total >= LARGE_MODEL) show(progress);
+      if (progress.run !== null || progress.total >= LARGE_MODEL) {
+        show(progress);
+      }
     });
   } catch (error) {
-    if (run !== undefined) note(`Run ${run} can be resumed: c3 run --resume ${run}`);
+    if (run !== undefined) {
+      note(`Run ${run} can be resumed: c3 run --resume ${run}`);
+    }
     throw error;
   }
 }
@@ -73,11 +129,16 @@ async function resumable(work: (onProgress: (progress: RunProgress) => void) => 
 function mostCredited(store: StoreReader, id: string): Message | null {
   const steps = store.countSteps(id);
   let best: Message | null = null;
-  const size = (message: Message | null): number => (message?.credit === null || message === null ? -Infinity : Math.abs(clearOf(message.credit)) || -(distanceToDecision(message.credit) ?? Infinity));
+  const size = (message: Message | null): number =>
+    message?.credit === null || message === null
+      ? -Infinity
+      : Math.abs(clearOf(message.credit)) || -(distanceToDecision(message.credit) ?? Infinity);
   for (const bucket of lastBuckets(store, id, steps)) {
     for (const { decision } of bucket.alternatives) {
       const message = store.message(decision);
-      if (size(message) > size(best)) best = message;
+      if (size(message) > size(best)) {
+        best = message;
+      }
     }
   }
   return best;
@@ -85,68 +146,152 @@ function mostCredited(store: StoreReader, id: string): Message | null {
 
 function lastBuckets(store: StoreReader, run: string, iteration: number): BucketView[] {
   const total = store.countBuckets({ run, origin: 'training' });
-  const window = store.bucketsOfRun({ run, origin: 'training', offset: Math.max(0, total - 200), limit: 200 }).filter((bucket) => bucket.iteration === iteration);
+  const window = store
+    .bucketsOfRun({ run, origin: 'training', offset: Math.max(0, total - 200), limit: 200 })
+    .filter((bucket) => bucket.iteration === iteration);
   // The first role's messages have the more to decide.
   return window.filter(({ eventType }) => eventType === window[0]?.eventType);
 }
 
 export async function replay(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, alternatives: { type: 'string' }, replays: { type: 'string' }, text: { type: 'string' }, independent: { type: 'boolean' }, settle: { type: 'boolean' }, 'at-most': { type: 'string' }, snapshot: { type: 'string' }, temperature: { type: 'string' }, model: { type: 'string' } } as const;
+  const options = {
+    ...STORE,
+    ...JSON_FLAG,
+    alternatives: { type: 'string' },
+    replays: { type: 'string' },
+    text: { type: 'string' },
+    independent: { type: 'boolean' },
+    settle: { type: 'boolean' },
+    'at-most': { type: 'string' },
+    snapshot: { type: 'string' },
+    temperature: { type: 'string' },
+    model: { type: 'string' },
+  } as const;
   const parsed = readArguments('replay', args, options, 1);
   const message = messageNumber('replay', parsed);
   const settling = settleOption(parsed);
-  const asked = { message, alternatives: whole(parsed, 'alternatives', 0, 4), replays: whole(parsed, 'replays', 1, 4), text: text(parsed, 'text'), independent: parsed.values['independent'] === true, continuation: continuationOf(parsed, context) };
+  const asked = {
+    message,
+    alternatives: whole(parsed, 'alternatives', 0, 4),
+    replays: whole(parsed, 'replays', 1, 4),
+    text: text(parsed, 'text'),
+    independent: parsed.values['independent'] === true,
+    continuation: continuationOf(parsed, context),
+  };
   await withService(storePath(parsed, context), async (service) => {
-    const most = settling === null ? 0 : settling.most ?? service.reading((store) => defaultReplays(store.message(message)));
+    const most =
+      settling === null ? 0 : (settling.most ?? service.reading((store) => defaultReplays(store.message(message))));
     const request = settling === null ? asked : { ...asked, settle: { replays: most } };
-    const bucket = await service.replay(request, { cancelled: context.cancelled, onProgress: (_, done, total) => process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`), onRemark: note });
+    const bucket = await service.replay(request, {
+      cancelled: context.cancelled,
+      onProgress: (_, done, total) =>
+        process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`),
+      onRemark: note,
+    });
     const verified = await service.proveBucket(bucket.id, context.cancelled);
-    const { stored, estimates, draws } = service.reading((store) => ({ stored: store.message(message), estimates: estimatesOf(store.message(message), store.bucketsFor(message)), draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey) }));
-    if (parsed.values['json'] === true) print(JSON.stringify({ ...replayDocument(message, verified), ...settledDocument(bucket), draws, continuation: verified.continuation, estimates: estimateDocument(estimates) }));
-    else print([bucketWords(stored, verified), ...(settling === null ? [] : [settledWords({ ...bucket, ...verified }, most)]), 'What it was worth, under the weights and the temperature that it was made with:', ...estimateLines(estimates), ...(draws === null ? [] : [`Drawn with ${DRAWS_WORDS[draws]}.`])].join('\n'));
+    const { stored, estimates, draws } = service.reading((store) => ({
+      stored: store.message(message),
+      estimates: estimatesOf(store.message(message), store.bucketsFor(message)),
+      draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey),
+    }));
+    if (parsed.values['json'] === true) {
+      print(
+        JSON.stringify({
+          ...replayDocument(message, verified),
+          ...settledDocument(bucket),
+          draws,
+          continuation: verified.continuation,
+          estimates: estimateDocument(estimates),
+        }),
+      );
+    } else {
+      print(
+        [
+          bucketWords(stored, verified),
+          ...(settling === null ? [] : [settledWords({ ...bucket, ...verified }, most)]),
+          'What it was worth, under the weights and the temperature that it was made with:',
+          ...estimateLines(estimates),
+          ...(draws === null ? [] : [`Drawn with ${DRAWS_WORDS[draws]}.`]),
+        ].join('\n'),
+      );
+    }
   });
 }
 
-/** What is to be settled, and with how many replays at most; null where alternatives are asked for by number. @throws C3Error('input') where both are */
+/**
+ * What is to be settled, and with how many replays at most; null where alternatives are asked for by number.
+ * @throws C3Error('input') where both are
+ */
 function settleOption(parsed: ParsedArguments): { readonly most: number | null } | null {
   const most = text(parsed, 'at-most');
   if (parsed.values['settle'] !== true) {
-    if (most !== null) throw new C3Error('input', '--at-most bounds what --settle may spend; give --settle too.');
+    if (most !== null) {
+      throw new C3Error('input', '--at-most bounds what --settle may spend; give --settle too.');
+    }
     return null;
   }
   const other = (['alternatives', 'replays'] as const).find((name) => text(parsed, name) !== null);
-  if (other !== undefined) throw new C3Error('input', `--settle takes as many replays as its credit needs; leave out --${other}, or bound it with --at-most N.`);
+  if (other !== undefined) {
+    throw new C3Error(
+      'input',
+      `--settle takes as many replays as its credit needs; leave out --${other}, or bound it with --at-most N.`,
+    );
+  }
   return { most: most === null ? null : whole(parsed, 'at-most', 1, 1) };
 }
 
 /** How a bucket was drawn, and what settling spent. */
-const settledDocument = ({ spent }: ReplayResult): object => (spent === undefined ? { design: 'crossed' } : { design: 'paired', spent });
+const settledDocument = ({ spent }: ReplayResult): object =>
+  spent === undefined ? { design: 'crossed' } : { design: 'paired', spent };
 
 /** What the alternatives are continued with. */
 function continuationOf(parsed: ParsedArguments, { folder }: CommandContext): ContinuationChoice {
   const [temperature, model] = [text(parsed, 'temperature'), text(parsed, 'model')];
   // An empty text is no number either.
-  return { snapshot: text(parsed, 'snapshot'), temperature: temperature === null ? null : Number(temperature.trim() === '' ? NaN : temperature), model: model === null ? null : model === '' ? '' : resolve(folder, model) };
+  return {
+    snapshot: text(parsed, 'snapshot'),
+    temperature: temperature === null ? null : Number(temperature.trim() === '' ? NaN : temperature),
+    model: model === null ? null : model === '' ? '' : resolve(folder, model),
+  };
 }
 
-/** By estimator: credit with n, interval and calls, pooled, and the newest bucket that it is from; null where it was not measured. */
+/**
+ * By estimator: credit with n, interval and calls, pooled, and the newest bucket that it is from; null where it was not
+ * measured.
+ */
 function estimateDocument(estimates: readonly MessageEstimate[]): object {
-  return Object.fromEntries(estimates.map(({ name, bucket, credit }) => [name, credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n, evaluatorCalls: credit.evaluatorCalls, bucket }]));
+  return Object.fromEntries(
+    estimates.map(({ name, bucket, credit }) => [
+      name,
+      credit === null
+        ? null
+        : {
+            value: credit.value,
+            low: credit.low,
+            high: credit.high,
+            n: credit.n,
+            evaluatorCalls: credit.evaluatorCalls,
+            bucket,
+          },
+    ]),
+  );
 }
 
 /** The contract's document: the message's own row apart from the alternatives that were asked for. */
 function replayDocument(message: number, bucket: BucketView): object {
-  const rows = bucket.alternatives.map(({ original, decision, text: words, returns, credit, evaluatorCalls, verified }) => ({
-    original,
-    row: {
-      message: decision,
-      text: words,
-      returns,
-      credit: credit === null ? null : headlineJson(credit),
-      evaluatorCalls,
-      verified,
-    },
-  }));
+  const rows = bucket.alternatives.map(
+    ({ original, decision, text: words, returns, credit, evaluatorCalls, verified }) => ({
+      original,
+      row: {
+        message: decision,
+        text: words,
+        returns,
+        credit: credit === null ? null : headlineJson(credit),
+        evaluatorCalls,
+        verified,
+      },
+    }),
+  );
   return {
     message,
     bucket: bucket.id,
@@ -156,17 +301,34 @@ function replayDocument(message: number, bucket: BucketView): object {
 }
 
 export async function verify(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('verify', args, { ...STORE, ...JSON_FLAG, run: { type: 'string' }, sample: { type: 'string' } }, 1);
+  const parsed = readArguments(
+    'verify',
+    args,
+    { ...STORE, ...JSON_FLAG, run: { type: 'string' }, sample: { type: 'string' } },
+    1,
+  );
   const message = parsed.positionals[0] === undefined ? null : messageNumber('verify', parsed);
-  if (message !== null && (text(parsed, 'run') ?? text(parsed, 'sample')) !== null) throw new C3Error('input', 'c3 verify takes either a message or --run and --sample; give one of the two.');
+  if (message !== null && (text(parsed, 'run') ?? text(parsed, 'sample')) !== null) {
+    throw new C3Error('input', 'c3 verify takes either a message or --run and --sample; give one of the two.');
+  }
   await withService(storePath(parsed, context), async (service) => {
     const { cancelled } = context;
     const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
-    if (id === undefined) throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
-    const report = message === null ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), cancelled) : await service.verifyMessage(message, { cancelled });
-    if (parsed.values['json'] === true) print(JSON.stringify(report));
-    else print(reportWords(message === null ? id : `message ${String(message)}`, report));
-    if (report.different > 0) process.exitCode = 1;
+    if (id === undefined) {
+      throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
+    }
+    const report =
+      message === null
+        ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), cancelled)
+        : await service.verifyMessage(message, { cancelled });
+    if (parsed.values['json'] === true) {
+      print(JSON.stringify(report));
+    } else {
+      print(reportWords(message === null ? id : `message ${String(message)}`, report));
+    }
+    if (report.different > 0) {
+      process.exitCode = 1;
+    }
   });
 }
 
@@ -174,6 +336,8 @@ export async function verify(args: readonly string[], context: CommandContext): 
 function messageNumber(command: string, parsed: ParsedArguments): number {
   const given = parsed.positionals[0] ?? '';
   const message = /^\d+$/.test(given) ? Number(given) : NaN;
-  if (!Number.isSafeInteger(message) || message < 1) throw new C3Error('input', `c3 ${command} needs the number of a message, for example \`c3 ${command} 17\`.`);
+  if (!Number.isSafeInteger(message) || message < 1) {
+    throw new C3Error('input', `c3 ${command} needs the number of a message, for example \`c3 ${command} 17\`.`);
+  }
   return message;
 }

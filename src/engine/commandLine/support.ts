@@ -18,7 +18,10 @@ export interface CommandContext {
 export interface Command {
   readonly usage: string;
   readonly summary: string;
-  /** Whether nothing is left half done: Ctrl+C then ends it at once, even if a damaged store keeps it reading without end. */
+  /**
+   * Whether nothing is left half done: Ctrl+C then ends it at once, even if a damaged store keeps it reading without
+   * end.
+   */
   readonly onlyReads?: (args: readonly string[]) => boolean;
   readonly run: (args: readonly string[], context: CommandContext) => Promise<void>;
 }
@@ -27,11 +30,14 @@ export const STORE = { store: { type: 'string' } } as const;
 export const JSON_FLAG = { json: { type: 'boolean' } } as const;
 
 /** The database that --store names, or the usual one. */
-export const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string => resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
+export const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string =>
+  resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
 /** A line of the result. @throws CancelledError where its reader has left */
 export const print = (line: string): void => {
   // Nobody reads any more, so what comes after this line needs no work.
-  if (process.stdout.errored !== null) throw new CancelledError();
+  if (process.stdout.errored !== null) {
+    throw new CancelledError();
+  }
   process.stdout.write(`${line}\n`);
 };
 /** A line for whoever watches. */
@@ -41,11 +47,16 @@ export const note = (line: string): void => {
 
 /** Says for whom a command waits, and how to leave. */
 function noteWaiting(words: string | null): void {
-  if (words !== null) note(`${words}; Ctrl+C stops waiting.`);
+  if (words !== null) {
+    note(`${words}; Ctrl+C stops waiting.`);
+  }
 }
 
 /** Opens a service for one piece of work and closes it whatever happens. */
-export async function withService<Result>(path: string, work: (service: EngineService) => Promise<Result>): Promise<Result> {
+export async function withService<Result>(
+  path: string,
+  work: (service: EngineService) => Promise<Result>,
+): Promise<Result> {
   const service = new EngineService(path, { command: `c3 ${process.argv[2] ?? ''}`.trim(), onWaiting: noteWaiting });
   try {
     return await work(service);
@@ -61,13 +72,17 @@ export const LARGE_MODEL = 100e6;
 export function loadingPrinter({ cancelled }: CommandContext): LoadControl {
   const show = progressPrinter();
   const onProgress = (done: number, total: number): void => {
-    if (total >= LARGE_MODEL) show({ stage: 'load', done, total, message: loadingWords(done, total) });
+    if (total >= LARGE_MODEL) {
+      show({ stage: 'load', done, total, message: loadingWords(done, total) });
+    }
   };
   return { onProgress, cancelled };
 }
 
 /** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
-export function progressPrinter(): (progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'> & { readonly remainingSeconds?: number | null }) => void {
+export function progressPrinter(): (
+  progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'> & { readonly remainingSeconds?: number | null },
+) => void {
   const terminal = process.stderr.isTTY;
   let lastTenth = '';
   return ({ stage, done, total, message, remainingSeconds = null }) => {
@@ -78,7 +93,9 @@ export function progressPrinter(): (progress: Pick<RunProgress, 'stage' | 'done'
       return;
     }
     const tenth = `${message.split(':')[0] ?? ''}:${String(Math.floor((10 * done) / Math.max(1, total)))}`;
-    if (stage === 'train' ? done % Math.max(1, Math.round(total / 20)) === 0 : tenth !== lastTenth) note(line);
+    if (stage === 'train' ? done % Math.max(1, Math.round(total / 20)) === 0 : tenth !== lastTenth) {
+      note(line);
+    }
     lastTenth = tenth;
   };
 }

@@ -3,7 +3,16 @@ import { continuationWords, ownWords } from '../../shared/records/continuation.t
 import { ESTIMATE_WORDS, type MessageEstimate } from '../../shared/records/estimates.ts';
 import { sentence, type Headline } from '../../shared/credit/headline.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Alternative, BucketView, Instance, Interval, Ledger, Message, RunSummary, Tokens } from '../../shared/records/records.ts';
+import type {
+  Alternative,
+  BucketView,
+  Instance,
+  Interval,
+  Ledger,
+  Message,
+  RunSummary,
+  Tokens,
+} from '../../shared/records/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 
 export { oneLine } from '../../shared/text/oneLine.ts';
@@ -12,28 +21,43 @@ const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /** `43.2 % [39.0, 47.5], n 512`, or `not measured`. */
 export function proportion(interval: Interval | null): string {
-  if (interval === null) return 'not measured';
-  const bounds = interval.low === null || interval.high === null ? 'interval not measured' : `[${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`;
+  if (interval === null) {
+    return 'not measured';
+  }
+  const bounds =
+    interval.low === null || interval.high === null
+      ? 'interval not measured'
+      : `[${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`;
   return `${percent(interval.value)} ${bounds}, n ${String(interval.n)}`;
 }
 
 function points(interval: Interval | null): string {
-  if (interval === null) return 'not measured';
-  const signed = (value: number | null): string => (value === null ? '?' : `${value >= 0 ? '+' : ''}${(100 * value).toFixed(1)}`);
+  if (interval === null) {
+    return 'not measured';
+  }
+  const signed = (value: number | null): string =>
+    value === null ? '?' : `${value >= 0 ? '+' : ''}${(100 * value).toFixed(1)}`;
   return `${signed(interval.value)} points [${signed(interval.low)}, ${signed(interval.high)}]`;
 }
 
 export function creditWords(credit: Credit | Headline | null): string {
-  if (credit === null) return 'not measured';
-  if ('verdict' in credit && credit.verdict === 'alone') return `not measured: ${sentence(credit)}`;
+  if (credit === null) {
+    return 'not measured';
+  }
+  if ('verdict' in credit && credit.verdict === 'alone') {
+    return `not measured: ${sentence(credit)}`;
+  }
   const signed = (value: number): string => `${value >= 0 ? '+' : ''}${value.toFixed(3)}`;
-  const bounds = credit.low === null || credit.high === null ? 'no interval' : `[${signed(credit.low)}, ${signed(credit.high)}]`;
+  const bounds =
+    credit.low === null || credit.high === null ? 'no interval' : `[${signed(credit.low)}, ${signed(credit.high)}]`;
   return `${signed(credit.value)} ${bounds}, n ${String(credit.n)}, ${String(credit.evaluatorCalls)} calls${'verdict' in credit ? `, ${sentence(credit)}` : ''}`;
 }
 
 /** Calls that an interruption lost are no part of the run's own. */
 function lostWords({ lostEvaluatorCalls = 0 }: RunSummary): string {
-  return lostEvaluatorCalls === 0 ? '' : `, and at most ${String(lostEvaluatorCalls)} more whose results were lost in interruptions`;
+  return lostEvaluatorCalls === 0
+    ? ''
+    : `, and at most ${String(lostEvaluatorCalls)} more whose results were lost in interruptions`;
 }
 
 /** What was asked for beside the calls that were made. */
@@ -48,7 +72,9 @@ export function takenWords({ reusedCompletion = 0 }: Tokens): string {
 
 /** A row only where there is something to say. */
 function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
-  return maskedEpisodes === 0 ? [] : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they count nowhere`]];
+  return maskedEpisodes === 0
+    ? []
+    : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they count nowhere`]];
 }
 
 export function summaryWords(summary: RunSummary): string {
@@ -60,17 +86,31 @@ export function summaryWords(summary: RunSummary): string {
     ['  difference', points(summary.passAt1.difference)],
     ['evaluator calls', `${String(summary.evaluatorCalls)}${reusedWords(summary)}${lostWords(summary)}`],
     ...maskedRow(summary),
-    ['tokens', `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion${takenWords(tokens)}`],
-    ['decisions', Object.entries(decisions).map(([role, count]) => `${role} ${String(count)}`).join(', ')],
+    [
+      'tokens',
+      `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion${takenWords(tokens)}`,
+    ],
+    [
+      'decisions',
+      Object.entries(decisions)
+        .map(([role, count]) => `${role} ${String(count)}`)
+        .join(', '),
+    ],
     ['training', `${String(summary.steps)} steps in ${summary.seconds.toFixed(1)} s`],
     ['store', summary.store],
   ];
-  return [`Run ${summary.run} (${summary.method}, seed ${String(summary.seed)})`, ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`)].join('\n');
+  return [
+    `Run ${summary.run} (${summary.method}, seed ${String(summary.seed)})`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`),
+  ].join('\n');
 }
 
 /** What a message was worth by each estimator, one line each. */
 export function estimateLines(estimates: readonly MessageEstimate[]): readonly string[] {
-  return estimates.map(({ name, credit, bucket, reason }) => `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}${bucket === null ? '' : `, newest bucket ${String(bucket)}`}`}`);
+  return estimates.map(
+    ({ name, credit, bucket, reason }) =>
+      `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}${bucket === null ? '' : `, newest bucket ${String(bucket)}`}`}`,
+  );
 }
 
 /** Characters of a question or a message where it is shown with little beside it. */
@@ -79,7 +119,8 @@ const SHOWN = 200;
 type FoundAlternative = Pick<Alternative, 'text' | 'original' | 'returns' | 'credit'>;
 
 /**
- * One replayed message as a finding: what was asked, what it said, what else could have been said, and what that was worth.
+ * One replayed message as a finding: what was asked, what it said, what else could have been said, and what that was
+ * worth.
  * @param instance of the message's episode
  */
 export function findingWords(
@@ -94,13 +135,20 @@ export function findingWords(
     .sort((a, b) => (meanReturn(b) ?? 0) - (meanReturn(a) ?? 0))[0];
   const returned = (alternative: FoundAlternative | undefined): string => {
     const mean = alternative === undefined ? null : meanReturn(alternative);
-    return mean === null ? 'not scored' : `mean return ${mean.toFixed(2)} of ${String(alternative?.returns.filter((value) => value !== null).length ?? 0)}`;
+    return mean === null
+      ? 'not scored'
+      : `mean return ${mean.toFixed(2)} of ${String(alternative?.returns.filter((value) => value !== null).length ?? 0)}`;
   };
   const rows: readonly (readonly [name: string, words: string])[] = [
     ['question', oneLine(instance.question, SHOWN)],
     ...(instance.tests === undefined ? [['expected', oneLine(instance.answer, SHOWN)] as const] : []),
     ['it said', `${oneLine(text, SHOWN)}  (${returned(original)})`],
-    ['instead', best === undefined ? 'the alternatives that were sampled said the same' : `${oneLine(best.text, SHOWN)}  (${returned(best)})`],
+    [
+      'instead',
+      best === undefined
+        ? 'the alternatives that were sampled said the same'
+        : `${oneLine(best.text, SHOWN)}  (${returned(best)})`,
+    ],
     ['credit', creditWords(original?.credit ?? null)],
   ];
   const title = `What one message was worth: message ${String(message.id)} by the ${eventType}, replayed in its exact context`;
@@ -115,25 +163,43 @@ function meanReturn({ returns }: Pick<Alternative, 'returns'>): number | null {
 /** A message's alternatives, one line each, those that say the same together; texts on one line and bounded. */
 export function bucketWords(message: Message, bucket: BucketView): string {
   const line = ([first, ...equal]: readonly Alternative[]): string => {
-    if (first === undefined) return '';
+    if (first === undefined) {
+      return '';
+    }
     const times = equal.length === 0 ? '' : ` x${String(equal.length + 1)}`;
     const returns = returnsWords([first, ...equal].map((one) => one.returns));
     return `  ${first.original ? '*' : ' '} ${`${oneLine(first.text, 40)}${times}`.padEnd(42)} returns ${returns.padEnd(10)} credit ${creditWords(first.credit)}`;
   };
-  const equals = [...Map.groupBy(bucket.alternatives, ({ original, text, finish }) => `${String(original)} ${finish} ${text}`).values()];
+  const equals = [
+    ...Map.groupBy(
+      bucket.alternatives,
+      ({ original, text, finish }) => `${String(original)} ${finish} ${text}`,
+    ).values(),
+  ];
   const { continuation } = bucket;
-  const other = continuation === null ? [] : [`These are of ${continuationWords(continuation)}. ${ownWords(continuation)}`];
-  return [`Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`, ...other, ...equals.map(line)].join('\n');
+  const other =
+    continuation === null ? [] : [`These are of ${continuationWords(continuation)}. ${ownWords(continuation)}`];
+  return [
+    `Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`,
+    ...other,
+    ...equals.map(line),
+  ].join('\n');
 }
 
 /** Returns that are listed one by one. */
 const LISTED_RETURNS = 16;
 
-/** The returns of messages that say the same: once where all have the same ones, else one after the other; of many, their mean. */
+/**
+ * The returns of messages that say the same: once where all have the same ones, else one after the other; of many,
+ * their mean.
+ */
 function returnsWords(all: readonly (readonly (number | null)[])[]): string {
-  const write = (returns: readonly (number | null)[]): string => returns.map((value) => (value === null ? 'masked' : String(value))).join(' ');
+  const write = (returns: readonly (number | null)[]): string =>
+    returns.map((value) => (value === null ? 'masked' : String(value))).join(' ');
   const same = new Set(all.map(write)).size === 1 && (all[0]?.length ?? 0) > 1;
   const returns = same ? (all[0] ?? []) : all.flat();
-  if (returns.length <= LISTED_RETURNS) return write(returns);
+  if (returns.length <= LISTED_RETURNS) {
+    return write(returns);
+  }
   return `mean ${meanReturn({ returns })?.toFixed(2) ?? 'masked'} of ${String(returns.length)}`;
 }

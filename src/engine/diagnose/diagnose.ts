@@ -1,9 +1,19 @@
-/** `c3 diagnose`: what a run's buckets say of its credit, with intervals, what was not measured and why, and what it cost. */
+/**
+ * `c3 diagnose`: what a run's buckets say of its credit, with intervals, what was not measured and why, and what it
+ * cost.
+ */
 import { averageOf, passAtKOf, samplingError, type Accuracy, type Samples } from '../../diagnostics/accuracy.ts';
 import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import { duplicateRates } from '../../diagnostics/duplicates.ts';
 import { fidelity, publishedFidelity } from '../../diagnostics/fidelity.ts';
-import { CODE_INFLUENCE, contextInfluences, correctedInfluence, influence, PAPER_INFLUENCE, publishedInfluence } from '../../diagnostics/influence.ts';
+import {
+  CODE_INFLUENCE,
+  contextInfluences,
+  correctedInfluence,
+  influence,
+  PAPER_INFLUENCE,
+  publishedInfluence,
+} from '../../diagnostics/influence.ts';
 import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
 import { contextVariance, publishedVariance, withinContextVariance } from '../../diagnostics/variance.ts';
@@ -40,7 +50,12 @@ export interface Diagnosis {
   readonly estimator: CreditEstimator;
   /** Settings of the sample, S, J, c and J_V among them; null where nothing was sampled. */
   readonly sample: unknown;
-  readonly fidelity: ReturnType<typeof fidelity> & { readonly published: { readonly withValueSamples: ReturnType<typeof publishedFidelity>; readonly withoutValueSamples: ReturnType<typeof publishedFidelity> } | null };
+  readonly fidelity: ReturnType<typeof fidelity> & {
+    readonly published: {
+      readonly withValueSamples: ReturnType<typeof publishedFidelity>;
+      readonly withoutValueSamples: ReturnType<typeof publishedFidelity>;
+    } | null;
+  };
   readonly variance: Measured | null;
   readonly influence: Measured | null;
   readonly passAtK: Readonly<Record<string, Measured | null>>;
@@ -53,10 +68,24 @@ export interface Diagnosis {
   readonly accuracy: { readonly greedy: Measured | null; readonly average: Measured | null };
   /** Every complete evaluation over training, by step. */
   readonly evaluations: readonly EvaluationPoint[];
-  readonly byRole: Readonly<Record<string, { readonly contexts: number; readonly fidelity: Interval | null; readonly variance: Interval | null; readonly influence: Interval | null }>>;
+  readonly byRole: Readonly<
+    Record<
+      string,
+      {
+        readonly contexts: number;
+        readonly fidelity: Interval | null;
+        readonly variance: Interval | null;
+        readonly influence: Interval | null;
+      }
+    >
+  >;
   readonly signals: readonly ReviewSignal[];
   /** The run's own messages with the clearest headline credits, clearest first. */
-  readonly clearest: readonly (HeadlineJson & { readonly message: number; readonly role: string; readonly text: string })[];
+  readonly clearest: readonly (HeadlineJson & {
+    readonly message: number;
+    readonly role: string;
+    readonly text: string;
+  })[];
   /** Why what is null was not measured. */
   readonly reasons: Readonly<Record<string, string>>;
 }
@@ -76,17 +105,29 @@ const PASS_AT = [1, 10];
 /** The first so many are measured: more contexts no longer fit together in memory. */
 const MOST_BUCKETS = 20_000;
 
-/** Measures a run over its stored buckets; executes nothing. @throws C3Error('input') for a run without buckets of the origin asked for */
+/**
+ * Measures a run over its stored buckets; executes nothing.
+ * @throws C3Error('input') for a run without buckets of the origin asked for
+ */
 export function diagnose(store: StoreReader, run: string, settings: DiagnoseSettings): Diagnosis {
   const { protocol, estimator } = settings;
   const { origin, buckets, others, sample } = bucketsFor(store, run, settings);
   const reasons: Record<string, string> = others === 0 ? {} : { contexts: otherWords(others) };
   const faithful = fidelity(buckets, estimator);
-  if (faithful.degenerate !== null) reasons['fidelity'] = faithful.degenerate;
+  if (faithful.degenerate !== null) {
+    reasons['fidelity'] = faithful.degenerate;
+  }
   const spread = withinContextVariance(buckets, estimator);
-  if (spread.value === null) reasons['variance'] = estimatorNamed(estimator).diagnosed === 'stored' ? 'No context has two alternatives with a stored credit.' : 'No context has two credited alternatives with a return.';
+  if (spread.value === null) {
+    reasons['variance'] =
+      estimatorNamed(estimator).diagnosed === 'stored'
+        ? 'No context has two alternatives with a stored credit.'
+        : 'No context has two credited alternatives with a return.';
+  }
   const moved = influence(buckets, PAPER_INFLUENCE);
-  if (moved.value === null) reasons['influence'] = 'No context has two alternatives that another message follows; the last role has none.';
+  if (moved.value === null) {
+    reasons['influence'] = 'No context has two alternatives that another message follows; the last role has none.';
+  }
   const accuracies = accuracyOf(store, run, protocol, reasons);
   const { ledger, overhead } = costOf(store, run, protocol, buckets);
   const answers = correctedInfluence(buckets, (text) => extractAnswer(text).answer ?? '<NONE>');
@@ -96,15 +137,45 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
     contexts: buckets.length,
     estimator,
     sample,
-    fidelity: { ...faithful, published: buckets.length === 0 ? null : { withValueSamples: publishedFidelity(buckets, estimator, true), withoutValueSamples: publishedFidelity(buckets, estimator, false) } },
-    variance: spread.value === null ? null : {
-      ...spread.value, kind: 'population', standardDeviation: spread.standardDeviation, standardError: spread.standardError, leftOut: spread.leftOut,
-      sample: withinContextVariance(buckets, estimator, 'sample').value, published: publishedVariance(buckets, estimator),
+    fidelity: {
+      ...faithful,
+      published:
+        buckets.length === 0
+          ? null
+          : {
+              withValueSamples: publishedFidelity(buckets, estimator, true),
+              withoutValueSamples: publishedFidelity(buckets, estimator, false),
+            },
     },
-    influence: moved.value === null ? null : {
-      ...moved.value, units: 'nats', canonicalisation: PAPER_INFLUENCE.symbol, topK: PAPER_INFLUENCE.topK, alpha: PAPER_INFLUENCE.alpha, weights: PAPER_INFLUENCE.weights,
-      leftOut: moved.leftOut, vocabulary: moved.vocabulary, warning: moved.warning, code: influence(buckets, CODE_INFLUENCE), published: publishedInfluence(buckets), answers: { ...answers, correction: 'Miller-Madow' },
-    },
+    variance:
+      spread.value === null
+        ? null
+        : {
+            ...spread.value,
+            kind: 'population',
+            standardDeviation: spread.standardDeviation,
+            standardError: spread.standardError,
+            leftOut: spread.leftOut,
+            sample: withinContextVariance(buckets, estimator, 'sample').value,
+            published: publishedVariance(buckets, estimator),
+          },
+    influence:
+      moved.value === null
+        ? null
+        : {
+            ...moved.value,
+            units: 'nats',
+            canonicalisation: PAPER_INFLUENCE.symbol,
+            topK: PAPER_INFLUENCE.topK,
+            alpha: PAPER_INFLUENCE.alpha,
+            weights: PAPER_INFLUENCE.weights,
+            leftOut: moved.leftOut,
+            vocabulary: moved.vocabulary,
+            warning: moved.warning,
+            code: influence(buckets, CODE_INFLUENCE),
+            published: publishedInfluence(buckets),
+            answers: { ...answers, correction: 'Miller-Madow' },
+          },
     passAtK: accuracies.passAtK,
     ledger,
     overhead,
@@ -132,33 +203,66 @@ function clearestOf(store: StoreReader, run: string): Diagnosis['clearest'] {
   });
 }
 
-function bucketsFor(store: StoreReader, run: string, { origin, protocol }: DiagnoseSettings): { readonly origin: BucketOrigin; readonly buckets: StoredBucket[]; readonly others: number; readonly sample: unknown } {
+function bucketsFor(
+  store: StoreReader,
+  run: string,
+  { origin, protocol }: DiagnoseSettings,
+): {
+  readonly origin: BucketOrigin;
+  readonly buckets: StoredBucket[];
+  readonly others: number;
+  readonly sample: unknown;
+} {
   const newest = store.diagnosticSamples(run).findLast(({ id }) => store.diagnosticBuckets(id, 0, 1).length > 0);
   const chosen = origin ?? (newest === undefined ? 'training' : 'diagnostic');
-  const found = chosen === 'diagnostic' && newest !== undefined ? bucketsOfSample(store, newest.id, protocol) : bucketsOf(store, run, chosen, protocol);
+  const found =
+    chosen === 'diagnostic' && newest !== undefined
+      ? bucketsOfSample(store, newest.id, protocol)
+      : bucketsOf(store, run, chosen, protocol);
   const buckets: StoredBucket[] = [];
   let others = 0;
   for (const bucket of found) {
-    if (buckets.length === MOST_BUCKETS) break;
+    if (buckets.length === MOST_BUCKETS) {
+      break;
+    }
     // Its credits are of another distribution than the run's: they are never pooled with those.
-    if (bucket.view.continuation === null) buckets.push(bucket);
-    else others++;
+    if (bucket.view.continuation === null) {
+      buckets.push(bucket);
+    } else {
+      others++;
+    }
   }
-  if (buckets.length === 0) throw new C3Error('input', `Run ${run} has no ${chosen} buckets to measure; sample some with c3 diagnose --run ${run} --sample, or name another --origin.${others === 0 ? '' : ` ${otherWords(others)}`}`);
+  if (buckets.length === 0) {
+    throw new C3Error(
+      'input',
+      `Run ${run} has no ${chosen} buckets to measure; sample some with c3 diagnose --run ${run} --sample, or name another --origin.${others === 0 ? '' : ` ${otherWords(others)}`}`,
+    );
+  }
   const settings: unknown = chosen === 'diagnostic' && newest !== undefined ? JSON.parse(newest.settings) : null;
   return { origin: chosen, buckets, others, sample: settings };
 }
 
-const otherWords = (count: number): string => `${String(count)} ${count === 1 ? 'bucket' : 'buckets'} of ${OTHER_DISTRIBUTION} ${count === 1 ? 'is' : 'are'} left out.`;
+const otherWords = (count: number): string =>
+  `${String(count)} ${count === 1 ? 'bucket' : 'buckets'} of ${OTHER_DISTRIBUTION} ${count === 1 ? 'is' : 'are'} left out.`;
 
-function continuationOf(store: StoreReader, buckets: readonly StoredBucket[], { protocol }: DiagnoseSettings): Continuation {
+function continuationOf(
+  store: StoreReader,
+  buckets: readonly StoredBucket[],
+  { protocol }: DiagnoseSettings,
+): Continuation {
   const snapshots = [...new Set(buckets.map(({ view }) => view.snapshot))];
-  const draws = buckets.map(({ view }) => drawsOf(store.replaysOfBucket(view.id), (id) => store.decision(id).streamKey)).find((one) => one !== null) ?? null;
+  const draws =
+    buckets
+      .map(({ view }) => drawsOf(store.replaysOfBucket(view.id), (id) => store.decision(id).streamKey))
+      .find((one) => one !== null) ?? null;
   // The last alternative was sampled in its bucket; the first may be a greedy message that was clicked.
   const sampled = buckets[0]?.view.alternatives.at(-1);
   const sampling = sampled === undefined ? null : store.decision(sampled.decision).sampling;
   const foreign = buckets.some(({ row }) => row !== null && row.source !== null);
-  const decoding = sampling === null ? 'settings that are not known' : `temperature ${String(sampling.temperature)}, top-p ${String(sampling.topP)}, top-k ${String(sampling.topK)}, at most ${String(sampling.maxNewTokens)} new tokens`;
+  const decoding =
+    sampling === null
+      ? 'settings that are not known'
+      : `temperature ${String(sampling.temperature)}, top-p ${String(sampling.topP)}, top-k ${String(sampling.topK)}, at most ${String(sampling.maxNewTokens)} new tokens`;
   const own = `What follows a message is said by the weights that said it (${String(snapshots.length)} snapshot${snapshots.length === 1 ? '' : 's'}), sampled at ${decoding}, by the protocol ${JSON.stringify(protocol.name)}`;
   const imported = `What follows a message was said by weights that the imported file does not tell, sampled at ${decoding} as far as it says`;
   return {
@@ -170,12 +274,23 @@ function continuationOf(store: StoreReader, buckets: readonly StoredBucket[], { 
   };
 }
 
-function accuracyOf(store: StoreReader, run: string, protocol: Protocol, reasons: Record<string, string>): { readonly greedy: Measured | null; readonly average: Measured | null; readonly passAtK: Record<string, Measured | null> } {
+function accuracyOf(
+  store: StoreReader,
+  run: string,
+  protocol: Protocol,
+  reasons: Record<string, string>,
+): {
+  readonly greedy: Measured | null;
+  readonly average: Measured | null;
+  readonly passAtK: Record<string, Measured | null>;
+} {
   const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
   const last = (kind: 'greedy' | 'sampled'): Samples[] => {
     for (const round of newestEvaluations(store, run).filter((one) => one.kind === kind)) {
       const samples = evaluationSamples(store, run, round.iteration, scored);
-      if (samples.length > 0) return samples;
+      if (samples.length > 0) {
+        return samples;
+      }
     }
     return [];
   };
@@ -184,19 +299,28 @@ function accuracyOf(store: StoreReader, run: string, protocol: Protocol, reasons
   for (const k of PASS_AT) {
     const found = passAtKOf(sampled, k);
     passAtK[String(k)] = shown(found);
-    if (found === null) reasons[`passAtK.${String(k)}`] = `No instance has ${String(k)} sampled episodes in the last evaluation of this run.`;
+    if (found === null) {
+      reasons[`passAtK.${String(k)}`] =
+        `No instance has ${String(k)} sampled episodes in the last evaluation of this run.`;
+    }
   }
   const greedy = shown(averageOf(last('greedy')));
-  if (greedy === null) reasons['accuracy.greedy'] = 'This run has no greedy evaluation.';
+  if (greedy === null) {
+    reasons['accuracy.greedy'] = 'This run has no greedy evaluation.';
+  }
   const average = shown(averageOf(sampled));
   return { greedy, average: average === null ? null : { ...average, samplingError: samplingError(sampled) }, passAtK };
 }
 
-const shown = (found: Accuracy | null): Measured | null => (found === null ? null : { ...found.interval, method: found.method, leftOut: found.leftOut });
+const shown = (found: Accuracy | null): Measured | null =>
+  found === null ? null : { ...found.interval, method: found.method, leftOut: found.leftOut };
 
 const PAGE = 1000;
 
-/** The episodes of one evaluation, by instance, in the order of their first. @param scored scored messages of an episode */
+/**
+ * The episodes of one evaluation, by instance, in the order of their first.
+ * @param scored scored messages of an episode
+ */
 export function evaluationSamples(store: StoreReader, run: string, iteration: number, scored: number): Samples[] {
   const byInstance = new Map<string, (0 | 1 | null)[]>();
   for (let offset = 0; ; offset += PAGE) {
@@ -207,26 +331,49 @@ export function evaluationSamples(store: StoreReader, run: string, iteration: nu
       samples.push(one === null ? null : one === 1 ? 1 : 0);
       byInstance.set(instance, samples);
     }
-    if (episodes.length < PAGE) return [...byInstance.values()];
+    if (episodes.length < PAGE) {
+      return [...byInstance.values()];
+    }
   }
 }
 
 function byRole(buckets: readonly StoredBucket[], estimator: CreditEstimator): Diagnosis['byRole'] {
   const roles = [...new Set(buckets.map(({ eventType }) => eventType))];
-  return Object.fromEntries(roles.map((role) => {
-    const own: readonly DiagnosticBucket[] = buckets.filter(({ eventType }) => eventType === role);
-    return [role, { contexts: own.length, fidelity: fidelity(own, estimator).all, variance: withinContextVariance(own, estimator).value, influence: influence(own, PAPER_INFLUENCE).value }];
-  }));
+  return Object.fromEntries(
+    roles.map((role) => {
+      const own: readonly DiagnosticBucket[] = buckets.filter(({ eventType }) => eventType === role);
+      return [
+        role,
+        {
+          contexts: own.length,
+          fidelity: fidelity(own, estimator).all,
+          variance: withinContextVariance(own, estimator).value,
+          influence: influence(own, PAPER_INFLUENCE).value,
+        },
+      ];
+    }),
+  );
 }
 
-function signalsOf(store: StoreReader, run: string, buckets: readonly StoredBucket[], estimator: CreditEstimator): ReviewSignal[] {
+function signalsOf(
+  store: StoreReader,
+  run: string,
+  buckets: readonly StoredBucket[],
+  estimator: CreditEstimator,
+): ReviewSignal[] {
   const influences = contextInfluences(buckets, PAPER_INFLUENCE);
-  const valuesOf = (measure: (bucket: StoredBucket, index: number) => number | null): Parameters<typeof highInfluence>[0] =>
+  const valuesOf = (
+    measure: (bucket: StoredBucket, index: number) => number | null,
+  ): Parameters<typeof highInfluence>[0] =>
     buckets.flatMap((bucket, index) => {
       const value = measure(bucket, index);
       return value === null ? [] : [{ bucket: bucket.id, eventType: bucket.eventType, value }];
     });
   const returns = store.steps(run, 0, store.countSteps(run)).flatMap(({ metrics }) => metrics?.meanReturn ?? []);
   const drift = returnsWithoutAccuracy(returns, store.run(run).summary?.accuracy.difference ?? null);
-  return [...highInfluence(valuesOf((_, index) => influences[index] ?? null)), ...lowVariance(valuesOf((bucket) => contextVariance(bucket, estimator))), ...(drift === null ? [] : [drift])];
+  return [
+    ...highInfluence(valuesOf((_, index) => influences[index] ?? null)),
+    ...lowVariance(valuesOf((bucket) => contextVariance(bucket, estimator))),
+    ...(drift === null ? [] : [drift]),
+  ];
 }

@@ -1,4 +1,7 @@
-/** Stored buckets as the diagnostics and the exchange take them: alternatives with their returns and what the next teammate said. */
+/**
+ * Stored buckets as the diagnostics and the exchange take them: alternatives with their returns and what the next
+ * teammate said.
+ */
 import { findEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticAlternative, DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import type { BucketOrigin, BucketView, Message } from '../../shared/records/records.ts';
@@ -14,39 +17,88 @@ export interface StoredBucket extends DiagnosticBucket {
 
 const PAGE = 200;
 
-/** The buckets of a run of one origin, oldest first, page by page; those of another continuation distribution stand among them. */
-export function* bucketsOf(store: StoreReader, run: string, origin: BucketOrigin, protocol: Protocol): Generator<StoredBucket, void, undefined> {
+/**
+ * The buckets of a run of one origin, oldest first, page by page; those of another continuation distribution stand
+ * among them.
+ */
+export function* bucketsOf(
+  store: StoreReader,
+  run: string,
+  origin: BucketOrigin,
+  protocol: Protocol,
+): Generator<StoredBucket, void, undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const views = store.bucketsOfRun({ run, origin, offset, limit: PAGE });
-    yield* measured(store, views.map((view) => [view, null]), protocol);
-    if (views.length < PAGE) return;
+    yield* measured(
+      store,
+      views.map((view) => [view, null]),
+      protocol,
+    );
+    if (views.length < PAGE) {
+      return;
+    }
   }
 }
 
 /** The complete buckets of a sample, oldest first, page by page. */
-export function* bucketsOfSample(store: StoreReader, sample: number, protocol: Protocol): Generator<StoredBucket, void, undefined> {
+export function* bucketsOfSample(
+  store: StoreReader,
+  sample: number,
+  protocol: Protocol,
+): Generator<StoredBucket, void, undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const rows = store.diagnosticBuckets(sample, offset, PAGE);
-    yield* measured(store, rows.map((row) => [store.bucketView(row.bucket), row]), protocol);
-    if (rows.length < PAGE) return;
+    yield* measured(
+      store,
+      rows.map((row) => [store.bucketView(row.bucket), row]),
+      protocol,
+    );
+    if (rows.length < PAGE) {
+      return;
+    }
   }
 }
 
 /** One bucket; its row where it was sampled for the diagnostics. */
 export function measuredBucket(store: StoreReader, bucket: number, protocol: Protocol): StoredBucket {
   const [only] = measured(store, [[store.bucketView(bucket), store.diagnosticBucket(bucket)]], protocol);
-  if (only === undefined) throw new Error('A bucket that is read is there.');
+  if (only === undefined) {
+    throw new Error('A bucket that is read is there.');
+  }
   return only;
 }
 
-function* measured(store: StoreReader, page: readonly (readonly [BucketView, DiagnosticRow | null])[], protocol: Protocol): Generator<StoredBucket, void, undefined> {
-  const replies = repliesOf(store, page.filter(([, row]) => row?.source === null || row === null).map(([view]) => view), protocol);
+function* measured(
+  store: StoreReader,
+  page: readonly (readonly [BucketView, DiagnosticRow | null])[],
+  protocol: Protocol,
+): Generator<StoredBucket, void, undefined> {
+  const replies = repliesOf(
+    store,
+    page.filter(([, row]) => row?.source === null || row === null).map(([view]) => view),
+    protocol,
+  );
   // A file may hold other numbers of next messages than of returns, so that not each of them ends a replay.
-  for (const [view] of page.filter(([, row]) => row !== null && row.source !== null)) for (const { decision } of view.alternatives) replies.set(decision, store.children(decision).map(({ text }) => text));
+  for (const [view] of page.filter(([, row]) => row !== null && row.source !== null)) {
+    for (const { decision } of view.alternatives) {
+      replies.set(
+        decision,
+        store.children(decision).map(({ text }) => text),
+      );
+    }
+  }
   for (const [view, row] of page) {
-    const alternatives = view.alternatives.map(({ text, returns, decision, evaluatorCalls, bucketCredit: credit }): DiagnosticAlternative => {
-      return { text, returns, next: replies.get(decision) ?? [], evaluatorCalls, credit: credit !== null && findEstimator(credit.estimator)?.diagnosed === 'stored' ? credit.value : null };
-    });
+    const alternatives = view.alternatives.map(
+      ({ text, returns, decision, evaluatorCalls, bucketCredit: credit }): DiagnosticAlternative => {
+        return {
+          text,
+          returns,
+          next: replies.get(decision) ?? [],
+          evaluatorCalls,
+          credit: credit !== null && findEstimator(credit.estimator)?.diagnosed === 'stored' ? credit.value : null,
+        };
+      },
+    );
     const original = view.alternatives.findIndex((alternative) => alternative.original);
     yield {
       id: String(view.id),
@@ -65,7 +117,9 @@ function* measured(store: StoreReader, page: readonly (readonly [BucketView, Dia
 
 /** The position at which a bucket's role speaks; the first where the protocol no longer has it. */
 function positionOf(protocol: Protocol, { eventType, turn }: BucketView): number {
-  return protocol.occurrences.find((occurrence) => occurrence.role === eventType && occurrence.turn === turn)?.position ?? 0;
+  return (
+    protocol.occurrences.find((occurrence) => occurrence.role === eventType && occurrence.turn === turn)?.position ?? 0
+  );
 }
 
 /** By alternative: the next messages of those who see it, each once, in the order of the replays. */
@@ -75,23 +129,40 @@ function repliesOf(store: StoreReader, views: readonly BucketView[], protocol: P
   for (const view of views) {
     const position = positionOf(protocol, view);
     const listener = protocol.occurrences.find(({ ancestors }) => ancestors.includes(position))?.position;
-    if (listener === undefined) continue;
-    const paths = store.replaysOfBucket(view.id).filter(({ leaf, alternative }) => leaf !== alternative).map(({ leaf, alternative }) => ({ at: leaf, alternative }));
+    if (listener === undefined) {
+      continue;
+    }
+    const paths = store
+      .replaysOfBucket(view.id)
+      .filter(({ leaf, alternative }) => leaf !== alternative)
+      .map(({ leaf, alternative }) => ({ at: leaf, alternative }));
     const found = new Map<number, Set<number>>();
     // Up from the leaves, all at once: one query for each level of the protocol.
-    for (let open = paths; open.length > 0; ) {
+    for (let open = paths; open.length > 0;) {
       const missing = [...new Set(open.map(({ at }) => at))].filter((id) => !known.has(id));
-      for (const message of store.messages(missing)) known.set(message.id, message);
+      for (const message of store.messages(missing)) {
+        known.set(message.id, message);
+      }
       const above: typeof open = [];
       for (const { at, alternative } of open) {
         const message = known.get(at);
-        if (message === undefined) continue;
-        if (message.position === listener) found.set(alternative, (found.get(alternative) ?? new Set()).add(at));
-        else if (message.position > listener && message.parent !== null) above.push({ at: message.parent, alternative });
+        if (message === undefined) {
+          continue;
+        }
+        if (message.position === listener) {
+          found.set(alternative, (found.get(alternative) ?? new Set()).add(at));
+        } else if (message.position > listener && message.parent !== null) {
+          above.push({ at: message.parent, alternative });
+        }
       }
       open = above;
     }
-    for (const [alternative, ids] of found) replies.set(alternative, [...ids].map((id) => known.get(id)?.text ?? ''));
+    for (const [alternative, ids] of found) {
+      replies.set(
+        alternative,
+        [...ids].map((id) => known.get(id)?.text ?? ''),
+      );
+    }
   }
   return replies;
 }

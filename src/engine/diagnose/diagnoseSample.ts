@@ -1,4 +1,7 @@
-/** Sampling shared buckets to measure on: contexts drawn uniformly, their alternatives, and independent samples of their value (C3 appendix I). */
+/**
+ * Sampling shared buckets to measure on: contexts drawn uniformly, their alternatives, and independent samples of their
+ * value (C3 appendix I).
+ */
 import { createHash } from 'node:crypto';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { AlternativeReturns } from '../../replay/record.ts';
@@ -31,13 +34,26 @@ export interface SampleSettings {
 }
 
 /** The paper names S, J, c and J_V and gives no numbers; these are J and c of its published analysis. */
-export const SAMPLE_DEFAULTS: SampleSettings = { contexts: 40, alternatives: 8, replays: 4, valueSamples: 4, role: null, seed: 0 };
+export const SAMPLE_DEFAULTS: SampleSettings = {
+  contexts: 40,
+  alternatives: 8,
+  replays: 4,
+  valueSamples: 4,
+  role: null,
+  seed: 0,
+};
 
 /** V(h): what the value head that a run had with a snapshot says of a state. */
 export type StateValue = (moment: Moment) => Promise<number>;
 
-/** Lends the policy of a snapshot, or one sentence why it cannot be had; with the value of states where the run's method takes its credit against it. */
-export type SampleLender = <Result>(snapshot: string, work: (policy: Policy | string, valueOf?: StateValue) => Promise<Result>) => Promise<Result>;
+/**
+ * Lends the policy of a snapshot, or one sentence why it cannot be had; with the value of states where the run's method
+ * takes its credit against it.
+ */
+export type SampleLender = <Result>(
+  snapshot: string,
+  work: (policy: Policy | string, valueOf?: StateValue) => Promise<Result>,
+) => Promise<Result>;
 
 export interface SampleDependencies {
   readonly store: StoreWriter;
@@ -58,39 +74,82 @@ export interface SampleControl {
 }
 
 /**
- * Samples buckets of a run and stores each with origin `diagnostic`; replays draw random numbers of their own, so that value samples are
- * independent of what is credited. A cancel keeps the buckets that are complete.
+ * Samples buckets of a run and stores each with origin `diagnostic`; replays draw random numbers of their own, so that
+ * value samples are independent of what is credited. A cancel keeps the buckets that are complete.
  * @returns the sample's number
- * @throws C3Error('input') for settings out of bounds or a run without messages to sample from; C3Error('model') where the weights cannot be had; CancelledError
+ * @throws C3Error('input') for settings out of bounds or a run without messages to sample from; C3Error('model') where
+ *   the weights cannot be had; CancelledError
  */
-export async function sampleDiagnostics(run: string, settings: SampleSettings, dependencies: SampleDependencies, control: SampleControl): Promise<number> {
+export async function sampleDiagnostics(
+  run: string,
+  settings: SampleSettings,
+  dependencies: SampleDependencies,
+  control: SampleControl,
+): Promise<number> {
   const { store, protocol, lend } = dependencies;
   checkSettings(settings, protocol);
   const population = populationOf(store, run, protocol, settings.role);
   const drawn = draw(population.messages, settings);
-  if (drawn.length === 0) throw new C3Error('input', `Run ${run} has no sampled message to draw contexts from; train it, or evaluate it with sampling.`);
-  const sample = store.insertDiagnosticSample(run, JSON.stringify({ ...settings, population: population.name, populationContexts: population.messages.length, drawn: drawn.length }));
+  if (drawn.length === 0) {
+    throw new C3Error(
+      'input',
+      `Run ${run} has no sampled message to draw contexts from; train it, or evaluate it with sampling.`,
+    );
+  }
+  const sample = store.insertDiagnosticSample(
+    run,
+    JSON.stringify({
+      ...settings,
+      population: population.name,
+      populationContexts: population.messages.length,
+      drawn: drawn.length,
+    }),
+  );
   let done = 0;
   for (const snapshot of new Set(drawn.map((message) => message.snapshot))) {
     await lend(snapshot, async (policy, valueOf) => {
-      if (typeof policy === 'string') throw new C3Error('model', policy);
+      if (typeof policy === 'string') {
+        throw new C3Error('model', policy);
+      }
       for (const message of drawn.filter((one) => one.snapshot === snapshot)) {
-        if (control.cancelled()) throw new CancelledError();
+        if (control.cancelled()) {
+          throw new CancelledError();
+        }
         const started = performance.now();
         const energy = startEnergy();
         // First, so that a value head that cannot be had costs no sampling.
         const creditOf = valueOf === undefined ? null : await creditAgainst(message, valueOf, dependencies);
         // The message itself is the first of the credited alternatives.
-        const request = { message: message.id, alternatives: settings.alternatives - 1 + settings.valueSamples, replays: settings.replays, text: null, independent: true };
-        const bucket = await replayMessage(request, { ...dependencies, policy, credit: (all) => all.map(() => null), origin: 'diagnostic' }, { cancelled: control.cancelled, onProgress: () => undefined });
+        const request = {
+          message: message.id,
+          alternatives: settings.alternatives - 1 + settings.valueSamples,
+          replays: settings.replays,
+          text: null,
+          independent: true,
+        };
+        const bucket = await replayMessage(
+          request,
+          { ...dependencies, policy, credit: (all) => all.map(() => null), origin: 'diagnostic' },
+          { cancelled: control.cancelled, onProgress: () => undefined },
+        );
         const seconds = (performance.now() - started) / 1000;
         store.transaction(() => {
           for (const alternative of bucket.alternatives.slice(0, settings.alternatives)) {
             const credit = creditOf?.(alternative) ?? null;
-            if (credit !== null) store.insertCredit(bucket.id, alternative.decision, credit);
+            if (credit !== null) {
+              store.insertCredit(bucket.id, alternative.decision, credit);
+            }
           }
           store.insertDiagnosticBucket({
-            bucket: bucket.id, sample, credited: settings.alternatives, valueFrom: settings.alternatives, valueCount: settings.valueSamples, real: 0, seconds, joules: energy(), source: null,
+            bucket: bucket.id,
+            sample,
+            credited: settings.alternatives,
+            valueFrom: settings.alternatives,
+            valueCount: settings.valueSamples,
+            real: 0,
+            seconds,
+            joules: energy(),
+            source: null,
           });
         });
         control.onContext?.(++done, drawn.length);
@@ -100,29 +159,53 @@ export async function sampleDiagnostics(run: string, settings: SampleSettings, d
   return sample;
 }
 
-/** The credit of alternatives of a message against the value of its context (C3 appendix I: A_j = mean return - V(h)), as training takes it. */
-async function creditAgainst(message: Message, valueOf: StateValue, { store, protocol, evaluator }: SampleDependencies): Promise<(alternative: AlternativeReturns) => Credit | null> {
+/**
+ * The credit of alternatives of a message against the value of its context (C3 appendix I: A_j = mean return - V(h)),
+ * as training takes it.
+ */
+async function creditAgainst(
+  message: Message,
+  valueOf: StateValue,
+  { store, protocol, evaluator }: SampleDependencies,
+): Promise<(alternative: AlternativeReturns) => Credit | null> {
   const instance = store.instance(message.instance);
   const earlier = store.chain(message.id).slice(0, -1);
-  const value = await valueOf({ position: message.position, question: instance.question, messages: new Map(earlier.map(({ position, text }) => [position, text])) });
+  const value = await valueOf({
+    position: message.position,
+    question: instance.question,
+    messages: new Map(earlier.map(({ position, text }) => [position, text])),
+  });
   let before = 0;
   for (const { position, text } of earlier) {
     // A masked score masks every return below it.
-    if (occurrenceAt(protocol, position).scored) before += (await evaluator.evaluate(instance, text)).score ?? 0;
+    if (occurrenceAt(protocol, position).scored) {
+      before += (await evaluator.evaluate(instance, text)).score ?? 0;
+    }
   }
   return (alternative) => stateCredit(alternative, before, value);
 }
 
-function checkSettings({ contexts, alternatives, replays, valueSamples, role }: SampleSettings, protocol: Protocol): void {
+function checkSettings(
+  { contexts, alternatives, replays, valueSamples, role }: SampleSettings,
+  protocol: Protocol,
+): void {
   const within = (name: string, value: number, low: number, high: number): void => {
-    if (!Number.isInteger(value) || value < low || value > high) throw new C3Error('input', `--${name} must be a whole number from ${String(low)} to ${String(high)}, not ${String(value)}.`);
+    if (!Number.isInteger(value) || value < low || value > high) {
+      throw new C3Error(
+        'input',
+        `--${name} must be a whole number from ${String(low)} to ${String(high)}, not ${String(value)}.`,
+      );
+    }
   };
   within('contexts', contexts, 1, 10_000);
   within('alternatives', alternatives, 2, REPLAY_LIMITS.alternatives);
   within('replays', replays, 1, REPLAY_LIMITS.replays);
   within('value-samples', valueSamples, 0, REPLAY_LIMITS.alternatives + 1 - alternatives);
   if (role !== null && !protocol.occurrences.some((occurrence) => occurrence.role === role)) {
-    throw new C3Error('input', `The run has no role ${JSON.stringify(role.slice(0, 40))}; it has ${protocol.roles.map(({ name }) => name).join(', ')}.`);
+    throw new C3Error(
+      'input',
+      `The run has no role ${JSON.stringify(role.slice(0, 40))}; it has ${protocol.roles.map(({ name }) => name).join(', ')}.`,
+    );
   }
 }
 
@@ -137,19 +220,34 @@ const PAGE = 500;
 /** The messages of the last sampled evaluation; where there is none, those of the last training iteration. */
 function populationOf(store: StoreReader, run: string, protocol: Protocol, role: string | null): Population {
   const open = protocol.occurrences.filter(({ position }) => !isTerminal(protocol, position));
-  const positions = new Set((role === null ? (open.length > 0 ? open : protocol.occurrences) : protocol.occurrences.filter((one) => one.role === role)).map(({ position }) => position));
+  const positions = new Set(
+    (role === null
+      ? open.length > 0
+        ? open
+        : protocol.occurrences
+      : protocol.occurrences.filter((one) => one.role === role)
+    ).map(({ position }) => position),
+  );
   for (const round of newestEvaluations(store, run).filter(({ kind }) => kind === 'sampled')) {
     const messages = distinct(episodeMessages(store, run, round.iteration), positions);
-    if (messages.length > 0) return { name: `sampled evaluation ${momentWords(round)}`, messages };
+    if (messages.length > 0) {
+      return { name: `sampled evaluation ${momentWords(round)}`, messages };
+    }
   }
   const iteration = store.countSteps(run);
   const messages: Message[] = [];
   const total = store.countBuckets({ run, origin: 'training' });
   for (let end = total; end > 0; end -= PAGE) {
     const offset = Math.max(0, end - PAGE);
-    const page = store.bucketsOfRun({ run, origin: 'training', offset, limit: end - offset }).filter((bucket) => bucket.iteration === iteration);
-    if (page.length === 0) break;
-    messages.push(...store.messages(page.flatMap(({ alternatives }) => alternatives.slice(0, 1).map(({ decision }) => decision))));
+    const page = store
+      .bucketsOfRun({ run, origin: 'training', offset, limit: end - offset })
+      .filter((bucket) => bucket.iteration === iteration);
+    if (page.length === 0) {
+      break;
+    }
+    messages.push(
+      ...store.messages(page.flatMap(({ alternatives }) => alternatives.slice(0, 1).map(({ decision }) => decision))),
+    );
   }
   return { name: `training iteration ${String(iteration)}`, messages: distinct(messages, positions) };
 }
@@ -157,8 +255,12 @@ function populationOf(store: StoreReader, run: string, protocol: Protocol, role:
 function* episodeMessages(store: StoreReader, run: string, iteration: number): Generator<Message, void, undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
-    for (const { leaf } of episodes) yield* store.chain(leaf);
-    if (episodes.length < PAGE) return;
+    for (const { leaf } of episodes) {
+      yield* store.chain(leaf);
+    }
+    if (episodes.length < PAGE) {
+      return;
+    }
   }
 }
 
@@ -166,13 +268,25 @@ function* episodeMessages(store: StoreReader, run: string, iteration: number): G
 function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): Message[] {
   const found = new Map<string, Message>();
   for (const message of messages) {
-    if (positions.has(message.position)) found.set(`${message.snapshot} ${String(message.position)} ${message.contextKey}`, message);
+    if (positions.has(message.position)) {
+      found.set(`${message.snapshot} ${String(message.position)} ${message.contextKey}`, message);
+    }
   }
   return [...found.values()];
 }
 
-/** So many of them, drawn without putting back: those whose hash with the seed comes first, so that the order of the rows does not matter. */
+/**
+ * So many of them, drawn without putting back: those whose hash with the seed comes first, so that the order of the
+ * rows does not matter.
+ */
 function draw(messages: readonly Message[], { contexts, seed }: SampleSettings): Message[] {
-  const rank = new Map(messages.map((message) => [message, createHash('sha256').update(JSON.stringify([seed, message.instance, message.position, message.contextKey])).digest('hex')]));
+  const rank = new Map(
+    messages.map((message) => [
+      message,
+      createHash('sha256')
+        .update(JSON.stringify([seed, message.instance, message.position, message.contextKey]))
+        .digest('hex'),
+    ]),
+  );
   return [...messages].sort((a, b) => ((rank.get(a) ?? '') < (rank.get(b) ?? '') ? -1 : 1)).slice(0, contexts);
 }

@@ -38,7 +38,8 @@ type JsonObject = ReadonlyMap<string, JsonValue>;
 export const EXCHANGE_LIMITS = { candidates: 4096, returns: 4096, roles: 256 } as const;
 
 /**
- * Reads one line. Candidates are put in the order of j; a missing j, bucket_id, question_id or meta is filled in as the authors' writer does.
+ * Reads one line. Candidates are put in the order of j; a missing j, bucket_id, question_id or meta is filled in as the
+ * authors' writer does.
  * @param place names the line in messages
  * @throws C3Error('input') naming the place and the key that is wrong
  */
@@ -48,25 +49,45 @@ export function readBucketLine(line: string, place: string): ExchangedBucket {
   try {
     parsed = parseJson(line);
   } catch (error) {
-    throw new C3Error('input', `${place}: ${messageOf(error)}; write one bucket as a JSON object on each line.`, { cause: error });
+    throw new C3Error('input', `${place}: ${messageOf(error)}; write one bucket as a JSON object on each line.`, {
+      cause: error,
+    });
   }
-  if (!isObject(parsed)) throw fail('the line', 'must be a JSON object, one bucket');
+  if (!isObject(parsed)) {
+    throw fail('the line', 'must be a JSON object, one bucket');
+  }
   const bucket = filled(parsed);
   const restart = bucket.get('restart');
-  if (!isObject(restart)) throw fail('restart', 'must be an object');
+  if (!isObject(restart)) {
+    throw fail('restart', 'must be an object');
+  }
   const meta = bucket.get('meta');
-  if (!isObject(meta)) throw fail('meta', 'must be an object');
+  if (!isObject(meta)) {
+    throw fail('meta', 'must be an object');
+  }
   const contextHash = textOf(bucket.get('ctx_hash'));
-  if (!/^(?:0|[1-9]\d{0,18})$/u.test(contextHash) || BigInt(contextHash) >= 1n << 63n) throw fail('ctx_hash', 'must be a whole number in [0, 2^63)');
+  if (!/^(?:0|[1-9]\d{0,18})$/u.test(contextHash) || BigInt(contextHash) >= 1n << 63n) {
+    throw fail('ctx_hash', 'must be a whole number in [0, 2^63)');
+  }
   const targetRole = bucket.get('target_role');
-  if (typeof targetRole !== 'string' || targetRole.trim() === '') throw fail('target_role', 'must be a text that is not blank');
+  if (typeof targetRole !== 'string' || targetRole.trim() === '') {
+    throw fail('target_role', 'must be a text that is not blank');
+  }
   const questionId = bucket.get('question_id');
-  if (!(typeof questionId === 'string' ? questionId !== '' : questionId instanceof JsonNumber && /^-?\d+$/u.test(questionId.text))) throw fail('question_id', 'must be a text or a whole number');
+  if (
+    !(typeof questionId === 'string'
+      ? questionId !== ''
+      : questionId instanceof JsonNumber && /^-?\d+$/u.test(questionId.text))
+  ) {
+    throw fail('question_id', 'must be a text or a whole number');
+  }
   const candidates = readCandidates(bucket.get('candidates'), fail);
   const segments = segmentsOf(meta, candidates.length);
   const question = restart.get('question');
   const id = bucket.get('bucket_id');
-  if (typeof id !== 'string' || id.trim() === '') throw fail('bucket_id', 'must be a text that is not blank');
+  if (typeof id !== 'string' || id.trim() === '') {
+    throw fail('bucket_id', 'must be a text that is not blank');
+  }
   return {
     id,
     contextHash,
@@ -91,7 +112,12 @@ export function bucketId(bucket: JsonObject): string {
     ['question_id', bucket.get('question_id') ?? null],
     ['target_role', bucket.get('target_role') ?? null],
     ['seed', (isObject(meta) ? meta.get('seed') : undefined) ?? null],
-    ['actions', (isList(candidates) ? candidates : []).flatMap((candidate) => (isObject(candidate) ? [candidate.get('action_text') ?? null] : []))],
+    [
+      'actions',
+      (isList(candidates) ? candidates : []).flatMap((candidate) =>
+        isObject(candidate) ? [candidate.get('action_text') ?? null] : [],
+      ),
+    ],
   ]);
   const digest = blake2b(new TextEncoder().encode(canonicalJson(identity)), { dkLen: 8 });
   return `bkt_${Buffer.from(digest).toString('hex')}`;
@@ -102,89 +128,151 @@ function filled(bucket: JsonObject): JsonObject {
   const missing = new Map<string, JsonValue>();
   const restart = bucket.get('restart');
   if (!bucket.has('question_id')) {
-    const found = (isObject(restart) ? restart.get('question_id') : undefined) ?? bucket.get('qid') ?? bucket.get('instance_id');
-    if (found !== undefined) missing.set('question_id', found);
+    const found =
+      (isObject(restart) ? restart.get('question_id') : undefined) ?? bucket.get('qid') ?? bucket.get('instance_id');
+    if (found !== undefined) {
+      missing.set('question_id', found);
+    }
   }
   const meta = bucket.get('meta');
-  if (meta === undefined || meta === null) missing.set('meta', new Map());
-  else if (!isObject(meta)) missing.set('meta', new Map([['meta_raw', meta]]));
+  if (meta === undefined || meta === null) {
+    missing.set('meta', new Map());
+  } else if (!isObject(meta)) {
+    missing.set('meta', new Map([['meta_raw', meta]]));
+  }
   const role = isObject(meta) ? meta.get('target_role') : undefined;
-  if (!bucket.has('target_role') && role !== undefined) missing.set('target_role', role);
+  if (!bucket.has('target_role') && role !== undefined) {
+    missing.set('target_role', role);
+  }
   const candidates = bucket.get('candidates');
   if (isList(candidates) && candidates.some((one) => isObject(one) && (!one.has('j') || !one.has('next_actions')))) {
-    missing.set('candidates', candidates.map((one, index) => (isObject(one) ? new Map<string, JsonValue>([['j', new JsonNumber(String(index))], ['next_actions', []], ...one]) : one)));
+    missing.set(
+      'candidates',
+      candidates.map((one, index) =>
+        isObject(one)
+          ? new Map<string, JsonValue>([['j', new JsonNumber(String(index))], ['next_actions', []], ...one])
+          : one,
+      ),
+    );
   }
   const whole = new Map<string, JsonValue>([...bucket, ...missing]);
   const id = bucket.get('bucket_id');
-  if (id !== undefined && id !== null && id !== '') return missing.size === 0 ? bucket : whole;
+  if (id !== undefined && id !== null && id !== '') {
+    return missing.size === 0 ? bucket : whole;
+  }
   return whole.set('bucket_id', bucketId(whole));
 }
 
 type Fail = (key: string, must: string) => C3Error;
 
 function readCandidates(value: JsonValue | undefined, fail: Fail): ExchangedCandidate[] {
-  if (!isList(value) || value.length === 0 || value.length > EXCHANGE_LIMITS.candidates) throw fail('candidates', `must be a list of 1 to ${String(EXCHANGE_LIMITS.candidates)}`);
+  if (!isList(value) || value.length === 0 || value.length > EXCHANGE_LIMITS.candidates) {
+    throw fail('candidates', `must be a list of 1 to ${String(EXCHANGE_LIMITS.candidates)}`);
+  }
   const found = new Map<number, ExchangedCandidate>();
   for (const [index, candidate] of value.entries()) {
     const key = `candidates[${String(index)}]`;
-    if (!isObject(candidate)) throw fail(key, 'must be an object');
+    if (!isObject(candidate)) {
+      throw fail(key, 'must be an object');
+    }
     const j = candidate.get('j');
     const place = j instanceof JsonNumber && /^\d{1,9}$/u.test(j.text) ? j.value : -1;
-    if (place < 0 || place >= value.length || found.has(place)) throw fail(`${key}.j`, `must be each whole number from 0 to ${String(value.length - 1)} once`);
+    if (place < 0 || place >= value.length || found.has(place)) {
+      throw fail(`${key}.j`, `must be each whole number from 0 to ${String(value.length - 1)} once`);
+    }
     const text = candidate.get('action_text');
-    if (typeof text !== 'string') throw fail(`${key}.action_text`, 'must be a text');
-    found.set(place, { text, returns: readReturns(candidate.get('returns'), key, fail), next: readNext(candidate.get('next_actions'), key, fail) });
+    if (typeof text !== 'string') {
+      throw fail(`${key}.action_text`, 'must be a text');
+    }
+    found.set(place, {
+      text,
+      returns: readReturns(candidate.get('returns'), key, fail),
+      next: readNext(candidate.get('next_actions'), key, fail),
+    });
   }
   return [...found].sort(([a], [b]) => a - b).map(([, candidate]) => candidate);
 }
 
 function readReturns(value: JsonValue | undefined, key: string, fail: Fail): number[] {
-  if (!isList(value) || value.length === 0 || value.length > EXCHANGE_LIMITS.returns) throw fail(`${key}.returns`, `must be a list of 1 to ${String(EXCHANGE_LIMITS.returns)} numbers`);
+  if (!isList(value) || value.length === 0 || value.length > EXCHANGE_LIMITS.returns) {
+    throw fail(`${key}.returns`, `must be a list of 1 to ${String(EXCHANGE_LIMITS.returns)} numbers`);
+  }
   return value.map((item, index) => {
     const number = item instanceof JsonNumber ? item.value : typeof item === 'boolean' ? Number(item) : NaN;
-    if (!isReturn(number)) throw fail(`${key}.returns[${String(index)}]`, `must be ${RETURN_WORDS}`);
+    if (!isReturn(number)) {
+      throw fail(`${key}.returns[${String(index)}]`, `must be ${RETURN_WORDS}`);
+    }
     return number;
   });
 }
 
 function readNext(value: JsonValue | undefined, key: string, fail: Fail): string[] {
-  if (!isList(value) || value.length > EXCHANGE_LIMITS.returns) throw fail(`${key}.next_actions`, `must be a list of at most ${String(EXCHANGE_LIMITS.returns)} texts, or left out`);
+  if (!isList(value) || value.length > EXCHANGE_LIMITS.returns) {
+    throw fail(
+      `${key}.next_actions`,
+      `must be a list of at most ${String(EXCHANGE_LIMITS.returns)} texts, or left out`,
+    );
+  }
   return value.map((item, index) => {
-    if (typeof item !== 'string') throw fail(`${key}.next_actions[${String(index)}]`, 'must be a text');
+    if (typeof item !== 'string') {
+      throw fail(`${key}.next_actions[${String(index)}]`, 'must be a text');
+    }
     return item;
   });
 }
 
 function readRoles(value: JsonValue | undefined, fail: Fail): string[] {
   const roles = isList(value) ? value.filter((role) => typeof role === 'string' && role !== '').map(textOf) : [];
-  if (!isList(value) || roles.length !== value.length || roles.length > EXCHANGE_LIMITS.roles || new Set(roles).size !== roles.length) {
+  if (
+    !isList(value) ||
+    roles.length !== value.length ||
+    roles.length > EXCHANGE_LIMITS.roles ||
+    new Set(roles).size !== roles.length
+  ) {
     throw fail('restart.roles_topo', `must be a list of at most ${String(EXCHANGE_LIMITS.roles)} different names`);
   }
   return roles;
 }
 
 function readPrefix(value: JsonValue | undefined, fail: Fail): Map<string, string> {
-  if (!isObject(value) || value.size > EXCHANGE_LIMITS.roles) throw fail('restart.role_outputs_prefix', 'must be an object of the earlier roles');
+  if (!isObject(value) || value.size > EXCHANGE_LIMITS.roles) {
+    throw fail('restart.role_outputs_prefix', 'must be an object of the earlier roles');
+  }
   const prefix = new Map<string, string>();
   for (const [role, text] of value) {
-    if (role === '' || typeof text !== 'string') throw fail(`restart.role_outputs_prefix.${role.slice(0, 40)}`, 'must be a named text');
+    if (role === '' || typeof text !== 'string') {
+      throw fail(`restart.role_outputs_prefix.${role.slice(0, 40)}`, 'must be a named text');
+    }
     prefix.set(role, text);
   }
   return prefix;
 }
 
 /** Which candidates are credited and which only tell the value, clipped into range as their tools clip it. */
-function segmentsOf(meta: JsonObject, count: number): Pick<ExchangedBucket, 'credited' | 'valueFrom' | 'valueCount' | 'real'> {
+function segmentsOf(
+  meta: JsonObject,
+  count: number,
+): Pick<ExchangedBucket, 'credited' | 'valueFrom' | 'valueCount' | 'real'> {
   const whole = (key: string, fallback: number): number => {
     const value = meta.get(key);
-    const number = value instanceof JsonNumber ? Math.trunc(value.value) : typeof value === 'string' && /^\s*[-+]?\d+\s*$/u.test(value) ? Number(value) : NaN;
+    const number =
+      value instanceof JsonNumber
+        ? Math.trunc(value.value)
+        : typeof value === 'string' && /^\s*[-+]?\d+\s*$/u.test(value)
+          ? Number(value)
+          : NaN;
     return Number.isFinite(number) ? number : fallback;
   };
   const clipped = (key: string, fallback: number): number => Math.max(0, Math.min(count, whole(key, fallback)));
   const credited = clipped('credit_n', count);
   const valueFrom = clipped('v_extra_start', count);
   const real = whole('real_j', 0);
-  return { credited, valueFrom, valueCount: Math.min(count - valueFrom, clipped('v_extra_n', 0)), real: real >= 0 && real < credited ? real : null };
+  return {
+    credited,
+    valueFrom,
+    valueCount: Math.min(count - valueFrom, clipped('v_extra_n', 0)),
+    real: real >= 0 && real < credited ? real : null,
+  };
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {

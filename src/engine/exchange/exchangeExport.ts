@@ -22,8 +22,8 @@ export interface ExportReport {
 const ORIGINS: readonly BucketOrigin[] = ['training', 'request', 'diagnostic'];
 
 /**
- * Writes every bucket of a run, one a line; an imported one as its line stood. What their format has no place for (returns that were
- * masked, the rendered context) stands under meta.c3_replay, so that an import has it back.
+ * Writes every bucket of a run, one a line; an imported one as its line stood. What their format has no place for
+ * (returns that were masked, the rendered context) stands under meta.c3_replay, so that an import has it back.
  * @throws C3Error as writeOut
  */
 export function exportBuckets(store: StoreReader, run: string, protocol: Protocol, out: string): ExportReport {
@@ -39,9 +39,11 @@ export function exportBuckets(store: StoreReader, run: string, protocol: Protoco
           others++;
           continue;
         }
-        const line = store.diagnosticBucket(bucket.view.id)?.source ?? lineOf(store, bucket, protocol, { method, seed });
-        if (line === null) leftOut++;
-        else {
+        const line =
+          store.diagnosticBucket(bucket.view.id)?.source ?? lineOf(store, bucket, protocol, { method, seed });
+        if (line === null) {
+          leftOut++;
+        } else {
           yield `${line}\n`;
           buckets++;
         }
@@ -51,15 +53,29 @@ export function exportBuckets(store: StoreReader, run: string, protocol: Protoco
 }
 
 /** A stored bucket as a line; null where no alternative has a return. */
-function lineOf(store: StoreReader, bucket: StoredBucket, protocol: Protocol, run: { readonly method: string; readonly seed: number }): string | null {
+function lineOf(
+  store: StoreReader,
+  bucket: StoredBucket,
+  protocol: Protocol,
+  run: { readonly method: string; readonly seed: number },
+): string | null {
   const { view, position } = bucket;
   const row = store.diagnosticBucket(view.id);
   const instance = store.instance(view.instance);
-  const kept = bucket.alternatives.flatMap((alternative, index) => (alternative.returns.some((value) => value !== null) ? [{ ...alternative, index }] : []));
+  const kept = bucket.alternatives.flatMap((alternative, index) =>
+    alternative.returns.some((value) => value !== null) ? [{ ...alternative, index }] : [],
+  );
   const [first] = view.alternatives;
-  if (kept.length === 0 || first === undefined) return null;
+  if (kept.length === 0 || first === undefined) {
+    return null;
+  }
   const decision = store.decision(first.decision);
-  const prefix = new Map(store.chain(first.decision).slice(0, -1).map((message) => [nameAt(protocol, message.position), message.text]));
+  const prefix = new Map(
+    store
+      .chain(first.decision)
+      .slice(0, -1)
+      .map((message) => [nameAt(protocol, message.position), message.text]),
+  );
   const before = (end: number): number => kept.filter(({ index }) => index < end).length;
   const listener = protocol.occurrences.find(({ ancestors }) => ancestors.includes(position));
   const valueFrom = row?.valueFrom ?? bucket.alternatives.length;
@@ -68,8 +84,18 @@ function lineOf(store: StoreReader, bucket: StoredBucket, protocol: Protocol, ru
     ctx_hash: new JsonNumber(view.contextKey),
     target_role: nameAt(protocol, position),
     question_id: instance.uid,
-    restart: { roles_topo: protocol.occurrences.map(({ id }) => id), role_outputs_prefix: prefix, question: instance.question, question_id: instance.uid },
-    candidates: kept.map(({ text, returns, next }, j) => ({ j, action_text: text, returns: returns.filter((value) => value !== null).map(floatOf), next_actions: next })),
+    restart: {
+      roles_topo: protocol.occurrences.map(({ id }) => id),
+      role_outputs_prefix: prefix,
+      question: instance.question,
+      question_id: instance.uid,
+    },
+    candidates: kept.map(({ text, returns, next }, j) => ({
+      j,
+      action_text: text,
+      returns: returns.filter((value) => value !== null).map(floatOf),
+      next_actions: next,
+    })),
     meta: {
       method: run.method,
       seed: run.seed,
@@ -78,7 +104,12 @@ function lineOf(store: StoreReader, bucket: StoredBucket, protocol: Protocol, ru
       v_extra_n: before(valueFrom + (row?.valueCount ?? 0)) - before(valueFrom),
       candidate_total_req: bucket.alternatives.length,
       candidate_total_got: kept.length,
-      decoding: { temperature: floatOf(decision.sampling.temperature), top_p: floatOf(decision.sampling.topP), top_k: decision.sampling.topK, max_new_tokens: decision.sampling.maxNewTokens },
+      decoding: {
+        temperature: floatOf(decision.sampling.temperature),
+        top_p: floatOf(decision.sampling.topP),
+        top_k: decision.sampling.topK,
+        max_new_tokens: decision.sampling.maxNewTokens,
+      },
       record_next_teammate: listener !== undefined,
       next_role: listener?.id,
       // Their tools need one; where none was really said, any sample is as good, and theirs is the first.
@@ -88,11 +119,23 @@ function lineOf(store: StoreReader, bucket: StoredBucket, protocol: Protocol, ru
     },
   };
   const line = jsonOf(fields);
-  return line instanceof Map ? canonicalJson(new Map<string, JsonValue>([...(line as ReadonlyMap<string, JsonValue>), ['bucket_id', bucketId(line as ReadonlyMap<string, JsonValue>)]])) : null;
+  return line instanceof Map
+    ? canonicalJson(
+        new Map<string, JsonValue>([
+          ...(line as ReadonlyMap<string, JsonValue>),
+          ['bucket_id', bucketId(line as ReadonlyMap<string, JsonValue>)],
+        ]),
+      )
+    : null;
 }
 
 /** What their format has no place for. */
-function ownPart({ view, alternatives, real }: StoredBucket, row: DiagnosticRow | null, context: string, answer: string): object {
+function ownPart(
+  { view, alternatives, real }: StoredBucket,
+  row: DiagnosticRow | null,
+  context: string,
+  answer: string,
+): object {
   return {
     run: view.run,
     origin: view.origin,

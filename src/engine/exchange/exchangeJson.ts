@@ -1,4 +1,6 @@
-/** JSON as Python's json module reads and writes it, numbers kept as they stand: hashes exceed 2^53, and 1.0 is not 1. */
+/**
+ * JSON as Python's json module reads and writes it, numbers kept as they stand: hashes exceed 2^53, and 1.0 is not 1.
+ */
 
 /** Deeper nesting is refused before it can exhaust the stack. */
 const MOST_DEPTH = 64;
@@ -39,26 +41,42 @@ class Reader {
   }
 
   value(depth: number): JsonValue {
-    if (depth > MOST_DEPTH) throw this.wrong(`nesting deeper than ${MOST_DEPTH}`);
+    if (depth > MOST_DEPTH) {
+      throw this.wrong(`nesting deeper than ${MOST_DEPTH}`);
+    }
     this.take(BLANKS);
     const next = this.text.charAt(this.at);
-    if (next === '{') return this.object(depth);
-    if (next === '[') return this.list(depth);
-    if (next === '"') return this.string();
-    for (const [word, value] of [['null', null], ['true', true], ['false', false]] as const) {
+    if (next === '{') {
+      return this.object(depth);
+    }
+    if (next === '[') {
+      return this.list(depth);
+    }
+    if (next === '"') {
+      return this.string();
+    }
+    for (const [word, value] of [
+      ['null', null],
+      ['true', true],
+      ['false', false],
+    ] as const) {
       if (this.text.startsWith(word, this.at)) {
         this.at += word.length;
         return value;
       }
     }
     const number = this.take(NUMBER);
-    if (number === '') throw this.wrong('no JSON value');
+    if (number === '') {
+      throw this.wrong('no JSON value');
+    }
     return new JsonNumber(number);
   }
 
   end(): void {
     this.take(BLANKS);
-    if (this.at < this.text.length) throw this.wrong('more after the end of the value');
+    if (this.at < this.text.length) {
+      throw this.wrong('more after the end of the value');
+    }
   }
 
   private object(depth: number): ReadonlyMap<string, JsonValue> {
@@ -78,7 +96,9 @@ class Reader {
   private list(depth: number): readonly JsonValue[] {
     const items: JsonValue[] = [];
     this.at++;
-    for (let first = true; !this.closes(']', first); first = false) items.push(this.value(depth + 1));
+    for (let first = true; !this.closes(']', first); first = false) {
+      items.push(this.value(depth + 1));
+    }
     return items;
   }
 
@@ -92,7 +112,9 @@ class Reader {
     if (!first) {
       this.expect(',');
       this.take(BLANKS);
-      if (this.text.charAt(this.at) === mark) throw this.wrong('a comma before the end');
+      if (this.text.charAt(this.at) === mark) {
+        throw this.wrong('a comma before the end');
+      }
     }
     return false;
   }
@@ -100,11 +122,15 @@ class Reader {
   private string(): string {
     // By hand: a pattern's stack would limit how long a text may be.
     let end = this.at + 1;
-    while (end < this.text.length && this.text.charAt(end) !== '"') end += this.text.charAt(end) === '\\' ? 2 : 1;
+    while (end < this.text.length && this.text.charAt(end) !== '"') {
+      end += this.text.charAt(end) === '\\' ? 2 : 1;
+    }
     const quoted = this.text.slice(this.at, end + 1);
     try {
       const text: unknown = JSON.parse(quoted);
-      if (typeof text !== 'string') throw this.wrong('no text in quotes');
+      if (typeof text !== 'string') {
+        throw this.wrong('no text in quotes');
+      }
       this.at = end + 1;
       return text;
     } catch {
@@ -113,7 +139,9 @@ class Reader {
   }
 
   private expect(mark: string): void {
-    if (this.text.charAt(this.at) !== mark) throw this.wrong(`no ${mark}`);
+    if (this.text.charAt(this.at) !== mark) {
+      throw this.wrong(`no ${mark}`);
+    }
     this.at++;
   }
 
@@ -131,12 +159,16 @@ class Reader {
 
 /** As `json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))`. */
 export function canonicalJson(value: JsonValue): string {
-  if (value instanceof JsonNumber) return value.text;
+  if (value instanceof JsonNumber) {
+    return value.text;
+  }
   if (value instanceof Map) {
     const entries = [...(value as ReadonlyMap<string, JsonValue>)].sort(([a], [b]) => byCodePoints(a, b));
     return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
   }
-  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (isList(value)) {
+    return `[${value.map(canonicalJson).join(',')}]`;
+  }
   return JSON.stringify(value);
 }
 
@@ -144,23 +176,48 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
   return Array.isArray(value);
 }
 
-/** A plain value as JSON; numbers in their shortest form, returns and the like as Python writes floats where `floats` asks for it. */
+/**
+ * A plain value as JSON; numbers in their shortest form, returns and the like as Python writes floats where `floats`
+ * asks for it.
+ */
 export function jsonOf(value: unknown): JsonValue {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number' || typeof value === 'bigint') return new JsonNumber(String(value));
-  if (value instanceof JsonNumber) return value;
-  if (Array.isArray(value)) return value.map(jsonOf);
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [String(key), jsonOf(item)]));
-  return new Map(Object.entries(value).filter(([, item]) => item !== undefined).map(([key, item]) => [key, jsonOf(item)]));
+  if (value === null || value === undefined) {
+    return null;
+  }
+  if (typeof value === 'string' || typeof value === 'boolean') {
+    return value;
+  }
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    return new JsonNumber(String(value));
+  }
+  if (value instanceof JsonNumber) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map(jsonOf);
+  }
+  if (value instanceof Map) {
+    return new Map([...value].map(([key, item]) => [String(key), jsonOf(item)]));
+  }
+  return new Map(
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([key, item]) => [key, jsonOf(item)]),
+  );
 }
 
 /** A value as plain data, numbers as doubles; for a schema to look at. */
 export function plainOf(value: JsonValue): unknown {
-  if (value instanceof JsonNumber) return value.value;
-  if (isList(value)) return value.map(plainOf);
+  if (value instanceof JsonNumber) {
+    return value.value;
+  }
+  if (isList(value)) {
+    return value.map(plainOf);
+  }
   // Object.fromEntries makes own keys of any name.
-  return value instanceof Map ? Object.fromEntries([...(value as ReadonlyMap<string, JsonValue>)].map(([key, item]) => [key, plainOf(item)])) : value;
+  return value instanceof Map
+    ? Object.fromEntries([...(value as ReadonlyMap<string, JsonValue>)].map(([key, item]) => [key, plainOf(item)]))
+    : value;
 }
 
 /** A number as Python writes a float: 1.0, not 1. */
@@ -172,7 +229,9 @@ export function floatOf(value: number): JsonNumber {
 function byCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
-    if (a.charCodeAt(index) === b.charCodeAt(index)) continue;
+    if (a.charCodeAt(index) === b.charCodeAt(index)) {
+      continue;
+    }
     return rank(a.charCodeAt(index)) - rank(b.charCodeAt(index));
   }
   return a.length - b.length;

@@ -19,15 +19,31 @@ const COMPANIONS = [CONFIG_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, GENERATI
  * Writes a snapshot that the runtime holds into a new or empty folder.
  * @param modelFolder the model that its run began with
  * @returns the folders that hold something to load
- * @throws C3Error('input') where the folder has something in it; C3Error('model') where the snapshot is not of this kind; C3Error('store')
+ * @throws C3Error('input') where the folder has something in it; C3Error('model') where the snapshot is not of this
+ *   kind; C3Error('store')
  */
-export async function exportWeights(runtime: ModelRuntime, snapshot: string, format: WeightFormat, out: string, modelFolder: string): Promise<readonly string[]> {
+export async function exportWeights(
+  runtime: ModelRuntime,
+  snapshot: string,
+  format: WeightFormat,
+  out: string,
+  modelFolder: string,
+): Promise<readonly string[]> {
   await emptyFolder(out);
   // The name alone: the path is of this machine.
-  if (format === 'adapter') return runtime.saveAdapter(snapshot, out, basename(modelFolder));
-  if (await runtime.hasAdapter(snapshot)) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} has an adapter beside a model that was not trained; export the format adapter.`);
+  if (format === 'adapter') {
+    return runtime.saveAdapter(snapshot, out, basename(modelFolder));
+  }
+  if (await runtime.hasAdapter(snapshot)) {
+    throw new C3Error(
+      'model',
+      `Snapshot ${snapshot.slice(0, 12)} has an adapter beside a model that was not trained; export the format adapter.`,
+    );
+  }
   // The weights last: a folder that has them is complete.
-  for (const name of COMPANIONS) await copyIfThere(join(modelFolder, name), join(out, name));
+  for (const name of COMPANIONS) {
+    await copyIfThere(join(modelFolder, name), join(out, name));
+  }
   await runtime.saveSnapshot(snapshot, join(out, WEIGHTS_FILE));
   return [out];
 }
@@ -38,16 +54,24 @@ async function emptyFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
     names = await readdir(folder);
   } catch (error) {
-    throw new C3Error('store', `Cannot make the folder ${folder}: ${messageOf(error)}; choose another one.`, { cause: error });
+    throw new C3Error('store', `Cannot make the folder ${folder}: ${messageOf(error)}; choose another one.`, {
+      cause: error,
+    });
   }
-  if (names.length > 0) throw new C3Error('input', `The folder ${folder} is not empty; choose a new one, nothing there is overwritten.`);
+  if (names.length > 0) {
+    throw new C3Error('input', `The folder ${folder} is not empty; choose a new one, nothing there is overwritten.`);
+  }
 }
 
 async function copyIfThere(from: string, to: string): Promise<void> {
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
-    throw new C3Error('store', `Cannot copy ${from} to ${to}: ${messageOf(error)}; choose another folder.`, { cause: error });
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      return;
+    }
+    throw new C3Error('store', `Cannot copy ${from} to ${to}: ${messageOf(error)}; choose another folder.`, {
+      cause: error,
+    });
   }
 }

@@ -1,12 +1,21 @@
 /** `c3 credit`: JSONL in, JSONL out. */
 import { z } from 'zod';
-import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, findEstimator, type CreditEstimator } from '../../credit/estimators.ts';
+import {
+  CREDIT_ESTIMATORS,
+  creditGroup,
+  estimateGroup,
+  findEstimator,
+  type CreditEstimator,
+} from '../../credit/estimators.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { inputLines, readLine } from './lineModel.ts';
 
 const lineSchema = z.object({
   id: z.union([z.string(), z.number()]),
-  alternatives: z.array(z.object({ returns: z.array(z.number().nullable()), value: z.number().optional() })).min(1).max(10_000),
+  alternatives: z
+    .array(z.object({ returns: z.array(z.number().nullable()), value: z.number().optional() }))
+    .min(1)
+    .max(10_000),
   value: z.number().optional(),
   alpha: z.number().optional(),
 });
@@ -15,25 +24,42 @@ const FORM = '{"id": ..., "alternatives": [{"returns": [numbers or null]}]}';
 /** The estimator that --estimator names. @throws C3Error('input') */
 export function estimatorNamed(name: string | null): CreditEstimator {
   const found = findEstimator(name ?? '');
-  if (found !== null) return found.name;
+  if (found !== null) {
+    return found.name;
+  }
   const nearest = nearestName(name ?? '', CREDIT_ESTIMATORS);
-  throw new C3Error('input', `c3 credit needs --estimator with one of ${CREDIT_ESTIMATORS.join(', ')}${name === null || nearest === undefined ? '' : `; did you mean ${nearest}?`}.`);
+  throw new C3Error(
+    'input',
+    `c3 credit needs --estimator with one of ${CREDIT_ESTIMATORS.join(', ')}${name === null || nearest === undefined ? '' : `; did you mean ${nearest}?`}.`,
+  );
 }
 
 /**
- * One output line `{id, baselines, credits, intervals, evaluatorCalls}` for each input line; null where an alternative has no unmasked return.
- * mappo takes the context's `value` beside `alternatives`; value_assisted and value_only take one beside each alternative's `returns`, the
- * former with its weight `alpha`. Each return counts as one evaluator call.
+ * One output line `{id, baselines, credits, intervals, evaluatorCalls}` for each input line; null where an alternative
+ * has no unmasked return. mappo takes the context's `value` beside `alternatives`; value_assisted and value_only take
+ * one beside each alternative's `returns`, the former with its weight `alpha`. Each return counts as one evaluator
+ * call.
  * @throws C3Error('input') naming the line
  */
-export async function* creditLines(input: NodeJS.ReadableStream, estimator: CreditEstimator): AsyncGenerator<string, void, undefined> {
+export async function* creditLines(
+  input: NodeJS.ReadableStream,
+  estimator: CreditEstimator,
+): AsyncGenerator<string, void, undefined> {
   let number = 0;
   for await (const line of inputLines(input)) {
     number++;
-    if (line.trim() === '') continue;
+    if (line.trim() === '') {
+      continue;
+    }
     const place = `standard input, line ${String(number)}`;
     const { id, ...parsed } = readLine(lineSchema, line, place, FORM);
-    const group = { ...parsed, alternatives: parsed.alternatives.map((alternative) => ({ ...alternative, evaluatorCalls: alternative.returns.length })) };
+    const group = {
+      ...parsed,
+      alternatives: parsed.alternatives.map((alternative) => ({
+        ...alternative,
+        evaluatorCalls: alternative.returns.length,
+      })),
+    };
     yield JSON.stringify({ id, ...answer(group, estimator, place) });
   }
 }
@@ -45,11 +71,15 @@ function answer(group: Parameters<typeof estimateGroup>[0], estimator: CreditEst
     return {
       baselines: estimates.map((found) => found?.baseline ?? null),
       credits: estimates.map((found) => found?.credit ?? null),
-      intervals: credits.map((credit) => (credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n })),
+      intervals: credits.map((credit) =>
+        credit === null ? null : { value: credit.value, low: credit.low, high: credit.high, n: credit.n },
+      ),
       evaluatorCalls: group.alternatives.reduce((total, { evaluatorCalls }) => total + evaluatorCalls, 0),
     };
   } catch (error) {
-    if (error instanceof C3Error) throw new C3Error(error.kind, `${place}: ${error.message}`, { cause: error });
+    if (error instanceof C3Error) {
+      throw new C3Error(error.kind, `${place}: ${error.message}`, { cause: error });
+    }
     throw error;
   }
 }

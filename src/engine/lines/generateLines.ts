@@ -20,49 +20,101 @@ export interface GenerateSettings {
 
 const DEFAULT_NEW = 256;
 
-const FORM = '{"id": ..., and one of "text": "...", "ids": [token ids], "messages": [{"role": "...", "content": "..."}]}';
+const FORM =
+  '{"id": ..., and one of "text": "...", "ids": [token ids], "messages": [{"role": "...", "content": "..."}]}';
 const lineSchema = z
   .object({
     id: z.union([z.string(), z.number()]),
     text: z.string().optional(),
     ids: z.array(z.int32()).optional(),
-    messages: z.array(z.object({ role: z.string(), content: z.string() })).min(1).optional(),
+    messages: z
+      .array(z.object({ role: z.string(), content: z.string() }))
+      .min(1)
+      .optional(),
     /** Whose adapter answers, where agents have their own. */
     agent: z.string().optional(),
   })
-  .refine(({ text, ids, messages }) => [text, ids, messages].filter((given) => given !== undefined).length === 1, 'exactly one of text, ids and messages is needed');
+  .refine(
+    ({ text, ids, messages }) => [text, ids, messages].filter((given) => given !== undefined).length === 1,
+    'exactly one of text, ids and messages is needed',
+  );
 
 type Line = z.output<typeof lineSchema>;
 
 /**
- * One output line `{id, ids, text, finish}` for each input line: the new tokens, the end token among them, and their text without special tokens.
- * @throws C3Error('input') naming the line; C3Error('model') where the model's chat template refuses one; CancelledError
+ * One output line `{id, ids, text, finish}` for each input line: the new tokens, the end token among them, and their
+ * text without special tokens.
+ * @throws C3Error('input') naming the line; C3Error('model') where the model's chat template refuses one;
+ *   CancelledError
  */
-export async function* generateLines(input: NodeJS.ReadableStream, model: LineModel, settings: GenerateSettings, cancelled: () => boolean): AsyncGenerator<string, void, undefined> {
+export async function* generateLines(
+  input: NodeJS.ReadableStream,
+  model: LineModel,
+  settings: GenerateSettings,
+  cancelled: () => boolean,
+): AsyncGenerator<string, void, undefined> {
   const { folder, texts, tokenizer, runtime, info, snapshot } = model;
   let template: Promise<ChatRenderer> | undefined;
   const promptOf = async ({ text, ids, messages }: Line, place: string): Promise<Int32Array> => {
-    if (ids !== undefined) return Int32Array.from(ids);
-    if (messages === undefined) return tokenizer.encodeWhole(text ?? '');
+    if (ids !== undefined) {
+      return Int32Array.from(ids);
+    }
+    if (messages === undefined) {
+      return tokenizer.encodeWhole(text ?? '');
+    }
     template ??= templateIn(folder).then((source) => texts.chat(source, cancelled));
     const chat = await template;
     try {
       return await tokenizer.encode(await chat(messages, { thinking: settings.thinking }));
     } catch (error) {
-      throw error instanceof C3Error ? new C3Error(error.kind, `${place}: ${messageOf(error)}`, { cause: error }) : error;
+      throw error instanceof C3Error
+        ? new C3Error(error.kind, `${place}: ${messageOf(error)}`, { cause: error })
+        : error;
     }
   };
-  const understand = async (line: string, place: string): Promise<{ id: string | number; request: GenerationRequest }> => {
+  const understand = async (
+    line: string,
+    place: string,
+  ): Promise<{ id: string | number; request: GenerationRequest }> => {
     const read = readLine(lineSchema, line, place, FORM);
     const prompt = await promptOf(read, place);
-    const maxNewTokens = settings.maxNew ?? Math.max(1, Math.min(DEFAULT_NEW, info.config.maxPositions - prompt.length));
+    const maxNewTokens =
+      settings.maxNew ?? Math.max(1, Math.min(DEFAULT_NEW, info.config.maxPositions - prompt.length));
     checkRequest(info.config, { prompt, maxNewTokens }, place);
-    const key = streamKey({ seed: settings.seed, scope: 'generate', uidSha: JSON.stringify(read.id), eventType: '', turn: 0, sibling: 0 });
+    const key = streamKey({
+      seed: settings.seed,
+      scope: 'generate',
+      uidSha: JSON.stringify(read.id),
+      eventType: '',
+      turn: 0,
+      sibling: 0,
+    });
     const { endToken, otherEndTokens } = tokenizer;
-    return { id: read.id, request: { ...(read.agent !== undefined && { agent: read.agent }), prompt, maxNewTokens, endToken, otherEndTokens, temperature: settings.greedy ? 0 : 1, topP: 1, topK: 0, streamKey: key } };
+    return {
+      id: read.id,
+      request: {
+        ...(read.agent !== undefined && { agent: read.agent }),
+        prompt,
+        maxNewTokens,
+        endToken,
+        otherEndTokens,
+        temperature: settings.greedy ? 0 : 1,
+        topP: 1,
+        topK: 0,
+        streamKey: key,
+      },
+    };
   };
   yield* answerLines(input, understand, async (lines) => {
-    const completions = await runtime.generate(snapshot, lines.map(({ request }) => request), { cancelled });
-    return Promise.all(completions.map(async ({ tokens, finish }, index) => JSON.stringify({ id: lines[index]?.id, ids: [...tokens], text: await tokenizer.decode(tokens), finish })));
+    const completions = await runtime.generate(
+      snapshot,
+      lines.map(({ request }) => request),
+      { cancelled },
+    );
+    return Promise.all(
+      completions.map(async ({ tokens, finish }, index) =>
+        JSON.stringify({ id: lines[index]?.id, ids: [...tokens], text: await tokenizer.decode(tokens), finish }),
+      ),
+    );
   });
 }

@@ -1,4 +1,7 @@
-/** `c3 grade`: JSONL in, JSONL out. A kind of grading is a LineGrader; how lines are read and answered is the same for all. */
+/**
+ * `c3 grade`: JSONL in, JSONL out. A kind of grading is a LineGrader; how lines are read and answered is the same for
+ * all.
+ */
 import { z } from 'zod';
 import { GRADERS, gradeMath, type Grader } from '../../evaluate/math/grade.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -23,9 +26,13 @@ export interface LineGrader<Request> {
 
 /**
  * One output line `{id, score, rule, masked?}` for each input line.
- * @throws C3Error('input') naming the line; C3Error('engine') once all lines are answered, where some of them are masked
+ * @throws C3Error('input') naming the line; C3Error('engine') once all lines are answered, where some of them are
+ *   masked
  */
-export async function* gradeLines<Request>(input: NodeJS.ReadableStream, grader: LineGrader<Request>): AsyncGenerator<string, void, undefined> {
+export async function* gradeLines<Request>(
+  input: NodeJS.ReadableStream,
+  grader: LineGrader<Request>,
+): AsyncGenerator<string, void, undefined> {
   let lines = 0;
   const maskedBy = new Map<string, number>();
   yield* answerLines(
@@ -34,13 +41,20 @@ export async function* gradeLines<Request>(input: NodeJS.ReadableStream, grader:
     async (requests) =>
       (await grader.grade(requests)).map(({ id, score, rule, masked }) => {
         lines++;
-        if (score === null) maskedBy.set(rule, (maskedBy.get(rule) ?? 0) + 1);
+        if (score === null) {
+          maskedBy.set(rule, (maskedBy.get(rule) ?? 0) + 1);
+        }
         return JSON.stringify({ id, score, rule, ...(masked === undefined ? {} : { masked }) });
       }),
   );
   const count = [...maskedBy.values()].reduce((sum, one) => sum + one, 0);
   const rules = [...maskedBy].map(([rule, times]) => `${rule} ${String(times)}`).join(', ');
-  if (count > 0) throw new C3Error('engine', `${String(count)} of ${String(lines)} lines are masked (${rules}): they have no score, and "masked" says why.`);
+  if (count > 0) {
+    throw new C3Error(
+      'engine',
+      `${String(count)} of ${String(lines)} lines are masked (${rules}): they have no score, and "masked" says why.`,
+    );
+  }
 }
 
 const textOrNumber = z.union([z.string(), z.number().transform(String)]);
@@ -51,19 +65,27 @@ const MATH_FORM = '{"id": ..., "gold": TEXT, "prediction": TEXT}';
 export function mathLines(grader: Grader): LineGrader<z.output<typeof mathSchema>> {
   return {
     understand: (line, place) => readLine(mathSchema, line, place, MATH_FORM),
-    grade: (requests) => Promise.resolve(requests.map(({ id, gold, prediction }) => gradeOne(id, gold, prediction, grader))),
+    grade: (requests) =>
+      Promise.resolve(requests.map(({ id, gold, prediction }) => gradeOne(id, gold, prediction, grader))),
   };
 }
 
 /** The grader that --grader names; strict when none is named. @throws C3Error('input') */
 export function graderNamed(name: string | null): Grader {
   const grader = GRADERS.find((known) => known === (name ?? 'strict'));
-  if (grader === undefined) throw new C3Error('input', `c3 grade knows --grader ${GRADERS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`);
+  if (grader === undefined) {
+    throw new C3Error(
+      'input',
+      `c3 grade knows --grader ${GRADERS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`,
+    );
+  }
   return grader;
 }
 
 function gradeOne(id: string | number, gold: string, prediction: string, grader: Grader): Grade {
-  if (gold.trim() === '') return { id, score: null, rule: 'no-gold', masked: 'The gold is blank, so there is nothing to compare with.' };
+  if (gold.trim() === '') {
+    return { id, score: null, rule: 'no-gold', masked: 'The gold is blank, so there is nothing to compare with.' };
+  }
   const { score, rule } = gradeMath(gold, prediction, grader);
   return { id, score, rule };
 }

@@ -27,12 +27,13 @@ const pythonSchema = z
   })
   .refine(({ tests, test }) => tests !== undefined || test !== undefined, 'tests are missing');
 
-const PYTHON_FORM = '{"id": ..., "code": "...", "tests": ["assert ..."], "setup"?: "..."} or {"id": ..., "code": "...", "test": "def check(candidate): ...", "entryPoint": "name"}';
+const PYTHON_FORM =
+  '{"id": ..., "code": "...", "tests": ["assert ..."], "setup"?: "..."} or {"id": ..., "code": "...", "test": "def check(candidate): ...", "entryPoint": "name"}';
 
 /**
- * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is taken as it is, prompt
- * and completion together; of anything else the fenced block is taken that a run would take from the same message
- * (extractCode), and the rule begins with `fenced-block: `.
+ * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is taken as it is,
+ * prompt and completion together; of anything else the fenced block is taken that a run would take from the same
+ * message (extractCode), and the rule begins with `fenced-block: `.
  */
 export function pythonLines(grader: PythonGrader): LineGrader<z.output<typeof pythonSchema>> {
   return {
@@ -50,32 +51,66 @@ export function pythonLines(grader: PythonGrader): LineGrader<z.output<typeof py
 /** A verdict whose rule also says where the code stood. */
 type MessageVerdict = Pick<PythonVerdict, 'score' | 'masked'> & { readonly rule: string };
 
-/** The verdict on a program, or on the fenced block of a message that is none. A program with fences in its texts compiles. */
-async function gradeMessage(grader: PythonGrader, text: string, tests: PythonTests, uid: string | null): Promise<MessageVerdict> {
+/**
+ * The verdict on a program, or on the fenced block of a message that is none. A program with fences in its texts
+ * compiles.
+ */
+async function gradeMessage(
+  grader: PythonGrader,
+  text: string,
+  tests: PythonTests,
+  uid: string | null,
+): Promise<MessageVerdict> {
   const whole = beginsWithFence(text) ? null : await grader.grade(text, tests, uid);
-  if (whole !== null && whole.rule !== 'does-not-compile' && whole.rule !== 'code-limit') return whole;
+  if (whole !== null && whole.rule !== 'does-not-compile' && whole.rule !== 'code-limit') {
+    return whole;
+  }
   const block = fencedCode(text);
-  if (block === null) return whole ?? grader.grade(text, tests, uid);
+  if (block === null) {
+    return whole ?? grader.grade(text, tests, uid);
+  }
   const verdict = await grader.grade(block, tests, uid);
   return { ...verdict, rule: `fenced-block: ${verdict.rule}` };
 }
 
-/** The rule that --grader names: strict, all tests must pass, when none is named; fraction, their share. @throws C3Error('input') */
+/**
+ * The rule that --grader names: strict, all tests must pass, when none is named; fraction, their share.
+ * @throws C3Error('input')
+ */
 export function passRuleNamed(name: string | null): PassRule {
-  if (name === null || name === 'strict') return 'strict';
-  if (name === 'fraction') return 'fraction';
-  throw new C3Error('input', `c3 grade --kind python knows --grader strict and fraction, not ${JSON.stringify(name.slice(0, 40))}.`);
+  if (name === null || name === 'strict') {
+    return 'strict';
+  }
+  if (name === 'fraction') {
+    return 'fraction';
+  }
+  throw new C3Error(
+    'input',
+    `c3 grade --kind python knows --grader strict and fraction, not ${JSON.stringify(name.slice(0, 40))}.`,
+  );
 }
 
 /** The backend that --backend names; the bundled interpreter when none is named. @throws C3Error('input') */
 export function backendNamed(name: string | null): PythonBackend {
   const backend = PYTHON_BACKENDS.find((known) => known === (name ?? 'bundled'));
-  if (backend === undefined) throw new C3Error('input', `c3 grade --kind python knows --backend ${PYTHON_BACKENDS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`);
+  if (backend === undefined) {
+    throw new C3Error(
+      'input',
+      `c3 grade --kind python knows --backend ${PYTHON_BACKENDS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`,
+    );
+  }
   return backend;
 }
 
-/** A Python grader at work; its processes end with the work, whatever happens. @throws C3Error('engine') where the backend cannot be isolated */
-export async function withPythonGrader<Result>(passRule: PassRule, backend: PythonBackend, work: (grader: PythonGrader) => Promise<Result>): Promise<Result> {
+/**
+ * A Python grader at work; its processes end with the work, whatever happens.
+ * @throws C3Error('engine') where the backend cannot be isolated
+ */
+export async function withPythonGrader<Result>(
+  passRule: PassRule,
+  backend: PythonBackend,
+  work: (grader: PythonGrader) => Promise<Result>,
+): Promise<Result> {
   if (backend === 'python3') {
     await checkNative().catch((error: unknown) => {
       throw new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing of this machine.`);

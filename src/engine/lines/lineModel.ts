@@ -1,4 +1,7 @@
-/** A model folder at work for commands that answer lines of JSON: its runtime, its tokenizer, and how lines are read and batched. */
+/**
+ * A model folder at work for commands that answer lines of JSON: its runtime, its tokenizer, and how lines are read and
+ * batched.
+ */
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { TextProcess } from '../../policy/textProcess.ts';
@@ -31,18 +34,35 @@ const MOST_LINES = 64;
 
 const placeOf = (line: number): string => `standard input, line ${String(line)}`;
 /** A line is one request: of as many returns, ids or characters as fit here. */
-const INPUT_BOUNDS: LineBounds = { line: 2 ** 25, lines: Infinity, bytes: Infinity, marks: 'first', advice: 'write one request on each line', placeOf };
+const INPUT_BOUNDS: LineBounds = {
+  line: 2 ** 25,
+  lines: Infinity,
+  bytes: Infinity,
+  marks: 'first',
+  advice: 'write one request on each line',
+  placeOf,
+};
 
 /**
  * Loads a model for a piece of work and lets it go whatever happens.
  * @param adapter a folder with adapters in the layout of PEFT; null for the model alone
  * @throws C3Error('model') when a folder cannot be used; CancelledError
  */
-export async function withLineModel<Result>(folder: string, adapter: string | null, work: (model: LineModel) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
+export async function withLineModel<Result>(
+  folder: string,
+  adapter: string | null,
+  work: (model: LineModel) => Promise<Result>,
+  control: LoadControl = {},
+): Promise<Result> {
   return withTexts(folder, (texts) => withRuntime(texts, adapter, work, control));
 }
 
-async function withRuntime<Result>(texts: TextProcess, adapter: string | null, work: (model: LineModel) => Promise<Result>, { onProgress, cancelled = () => false }: LoadControl): Promise<Result> {
+async function withRuntime<Result>(
+  texts: TextProcess,
+  adapter: string | null,
+  work: (model: LineModel) => Promise<Result>,
+  { onProgress, cancelled = () => false }: LoadControl,
+): Promise<Result> {
   const { folder } = texts;
   const tokenizer = await texts.tokenizer(cancelled);
   const { settings } = await resolveDevice(DEFAULT_PROVIDER, THREADS, probeProvider);
@@ -66,12 +86,20 @@ export async function* inputLines(input: NodeJS.ReadableStream): AsyncGenerator<
   const chunks = input[Symbol.asyncIterator]();
   for (;;) {
     const next = await chunks.next().catch((error: unknown) => {
-      throw new C3Error('input', `Cannot read standard input: ${messageOf(error)}; give it lines of JSON.`, { cause: error });
+      throw new C3Error('input', `Cannot read standard input: ${messageOf(error)}; give it lines of JSON.`, {
+        cause: error,
+      });
     });
-    if (next.done === true) break;
-    for (const { text } of splitter.push(Buffer.from(next.value))) yield text;
+    if (next.done === true) {
+      break;
+    }
+    for (const { text } of splitter.push(Buffer.from(next.value))) {
+      yield text;
+    }
   }
-  for (const { text } of splitter.end()) yield text;
+  for (const { text } of splitter.end()) {
+    yield text;
+  }
 }
 
 /**
@@ -91,7 +119,9 @@ export async function* answerLines<Request>(
     let failure: { readonly error: unknown } | undefined;
     for (const line of lines) {
       number++;
-      if (line.trim() === '') continue;
+      if (line.trim() === '') {
+        continue;
+      }
       try {
         requests.push(await understand(line, placeOf(number)));
       } catch (error) {
@@ -99,8 +129,12 @@ export async function* answerLines<Request>(
         break;
       }
     }
-    if (requests.length > 0) yield* await answer(requests);
-    if (failure !== undefined) throw failure.error;
+    if (requests.length > 0) {
+      yield* await answer(requests);
+    }
+    if (failure !== undefined) {
+      throw failure.error;
+    }
   }
 }
 
@@ -109,13 +143,17 @@ async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly
   let next = lines.next();
   for (;;) {
     const first = await next;
-    if (first.done === true) return;
+    if (first.done === true) {
+      return;
+    }
     const batch = [first.value];
     next = lines.next();
     while (batch.length < MOST_LINES) {
       // Whoever waits for an answer before the next line gets it.
       const arrived = await Promise.race([next, setImmediate(null)]);
-      if (arrived === null || arrived.done === true) break;
+      if (arrived === null || arrived.done === true) {
+        break;
+      }
       batch.push(arrived.value);
       next = lines.next();
     }
@@ -123,8 +161,17 @@ async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly
   }
 }
 
-/** A line of JSON as a schema reads it. @param form what a right line looks like @throws C3Error('input') naming the line */
-export function readLine<Schema extends z.ZodType>(schema: Schema, line: string, place: string, form: string): z.output<Schema> {
+/**
+ * A line of JSON as a schema reads it.
+ * @param form what a right line looks like
+ * @throws C3Error('input') naming the line
+ */
+export function readLine<Schema extends z.ZodType>(
+  schema: Schema,
+  line: string,
+  place: string,
+  form: string,
+): z.output<Schema> {
   const wrong = (what: string): C3Error => new C3Error('input', `${place}: ${what}; give ${form}.`);
   let value: unknown;
   try {
@@ -133,7 +180,13 @@ export function readLine<Schema extends z.ZodType>(schema: Schema, line: string,
     throw wrong(messageOf(error));
   }
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    return parsed.data;
+  }
   const issue = parsed.error.issues[0];
-  throw wrong(issue === undefined ? 'not understood' : `${issue.path.join('.')}${issue.path.length === 0 ? '' : ': '}${issue.message}`);
+  throw wrong(
+    issue === undefined
+      ? 'not understood'
+      : `${issue.path.join('.')}${issue.path.length === 0 ? '' : ': '}${issue.message}`,
+  );
 }

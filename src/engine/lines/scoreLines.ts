@@ -5,23 +5,45 @@ import { checkTokens } from '../../runtime/model/transformer.ts';
 import { answerLines, readLine, type LineModel } from './lineModel.ts';
 
 const FORM = '{"id": ..., "prompt": [token ids], "completion": [token ids]}';
-const lineSchema = z.object({ id: z.union([z.string(), z.number()]), prompt: z.array(z.int32()), completion: z.array(z.int32()), agent: z.string().optional() });
+const lineSchema = z.object({
+  id: z.union([z.string(), z.number()]),
+  prompt: z.array(z.int32()),
+  completion: z.array(z.int32()),
+  agent: z.string().optional(),
+});
 
 /**
- * One output line `{id, logprobs, sum}` for each input line: the log-probability of every token of the completion at temperature 1, and of the whole.
+ * One output line `{id, logprobs, sum}` for each input line: the log-probability of every token of the completion at
+ * temperature 1, and of the whole.
  * @throws C3Error('input') naming the line; CancelledError
  */
-export async function* scoreLines(input: NodeJS.ReadableStream, { runtime, info, snapshot }: LineModel, cancelled: () => boolean): AsyncGenerator<string, void, undefined> {
+export async function* scoreLines(
+  input: NodeJS.ReadableStream,
+  { runtime, info, snapshot }: LineModel,
+  cancelled: () => boolean,
+): AsyncGenerator<string, void, undefined> {
   const understand = (line: string, place: string): { id: string | number; context: TrainingContext } => {
     const { id, prompt: promptIds, completion, agent } = readLine(lineSchema, line, place, FORM);
     const [prompt, tokens] = [Int32Array.from(promptIds), Int32Array.from(completion)];
     checkTokens(info.config, prompt, place);
     checkMessage(info.config, prompt, tokens, place);
     const unused = new Float32Array(tokens.length);
-    return { id, context: { ...(agent !== undefined && { agent }), prompt, messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }] } };
+    return {
+      id,
+      context: {
+        ...(agent !== undefined && { agent }),
+        prompt,
+        messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
+      },
+    };
   };
   yield* answerLines(input, understand, async (lines) => {
-    const scored = await runtime.score(snapshot, lines.map(({ context }) => context), 1, cancelled);
+    const scored = await runtime.score(
+      snapshot,
+      lines.map(({ context }) => context),
+      1,
+      cancelled,
+    );
     return lines.map(({ id }, index) => {
       const logprobs = [...(scored[index]?.[0] ?? [])];
       return JSON.stringify({ id, logprobs, sum: logprobs.reduce((total, value) => total + value, 0) });

@@ -12,7 +12,10 @@ import { VERSION } from '../version.ts';
 const THREADS = 2;
 const EXAMINE_MILLISECONDS = 600_000;
 
-/** Looks at everything; a part that fails says so and hides nothing else. @param all computes the hash of every row of the store */
+/**
+ * Looks at everything; a part that fails says so and hides nothing else.
+ * @param all computes the hash of every row of the store
+ */
 export async function examine(storePath: string, all = false): Promise<DoctorReport> {
   return {
     providers: await examineProviders(),
@@ -31,18 +34,41 @@ async function examineProviders(): Promise<ProviderReport[]> {
   const offered = offeredProviders();
   return Promise.all(
     PROVIDERS.map(async (name) => {
-      if (!offered.has(name)) return { name, available: false, selfTest: notOffered(), batchInvariance: null, device: null };
+      if (!offered.has(name)) {
+        return { name, available: false, selfTest: notOffered(), batchInvariance: null, device: null };
+      }
       const { passed, sentence, invariance, name: device } = await probeApart(name, THREADS, false);
-      return { name, available: passed, selfTest: sentence, batchInvariance: invariance, device: passed ? device : null };
+      return {
+        name,
+        available: passed,
+        selfTest: sentence,
+        batchInvariance: invariance,
+        device: passed ? device : null,
+      };
     }),
   );
 }
 
-async function storeState(path: string, all: boolean): Promise<Pick<DoctorReport['store'], 'state' | 'findings' | 'extent'>> {
-  if (!existsSync(path)) return { state: 'none yet; the first run creates it', findings: [], extent: '' };
+async function storeState(
+  path: string,
+  all: boolean,
+): Promise<Pick<DoctorReport['store'], 'state' | 'findings' | 'extent'>> {
+  if (!existsSync(path)) {
+    return { state: 'none yet; the first run creates it', findings: [], extent: '' };
+  }
   const { findings, extent, refusal, counts } = await examineApart(path, all, EXAMINE_ENTRY, EXAMINE_MILLISECONDS);
-  if (refusal !== null) return { state: refusal, findings, extent };
-  const held = counts === null ? '' : `: ${String(counts.runs)} runs, ${String(counts.decisions)} decisions, ${String(counts.episodes)} episodes, ${String(counts.buckets)} buckets, ${String(counts.replays)} replays`;
-  const health = findings.length > 0 ? `damaged, ${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}` : counts === null ? 'of an older version' : 'healthy';
+  if (refusal !== null) {
+    return { state: refusal, findings, extent };
+  }
+  const held =
+    counts === null
+      ? ''
+      : `: ${String(counts.runs)} runs, ${String(counts.decisions)} decisions, ${String(counts.episodes)} episodes, ${String(counts.buckets)} buckets, ${String(counts.replays)} replays`;
+  const health =
+    findings.length > 0
+      ? `damaged, ${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}`
+      : counts === null
+        ? 'of an older version'
+        : 'healthy';
   return { state: `${health}${held}`, findings, extent };
 }

@@ -6,17 +6,22 @@ const POWERCAP = '/sys/class/powercap';
 
 /**
  * Begins to measure.
- * @returns a function that gives the joules of all processor packages since, whoever used them; null where the system does not tell
+ * @returns a function that gives the joules of all processor packages since, whoever used them; null where the system
+ *   does not tell
  */
 export function startEnergy(folder = POWERCAP): () => number | null {
   const start = readPackages(folder);
   return () => {
     const end = readPackages(folder);
-    if (start.size === 0) return null;
+    if (start.size === 0) {
+      return null;
+    }
     let joules = 0;
     for (const [name, { energy, range }] of start) {
       const later = end.get(name);
-      if (later === undefined) return null;
+      if (later === undefined) {
+        return null;
+      }
       // The counter starts again at its range.
       joules += (later.energy >= energy ? later.energy - energy : later.energy + range - energy) / 1e6;
     }
@@ -29,9 +34,15 @@ function readPackages(folder: string): Map<string, { readonly energy: number; re
   const packages = new Map<string, { energy: number; range: number }>();
   try {
     for (const name of readdirSync(folder)) {
-      if (!/^(?:intel|amd)-rapl:\d+$/u.test(name)) continue;
-      const [energy = NaN, range = NaN] = ['energy_uj', 'max_energy_range_uj'].map((file) => Number(readFileSync(join(folder, name, file), 'utf8')));
-      if (Number.isFinite(energy) && Number.isFinite(range)) packages.set(name, { energy, range });
+      if (!/^(?:intel|amd)-rapl:\d+$/u.test(name)) {
+        continue;
+      }
+      const [energy = NaN, range = NaN] = ['energy_uj', 'max_energy_range_uj'].map((file) =>
+        Number(readFileSync(join(folder, name, file), 'utf8')),
+      );
+      if (Number.isFinite(energy) && Number.isFinite(range)) {
+        packages.set(name, { energy, range });
+      }
     }
   } catch {
     // Not there, or not for everyone to read: not measured.

@@ -12,13 +12,16 @@ const TIME_LIMIT = 2000;
 const MEBIBYTE = 2 ** 20;
 
 /**
- * What there is for a run: on the host what is free, this process's own included, less a reserve; on an accelerator what it has, where NVIDIA's program tells.
+ * What there is for a run: on the host what is free, this process's own included, less a reserve; on an accelerator
+ * what it has, where NVIDIA's program tells.
  * @param limit bytes that the user allows, in the place of what there is where the work is done; null for no such limit
  */
 export async function availableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
   const host = freeHere();
   const { accelerator, memoryProgram } = traitsOf({ provider });
-  if (!accelerator) return { host: limit ?? host, device: null };
+  if (!accelerator) {
+    return { host: limit ?? host, device: null };
+  }
   return { host, device: limit ?? (memoryProgram === null ? null : await deviceTotal(memoryProgram)) };
 }
 
@@ -36,9 +39,14 @@ function freeHere(): number {
  */
 export function deviceTotal(program: string): Promise<number | null> {
   return new Promise((resolve) => {
-    execFile(program, ['--query-gpu=memory.total', '--format=csv,noheader,nounits'], { timeout: TIME_LIMIT, killSignal: 'SIGKILL', windowsHide: true }, (error, output) => {
-      const mebibytes = error === null && /^\s*\d+/.test(output) ? Number.parseInt(output, 10) : 0;
-      resolve(mebibytes > 0 ? mebibytes * MEBIBYTE : null);
-    });
+    execFile(
+      program,
+      ['--query-gpu=memory.total', '--format=csv,noheader,nounits'],
+      { timeout: TIME_LIMIT, killSignal: 'SIGKILL', windowsHide: true },
+      (error, output) => {
+        const mebibytes = error === null && /^\s*\d+/.test(output) ? Number.parseInt(output, 10) : 0;
+        resolve(mebibytes > 0 ? mebibytes * MEBIBYTE : null);
+      },
+    );
   });
 }

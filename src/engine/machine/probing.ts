@@ -26,22 +26,39 @@ export const probeProvider: Probe = (provider, threads, timed) => {
 };
 
 /** @param entry another program in the place of the probe; for tests @param limit milliseconds */
-export function examineApart(provider: Provider, threads: number, timed: boolean, entry: URL = PROBE_ENTRY, limit = TIME_LIMIT): Promise<ProbeReport> {
+export function examineApart(
+  provider: Provider,
+  threads: number,
+  timed: boolean,
+  entry: URL = PROBE_ENTRY,
+  limit = TIME_LIMIT,
+): Promise<ProbeReport> {
   return new Promise((resolve) => {
     const fail = (sentence: string): void => {
       resolve(untested(sentence));
     };
-    const child = fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [], timeout: limit, killSignal: 'SIGKILL' });
+    const child = fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [],
+      timeout: limit,
+      killSignal: 'SIGKILL',
+    });
     child.on('message', (message) => {
       const report = reportSchema.safeParse(message);
-      if (report.success) resolve(report.data);
+      if (report.success) {
+        resolve(report.data);
+      }
       child.disconnect();
     });
     child.on('error', (error) => {
       fail(`its self-test did not start: ${error.message}`);
     });
     child.on('exit', (code, signal) => {
-      fail(signal === 'SIGKILL' ? 'its self-test did not end in time' : `its self-test ended with ${signal ?? `code ${String(code)}`}`);
+      fail(
+        signal === 'SIGKILL'
+          ? 'its self-test did not end in time'
+          : `its self-test ended with ${signal ?? `code ${String(code)}`}`,
+      );
     });
   });
 }

@@ -23,10 +23,12 @@ const ADVICE = 'copy the model again from its source';
 const THINKING = 'enable_thinking';
 
 /**
- * Examines a folder as loading would, without reading any weight: configuration, names, shapes and lengths of all tensors, tokenizer, chat template.
+ * Examines a folder as loading would, without reading any weight: configuration, names, shapes and lengths of all
+ * tensors, tokenizer, chat template.
  * @throws C3Error('model') naming the file and what is wrong with it, in the words of loading; CancelledError
  */
-export const inspectModel = (folder: string, cancelled: () => boolean = () => false): Promise<ModelFacts> => withTexts(folder, (texts) => modelFacts(texts, cancelled));
+export const inspectModel = (folder: string, cancelled: () => boolean = () => false): Promise<ModelFacts> =>
+  withTexts(folder, (texts) => modelFacts(texts, cancelled));
 
 /** The same, of the folder of a process that goes on. */
 export async function modelFacts(texts: TextProcess, cancelled: () => boolean): Promise<ModelFacts> {
@@ -37,10 +39,14 @@ export async function modelFacts(texts: TextProcess, cancelled: () => boolean): 
   const parameters = parameterCount(config);
   checkTokenizer(folder, tokenizer, { snapshot: '', config, parameters });
   const template = await readTemplate(folder);
-  if (template !== null) await texts.chat(template, cancelled);
+  if (template !== null) {
+    await texts.chat(template, cancelled);
+  }
   return {
     folder,
-    family: familySchema.parse(JSON.parse((await readModelFile(join(folder, CONFIG_FILE), MAX_CONFIG_BYTES, ADVICE)).toString('utf8'))).model_type,
+    family: familySchema.parse(
+      JSON.parse((await readModelFile(join(folder, CONFIG_FILE), MAX_CONFIG_BYTES, ADVICE)).toString('utf8')),
+    ).model_type,
     parameters,
     ...weights,
     layers: config.layers,
@@ -58,7 +64,10 @@ export async function modelFacts(texts: TextProcess, cancelled: () => boolean): 
 }
 
 /** Checks every tensor's name, shape and place, and counts. @throws C3Error('model') naming file and tensor */
-async function inspectWeights(folder: string, config: TransformerConfig): Promise<Pick<ModelFacts, 'precisions' | 'files' | 'bytes'>> {
+async function inspectWeights(
+  folder: string,
+  config: TransformerConfig,
+): Promise<Pick<ModelFacts, 'precisions' | 'files' | 'bytes'>> {
   const specs = parameterSpecs(config);
   await readWeights(folder, emptyTargets(config), (name) => config.tieEmbeddings && name === 'lm_head.weight');
   const stored = new Map<string, StoredTensor>();
@@ -67,7 +76,9 @@ async function inspectWeights(folder: string, config: TransformerConfig): Promis
   for (const file of files) {
     bytes += (await stat(file)).size;
     await SafetensorsFile.reading(file, ({ tensors }) => {
-      for (const [name, tensor] of tensors) stored.set(name, tensor);
+      for (const [name, tensor] of tensors) {
+        stored.set(name, tensor);
+      }
       return Promise.resolve();
     });
   }
@@ -76,15 +87,21 @@ async function inspectWeights(folder: string, config: TransformerConfig): Promis
     const dtype = stored.get(name)?.dtype ?? '?';
     counts.set(dtype, (counts.get(dtype) ?? 0) + shape.reduce((product, dim) => product * dim, 1));
   }
-  const precisions = [...counts].map(([dtype, parameters]) => ({ dtype, parameters })).sort((a, b) => b.parameters - a.parameters);
+  const precisions = [...counts]
+    .map(([dtype, parameters]) => ({ dtype, parameters }))
+    .sort((a, b) => b.parameters - a.parameters);
   return { precisions, files: files.length, bytes };
 }
 
 /** The files of weights that have been found right, without repetition. */
 async function weightFiles(folder: string): Promise<string[]> {
   const single = join(folder, WEIGHTS_FILE);
-  if (existsSync(single)) return [single];
-  const { weight_map: places } = indexSchema.parse(JSON.parse((await readModelFile(join(folder, INDEX_FILE), MAX_INDEX_BYTES, ADVICE)).toString('utf8')));
+  if (existsSync(single)) {
+    return [single];
+  }
+  const { weight_map: places } = indexSchema.parse(
+    JSON.parse((await readModelFile(join(folder, INDEX_FILE), MAX_INDEX_BYTES, ADVICE)).toString('utf8')),
+  );
   return [...new Set(Object.values(places))].sort().map((name) => join(folder, name));
 }
 

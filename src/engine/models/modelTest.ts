@@ -1,4 +1,7 @@
-/** The self-test of a model folder: whether it loads, reads and writes text, and computes the same alone, in a batch and in training. */
+/**
+ * The self-test of a model folder: whether it loads, reads and writes text, and computes the same alone, in a batch and
+ * in training.
+ */
 import { templateIn } from '../../policy/chatTemplate.ts';
 import type { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
@@ -24,11 +27,21 @@ export interface SelfTestControl {
 /** The threads that a run uses unless told otherwise. */
 const THREADS = 2;
 /** Words, numbers, code with its indentation, accents, scripts without spaces, a character of four bytes. */
-const TEXTS = ['A reasoner and an actor solve it together.', '12 + 7 = 19, so 3.5 % of 1,000 is 35.', 'def f(x):\n    return {"x": [x]}\n', 'déjà vu, 你好，世界, Привет', 'ends with 🙂'];
+const TEXTS = [
+  'A reasoner and an actor solve it together.',
+  '12 + 7 = 19, so 3.5 % of 1,000 is 35.',
+  'def f(x):\n    return {"x": [x]}\n',
+  'déjà vu, 你好，世界, Привет',
+  'ends with 🙂',
+];
 const QUESTION = 'What is 12 + 7?';
 const SYSTEM = 'Answer with one number.';
 /** Prompts of different lengths, so that rows of a batch are padded. */
-const PROMPTS = [QUESTION, 'Count: one, two, three,', 'A farmer has 12 hens and buys 7 more, then sells 4 of them on the market. How many hens does she have now?'];
+const PROMPTS = [
+  QUESTION,
+  'Count: one, two, three,',
+  'A farmer has 12 hens and buys 7 more, then sells 4 of them on the market. How many hens does she have now?',
+];
 /** New tokens of each answer at most, and the weights that all steps together may read: some seconds on a processor. */
 const MOST_TOKENS = 16;
 const FEWEST_TOKENS = 3;
@@ -46,8 +59,13 @@ class SelfTest {
   }
 
   /** Tries one thing and notes it. @returns undefined where it failed @throws CancelledError */
-  async step<Result>(name: string, work: () => Promise<{ readonly result: Result; readonly outcome: Outcome }>): Promise<Result | undefined> {
-    if (this.control.cancelled()) throw new CancelledError();
+  async step<Result>(
+    name: string,
+    work: () => Promise<{ readonly result: Result; readonly outcome: Outcome }>,
+  ): Promise<Result | undefined> {
+    if (this.control.cancelled()) {
+      throw new CancelledError();
+    }
     const started = performance.now();
     const end = (passed: boolean, detail: string): void => {
       const step = { name, passed, seconds: (performance.now() - started) / 1000, detail };
@@ -56,11 +74,16 @@ class SelfTest {
     };
     try {
       const { result, outcome } = await work();
-      if (typeof outcome === 'string') end(true, outcome);
-      else end(false, outcome.failure);
+      if (typeof outcome === 'string') {
+        end(true, outcome);
+      } else {
+        end(false, outcome.failure);
+      }
       return result;
     } catch (error) {
-      if (error instanceof CancelledError) throw error;
+      if (error instanceof CancelledError) {
+        throw error;
+      }
       end(false, messageOf(error));
       return undefined;
     }
@@ -72,33 +95,58 @@ class SelfTest {
  * @returns the steps in order
  * @throws CancelledError, nothing is held afterwards
  */
-export const testModel = (folder: string, device: DeviceRequest, control: SelfTestControl): Promise<readonly SelfTestStep[]> => withTexts(folder, (texts) => testWith(texts, device, control));
+export const testModel = (
+  folder: string,
+  device: DeviceRequest,
+  control: SelfTestControl,
+): Promise<readonly SelfTestStep[]> => withTexts(folder, (texts) => testWith(texts, device, control));
 
-async function testWith(texts: TextProcess, device: DeviceRequest, control: SelfTestControl): Promise<readonly SelfTestStep[]> {
+async function testWith(
+  texts: TextProcess,
+  device: DeviceRequest,
+  control: SelfTestControl,
+): Promise<readonly SelfTestStep[]> {
   const { folder } = texts;
   const test = new SelfTest(control);
   const facts = await test.step('Files', async () => {
     const result = await modelFacts(texts, control.cancelled);
     return { result, outcome: filesWords(result) };
   });
-  if (facts === undefined) return test.steps;
+  if (facts === undefined) {
+    return test.steps;
+  }
   const tokenizer = await test.step('Tokenizer', async () => {
     const result = await texts.tokenizer(control.cancelled);
     return { result, outcome: await roundTrips(result) };
   });
-  if (tokenizer === undefined) return test.steps;
+  if (tokenizer === undefined) {
+    return test.steps;
+  }
   const opening = await test.step('Chat template', () => renderedPrompts(texts, facts, tokenizer, control.cancelled));
-  if (opening === undefined) return test.steps;
+  if (opening === undefined) {
+    return test.steps;
+  }
   let runtime: ModelRuntime | undefined;
   try {
     const info = await test.step('Loading', async () => {
       const { settings, remark } = await resolveDevice(device, THREADS, probeProvider);
       runtime = await startRuntime(WORKER_ENTRY, settings);
-      const result = await runtime.load(folder, (done, total) => { control.onProgress({ kind: 'load', done, total }); }, control.cancelled);
+      const result = await runtime.load(
+        folder,
+        (done, total) => {
+          control.onProgress({ kind: 'load', done, total });
+        },
+        control.cancelled,
+      );
       checkTokenizer(folder, tokenizer, result);
-      return { result, outcome: `${bytesWords(facts.bytes)}, on ${settings.name ?? 'this machine'}${remark === null ? '' : `; ${remark}`}` };
+      return {
+        result,
+        outcome: `${bytesWords(facts.bytes)}, on ${settings.name ?? 'this machine'}${remark === null ? '' : `; ${remark}`}`,
+      };
     });
-    if (info !== undefined && runtime !== undefined) await computes(test, runtime, info, tokenizer, opening, control.cancelled);
+    if (info !== undefined && runtime !== undefined) {
+      await computes(test, runtime, info, tokenizer, opening, control.cancelled);
+    }
     return test.steps;
   } finally {
     await runtime?.close();
@@ -106,12 +154,28 @@ async function testWith(texts: TextProcess, device: DeviceRequest, control: Self
 }
 
 /** Generation, alone and in a batch, and scoring of what was generated. */
-async function computes(test: SelfTest, runtime: ModelRuntime, info: ModelInfo, tokenizer: Tokenizer, prompts: readonly Int32Array[], cancelled: () => boolean): Promise<void> {
+async function computes(
+  test: SelfTest,
+  runtime: ModelRuntime,
+  info: ModelInfo,
+  tokenizer: Tokenizer,
+  prompts: readonly Int32Array[],
+  cancelled: () => boolean,
+): Promise<void> {
   const { endToken, otherEndTokens } = tokenizer;
   // Alone, in the batch and once more when scored: each new token reads all weights.
   const affordable = Math.floor(WEIGHTS_READ / (3 * info.parameters));
   const maxNewTokens = Math.min(MOST_TOKENS, Math.max(FEWEST_TOKENS, affordable));
-  const requests = prompts.map((prompt): GenerationRequest => ({ prompt, maxNewTokens, endToken, otherEndTokens, temperature: 0, topP: 1, topK: 0, streamKey: '' }));
+  const requests = prompts.map((prompt): GenerationRequest => ({
+    prompt,
+    maxNewTokens,
+    endToken,
+    otherEndTokens,
+    temperature: 0,
+    topP: 1,
+    topK: 0,
+    streamKey: '',
+  }));
   const control = { cancelled };
   const batched = await test.step('Generation', async () => {
     const alone = await runtime.generate(info.snapshot, requests.slice(0, 1), control);
@@ -120,31 +184,62 @@ async function computes(test: SelfTest, runtime: ModelRuntime, info: ModelInfo, 
     const seconds = (performance.now() - started) / 1000;
     const difference = firstDifference(alone, result);
     const tokens = result.reduce((total, completion) => total + completion.tokens.length, 0);
-    if (difference !== null) return { result, outcome: { failure: `alone and in a batch differ: ${difference}` } };
-    return { result, outcome: `alone and in a batch of ${String(requests.length)} the same bits; ${(tokens / seconds).toFixed(1)} tokens/s in the batch, reading the prompts included` };
+    if (difference !== null) {
+      return { result, outcome: { failure: `alone and in a batch differ: ${difference}` } };
+    }
+    return {
+      result,
+      outcome: `alone and in a batch of ${String(requests.length)} the same bits; ${(tokens / seconds).toFixed(1)} tokens/s in the batch, reading the prompts included`,
+    };
   });
-  if (batched === undefined) return;
+  if (batched === undefined) {
+    return;
+  }
   await test.step('Scoring', async () => {
     const contexts = batched.map(({ tokens }, index) => {
       const unused = new Float32Array(tokens.length);
-      return { prompt: prompts[index] ?? new Int32Array(), messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }] };
+      return {
+        prompt: prompts[index] ?? new Int32Array(),
+        messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
+      };
     });
     const scored = await runtime.score(info.snapshot, contexts, 1, cancelled);
-    const difference = firstDifference(batched, batched.map((completion, index) => ({ ...completion, logprobs: scored[index]?.[0] ?? new Float32Array() })));
+    const difference = firstDifference(
+      batched,
+      batched.map((completion, index) => ({ ...completion, logprobs: scored[index]?.[0] ?? new Float32Array() })),
+    );
     const tokens = batched.reduce((total, completion) => total + completion.tokens.length, 0);
-    return { result: null, outcome: difference === null ? `${String(tokens)} log-probabilities are those of sampling, bit for bit` : { failure: `sampling and scoring differ: ${difference}` } };
+    return {
+      result: null,
+      outcome:
+        difference === null
+          ? `${String(tokens)} log-probabilities are those of sampling, bit for bit`
+          : { failure: `sampling and scoring differ: ${difference}` },
+    };
   });
 }
 
-/** Where completions first differ from the first of others, in words; null where tokens and log-probabilities are the same bits. */
-export function firstDifference(ones: readonly Pick<Completion, 'tokens' | 'logprobs'>[], others: readonly Pick<Completion, 'tokens' | 'logprobs'>[]): string | null {
+/**
+ * Where completions first differ from the first of others, in words; null where tokens and log-probabilities are the
+ * same bits.
+ */
+export function firstDifference(
+  ones: readonly Pick<Completion, 'tokens' | 'logprobs'>[],
+  others: readonly Pick<Completion, 'tokens' | 'logprobs'>[],
+): string | null {
   for (const [index, one] of ones.entries()) {
     const other = others[index];
     const place = `answer ${String(index + 1)}`;
-    if (one.tokens.length !== other?.tokens.length) return `${place} has ${String(one.tokens.length)} tokens and ${String(other?.tokens.length ?? 0)}`;
+    if (one.tokens.length !== other?.tokens.length) {
+      return `${place} has ${String(one.tokens.length)} tokens and ${String(other?.tokens.length ?? 0)}`;
+    }
     for (let token = 0; token < one.tokens.length; token++) {
-      if (one.tokens[token] !== other.tokens[token]) return `${place} has the token ${String(one.tokens[token])} and ${String(other.tokens[token])} at place ${String(token)}`;
-      if (!Object.is(one.logprobs[token], other.logprobs[token])) return `${place} has the log-probability ${String(one.logprobs[token])} and ${String(other.logprobs[token])} at place ${String(token)}`;
+      if (one.tokens[token] !== other.tokens[token]) {
+        return `${place} has the token ${String(one.tokens[token])} and ${String(other.tokens[token])} at place ${String(token)}`;
+      }
+      if (!Object.is(one.logprobs[token], other.logprobs[token])) {
+        return `${place} has the log-probability ${String(one.logprobs[token])} and ${String(other.logprobs[token])} at place ${String(token)}`;
+      }
     }
   }
   return null;
@@ -152,21 +247,47 @@ export function firstDifference(ones: readonly Pick<Completion, 'tokens' | 'logp
 
 /** Texts to ids and back. */
 async function roundTrips(tokenizer: Tokenizer): Promise<Outcome> {
-  const back = await Promise.all(TEXTS.map(async (text) => ({ text, again: await tokenizer.decode(await tokenizer.encode(text)) })));
+  const back = await Promise.all(
+    TEXTS.map(async (text) => ({ text, again: await tokenizer.decode(await tokenizer.encode(text)) })),
+  );
   const changed = back.find(({ text, again }) => again !== text);
-  if (changed !== undefined) return { failure: `${JSON.stringify(changed.text)} comes back as ${JSON.stringify(changed.again.slice(0, 100))}` };
+  if (changed !== undefined) {
+    return { failure: `${JSON.stringify(changed.text)} comes back as ${JSON.stringify(changed.again.slice(0, 100))}` };
+  }
   return `${String(TEXTS.length)} texts come back as they were; ${String(tokenizer.vocabularySize)} tokens`;
 }
 
 /** The prompts as the model reads them. @throws C3Error('model') where the template refuses what a run would give it */
-async function renderedPrompts(texts: TextProcess, { chatTemplate, reasons }: ModelFacts, tokenizer: Tokenizer, cancelled: () => boolean): Promise<{ readonly result: readonly Int32Array[]; readonly outcome: Outcome }> {
-  if (chatTemplate === null) return { result: await Promise.all(PROMPTS.map(async (text) => tokenizer.encodeWhole(text))), outcome: 'none; the model reads plain text' };
+async function renderedPrompts(
+  texts: TextProcess,
+  { chatTemplate, reasons }: ModelFacts,
+  tokenizer: Tokenizer,
+  cancelled: () => boolean,
+): Promise<{ readonly result: readonly Int32Array[]; readonly outcome: Outcome }> {
+  if (chatTemplate === null) {
+    return {
+      result: await Promise.all(PROMPTS.map(async (text) => tokenizer.encodeWhole(text))),
+      outcome: 'none; the model reads plain text',
+    };
+  }
   const render = await texts.chat(await templateIn(texts.folder), cancelled);
-  const prompts = await Promise.all(PROMPTS.map((content) => render([{ role: 'system', content: SYSTEM }, { role: 'user', content }])));
+  const prompts = await Promise.all(
+    PROMPTS.map((content) =>
+      render([
+        { role: 'system', content: SYSTEM },
+        { role: 'user', content },
+      ]),
+    ),
+  );
   const result = await Promise.all(prompts.map(async (text) => tokenizer.encode(text)));
   const lost = prompts.find((text, index) => !text.includes(PROMPTS[index] ?? '') || !text.includes(SYSTEM));
-  if (lost !== undefined) return { result, outcome: { failure: `${chatTemplate} leaves out the system prompt or the question` } };
-  return { result, outcome: `${chatTemplate} renders a system prompt and a question in ${String(result[0]?.length ?? 0)} tokens${reasons ? ', reasoning off' : ''}` };
+  if (lost !== undefined) {
+    return { result, outcome: { failure: `${chatTemplate} leaves out the system prompt or the question` } };
+  }
+  return {
+    result,
+    outcome: `${chatTemplate} renders a system prompt and a question in ${String(result[0]?.length ?? 0)} tokens${reasons ? ', reasoning off' : ''}`,
+  };
 }
 
 const filesWords = ({ family, parameters, precisions, files, bytes }: ModelFacts): string =>

@@ -1,4 +1,7 @@
-/** Models in worker threads. A run has one to itself; replays share another and hold the snapshots that they use, so that nobody takes weights from under another. */
+/**
+ * Models in worker threads. A run has one to itself; replays share another and hold the snapshots that they use, so
+ * that nobody takes weights from under another.
+ */
 import { join } from 'node:path';
 import { LocalPolicy, type Policy } from '../../policy/policy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
@@ -71,33 +74,63 @@ export class ModelPool {
     this.probe = probe;
   }
 
-  /** Lends a runtime with the recipe's model to a run, alone. @throws C3Error('model') when the model cannot be loaded; CancelledError */
-  async exclusively<Result>(recipe: Recipe, work: (model: LoadedModel) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
+  /**
+   * Lends a runtime with the recipe's model to a run, alone.
+   * @throws C3Error('model') when the model cannot be loaded; CancelledError
+   */
+  async exclusively<Result>(
+    recipe: Recipe,
+    work: (model: LoadedModel) => Promise<Result>,
+    control: LoadControl = {},
+  ): Promise<Result> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
     return this.withSlot(recipe, true, async (slot, runtime) => {
       try {
-        return await work({ runtime, tokenizer, info: await loadInto(slot, runtime, tokenizer, recipe, control), remark: slot.remark });
+        return await work({
+          runtime,
+          tokenizer,
+          info: await loadInto(slot, runtime, tokenizer, recipe, control),
+          remark: slot.remark,
+        });
       } finally {
         keep(slot, runtime, await runtime.snapshots().catch(() => []));
       }
     });
   }
 
-  /** Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once. */
-  async withPolicy<Result>(recipe: Recipe, snapshot: string, weights: WeightsFinder, work: (lent: LentPolicy | string) => Promise<Result>, control: LoadControl = {}): Promise<Result> {
+  /**
+   * Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once.
+   */
+  async withPolicy<Result>(
+    recipe: Recipe,
+    snapshot: string,
+    weights: WeightsFinder,
+    work: (lent: LentPolicy | string) => Promise<Result>,
+    control: LoadControl = {},
+  ): Promise<Result> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
     return this.withSlot(recipe, false, async (slot, runtime) => {
       slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
       slot.idle = slot.idle.filter((name) => name !== snapshot);
       try {
         const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights, control);
-        if (reason !== null) return await work(reason);
-        if (slot.info === undefined) throw new Error('A runtime that holds a snapshot has loaded its model.');
-        return await work({ policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions), runtime, tokenizer, info: slot.info });
+        if (reason !== null) {
+          return await work(reason);
+        }
+        if (slot.info === undefined) {
+          throw new Error('A runtime that holds a snapshot has loaded its model.');
+        }
+        return await work({
+          policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions),
+          runtime,
+          tokenizer,
+          info: slot.info,
+        });
       } finally {
         const users = (slot.used.get(snapshot) ?? 1) - 1;
-        if (users > 0) slot.used.set(snapshot, users);
-        else {
+        if (users > 0) {
+          slot.used.set(snapshot, users);
+        } else {
           slot.used.delete(snapshot);
           keep(slot, runtime, [snapshot]);
         }
@@ -105,11 +138,16 @@ export class ModelPool {
     });
   }
 
-  /** The snapshot that a recipe's model folder holds; the model is loaded where it is not. @throws C3Error('model'); CancelledError */
+  /**
+   * The snapshot that a recipe's model folder holds; the model is loaded where it is not.
+   * @throws C3Error('model'); CancelledError
+   */
   async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
     return this.withSlot(recipe, false, async (slot, runtime) => {
-      if (slot.info !== undefined) return slot.info.snapshot;
+      if (slot.info !== undefined) {
+        return slot.info.snapshot;
+      }
       const { snapshot } = await loadInto(slot, runtime, tokenizer, recipe, control);
       keep(slot, runtime, [snapshot]);
       return snapshot;
@@ -123,17 +161,33 @@ export class ModelPool {
     await Promise.all(slots.map(closeSlot));
   }
 
-  private async withSlot<Result>(recipe: Recipe, exclusive: boolean, work: (slot: Slot, runtime: EndableRuntime) => Promise<Result>): Promise<Result> {
+  private async withSlot<Result>(
+    recipe: Recipe,
+    exclusive: boolean,
+    work: (slot: Slot, runtime: EndableRuntime) => Promise<Result>,
+  ): Promise<Result> {
     const { provider, threads, precision } = recipe.config.device;
     const { settings: device, remark } = await resolveDevice(provider, threads, this.probe);
     const settings = precision === 'float32' ? device : { ...device, precision };
     const key = JSON.stringify([settings, recipe.modelFolder]);
-    let slot = this.slots.find((candidate) => candidate.key === key && !candidate.exclusive && (!exclusive || candidate.users === 0));
+    let slot = this.slots.find(
+      (candidate) => candidate.key === key && !candidate.exclusive && (!exclusive || candidate.users === 0),
+    );
     let left: Slot[] = [];
     if (slot === undefined) {
       // Another model takes the place of those that nobody uses.
       left = this.slots.filter(({ users }) => users === 0);
-      slot = { key, remark, started: startRuntime(WORKER_ENTRY, settings), abandoned: false, users: 0, exclusive, info: undefined, used: new Map(), idle: [] };
+      slot = {
+        key,
+        remark,
+        started: startRuntime(WORKER_ENTRY, settings),
+        abandoned: false,
+        users: 0,
+        exclusive,
+        info: undefined,
+        used: new Map(),
+        idle: [],
+      };
       this.slots = [...this.slots.filter(({ users }) => users > 0), slot];
     }
     slot.users++;
@@ -142,7 +196,9 @@ export class ModelPool {
       await Promise.all(left.map(closeSlot));
       return await work(slot, await slot.started);
     } catch (error) {
-      if (slot.abandoned || (error instanceof C3Error && error.kind === 'engine' && !(await works(slot)))) this.slots = this.slots.filter((other) => other !== slot);
+      if (slot.abandoned || (error instanceof C3Error && error.kind === 'engine' && !(await works(slot)))) {
+        this.slots = this.slots.filter((other) => other !== slot);
+      }
       throw error;
     } finally {
       slot.users--;
@@ -153,7 +209,12 @@ export class ModelPool {
 
   /** After a run, the runtime that served replays meanwhile stays, and the run's own goes. */
   private async dropTwin(slot: Slot): Promise<void> {
-    if (slot.users > 0 || !this.slots.some((other) => other !== slot && other.key === slot.key && this.slots.includes(slot))) return;
+    if (
+      slot.users > 0 ||
+      !this.slots.some((other) => other !== slot && other.key === slot.key && this.slots.includes(slot))
+    ) {
+      return;
+    }
     this.slots = this.slots.filter((other) => other !== slot);
     await closeSlot(slot);
   }
@@ -161,14 +222,27 @@ export class ModelPool {
 
 /** @throws C3Error('model') when the tokenizer has tokens that the model does not know */
 export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: { vocabularySize } }: ModelInfo): void {
-  if (tokenizer.vocabularySize <= vocabularySize) return;
-  throw new C3Error('model', `${join(folder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`);
+  if (tokenizer.vocabularySize <= vocabularySize) {
+    return;
+  }
+  throw new C3Error(
+    'model',
+    `${join(folder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`,
+  );
 }
 
-async function loadInto(slot: Slot, runtime: EndableRuntime, tokenizer: Tokenizer, { modelFolder }: Recipe, { onProgress, cancelled = () => false }: LoadControl = {}): Promise<ModelInfo> {
+async function loadInto(
+  slot: Slot,
+  runtime: EndableRuntime,
+  tokenizer: Tokenizer,
+  { modelFolder }: Recipe,
+  { onProgress, cancelled = () => false }: LoadControl = {},
+): Promise<ModelInfo> {
   const loading = runtime.load(modelFolder, onProgress, cancelled);
   const state = { settled: false };
-  const settle = (): void => { state.settled = true; };
+  const settle = (): void => {
+    state.settled = true;
+  };
   loading.then(settle, settle);
   let info: ModelInfo;
   try {
@@ -190,46 +264,76 @@ async function loadInto(slot: Slot, runtime: EndableRuntime, tokenizer: Tokenize
 function lasting(cancelled: () => boolean): () => boolean {
   let since: number | undefined;
   return () => {
-    if (!cancelled()) return false;
+    if (!cancelled()) {
+      return false;
+    }
     since ??= performance.now();
     return performance.now() - since >= GRACE;
   };
 }
 
-async function provide(slot: Slot, runtime: EndableRuntime, tokenizer: Tokenizer, recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl): Promise<string | null> {
+async function provide(
+  slot: Slot,
+  runtime: EndableRuntime,
+  tokenizer: Tokenizer,
+  recipe: Recipe,
+  snapshot: string,
+  weights: WeightsFinder,
+  control: LoadControl,
+): Promise<string | null> {
   const short = snapshot.slice(0, 12);
   try {
-    if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) return null;
+    if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) {
+      return null;
+    }
     // The architecture stays loaded; the base's own weights may have been let go.
     if (slot.info === undefined || slot.info.snapshot === snapshot) {
       const base = await loadInto(slot, runtime, tokenizer, recipe, control);
       keep(slot, runtime, [base.snapshot]);
-      if (base.snapshot === snapshot) return null;
+      if (base.snapshot === snapshot) {
+        return null;
+      }
     }
     const file = await weights(snapshot);
-    if (file === null) return `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`;
+    if (file === null) {
+      return `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`;
+    }
     const loaded = await runtime.loadSnapshot(file);
     keep(slot, runtime, [loaded]);
-    return loaded === snapshot ? null : `${file} holds other weights than snapshot ${short}; put the original file back.`;
+    return loaded === snapshot
+      ? null
+      : `${file} holds other weights than snapshot ${short}; put the original file back.`;
   } catch (error) {
-    if (error instanceof CancelledError) throw error;
+    if (error instanceof CancelledError) {
+      throw error;
+    }
     return `The weights of snapshot ${short} cannot be loaded: ${messageOf(error)}`;
   }
 }
 
-/** Notes snapshots that are held without a user, and lets the longest unused go; the runtime's other work is not waited for. */
+/**
+ * Notes snapshots that are held without a user, and lets the longest unused go; the runtime's other work is not waited
+ * for.
+ */
 function keep(slot: Slot, runtime: ModelRuntime, snapshots: readonly string[]): void {
-  slot.idle = [...slot.idle.filter((name) => !snapshots.includes(name)), ...snapshots.filter((name) => !slot.used.has(name))];
+  slot.idle = [
+    ...slot.idle.filter((name) => !snapshots.includes(name)),
+    ...snapshots.filter((name) => !slot.used.has(name)),
+  ];
   const dropped = slot.idle.splice(0, Math.max(0, slot.idle.length - KEPT_SNAPSHOTS));
-  for (const name of dropped) void runtime.releaseSnapshot(name).catch(() => undefined);
+  for (const name of dropped) {
+    void runtime.releaseSnapshot(name).catch(() => undefined);
+  }
 }
 
 /** False for a runtime whose thread has ended. */
 async function works({ started }: Slot): Promise<boolean> {
-  return started.then((runtime) => runtime.snapshots()).then(
-    () => true,
-    () => false,
-  );
+  return started
+    .then((runtime) => runtime.snapshots())
+    .then(
+      () => true,
+      () => false,
+    );
 }
 
 async function closeSlot({ started }: Slot): Promise<void> {

@@ -1,4 +1,7 @@
-/** Tokenizers and chat templates of model folders: those of the bundled teams are ours and work in this process, all others in processes of their own. */
+/**
+ * Tokenizers and chat templates of model folders: those of the bundled teams are ours and work in this process, all
+ * others in processes of their own.
+ */
 import { loadTokenizer, type LoadedTokenizer, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import { TextProcess } from '../../policy/textProcess.ts';
@@ -10,7 +13,10 @@ const never = (): boolean => false;
 const OURS: ReadonlySet<string> = new Set(TASK_NAMES.map(bundledTeam));
 
 /** Lends the process of a folder for a piece of work and ends it whatever happens. */
-export async function withTexts<Result>(folder: string, work: (texts: TextProcess) => Promise<Result>): Promise<Result> {
+export async function withTexts<Result>(
+  folder: string,
+  work: (texts: TextProcess) => Promise<Result>,
+): Promise<Result> {
   const texts = new TextProcess(TEXT_PLACES, folder);
   try {
     return await work(texts);
@@ -24,9 +30,15 @@ export class TextPool {
   private readonly ours = new Map<string, Promise<LoadedTokenizer>>();
   private readonly processes = new Map<string, TextProcess>();
 
-  /** A folder that could not be read is looked at again the next time. @param cancelled ends what its calls wait for @throws C3Error('model') naming the file; CancelledError */
+  /**
+   * A folder that could not be read is looked at again the next time.
+   * @param cancelled ends what its calls wait for
+   * @throws C3Error('model') naming the file; CancelledError
+   */
   tokenizer(folder: string, cancelled: () => boolean = never): Promise<Tokenizer> {
-    if (!OURS.has(folder)) return this.process(folder).tokenizer(cancelled);
+    if (!OURS.has(folder)) {
+      return this.process(folder).tokenizer(cancelled);
+    }
     const known = this.ours.get(folder) ?? loadTokenizer(folder);
     this.ours.set(folder, known);
     known.catch(() => this.ours.delete(folder));
@@ -39,7 +51,9 @@ export class TextPool {
   }
 
   close(): void {
-    for (const texts of this.processes.values()) texts.close();
+    for (const texts of this.processes.values()) {
+      texts.close();
+    }
   }
 
   private process(folder: string): TextProcess {

@@ -1,4 +1,7 @@
-/** The evaluators of an engine. Sandboxes are started when something is to run in them and ended when none was needed for a while; verdicts stay known. */
+/**
+ * The evaluators of an engine. Sandboxes are started when something is to run in them and ended when none was needed
+ * for a while; verdicts stay known.
+ */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
@@ -6,22 +9,32 @@ import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';
 import type { RunConfig } from '../../training/config.ts';
 import { SANDBOX_PLACES } from '../places.ts';
 
-/** How long sandboxes wait for the next use: a person who replays one message after another waits for their start once. */
+/**
+ * How long sandboxes wait for the next use: a person who replays one message after another waits for their start once.
+ */
 const IDLE_MILLISECONDS = 60_000;
 const MOST_VERDICTS = 100_000;
 
 export class Evaluators {
-  private readonly verdicts: Readonly<Record<PassRule, VerdictCache>> = { strict: new Verdicts(), fraction: new Verdicts() };
+  private readonly verdicts: Readonly<Record<PassRule, VerdictCache>> = {
+    strict: new Verdicts(),
+    fraction: new Verdicts(),
+  };
   private graders = new Map<PassRule, PythonGrader>();
   private users = 0;
   private timer: NodeJS.Timeout | undefined;
 
   /** The evaluator that a configuration asks for, while the work goes on. */
-  async using<Result>({ evaluator, task }: Pick<RunConfig, 'evaluator' | 'task'>, work: (evaluator: Evaluator) => Promise<Result>): Promise<Result> {
+  async using<Result>(
+    { evaluator, task }: Pick<RunConfig, 'evaluator' | 'task'>,
+    work: (evaluator: Evaluator) => Promise<Result>,
+  ): Promise<Result> {
     this.users++;
     clearTimeout(this.timer);
     try {
-      return await work(evaluatorNamed(evaluator, task.train_file === null && task.name === 'arithmetic', (rule) => this.grader(rule)));
+      return await work(
+        evaluatorNamed(evaluator, task.train_file === null && task.name === 'arithmetic', (rule) => this.grader(rule)),
+      );
     } finally {
       this.users--;
       if (this.users === 0) {
@@ -35,13 +48,18 @@ export class Evaluators {
   /** Ends all sandboxes; they start again when needed. */
   close(): void {
     clearTimeout(this.timer);
-    for (const grader of this.graders.values()) grader.close();
+    for (const grader of this.graders.values()) {
+      grader.close();
+    }
     this.graders = new Map();
   }
 
   private grader(passRule: PassRule): PythonGrader {
     const kept = this.graders.get(passRule);
-    const known = kept?.lost === false ? kept : new PythonGrader({ places: SANDBOX_PLACES, passRule, cache: this.verdicts[passRule] });
+    const known =
+      kept?.lost === false
+        ? kept
+        : new PythonGrader({ places: SANDBOX_PLACES, passRule, cache: this.verdicts[passRule] });
     this.graders.set(passRule, known);
     return known;
   }
@@ -57,7 +75,9 @@ class Verdicts implements VerdictCache {
 
   set(key: string, verdict: PythonVerdict): void {
     const oldest = this.known.size < MOST_VERDICTS ? undefined : this.known.keys().next().value;
-    if (oldest !== undefined) this.known.delete(oldest);
+    if (oldest !== undefined) {
+      this.known.delete(oldest);
+    }
     this.known.set(key, verdict);
   }
 }

@@ -1,4 +1,7 @@
-/** How the engine's stores derive headline credits: the formula of the credit room, and the range of a run's returns from its recipe. */
+/**
+ * How the engine's stores derive headline credits: the formula of the credit room, and the range of a run's returns
+ * from its recipe.
+ */
 import { headlinesOf, returnRange } from '../../credit/headline.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HeadlineRule } from '../../store/write/writer.ts';
@@ -9,10 +12,15 @@ export const HEADLINE_RULE: HeadlineRule = {
   rangeOf: (runConfig) => {
     try {
       const recipe = parseRecipe(runConfig, 'of these headlines');
-      return returnRange(protocolOf(recipe).occurrences.filter(({ scored }) => scored).length, recipe.config.credit.return_clip);
+      return returnRange(
+        protocolOf(recipe).occurrences.filter(({ scored }) => scored).length,
+        recipe.config.credit.return_clip,
+      );
     } catch (error) {
       // A run of another version still shows its values; only their intervals need the range.
-      if (error instanceof C3Error) return null;
+      if (error instanceof C3Error) {
+        return null;
+      }
       throw error;
     }
   },

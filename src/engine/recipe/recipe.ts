@@ -1,4 +1,7 @@
-/** A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay meets the same rules. */
+/**
+ * A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay
+ * meets the same rules.
+ */
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -29,9 +32,17 @@ export interface Recipe {
   readonly protocolSource: string;
 }
 
-const fingerprintSchema = z.object({ train: z.string(), evaluation: z.string(), tokenizer: z.string(), template: z.string().nullable().default(null) });
+const fingerprintSchema = z.object({
+  train: z.string(),
+  evaluation: z.string(),
+  tokenizer: z.string(),
+  template: z.string().nullable().default(null),
+});
 
-/** SHA-256 (hex) of the instances in order, of the tokenizer's files, and of the chat template where contexts go through one. The weights have a hash of their own, the snapshot's. */
+/**
+ * SHA-256 (hex) of the instances in order, of the tokenizer's files, and of the chat template where contexts go through
+ * one. The weights have a hash of their own, the snapshot's.
+ */
 export type Fingerprint = z.infer<typeof fingerprintSchema>;
 
 /** A recipe as a run's row holds it. */
@@ -44,7 +55,13 @@ export interface StoredRecipe extends Recipe {
 
 const storedSchema = z.object({
   // Runs from before an evaluator could be chosen compared stated answers.
-  config: z.preprocess((config) => (typeof config === 'object' && config !== null && !('evaluator' in config) ? { ...config, evaluator: 'answer' } : config), configSchema),
+  config: z.preprocess(
+    (config) =>
+      typeof config === 'object' && config !== null && !('evaluator' in config)
+        ? { ...config, evaluator: 'answer' }
+        : config,
+    configSchema,
+  ),
   folder: z.string(),
   modelFolder: z.string(),
   protocolText: z.string(),
@@ -71,17 +88,35 @@ export async function readRecipe(
   const document = readConfigDocument(text, source, overrides);
   const { config } = document;
   const folder = file === null ? currentFolder : dirname(file);
-  if (complete) await checkPaths(document, folder);
-  const protocolSource = config.protocol === 'bundled' ? join(bundledTeam(config.task.name), 'protocol.json') : resolve(folder, config.protocol);
+  if (complete) {
+    await checkPaths(document, folder);
+  }
+  const protocolSource =
+    config.protocol === 'bundled'
+      ? join(bundledTeam(config.task.name), 'protocol.json')
+      : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
   const problem = samplingProblem(config, parseProtocol(protocolText, protocolSource));
   const action = document.error(['fanout'], '').action ?? undefined;
-  if (problem !== null) throw new C3Error('input', `${source}: ${problem}`, { action });
-  return { config, folder, modelFolder: config.model === 'bundled' ? bundledTeam(config.task.name) : resolve(folder, config.model), protocolText, protocolSource };
+  if (problem !== null) {
+    throw new C3Error('input', `${source}: ${problem}`, { action });
+  }
+  return {
+    config,
+    folder,
+    modelFolder: config.model === 'bundled' ? bundledTeam(config.task.name) : resolve(folder, config.model),
+    protocolText,
+    protocolSource,
+  };
 }
 
-/** @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel */
-async function checkPaths({ config: { model, protocol, task, evaluation }, error }: ConfigDocument, folder: string): Promise<void> {
+/**
+ * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
+ */
+async function checkPaths(
+  { config: { model, protocol, task, evaluation }, error }: ConfigDocument,
+  folder: string,
+): Promise<void> {
   const named: readonly (readonly [key: string, names: NamedPath, path: string | null])[] = [
     ['model', 'folder', model === 'bundled' ? null : model],
     ['protocol', 'protocol', protocol === 'bundled' ? null : protocol],
@@ -89,27 +124,36 @@ async function checkPaths({ config: { model, protocol, task, evaluation }, error
     ['task.evaluation_file', 'rows', evaluation.instances === 0 ? null : task.evaluation_file],
   ];
   for (const [key, names, path] of named) {
-    if (path === null) continue;
+    if (path === null) {
+      continue;
+    }
     const place = resolve(folder, path);
     const found = await stat(place).catch(() => null);
-    if (found === null || found.isDirectory() !== (names === 'folder')) throw error(key.split('.'), `${absentPath(names, place)}.`);
+    if (found === null || found.isDirectory() !== (names === 'folder')) {
+      throw error(key.split('.'), `${absentPath(names, place)}.`);
+    }
   }
 }
 
-export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint, rendering: Rendering): string => JSON.stringify({ ...recipe, fingerprint, rendering } satisfies StoredRecipe);
+export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint, rendering: Rendering): string =>
+  JSON.stringify({ ...recipe, fingerprint, rendering } satisfies StoredRecipe);
 
 /** A stored run's recipe. @throws C3Error('store') when it is not one */
 export function parseRecipe(text: string, run: string): StoredRecipe {
   try {
     return storedSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('store', `The configuration of run ${run} cannot be read: ${reasonOf(error)}; it was written by another version.`, { cause: error });
+    throw new C3Error(
+      'store',
+      `The configuration of run ${run} cannot be read: ${reasonOf(error)}; it was written by another version.`,
+      { cause: error },
+    );
   }
 }
 
 function reasonOf(error: unknown): string {
   const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
-  return issue === undefined ? messageOf(error).split('\n')[0] ?? '' : `${issue.path.join('.')}: ${issue.message}`;
+  return issue === undefined ? (messageOf(error).split('\n')[0] ?? '') : `${issue.path.join('.')}: ${issue.message}`;
 }
 
 export const protocolOf = (recipe: Recipe): Protocol => parseProtocol(recipe.protocolText, recipe.protocolSource);
@@ -131,17 +175,35 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const { task, evaluation } = config;
   if (task.train_file === null) {
     const count = Math.max(1, config.steps * config.instances_per_step);
-    const split = generateSplit({ task: task.name, seed: `run-${String(config.seed)}`, train: count, evaluation: evaluation.instances, levels: task.levels });
+    const split = generateSplit({
+      task: task.name,
+      seed: `run-${String(config.seed)}`,
+      train: count,
+      evaluation: evaluation.instances,
+      levels: task.levels,
+    });
     refuseOverlap(overlapReport(split.train, split.evaluation));
     return { ...split, remarks: [] };
   }
   const remarks: string[] = [];
   const load = async (name: string, limit?: number): Promise<Instance[]> => {
     const path = resolve(folder, name);
-    const { instances, duplicates, contradicted, formats } = await loadInstances(path, { format: task.format, showTests: task.show_tests, ...(limit === undefined ? {} : { limit }) });
-    remarks.push(`${path}: ${String(instances.length)} instances, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${String(rows)})`)).join(', ')}.`);
-    if (duplicates > 0) remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
-    if (contradicted.length > 0) remarks.push(`${path}: ${String(contradicted.length)} of them have another answer than the one that was kept, first ${JSON.stringify(contradicted[0])}.`);
+    const { instances, duplicates, contradicted, formats } = await loadInstances(path, {
+      format: task.format,
+      showTests: task.show_tests,
+      ...(limit === undefined ? {} : { limit }),
+    });
+    remarks.push(
+      `${path}: ${String(instances.length)} instances, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${String(rows)})`)).join(', ')}.`,
+    );
+    if (duplicates > 0) {
+      remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
+    }
+    if (contradicted.length > 0) {
+      remarks.push(
+        `${path}: ${String(contradicted.length)} of them have another answer than the one that was kept, first ${JSON.stringify(contradicted[0])}.`,
+      );
+    }
     return instances;
   };
   const all = await load(task.train_file);
@@ -150,27 +212,43 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   if (task.evaluation_file !== null && evaluation.instances > 0) {
     held = await load(task.evaluation_file, evaluation.instances);
     const overlap = overlapReport(train, held);
-    if (task.refuse_overlap) refuseOverlap(overlap);
+    if (task.refuse_overlap) {
+      refuseOverlap(overlap);
+    }
     remarks.push(...describeOverlap(overlap));
   } else if (task.split !== null) {
     const sides = holdOut(all, task.split.evaluation, task.split.seed);
     train = sides.train;
     held = sides.evaluation.slice(0, evaluation.instances);
-    if (train.length === 0 && config.steps > 0) throw new C3Error('input', `task.split leaves none of the ${String(all.length)} questions to train on; lower task.split.evaluation.`);
+    if (train.length === 0 && config.steps > 0) {
+      throw new C3Error(
+        'input',
+        `task.split leaves none of the ${String(all.length)} questions to train on; lower task.split.evaluation.`,
+      );
+    }
     remarks.push(splitRemark(sides, held.length));
   } else if (evaluation.instances > 0) {
     held = all.slice(0, Math.min(evaluation.instances, Math.floor(all.length / 4)));
     train = all.slice(held.length);
-    remarks.push(held.length === 0 ? 'No task.evaluation_file, and too few instances to hold some out: nothing is evaluated.' : `No task.evaluation_file: the first ${String(held.length)} instances are held out for evaluation.`);
+    remarks.push(
+      held.length === 0
+        ? 'No task.evaluation_file, and too few instances to hold some out: nothing is evaluated.'
+        : `No task.evaluation_file: the first ${String(held.length)} instances are held out for evaluation.`,
+    );
   }
-  if (config.steps > 0 && train.length < config.instances_per_step) remarks.push(`${String(train.length)} training instances are fewer than instances_per_step (${String(config.instances_per_step)}): every step takes all of them.`);
+  if (config.steps > 0 && train.length < config.instances_per_step) {
+    remarks.push(
+      `${String(train.length)} training instances are fewer than instances_per_step (${String(config.instances_per_step)}): every step takes all of them.`,
+    );
+  }
   return { train, evaluation: held, remarks };
 }
 
 /** What became of the questions of a file that was split. */
 function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Instance[]>>, evaluated: number): string {
   const held = evaluation.length.toLocaleString('en');
-  const first = evaluated === evaluation.length ? '' : `, of which the first ${evaluated.toLocaleString('en')} are evaluated`;
+  const first =
+    evaluated === evaluation.length ? '' : `, of which the first ${evaluated.toLocaleString('en')} are evaluated`;
   return `task.split: ${train.length.toLocaleString('en')} questions are trained on, ${held} are held out${first}.`;
 }
 

@@ -14,13 +14,25 @@ export function snapshotNamed(store: StoreReader, run: string, name: string): st
   const step = stepNamed(name);
   if (step !== null) {
     const { steps } = store.run(run);
-    if (step > steps) throw new C3Error('input', `Run ${run} has ${String(steps)} steps; snapshot ${name} is none of them.`);
+    if (step > steps) {
+      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; snapshot ${name} is none of them.`);
+    }
     return snapshotAfter(store, run, step).id;
   }
   const found = store.snapshotsOfRun(run).filter(({ id }) => id.startsWith(name));
   const [only] = found;
-  if (only === undefined) throw new C3Error('input', `Run ${run} has no snapshot ${name.slice(0, 12)}; give a step of the run, or the first digits of one of its snapshots.`);
-  if (found.length > 1) throw new C3Error('input', `Run ${run} has ${String(found.length)} snapshots that begin with ${name}; give more of its digits.`);
+  if (only === undefined) {
+    throw new C3Error(
+      'input',
+      `Run ${run} has no snapshot ${name.slice(0, 12)}; give a step of the run, or the first digits of one of its snapshots.`,
+    );
+  }
+  if (found.length > 1) {
+    throw new C3Error(
+      'input',
+      `Run ${run} has ${String(found.length)} snapshots that begin with ${name}; give more of its digits.`,
+    );
+  }
   return only.id;
 }
 
@@ -33,10 +45,16 @@ export function otherModel(store: StoreReader, run: string, snapshot: string): s
 /** The recipe with another model in the place of its own; all else stays, as do the bytes of the contexts. */
 export const withModel = (recipe: StoredRecipe, modelFolder: string): StoredRecipe => ({ ...recipe, modelFolder });
 
-/** Notes that another model continues replays of a run. Weights that the run has itself, or that are noted already, stay as they stand there. */
+/**
+ * Notes that another model continues replays of a run. Weights that the run has itself, or that are noted already, stay
+ * as they stand there.
+ */
 export function noteModel(store: StoreWriter, run: string, snapshot: string, folder: string): void {
-  if (store.snapshots(snapshot).every((record) => record.run !== run)) store.insertSnapshot({ id: snapshot, run, iteration: OTHER_MODEL, base: folder, file: null });
+  if (store.snapshots(snapshot).every((record) => record.run !== run)) {
+    store.insertSnapshot({ id: snapshot, run, iteration: OTHER_MODEL, base: folder, file: null });
+  }
 }
 
 /** Why what another model continued cannot be had again. */
-export const modelGone = (folder: string, snapshot: string, why: string): string => `What continued this replay is another model, ${folder} with the weights ${snapshot.slice(0, 12)}, which is not there as it was: ${why}`;
+export const modelGone = (folder: string, snapshot: string, why: string): string =>
+  `What continued this replay is another model, ${folder} with the weights ${snapshot.slice(0, 12)}, which is not there as it was: ${why}`;

@@ -12,19 +12,36 @@ export type EngineReplay = ReplayRequest & { readonly settle?: Settle };
 /** @throws C3Error('input') where a credit cannot be settled so */
 export function checkSettle(request: EngineReplay): void {
   const problem = settleProblem(request);
-  if (problem !== null) throw new C3Error('input', problem);
+  if (problem !== null) {
+    throw new C3Error('input', problem);
+  }
 }
 
 /**
  * The pairs of a settling request; any other request is returned unchanged.
  * @throws C3Error('input') where the message's own credit is decided already
  */
-export function withPairs({ settle, ...request }: EngineReplay, message: Message, own: boolean, protocol: Protocol): ReplayRequest {
-  if (settle === undefined) return request;
-  if (own && message.credit !== null && isDecided(message.credit)) {
-    throw new C3Error('input', `The credit of message ${String(message.id)} is settled already: it ${sentence(message.credit)}. Ask for alternatives to replay it all the same.`);
+export function withPairs(
+  { settle, ...request }: EngineReplay,
+  message: Message,
+  own: boolean,
+  protocol: Protocol,
+): ReplayRequest {
+  if (settle === undefined) {
+    return request;
   }
-  return { ...request, design: 'paired', alternatives: pairsOf(settle.replays, isTerminal(protocol, message.position)), replays: 1 };
+  if (own && message.credit !== null && isDecided(message.credit)) {
+    throw new C3Error(
+      'input',
+      `The credit of message ${String(message.id)} is settled already: it ${sentence(message.credit)}. Ask for alternatives to replay it all the same.`,
+    );
+  }
+  return {
+    ...request,
+    design: 'paired',
+    alternatives: pairsOf(settle.replays, isTerminal(protocol, message.position)),
+    replays: 1,
+  };
 }
 
 /** Whether the credit of a request's message is decided in the pool of its bucket. */
@@ -43,4 +60,5 @@ export function settledWords({ spent = 0, ...bucket }: ReplayResult, most: numbe
 /** What settling a message may spend unless it is said: what its headline expects. */
 export const defaultReplays = (message: Message): number => settleReplays(message.credit?.more ?? null);
 
-const headlineOf = ({ alternatives }: Pick<BucketView, 'alternatives'>): Headline | null => alternatives.find(({ original }) => original)?.credit ?? null;
+const headlineOf = ({ alternatives }: Pick<BucketView, 'alternatives'>): Headline | null =>
+  alternatives.find(({ original }) => original)?.credit ?? null;

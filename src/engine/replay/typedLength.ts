@@ -9,6 +9,9 @@ export async function checkLength(text: string, context: string, { tokenizer, in
   const contextTokens = before.length;
   const { maxPositions } = info.config;
   if (contextTokens + tokens > maxPositions) {
-    throw new C3Error('input', `The text has ${String(tokens)} tokens and its context ${String(contextTokens)}, together more than the model's ${String(maxPositions)} positions; shorten it.`);
+    throw new C3Error(
+      'input',
+      `The text has ${String(tokens)} tokens and its context ${String(contextTokens)}, together more than the model's ${String(maxPositions)} positions; shorten it.`,
+    );
   }
 }

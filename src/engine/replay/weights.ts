@@ -1,4 +1,6 @@
-/** Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them. */
+/**
+ * Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them.
+ */
 import { existsSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
@@ -37,27 +39,41 @@ export class Weights {
    */
   async file(request: WeightsRequest): Promise<string | null> {
     const kept = this.kept(request);
-    if (kept !== null) return kept;
+    if (kept !== null) {
+      return kept;
+    }
     const { store, run, snapshot } = request;
     const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
-    if (iteration <= 0 || !SNAPSHOT_NAME.test(snapshot)) return null;
+    if (iteration <= 0 || !SNAPSHOT_NAME.test(snapshot)) {
+      return null;
+    }
     return this.inTurn(async () => this.kept(request) ?? this.rebuild(request, iteration));
   }
 
   /**
-   * The file of the value head that stood on a snapshot's weights in its run, the last where they stood for several steps; rebuilt there where it is not.
+   * The file of the value head that stood on a snapshot's weights in its run, the last where they stood for several
+   * steps; rebuilt there where it is not.
    * @returns null where the run began with these weights: a head that has learned nothing
    * @throws C3Error('model') where it cannot be rebuilt exactly, or the weights are none of the run's; CancelledError
    */
   async valueHead(request: WeightsRequest): Promise<string | null> {
     const { store, run, snapshot } = request;
     const iteration = lastIterationOf(store, run, snapshot);
-    if (iteration === null) throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} is none of run ${run}, so that no value head of it is known; give a snapshot of the run.`);
-    if (iteration === 0) return null;
+    if (iteration === null) {
+      throw new C3Error(
+        'model',
+        `Snapshot ${snapshot.slice(0, 12)} is none of run ${run}, so that no value head of it is known; give a snapshot of the run.`,
+      );
+    }
+    if (iteration === 0) {
+      return null;
+    }
     const file = valueHeadFile(this.folder, run, iteration);
     if (!existsSync(file)) {
       await this.inTurn(async () => {
-        if (!existsSync(file)) await this.rebuild(request, iteration);
+        if (!existsSync(file)) {
+          await this.rebuild(request, iteration);
+        }
       });
     }
     return file;
@@ -71,7 +87,10 @@ export class Weights {
 
   /** Whether a snapshot's weights are had without rebuilding them. */
   areKept(store: StoreReader, run: string, snapshot: string): boolean {
-    return this.kept({ store, snapshot }) !== null || (store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0) <= 0;
+    return (
+      this.kept({ store, snapshot }) !== null ||
+      (store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0) <= 0
+    );
   }
 
   private kept({ store, snapshot }: Pick<WeightsRequest, 'store' | 'snapshot'>): string | null {
@@ -81,16 +100,41 @@ export class Weights {
     return [...recorded, ...beside].find((file) => existsSync(file)) ?? null;
   }
 
-  /** Writes the weights after an iteration, and the value head that a run of this method has beside them. @returns the file of the weights */
+  /**
+   * Writes the weights after an iteration, and the value head that a run of this method has beside them.
+   * @returns the file of the weights
+   */
   private async rebuild({ store, run, recipe, cancelled }: WeightsRequest, iteration: number): Promise<string> {
     return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
       const base = info.snapshot;
-      if (snapshotAfter(store, run, 0).id !== base) throw new C3Error('model', `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`);
-      const input = { run, config: recipe.config, protocol: protocolOf(recipe), render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled), maxPositions: info.config.maxPositions, store, runtime, tokenizer, base, snapshotFolder: this.folder, cancelled, onStep: () => undefined };
+      if (snapshotAfter(store, run, 0).id !== base) {
+        throw new C3Error(
+          'model',
+          `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`,
+        );
+      }
+      const input = {
+        run,
+        config: recipe.config,
+        protocol: protocolOf(recipe),
+        render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+        maxPositions: info.config.maxPositions,
+        store,
+        runtime,
+        tokenizer,
+        base,
+        snapshotFolder: this.folder,
+        cancelled,
+        onStep: () => undefined,
+      };
       const rebuilt = await restoreTraining(input, iteration);
       const file = snapshotFile(this.folder, rebuilt);
-      if (rebuilt !== base && !existsSync(file)) await runtime.saveSnapshot(rebuilt, file);
-      if (valuesStates(recipe.config)) await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, iteration));
+      if (rebuilt !== base && !existsSync(file)) {
+        await runtime.saveSnapshot(rebuilt, file);
+      }
+      if (valuesStates(recipe.config)) {
+        await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, iteration));
+      }
       return file;
     });
   }

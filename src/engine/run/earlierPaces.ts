@@ -25,12 +25,18 @@ export function earlierPaces(
   const wanted = likeness(recipe);
   const paces: Pace[] = [];
   for (const { id } of store.runs(0, LOOKED_AT)) {
-    if (paces.length === ENOUGH) break;
+    if (paces.length === ENOUGH) {
+      break;
+    }
     const earlier = readable(store, id);
-    if (earlier === null || likeness(earlier) !== wanted || !madeHere(store, id, here)) continue;
+    if (earlier === null || likeness(earlier) !== wanted || !madeHere(store, id, here)) {
+      continue;
+    }
     const pace = paceOfRun(store, id, steps);
     const scale = instances / Math.max(1, earlier.config.instances_per_step);
-    if (pace !== null) paces.push({ ...pace, step: pace.step * scale });
+    if (pace !== null) {
+      paces.push({ ...pace, step: pace.step * scale });
+    }
   }
   return paces;
 }
@@ -50,14 +56,18 @@ function readable(store: StoreReader, run: string): Recipe | null {
   try {
     return parseRecipe(store.runConfig(run), run);
   } catch (error) {
-    if (error instanceof C3Error) return null;
+    if (error instanceof C3Error) {
+      return null;
+    }
     throw error;
   }
 }
 
 function madeHere(store: StoreReader, run: string, here: NumericEnvironment): boolean {
   const [first] = store.costs(run);
-  if (first === undefined) return false;
+  if (first === undefined) {
+    return false;
+  }
   const { provider, device, threads, platform } = store.environment(first.environment);
   return provider === here.provider && device === here.device && threads === here.threads && platform === here.platform;
 }
@@ -69,7 +79,9 @@ function paceOfRun(store: StoreReader, run: string, steps: boolean): Pace | null
   const episodes = store
     .evaluationNumbers(run)
     .reduce((total, iteration) => total + store.countEpisodes({ run, phase: 'evaluate', iteration }), 0);
-  if (account === null || episodes === 0 || (steps && finished === 0)) return null;
+  if (account === null || episodes === 0 || (steps && finished === 0)) {
+    return null;
+  }
   return {
     episode: Math.max(0, account.seconds - account.trainingSeconds) / episodes,
     step: finished === 0 ? 0 : account.trainingSeconds / finished,

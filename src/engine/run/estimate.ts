@@ -47,7 +47,9 @@ export function plannedWork(
     protocol.occurrences.forEach(({ scored }, level) => {
       messages *= fanout[level] ?? 1;
       stepMessages += messages;
-      if (scored && code) stepPrograms += messages;
+      if (scored && code) {
+        stepPrograms += messages;
+      }
     });
   }
   const episodePrograms = code ? protocol.occurrences.filter(({ scored }) => scored).length : 0;
@@ -73,7 +75,9 @@ export function estimateOf(
   const start = work.episodePrograms + work.stepPrograms > 0 && basis !== 'earlier-runs' ? SANDBOX_START : 0;
   const totals = ascending(paces.map(({ episode, step }) => start + work.episodes * episode + work.steps * step));
   const value = middle(totals);
-  if (value === null) return null;
+  if (value === null) {
+    return null;
+  }
   const spread = SPREAD[basis];
   return {
     value,
@@ -96,6 +100,8 @@ const ascending = (values: readonly number[]): readonly number[] => [...values].
 function middle(sorted: readonly number[]): number | null {
   const index = Math.floor(sorted.length / 2);
   const upper = sorted[index];
-  if (upper === undefined) return null;
+  if (upper === undefined) {
+    return null;
+  }
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[index - 1] ?? upper)) / 2;
 }

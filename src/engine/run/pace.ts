@@ -11,7 +11,9 @@ export function paced(now: () => number = () => performance.now()): () => boolea
   let last = 0;
   return () => {
     const time = now();
-    if (made >= AT_ONCE && time - last < BETWEEN) return false;
+    if (made >= AT_ONCE && time - last < BETWEEN) {
+      return false;
+    }
     made++;
     last = time;
     return true;

@@ -1,9 +1,19 @@
-/** What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its configuration allows. */
+/**
+ * What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its
+ * configuration allows.
+ */
 import { readRendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { samplingOf } from '../../replay/tree.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
-import { lacking, planMemory, savings, type AvailableMemory, type Lever, type MemoryDemand } from '../../runtime/memoryPlan.ts';
+import {
+  lacking,
+  planMemory,
+  savings,
+  type AvailableMemory,
+  type Lever,
+  type MemoryDemand,
+} from '../../runtime/memoryPlan.ts';
 import { loadConfig } from '../../runtime/model/model.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { DEFAULT_PROVIDER, traitsOf, type Provider } from '../../shared/devices.ts';
@@ -36,7 +46,10 @@ export interface PlanInputs extends RunInputs {
 }
 
 const GIGABYTE = 1e9;
-/** Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not tell. */
+/**
+ * Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not
+ * tell.
+ */
 const COUNTED = 4;
 /** Values that advice tries, from little to much. */
 const SMALLER_MICRO_BATCHES = [1024, 512, 256];
@@ -51,16 +64,32 @@ const ADVISED_RANK = 16;
  * @param timeOf estimates how long it would take; asked only where the memory suffices
  * @throws C3Error as starting it would, where configuration, data or tokenizer cannot be used
  */
-export async function planRun(recipe: Recipe, texts: TextPool, timeOf: (inputs: RunInputs) => Promise<TimeEstimate | null>, cancelled: () => boolean = () => false): Promise<RunPlan> {
+export async function planRun(
+  recipe: Recipe,
+  texts: TextPool,
+  timeOf: (inputs: RunInputs) => Promise<TimeEstimate | null>,
+  cancelled: () => boolean = () => false,
+): Promise<RunPlan> {
   const { config, modelFolder } = recipe;
-  const [tokenizer, data, protocol] = [await texts.tokenizer(modelFolder, cancelled), await loadData(recipe), protocolOf(recipe)];
+  const [tokenizer, data, protocol] = [
+    await texts.tokenizer(modelFolder, cancelled),
+    await loadData(recipe),
+    protocolOf(recipe),
+  ];
   const render = texts.renderer(modelFolder, await readRendering(modelFolder, tokenizer, config.chat), cancelled);
   const inputs = { protocol, tokenizer, render, data };
   const memory = await planHere(recipe, inputs);
-  return { memory, budget: runBudget(config, protocol, data), seconds: lacking(memory) === null ? await timeOf(inputs) : null };
+  return {
+    memory,
+    budget: runBudget(config, protocol, data),
+    seconds: lacking(memory) === null ? await timeOf(inputs) : null,
+  };
 }
 
-/** The memory plan of a run on this machine, on the device that it will compute on. @throws C3Error('model') where config.json cannot be used */
+/**
+ * The memory plan of a run on this machine, on the device that it will compute on.
+ * @throws C3Error('model') where config.json cannot be used
+ */
 export async function planHere({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<MemoryPlan> {
   const model = await loadConfig(modelFolder);
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
@@ -70,17 +99,26 @@ export async function planHere({ config, modelFolder }: Recipe, inputs: RunInput
 }
 
 /** The memory plan of a run, with advice where it does not fit. */
-export async function memoryPlan(config: RunConfig, inputs: PlanInputs, available: AvailableMemory): Promise<MemoryPlan> {
+export async function memoryPlan(
+  config: RunConfig,
+  inputs: PlanInputs,
+  available: AvailableMemory,
+): Promise<MemoryPlan> {
   const prompts = await longestPrompts(inputs);
   const demand = (changed: RunConfig): MemoryDemand => demandOf(changed, inputs, prompts);
   const plan = planMemory(demand(config), available);
   return lacking(plan) === null ? plan : { ...plan, advice: adviceFor(config, demand, available) };
 }
 
-/** Why a plan does not fit: what is needed, what there is, what to change first; null where it fits as far as anyone knows. */
+/**
+ * Why a plan does not fit: what is needed, what there is, what to change first; null where it fits as far as anyone
+ * knows.
+ */
 export function shortage(plan: MemoryPlan): string | null {
   const short = lacking(plan);
-  if (short === null) return null;
+  if (short === null) {
+    return null;
+  }
   const advice = plan.advice[0] ?? 'Choose a smaller model.';
   const where = short.place === 'host' ? 'of memory' : "of the accelerator's memory";
   const what = `The run needs about ${bytesWords(short.bytes)} ${where}, and ${bytesWords(short.available ?? 0)} are there`;
@@ -98,7 +136,10 @@ export function memoryLine({ totals }: MemoryPlan): string {
 export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
   const instances = Math.min(config.instances_per_step, train.length);
   const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
-  const perStep = sumOf([costOf(config, protocol, 0, []), ...rollouts.map(({ fanout }) => costOf(config, protocol, instances, fanout))]);
+  const perStep = sumOf([
+    costOf(config, protocol, 0, []),
+    ...rollouts.map(({ fanout }) => costOf(config, protocol, instances, fanout)),
+  ]);
   // Each time greedily once, and by sampling.
   const perEvaluation = costOf(config, protocol, evaluation.length, [1 + config.evaluation.samples]);
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
@@ -115,7 +156,9 @@ function costOf(config: RunConfig, protocol: Protocol, instances: number, fanout
     messages *= fanout[level] ?? 1;
     decisions.set(role, (decisions.get(role) ?? 0) + messages);
     tokens += messages * samplingOf({ protocol, sampling }, position).maxNewTokens;
-    if (scored) evaluatorCalls += messages;
+    if (scored) {
+      evaluatorCalls += messages;
+    }
   });
   return { evaluatorCalls, decisions: Object.fromEntries(decisions), tokens };
 }
@@ -129,41 +172,69 @@ const times = ({ evaluatorCalls, decisions, tokens }: WorkCost, count: number): 
 const sumOf = (costs: readonly WorkCost[]): WorkCost =>
   costs.reduce((total, cost) => ({
     evaluatorCalls: total.evaluatorCalls + cost.evaluatorCalls,
-    decisions: Object.fromEntries(Object.entries(cost.decisions).map(([role, messages]) => [role, (total.decisions[role] ?? 0) + messages])),
+    decisions: Object.fromEntries(
+      Object.entries(cost.decisions).map(([role, messages]) => [role, (total.decisions[role] ?? 0) + messages]),
+    ),
     tokens: total.tokens + cost.tokens,
   }));
 
 /** Tokens of the longest context at each position, before any message stands in it. */
 function longestPrompts({ protocol, tokenizer, render, data }: RunInputs): Promise<readonly number[]> {
-  const longest = [...data.train, ...data.evaluation].map(({ question }) => question).sort((a, b) => b.length - a.length).slice(0, COUNTED);
+  const longest = [...data.train, ...data.evaluation]
+    .map(({ question }) => question)
+    .sort((a, b) => b.length - a.length)
+    .slice(0, COUNTED);
   const tokensOf = async (position: number, ancestors: readonly number[], question: string): Promise<number> => {
-    const context = await render(renderContext(protocol, position, question, new Map(ancestors.map((ancestor) => [ancestor, '']))));
+    const context = await render(
+      renderContext(protocol, position, question, new Map(ancestors.map((ancestor) => [ancestor, '']))),
+    );
     return (await tokenizer.encode(context)).length;
   };
-  return Promise.all(protocol.occurrences.map(async ({ position, ancestors }) => Math.max(1, ...(await Promise.all(longest.map((question) => tokensOf(position, ancestors, question)))))));
+  return Promise.all(
+    protocol.occurrences.map(async ({ position, ancestors }) =>
+      Math.max(1, ...(await Promise.all(longest.map((question) => tokensOf(position, ancestors, question))))),
+    ),
+  );
 }
 
-/** Tokens of the messages of an episode and of their contexts: questions at their longest, every message half as long as it may get. */
-export async function messageLengths(config: RunConfig, inputs: RunInputs & Pick<PlanInputs, 'model'>): Promise<readonly { readonly promptTokens: number; readonly newTokens: number }[]> {
+/**
+ * Tokens of the messages of an episode and of their contexts: questions at their longest, every message half as long as
+ * it may get.
+ */
+export async function messageLengths(
+  config: RunConfig,
+  inputs: RunInputs & Pick<PlanInputs, 'model'>,
+): Promise<readonly { readonly promptTokens: number; readonly newTokens: number }[]> {
   const { protocol, model } = inputs;
   const prompts = await longestPrompts(inputs);
-  const half = (position: number): number => Math.ceil(samplingOf({ protocol, sampling: runSampling(config) }, position).maxNewTokens / 2);
+  const half = (position: number): number =>
+    Math.ceil(samplingOf({ protocol, sampling: runSampling(config) }, position).maxNewTokens / 2);
   return protocol.occurrences.map(({ position, ancestors }) => {
     const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + half(ancestor), 0);
     return { promptTokens: Math.min(context, model.maxPositions), newTokens: half(position) };
   });
 }
 
-/** What a configuration asks of the runtime, at most: every message as long as it may get, in every context that sees it. */
-function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanInputs, prompts: readonly number[]): MemoryDemand {
+/**
+ * What a configuration asks of the runtime, at most: every message as long as it may get, in every context that sees
+ * it.
+ */
+function demandOf(
+  config: RunConfig,
+  { model, protocol, data, provider }: PlanInputs,
+  prompts: readonly number[],
+): MemoryDemand {
   const sampling = runSampling(config);
-  const newTokens = protocol.occurrences.map(({ position }) => samplingOf({ protocol, sampling }, position).maxNewTokens);
+  const newTokens = protocol.occurrences.map(
+    ({ position }) => samplingOf({ protocol, sampling }, position).maxNewTokens,
+  );
   const { samples, batch } = config.evaluation;
   const evaluated = Math.min(Math.max(samples, batch), data.evaluation.length * samples);
   const trains = config.steps > 0;
   const lengths = protocol.occurrences.map(({ position, ancestors }) => {
     const fresh = newTokens[position] ?? sampling.maxNewTokens;
-    const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + (newTokens[ancestor] ?? 0), 0);
+    const context =
+      (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + (newTokens[ancestor] ?? 0), 0);
     return { promptTokens: Math.max(1, Math.min(context, model.maxPositions - fresh)), newTokens: fresh };
   });
   const positions = (trains ? plannedRollouts(config, protocol) : []).flatMap(({ fanout }) => {
@@ -177,7 +248,11 @@ function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanIn
   });
   const generation = [
     ...(evaluated > 0 ? lengths.map((length) => ({ rows: evaluated, prompts: evaluated, ...length })) : []),
-    ...positions.map(({ contexts, messages, ...length }) => ({ rows: contexts * messages, prompts: contexts, ...length })),
+    ...positions.map(({ contexts, messages, ...length }) => ({
+      rows: contexts * messages,
+      prompts: contexts,
+      ...length,
+    })),
   ].filter(({ rows }) => rows > 0);
   const start = runAdapter(config, protocol);
   const { micro_batch_tokens: microBatchTokens, recompute } = config.memory;
@@ -186,20 +261,40 @@ function demandOf(config: RunConfig, { model, protocol, data, provider }: PlanIn
     precision: config.device.precision,
     accelerated: traitsOf({ provider }).accelerator,
     generation,
-    training: trains ? { adapter: start?.settings ?? null, adapters: start?.agents?.length ?? 1, microBatchTokens, recompute, contexts: positions } : null,
+    training: trains
+      ? {
+          adapter: start?.settings ?? null,
+          adapters: start?.agents?.length ?? 1,
+          microBatchTokens,
+          recompute,
+          contexts: positions,
+        }
+      : null,
   };
 }
 
 /** What to change, the most effective first; at the end, what is left to do where nothing of that is enough. */
-function adviceFor(config: RunConfig, demand: (config: RunConfig) => MemoryDemand, available: AvailableMemory): readonly string[] {
+function adviceFor(
+  config: RunConfig,
+  demand: (config: RunConfig) => MemoryDemand,
+  available: AvailableMemory,
+): readonly string[] {
   const changes = changesOf(config);
-  const levers = changes.map((steps): Lever => ({ changes: steps.map(({ setting, change }) => ({ setting, demand: demand(change(config)) })) }));
+  const levers = changes.map((steps): Lever => ({
+    changes: steps.map(({ setting, change }) => ({ setting, demand: demand(change(config)) })),
+  }));
   const found = savings(demand(config), available, levers);
-  const sentences = found.map(({ setting, bytes, enough }) => `${setting} saves ${bytesWords(bytes)}${enough ? ', which is enough' : ''}.`);
-  if (found.some(({ enough }) => enough)) return sentences;
+  const sentences = found.map(
+    ({ setting, bytes, enough }) => `${setting} saves ${bytesWords(bytes)}${enough ? ', which is enough' : ''}.`,
+  );
+  if (found.some(({ enough }) => enough)) {
+    return sentences;
+  }
   const all = changes.reduce((changed, steps) => steps.at(-1)?.change(changed) ?? changed, config);
   const left = lacking(planMemory(demand(all), available));
-  if (left === null) return [...sentences, 'Together they are enough.'];
+  if (left === null) {
+    return [...sentences, 'Together they are enough.'];
+  }
   const smallest = `Even with all settings at their smallest the run needs ${bytesWords(left.bytes)}: choose a smaller model.`;
   // What helps too little stands behind what helps.
   return [smallest, ...sentences];
@@ -211,26 +306,50 @@ interface Change {
   readonly change: (config: RunConfig) => RunConfig;
 }
 
-const smallAdapter = (config: RunConfig): RunConfig => ({ ...config, adapter: configSchema.parse({ adapter: { rank: ADVISED_RANK } }).adapter });
-const halfWeights = (config: RunConfig): RunConfig => ({ ...config, device: { ...config.device, precision: 'float16' } });
+const smallAdapter = (config: RunConfig): RunConfig => ({
+  ...config,
+  adapter: configSchema.parse({ adapter: { rank: ADVISED_RANK } }).adapter,
+});
+const halfWeights = (config: RunConfig): RunConfig => ({
+  ...config,
+  device: { ...config.device, precision: 'float16' },
+});
 
 /** What can be made smaller, each from little to much. */
 function changesOf(config: RunConfig): readonly (readonly Change[])[] {
   const { adapter, memory, sampling, evaluation } = config;
   const training = config.steps > 0;
-  const shares = (value: number, least: number): number[] => SMALLER_SHARES.map((share) => Math.floor(value / share)).filter((smaller) => smaller >= least);
+  const shares = (value: number, least: number): number[] =>
+    SMALLER_SHARES.map((share) => Math.floor(value / share)).filter((smaller) => smaller >= least);
   return [
     training && adapter !== null && adapter.rank > ADVISED_RANK
-      ? [{ setting: `adapter.rank: ${String(ADVISED_RANK)}`, change: (old) => ({ ...old, adapter: { ...adapter, rank: ADVISED_RANK } }) }]
+      ? [
+          {
+            setting: `adapter.rank: ${String(ADVISED_RANK)}`,
+            change: (old) => ({ ...old, adapter: { ...adapter, rank: ADVISED_RANK } }),
+          },
+        ]
       : [],
     training && adapter === null
       ? [
           { setting: `adapter: {rank: ${String(ADVISED_RANK)}} instead of full training`, change: smallAdapter },
-          { setting: `adapter: {rank: ${String(ADVISED_RANK)}} with device.precision: float16 instead of full training`, change: (old) => halfWeights(smallAdapter(old)) },
+          {
+            setting: `adapter: {rank: ${String(ADVISED_RANK)}} with device.precision: float16 instead of full training`,
+            change: (old) => halfWeights(smallAdapter(old)),
+          },
         ]
       : [],
-    config.device.precision === 'float32' && (adapter !== null || !training) ? [{ setting: 'device.precision: float16', change: halfWeights }] : [],
-    training && !memory.recompute ? [{ setting: 'memory.recompute: true', change: (old) => ({ ...old, memory: { ...old.memory, recompute: true } }) }] : [],
+    config.device.precision === 'float32' && (adapter !== null || !training)
+      ? [{ setting: 'device.precision: float16', change: halfWeights }]
+      : [],
+    training && !memory.recompute
+      ? [
+          {
+            setting: 'memory.recompute: true',
+            change: (old) => ({ ...old, memory: { ...old.memory, recompute: true } }),
+          },
+        ]
+      : [],
     !training
       ? []
       : SMALLER_MICRO_BATCHES.filter((slots) => slots < memory.micro_batch_tokens).map((slots) => ({
@@ -245,6 +364,11 @@ function changesOf(config: RunConfig): readonly (readonly Change[])[] {
       setting: `evaluation.batch: ${String(batch)}`,
       change: (old: RunConfig) => ({ ...old, evaluation: { ...old.evaluation, batch } }),
     })),
-    training ? shares(config.instances_per_step, 1).map((instances) => ({ setting: `instances_per_step: ${String(instances)}`, change: (old: RunConfig) => ({ ...old, instances_per_step: instances }) })) : [],
+    training
+      ? shares(config.instances_per_step, 1).map((instances) => ({
+          setting: `instances_per_step: ${String(instances)}`,
+          change: (old: RunConfig) => ({ ...old, instances_per_step: instances }),
+        }))
+      : [],
   ];
 }

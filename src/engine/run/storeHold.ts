@@ -1,6 +1,7 @@
 /**
- * A process's hold on its store: opened for writing with its lock when the first piece of work begins, given back when the last one ends.
- * Pieces of work of one process share it; while another process waits, none but a run's companions join, so that everybody has a turn.
+ * A process's hold on its store: opened for writing with its lock when the first piece of work begins, given back when
+ * the last one ends. Pieces of work of one process share it; while another process waits, none but a run's companions
+ * join, so that everybody has a turn.
  */
 import { unlessCancelled } from '../../replay/arrivals.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -59,38 +60,67 @@ export class StoreHold {
 
   /** The store for work that holds it. @throws C3Error('engine') where none does */
   writer(): StoreWriter {
-    if (this.store === undefined) throw new C3Error('engine', `The store ${this.path} was to be written without its lock: report this as a defect.`);
+    if (this.store === undefined) {
+      throw new C3Error(
+        'engine',
+        `The store ${this.path} was to be written without its lock: report this as a defect.`,
+      );
+    }
     return this.store;
   }
 
-  /** A share of the hold, as soon as no other process writes. @throws CancelledError; C3Error('store') for what waiting does not solve */
-  async lease(purpose: HolderPurpose, { cancelled, onWaiting, companions = purpose.kind === 'run' }: LeaseControl): Promise<Lease> {
-    if (onWaiting !== undefined) this.listeners.add(onWaiting);
+  /**
+   * A share of the hold, as soon as no other process writes.
+   * @throws CancelledError; C3Error('store') for what waiting does not solve
+   */
+  async lease(
+    purpose: HolderPurpose,
+    { cancelled, onWaiting, companions = purpose.kind === 'run' }: LeaseControl,
+  ): Promise<Lease> {
+    if (onWaiting !== undefined) {
+      this.listeners.add(onWaiting);
+    }
     try {
       for (;;) {
         if (this.store !== undefined) {
-          if (this.mayJoin()) return this.join(this.store, { purpose, companions });
+          if (this.mayJoin()) {
+            return this.join(this.store, { purpose, companions });
+          }
           await unlessCancelled(this.ended.promise, cancelled);
         } else if (this.opening !== undefined) {
-          await unlessCancelled(this.opening.then(() => undefined, () => undefined), cancelled);
+          await unlessCancelled(
+            this.opening.then(
+              () => undefined,
+              () => undefined,
+            ),
+            cancelled,
+          );
         } else {
           this.opening = this.take(purpose, cancelled);
           try {
             const opened = await this.opening;
             // Another piece of work may have come and gone since.
-            if (opened === this.open) return this.join(opened, { purpose, companions });
+            if (opened === this.open) {
+              return this.join(opened, { purpose, companions });
+            }
           } finally {
             this.opening = undefined;
           }
         }
       }
     } finally {
-      if (onWaiting !== undefined) this.listeners.delete(onWaiting);
+      if (onWaiting !== undefined) {
+        this.listeners.delete(onWaiting);
+      }
     }
   }
 
   /** Works with the store, held. Errors as `lease`. */
-  async while<Result>(purpose: HolderPurpose, control: LeaseControl, work: (store: StoreWriter) => Promise<Result> | Result): Promise<Result> {
+  async while<Result>(
+    purpose: HolderPurpose,
+    control: LeaseControl,
+    work: (store: StoreWriter) => Promise<Result> | Result,
+  ): Promise<Result> {
     const lease = await this.lease(purpose, control);
     try {
       return await work(lease.store);
@@ -101,7 +131,9 @@ export class StoreHold {
 
   /** Seals what was written, for a process that ends. */
   close(): void {
-    if (this.sealing !== undefined && this.store === undefined) this.seal();
+    if (this.sealing !== undefined && this.store === undefined) {
+      this.seal();
+    }
   }
 
   private seal(): void {
@@ -115,9 +147,21 @@ export class StoreHold {
   }
 
   private async take(purpose: HolderPurpose, cancelled: () => boolean): Promise<StoreWriter> {
-    const store = await openStoreWhenFree(this.path, { purpose, headlines: HEADLINE_RULE }, { cancelled, onWaiting: (words) => { for (const listener of this.listeners) listener(words); } });
+    const store = await openStoreWhenFree(
+      this.path,
+      { purpose, headlines: HEADLINE_RULE },
+      {
+        cancelled,
+        onWaiting: (words) => {
+          for (const listener of this.listeners) {
+            listener(words);
+          }
+        },
+      },
+    );
     try {
-      // Whoever has the lock is the only one who runs anything: a run that still says so was left by a process that is gone.
+      // Whoever has the lock is the only one who runs anything: a run that still says so was left by a process that is
+      // gone.
       store.markInterrupted();
     } catch (error) {
       store.close();
@@ -140,10 +184,14 @@ export class StoreHold {
       store,
       describe: (now) => {
         share.purpose = now;
-        if (this.shares.has(share)) this.describe(store);
+        if (this.shares.has(share)) {
+          this.describe(store);
+        }
       },
       release: () => {
-        if (!this.shares.delete(share)) return;
+        if (!this.shares.delete(share)) {
+          return;
+        }
         if (this.shares.size > 0) {
           this.describe(store);
           return;
@@ -153,7 +201,9 @@ export class StoreHold {
         this.ended = Promise.withResolvers();
         try {
           store.closeUnsealed();
-          this.sealing = setTimeout(() => { this.seal(); }, this.quiet).unref();
+          this.sealing = setTimeout(() => {
+            this.seal();
+          }, this.quiet).unref();
         } finally {
           ended.resolve(undefined);
         }
@@ -165,6 +215,8 @@ export class StoreHold {
   private describe(store: StoreWriter): void {
     const purposes = [...this.shares].map(({ purpose }) => purpose);
     const shown = purposes.find(({ kind }) => kind === 'run') ?? purposes.at(-1);
-    if (shown !== undefined) store.describeHolder(shown);
+    if (shown !== undefined) {
+      store.describeHolder(shown);
+    }
   }
 }

@@ -47,11 +47,14 @@ export class Timing {
    */
   async ofPlan(recipe: Recipe, inputs: RunInputs): Promise<TimeEstimate | null> {
     const { estimate } = await this.forecast(recipe, inputs, 0, async () => {
-      if (parameterCount(await loadConfig(recipe.modelFolder)) > TRIED_PARAMETERS) return null;
+      if (parameterCount(await loadConfig(recipe.modelFolder)) > TRIED_PARAMETERS) {
+        return null;
+      }
       const snapshot = await this.models.base(recipe);
       const nowhere = (): Promise<null> => Promise.resolve(null);
       return this.models.withPolicy(recipe, snapshot, nowhere, async (lent) =>
-        (typeof lent === 'string' ? null : this.trial(recipe, inputs, lent, never)));
+        typeof lent === 'string' ? null : this.trial(recipe, inputs, lent, never),
+      );
     });
     return estimate;
   }
@@ -100,7 +103,9 @@ export class Timing {
     const work = plannedWork(config, inputs.protocol, inputs.data, finished);
     const earlier = await this.earlier(recipe, Math.min(config.instances_per_step, inputs.data.train.length));
     const seen = middlePace(earlier);
-    if (seen !== null) return { estimate: estimateOf(work, earlier, 'earlier-runs'), pace: { ...seen, known: true } };
+    if (seen !== null) {
+      return { estimate: estimateOf(work, earlier, 'earlier-runs'), pace: { ...seen, known: true } };
+    }
     const key = trialKey(recipe);
     const tried = this.trials.get(key) ?? (await trial());
     if (tried !== null) {
@@ -108,13 +113,17 @@ export class Timing {
       return forecastOf(work, paceOf(work, tried), 'model');
     }
     const products = await productSeconds(recipe, inputs);
-    if (products !== null) return forecastOf(work, paceOf(work, products), 'products');
+    if (products !== null) {
+      return forecastOf(work, paceOf(work, products), 'products');
+    }
     return { estimate: null, pace: { ...paceOf(work, UNMEASURED), known: false } };
   }
 
   /** A store that is not there yet, or that cannot be read, tells nothing of earlier runs. */
   private async earlier(recipe: Recipe, instances: number): Promise<readonly Pace[]> {
-    if (!existsSync(this.storePath)) return [];
+    if (!existsSync(this.storePath)) {
+      return [];
+    }
     const { provider, threads } = recipe.config.device;
     const { settings } = await resolveDevice(provider, threads, probeProvider);
     try {
@@ -125,7 +134,9 @@ export class Timing {
         store.close();
       }
     } catch (error) {
-      if (error instanceof C3Error) return [];
+      if (error instanceof C3Error) {
+        return [];
+      }
       throw error;
     }
   }
@@ -161,7 +172,9 @@ function trialKey({ config: { device, sampling, task, chat }, modelFolder, proto
 async function productSeconds(recipe: Recipe, inputs: RunInputs): Promise<MessageSeconds | null> {
   const { config, modelFolder } = recipe;
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
-  if (traitsOf(settings).accelerator) return null;
+  if (traitsOf(settings).accelerator) {
+    return null;
+  }
   const model = await loadConfig(modelFolder);
   return tryProducts(model, settings, await messageLengths(config, { ...inputs, model }), config.evaluation.batch);
 }

@@ -67,15 +67,24 @@ export async function tryModel(input: TrialInput, episodes: number, together: nu
   for (const [index, count] of counts.entries()) {
     const last = rounds.at(-1);
     const expected = last === undefined ? 0 : ((last.sampling + last.scoring) * count) / last.episodes;
-    if (index > 1 && (count === FEW || expected > AIM - (performance.now() - began) / 1000)) break;
+    if (index > 1 && (count === FEW || expected > AIM - (performance.now() - began) / 1000)) {
+      break;
+    }
     const measured = await unlessStopped(oneRound(input, count));
-    if (measured === null) break;
-    if (last?.episodes === measured.episodes) rounds.push(faster(rounds.pop() ?? measured, measured));
-    else if (index > 0) rounds.push(measured);
+    if (measured === null) {
+      break;
+    }
+    if (last?.episodes === measured.episodes) {
+      rounds.push(faster(rounds.pop() ?? measured, measured));
+    } else if (index > 0) {
+      rounds.push(measured);
+    }
   }
   const messages = input.protocol.occurrences.length;
   const [sampling, scoring] = [perEpisode(rounds, 'sampling', together), perEpisode(rounds, 'scoring', together)];
-  if (sampling === null || scoring === null) return null;
+  if (sampling === null || scoring === null) {
+    return null;
+  }
   return { sampled: sampling / messages, trained: (TRAINED_PER_SCORED * scoring) / messages };
 }
 
@@ -94,7 +103,13 @@ async function oneRound(input: TrialInput, count: number): Promise<Round> {
   const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
   const branches = instances.slice(0, count).map((instance) => ({ instance, node: null }));
   const started = performance.now();
-  const roots = await grow(settings, branches, positions, positions.map(() => 1), { cancelled: stop });
+  const roots = await grow(
+    settings,
+    branches,
+    positions,
+    positions.map(() => 1),
+    { cancelled: stop },
+  );
   const sampled = performance.now();
   await runtime.score(info.snapshot, contextsOf(roots, protocol), sampling.temperature, stop);
   const scored = performance.now();
@@ -108,9 +123,13 @@ async function oneRound(input: TrialInput, count: number): Promise<Round> {
  */
 export function perEpisode(rounds: readonly Round[], part: 'sampling' | 'scoring', together: number): number | null {
   const [before, last] = [rounds.at(-2), rounds.at(-1)];
-  if (last === undefined || last.episodes === 0) return null;
+  if (last === undefined || last.episodes === 0) {
+    return null;
+  }
   const each = last[part] / last.episodes;
-  if (before === undefined || together <= last.episodes) return each;
+  if (before === undefined || together <= last.episodes) {
+    return each;
+  }
   const slope = (last[part] - before[part]) / (last.episodes - before.episodes);
   const further = Math.min(each, Math.max(LEAST_FURTHER * each, slope));
   return (last[part] + further * (together - last.episodes)) / together;
@@ -121,7 +140,9 @@ async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | nu
   try {
     return await work;
   } catch (error) {
-    if (error instanceof CancelledError) return null;
+    if (error instanceof CancelledError) {
+      return null;
+    }
     throw error;
   }
 }
@@ -137,8 +158,17 @@ function contextsOf(nodes: readonly TreeNode[], protocol: Protocol): TrainingCon
 
 /** What is multiplied where the model itself is too large to be tried: weights of 50 MB, which no cache holds. */
 const SHAPE: TransformerConfig = {
-  vocabularySize: 256, hiddenSize: 1024, intermediateSize: 2816, layers: 1, heads: 16, keyValueHeads: 16, headDim: 64,
-  rmsEpsilon: 1e-6, ropeTheta: 10_000, maxPositions: 64, tieEmbeddings: true,
+  vocabularySize: 256,
+  hiddenSize: 1024,
+  intermediateSize: 2816,
+  layers: 1,
+  heads: 16,
+  keyValueHeads: 16,
+  headDim: 64,
+  rmsEpsilon: 1e-6,
+  ropeTheta: 10_000,
+  maxPositions: 64,
+  tieEmbeddings: true,
 };
 /** Rows that are multiplied at once, as in prompts. */
 const ROWS = 256;

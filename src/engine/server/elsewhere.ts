@@ -8,7 +8,14 @@ import { lockHolder } from '../../store/files/lock.ts';
  */
 export function cancelElsewhere(store: string, run: string): boolean {
   const holder = lockHolder(store);
-  if (holder?.purpose?.kind !== 'run' || holder.purpose.what !== run || holder.host !== hostname() || holder.pid === process.pid) return false;
+  if (
+    holder?.purpose?.kind !== 'run' ||
+    holder.purpose.what !== run ||
+    holder.host !== hostname() ||
+    holder.pid === process.pid
+  ) {
+    return false;
+  }
   process.kill(holder.pid, 'SIGINT');
   return true;
 }

@@ -1,4 +1,7 @@
-/** The engine's log: standard error, which whoever started it sent to a file. The file stays small, and the last lines are kept for whoever connects. */
+/**
+ * The engine's log: standard error, which whoever started it sent to a file. The file stays small, and the last lines
+ * are kept for whoever connects.
+ */
 import { fstatSync, ftruncateSync, writeSync } from 'node:fs';
 
 const STANDARD_ERROR = 2;
@@ -14,11 +17,15 @@ export class EngineLog {
   write(text: string): void {
     const line = text.slice(0, LONGEST_LINE);
     this.lines.push(line);
-    if (this.lines.length > LINES_KEPT) this.lines.shift();
+    if (this.lines.length > LINES_KEPT) {
+      this.lines.shift();
+    }
     try {
       const stats = fstatSync(STANDARD_ERROR);
       // Opened for appending, the file goes on at its new end.
-      if (stats.isFile() && stats.size > MOST_BYTES) ftruncateSync(STANDARD_ERROR);
+      if (stats.isFile() && stats.size > MOST_BYTES) {
+        ftruncateSync(STANDARD_ERROR);
+      }
       writeSync(STANDARD_ERROR, `${line}\n`);
     } catch {
       // A disk that is full, or a pipe that nobody reads any more.

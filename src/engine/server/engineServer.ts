@@ -1,12 +1,45 @@
 /** The engine's conversations: any number of windows and commands at once, all about one store. */
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { createMessageConnection, ResponseError, SocketMessageReader, SocketMessageWriter, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
-  CANCELLED_CODE, CancelRunRequest, ContextTokensRequest, DoctorRequest, FAILED_CODE, InitializeRequest, InspectModelRequest, JobsChangedNotification, JobsRequest,
-  LabelRequest, LogNotification, PlanRequest, PROTOCOL_VERSION, ReplayProgressNotification, ReplayRequest, RestartJobRequest, ResumeRunRequest, RunProgressNotification,
-  ShutdownRequest, StartRunRequest, StoreWaitNotification, TaxonomyRequest, TestModelProgressNotification, TestModelRequest, UpdateStoreRequest, VerifyProgressNotification,
-  VerifyRequest, YieldRequest, type ReplayParams, type StartRunParams,
+  createMessageConnection,
+  ResponseError,
+  SocketMessageReader,
+  SocketMessageWriter,
+  type CancellationToken,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
+import {
+  CANCELLED_CODE,
+  CancelRunRequest,
+  ContextTokensRequest,
+  DoctorRequest,
+  FAILED_CODE,
+  InitializeRequest,
+  InspectModelRequest,
+  JobsChangedNotification,
+  JobsRequest,
+  LabelRequest,
+  LogNotification,
+  PlanRequest,
+  PROTOCOL_VERSION,
+  ReplayProgressNotification,
+  ReplayRequest,
+  RestartJobRequest,
+  ResumeRunRequest,
+  RunProgressNotification,
+  ShutdownRequest,
+  StartRunRequest,
+  StoreWaitNotification,
+  TaxonomyRequest,
+  TestModelProgressNotification,
+  TestModelRequest,
+  UpdateStoreRequest,
+  VerifyProgressNotification,
+  VerifyRequest,
+  YieldRequest,
+  type ReplayParams,
+  type StartRunParams,
 } from '../../shared/protocols/engineProtocol.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
@@ -54,16 +87,26 @@ export class EngineServer {
     this.store = store;
     this.log = log;
     this.events = events;
-    this.service = new EngineService(store, { onWaiting: (words) => { this.waiting(words); } });
+    this.service = new EngineService(store, {
+      onWaiting: (words) => {
+        this.waiting(words);
+      },
+    });
     this.jobs = new JobQueue(this.service, {
       changed: (list) => {
         this.broadcast((to) => to.sendNotification(JobsChangedNotification, list));
         events.changed();
       },
-      progress: (progress) => { this.broadcast((to) => to.sendNotification(RunProgressNotification, progress)); },
-      log: (line) => { log.write(line); },
+      progress: (progress) => {
+        this.broadcast((to) => to.sendNotification(RunProgressNotification, progress));
+      },
+      log: (line) => {
+        log.write(line);
+      },
     });
-    log.onLine = (line) => { this.broadcast((to) => to.sendNotification(LogNotification, { line })); };
+    log.onLine = (line) => {
+      this.broadcast((to) => to.sendNotification(LogNotification, { line }));
+    };
   }
 
   /** Whether somebody is connected, a run goes on or waits, or something is being answered. */
@@ -97,56 +140,107 @@ export class EngineServer {
   /** Cancels what goes on, waits for its end and closes every connection. */
   async close(): Promise<void> {
     await this.service.close();
-    for (const { socket } of this.clients) socket.end();
+    for (const { socket } of this.clients) {
+      socket.end();
+    }
   }
 
   private answer(client: Client): void {
     const { connection } = client;
     const { jobs, service } = this;
-    connection.onRequest(InitializeRequest, ({ store, client: kind }) => this.answering(() => {
-      if (store !== this.store) throw new C3Error('engine', `This engine serves the store ${this.store}, not ${store}.`);
-      client.kind = kind;
-      return { version: VERSION, protocol: PROTOCOL_VERSION, pid: process.pid, log: this.log.recent(), list: jobs.list() };
-    }));
-    connection.onRequest(YieldRequest, () => this.answering(() => {
-      // This request itself is under way.
-      const ending = !jobs.busy && this.asked === 1;
-      if (ending) this.endSoon();
-      return { ending };
-    }));
+    connection.onRequest(InitializeRequest, ({ store, client: kind }) =>
+      this.answering(() => {
+        if (store !== this.store) {
+          throw new C3Error('engine', `This engine serves the store ${this.store}, not ${store}.`);
+        }
+        client.kind = kind;
+        return {
+          version: VERSION,
+          protocol: PROTOCOL_VERSION,
+          pid: process.pid,
+          log: this.log.recent(),
+          list: jobs.list(),
+        };
+      }),
+    );
+    connection.onRequest(YieldRequest, () =>
+      this.answering(() => {
+        // This request itself is under way.
+        const ending = !jobs.busy && this.asked === 1;
+        if (ending) {
+          this.endSoon();
+        }
+        return { ending };
+      }),
+    );
     connection.onRequest(StartRunRequest, (params) => this.answering(() => jobs.start(params, asker(client))));
     connection.onRequest(ResumeRunRequest, ({ run }) => this.answering(() => jobs.resume(run, asker(client))));
     connection.onRequest(RestartJobRequest, ({ job }) => this.answering(() => jobs.restart(job, asker(client))));
     connection.onRequest(CancelRunRequest, ({ job }) => this.answering(() => jobs.cancel(job)));
     connection.onRequest(JobsRequest, () => this.answering(() => jobs.list()));
-    connection.onRequest(PlanRequest, ({ config, overrides, folder }: StartRunParams, token) => this.answering(async () => service.plan(await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))), cancelledBy(client, token))));
-    connection.onRequest(InspectModelRequest, ({ folder }, token) => this.answering(() => inspectModel(folder, cancelledBy(client, token))));
-    connection.onRequest(TestModelRequest, ({ folder, provider = DEFAULT_PROVIDER }, token) => this.answering(() => testModel(folder, provider, {
-      cancelled: cancelledBy(client, token),
-      onProgress: (progress) => { send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress })); },
-    })));
+    connection.onRequest(PlanRequest, ({ config, overrides, folder }: StartRunParams, token) =>
+      this.answering(async () =>
+        service.plan(
+          await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))),
+          cancelledBy(client, token),
+        ),
+      ),
+    );
+    connection.onRequest(InspectModelRequest, ({ folder }, token) =>
+      this.answering(() => inspectModel(folder, cancelledBy(client, token))),
+    );
+    connection.onRequest(TestModelRequest, ({ folder, provider = DEFAULT_PROVIDER }, token) =>
+      this.answering(() =>
+        testModel(folder, provider, {
+          cancelled: cancelledBy(client, token),
+          onProgress: (progress) => {
+            send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress }));
+          },
+        }),
+      ),
+    );
     connection.onRequest(ReplayRequest, (params, token) => this.answering(() => this.replay(client, params, token)));
-    connection.onRequest(VerifyRequest, ({ message }, token) => this.answering(() => service.verifyMessage(message, {
-      cancelled: cancelledBy(client, token),
-      onProgress: (done, total) => { send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total })); },
-    })));
-    connection.onRequest(ContextTokensRequest, ({ message }, token) => this.answering(() => service.contextTokens(message, cancelledBy(client, token))));
+    connection.onRequest(VerifyRequest, ({ message }, token) =>
+      this.answering(() =>
+        service.verifyMessage(message, {
+          cancelled: cancelledBy(client, token),
+          onProgress: (done, total) => {
+            send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total }));
+          },
+        }),
+      ),
+    );
+    connection.onRequest(ContextTokensRequest, ({ message }, token) =>
+      this.answering(() => service.contextTokens(message, cancelledBy(client, token))),
+    );
     connection.onRequest(TaxonomyRequest, (params) => this.answering(() => service.taxonomyView(params)));
-    connection.onRequest(LabelRequest, (params, token) => this.answering(() => service.label(params, cancelledBy(client, token))));
-    connection.onRequest(UpdateStoreRequest, (token) => this.answering(() => service.writing('update of the store', cancelledBy(client, token), () => null)));
+    connection.onRequest(LabelRequest, (params, token) =>
+      this.answering(() => service.label(params, cancelledBy(client, token))),
+    );
+    connection.onRequest(UpdateStoreRequest, (token) =>
+      this.answering(() => service.writing('update of the store', cancelledBy(client, token), () => null)),
+    );
     connection.onRequest(DoctorRequest, () => this.answering(() => examine(this.store)));
-    connection.onRequest(ShutdownRequest, () => this.answering(() => {
-      this.endSoon();
-      return null;
-    }));
+    connection.onRequest(ShutdownRequest, () =>
+      this.answering(() => {
+        this.endSoon();
+        return null;
+      }),
+    );
   }
 
   private async replay(client: Client, params: ReplayParams, token: CancellationToken): Promise<ReplayResult> {
     const cancelled = cancelledBy(client, token);
     const given = await this.service.replay(params, {
       cancelled,
-      onProgress: (bucket, done, total) => { send(client, (to) => to.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total })); },
-      onRemark: (line) => { this.log.write(line); },
+      onProgress: (bucket, done, total) => {
+        send(client, (to) =>
+          to.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total }),
+        );
+      },
+      onRemark: (line) => {
+        this.log.write(line);
+      },
     });
     // The alternatives are on the screen already; what follows is the proof.
     return { ...given, ...(await this.service.proveBucket(given.id, cancelled)) };
@@ -154,11 +248,15 @@ export class EngineServer {
 
   /** Ends the engine once the answer is out; a client that sees the connection end takes that for the answer. */
   private endSoon(): void {
-    setTimeout(() => { this.events.end(); }, ANSWER_MILLISECONDS);
+    setTimeout(() => {
+      this.events.end();
+    }, ANSWER_MILLISECONDS);
   }
 
   private waiting(words: string | null): void {
-    if (words !== null) this.log.write(words);
+    if (words !== null) {
+      this.log.write(words);
+    }
     this.jobs.waiting(words);
     this.broadcast((to) => to.sendNotification(StoreWaitNotification, { words }));
   }
@@ -169,9 +267,17 @@ export class EngineServer {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof CancelledError) throw new ResponseError(CANCELLED_CODE, error.message);
+      if (error instanceof CancelledError) {
+        throw new ResponseError(CANCELLED_CODE, error.message);
+      }
       const data = failureData(error);
-      this.log.write(error instanceof C3Error ? `${data.kind}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
+      this.log.write(
+        error instanceof C3Error
+          ? `${data.kind}: ${error.message}`
+          : error instanceof Error
+            ? (error.stack ?? error.message)
+            : messageOf(error),
+      );
       throw new ResponseError(FAILED_CODE, messageOf(error), data);
     } finally {
       this.asked--;
@@ -181,7 +287,11 @@ export class EngineServer {
 
   /** To everybody who has introduced themselves. */
   private broadcast(notify: Notify): void {
-    for (const client of this.clients) if (client.kind !== null) send(client, notify);
+    for (const client of this.clients) {
+      if (client.kind !== null) {
+        send(client, notify);
+      }
+    }
   }
 }
 
@@ -190,9 +300,12 @@ type Notify = (connection: MessageConnection) => Promise<void>;
 const asker = ({ kind }: Client): ClientKind => kind ?? 'window';
 
 /** Whether a client cancelled its request, or is gone. */
-const cancelledBy = (client: Client, token: CancellationToken) => (): boolean => client.gone || token.isCancellationRequested;
+const cancelledBy = (client: Client, token: CancellationToken) => (): boolean =>
+  client.gone || token.isCancellationRequested;
 
 /** One that is gone need not know, and the work is not failed by that. */
 function send(client: Client, notify: Notify): void {
-  if (!client.gone) notify(client.connection).catch(() => undefined);
+  if (!client.gone) {
+    notify(client.connection).catch(() => undefined);
+  }
 }

@@ -1,4 +1,7 @@
-/** The runs that a store's engine was asked for: one goes on, the others wait for their turn, and every client sees all of them. */
+/**
+ * The runs that a store's engine was asked for: one goes on, the others wait for their turn, and every client sees all
+ * of them.
+ */
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
@@ -56,25 +59,44 @@ export class JobQueue {
   }
 
   /** Puts a new run into the queue. @throws C3Error('input') for a configuration that cannot be run */
-  async start({ config, overrides, folder = dirname(dirname(this.service.storePath)) }: StartRunParams, askedBy: ClientKind): Promise<RunJob> {
+  async start(
+    { config, overrides, folder = dirname(dirname(this.service.storePath)) }: StartRunParams,
+    askedBy: ClientKind,
+  ): Promise<RunJob> {
     const recipe = await readRecipe(config, overrides, folder);
     const { title } = recipe.config;
     return this.add({ kind: 'start', title, run: null, config, overrides: [...overrides], folder }, recipe, askedBy);
   }
 
-  /** Puts a run of the store into the queue; one that is there already is given again. @throws C3Error('input') for an unknown run */
+  /**
+   * Puts a run of the store into the queue; one that is there already is given again.
+   * @throws C3Error('input') for an unknown run
+   */
   resume(run: string, askedBy: ClientKind): RunJob {
     const { title } = this.service.reading((store) => store.run(run));
     const known = this.works.find(({ job }) => job.run === run && job.state !== 'finished');
-    if (known !== undefined) return known.job;
-    parseRecipe(this.service.reading((store) => store.runConfig(run)), run);
+    if (known !== undefined) {
+      return known.job;
+    }
+    parseRecipe(
+      this.service.reading((store) => store.runConfig(run)),
+      run,
+    );
     return this.add({ kind: 'resume', title, run, config: null, overrides: [], folder: '' }, null, askedBy);
   }
 
-  /** Asks again for a job that had never begun. @throws C3Error('input') where there is none, or it cannot be run any more */
+  /**
+   * Asks again for a job that had never begun.
+   * @throws C3Error('input') where there is none, or it cannot be run any more
+   */
   async restart(id: string, askedBy: ClientKind): Promise<RunJob> {
     const entry = this.lost.find((lost) => lost.id === id);
-    if (entry === undefined) throw new C3Error('input', `There is no job ${JSON.stringify(id.slice(0, 40))} that was not started: see \`c3 status\`.`);
+    if (entry === undefined) {
+      throw new C3Error(
+        'input',
+        `There is no job ${JSON.stringify(id.slice(0, 40))} that was not started: see \`c3 status\`.`,
+      );
+    }
     const job = entry.run === null ? await this.start(entry, askedBy) : this.resume(entry.run, askedBy);
     this.forget(id);
     return job;
@@ -85,7 +107,9 @@ export class JobQueue {
     const work = this.works.find(({ job }) => job.state !== 'finished' && (job.id === name || job.run === name));
     if (work !== undefined) {
       work.cancelled = true;
-      if (work.job.state === 'running') return { cancelled: 'running' };
+      if (work.job.state === 'running') {
+        return { cancelled: 'running' };
+      }
       this.finish(work, { kind: 'cancelled' });
       return { cancelled: 'queued' };
     }
@@ -99,7 +123,9 @@ export class JobQueue {
   /** The job whose turn it is waits for another process, or does no more. */
   waiting(words: string | null): void {
     const work = this.works.find(({ job }) => job.state === 'running');
-    if (work !== undefined && (words === null || work.job.progress === null)) this.change(work, { waitingFor: words });
+    if (work !== undefined && (words === null || work.job.progress === null)) {
+      this.change(work, { waitingFor: words });
+    }
   }
 
   private forget(id: string): void {
@@ -110,7 +136,21 @@ export class JobQueue {
   private add(what: Omit<QueueEntry, 'id' | 'askedAt' | 'begun'>, recipe: Recipe | null, askedBy: ClientKind): RunJob {
     const entry = { ...what, id: this.freshId(), askedAt: new Date().toISOString() };
     const { id, kind, run, title, askedAt } = entry;
-    const job: RunJob = { id, kind, state: 'queued', run, title, askedBy, askedAt, startedAt: null, finishedAt: null, waitingFor: null, progress: null, meanReturn: null, outcome: null };
+    const job: RunJob = {
+      id,
+      kind,
+      state: 'queued',
+      run,
+      title,
+      askedBy,
+      askedAt,
+      startedAt: null,
+      finishedAt: null,
+      waitingFor: null,
+      progress: null,
+      meanReturn: null,
+      outcome: null,
+    };
     const work: Work = { job, entry, recipe, cancelled: false };
     this.works.push(work);
     this.tell();
@@ -121,16 +161,22 @@ export class JobQueue {
   private freshId(): string {
     for (;;) {
       const id = `job-${randomUUID().slice(0, 4)}`;
-      if (![...this.works.map(({ job }) => job.id), ...this.lost.map((lost) => lost.id)].includes(id)) return id;
+      if (![...this.works.map(({ job }) => job.id), ...this.lost.map((lost) => lost.id)].includes(id)) {
+        return id;
+      }
     }
   }
 
   /** One run after the other, until none waits. */
   private async workOn(): Promise<void> {
-    if (this.working) return;
+    if (this.working) {
+      return;
+    }
     this.working = true;
     try {
-      for (let next = this.next(); next !== undefined; next = this.next()) this.finish(next, await this.outcomeOf(next));
+      for (let next = this.next(); next !== undefined; next = this.next()) {
+        this.finish(next, await this.outcomeOf(next));
+      }
     } finally {
       this.working = false;
     }
@@ -145,8 +191,16 @@ export class JobQueue {
     try {
       return { kind: 'done', summary: await this.run(work) };
     } catch (error) {
-      if (error instanceof CancelledError) return { kind: 'cancelled' };
-      this.events.log(error instanceof C3Error ? `${error.kind}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
+      if (error instanceof CancelledError) {
+        return { kind: 'cancelled' };
+      }
+      this.events.log(
+        error instanceof C3Error
+          ? `${error.kind}: ${error.message}`
+          : error instanceof Error
+            ? (error.stack ?? error.message)
+            : messageOf(error),
+      );
       return { kind: 'failed', failure: failureData(error), message: messageOf(error) };
     }
   }
@@ -156,13 +210,24 @@ export class JobQueue {
       cancelled: () => work.cancelled,
       onProgress: (progress) => {
         const before = work.job.run;
-        work.job = { ...work.job, progress, run: progress.run ?? before, meanReturn: progress.metrics?.meanReturn ?? work.job.meanReturn };
-        if (work.job.run !== before) this.tell();
+        work.job = {
+          ...work.job,
+          progress,
+          run: progress.run ?? before,
+          meanReturn: progress.metrics?.meanReturn ?? work.job.meanReturn,
+        };
+        if (work.job.run !== before) {
+          this.tell();
+        }
         this.events.progress(progress);
       },
     };
-    const remark = (line: string): void => { this.events.log(line); };
-    return work.recipe === null ? this.service.resume(work.job.run ?? '', control, remark) : this.service.run(work.recipe, control, remark);
+    const remark = (line: string): void => {
+      this.events.log(line);
+    };
+    return work.recipe === null
+      ? this.service.resume(work.job.run ?? '', control, remark)
+      : this.service.run(work.recipe, control, remark);
   }
 
   private finish(work: Work, outcome: JobOutcome): void {
@@ -179,7 +244,9 @@ export class JobQueue {
     const finished = this.works.filter(({ job }) => job.state === 'finished');
     const old = new Set(finished.slice(0, Math.max(0, finished.length - FINISHED_KEPT)));
     this.works = this.works.filter((work) => !old.has(work));
-    const open = this.works.filter(({ job }) => job.state !== 'finished').map(({ entry, job }) => ({ ...entry, begun: job.run !== null && job.state === 'running' }));
+    const open = this.works
+      .filter(({ job }) => job.state !== 'finished')
+      .map(({ entry, job }) => ({ ...entry, begun: job.run !== null && job.state === 'running' }));
     try {
       this.file.write([...this.lost, ...open]);
     } catch (error) {

@@ -1,4 +1,7 @@
-/** The queue of a store's engine on the disk, beside the store: what an engine that was killed had still to do is not lost silently. */
+/**
+ * The queue of a store's engine on the disk, beside the store: what an engine that was killed had still to do is not
+ * lost silently.
+ */
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
@@ -53,13 +56,17 @@ export class QueueFile {
       return;
     }
     const made = mkdirSync(dirname(this.path), { recursive: true, mode: PRIVATE_FOLDER });
-    if (made !== undefined) this.madeFolder = true;
+    if (made !== undefined) {
+      this.madeFolder = true;
+    }
     replaceFile(this.path, `${JSON.stringify({ version: 1, entries })}\n`);
   }
 
   /** A folder that was made for the queue alone goes with it. */
   private removeFolder(): void {
-    if (!this.madeFolder) return;
+    if (!this.madeFolder) {
+      return;
+    }
     this.madeFolder = false;
     try {
       rmdirSync(dirname(this.path));

@@ -4,12 +4,15 @@ import type { ProblemClassRow } from '../../shared/records/problems.ts';
 import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../../shared/records/taxonomy.ts';
 
 /**
- * One row for each problem that has a bucket. Where several classes have as many buckets, the one that the rules ask for first stands; a problem without any
- * class is one that fits none, or one in which all succeeded.
+ * One row for each problem that has a bucket. Where several classes have as many buckets, the one that the rules ask
+ * for first stands; a problem without any class is one that fits none, or one in which all succeeded.
  * @param instances the problem (uidSha) of each bucket
  * @param verdicts of the buckets, in the same order
  */
-export function problemClasses(instances: readonly string[], verdicts: readonly Pick<Verdict, 'name'>[]): readonly ProblemClassRow[] {
+export function problemClasses(
+  instances: readonly string[],
+  verdicts: readonly Pick<Verdict, 'name'>[],
+): readonly ProblemClassRow[] {
   const byProblem = new Map<string, Map<VerdictName, number>>();
   instances.forEach((instance, index) => {
     const name = verdicts[index]?.name ?? UNCLASSIFIED;
@@ -19,7 +22,9 @@ export function problemClasses(instances: readonly string[], verdicts: readonly 
   });
   return [...byProblem].map(([instance, counts]) => {
     const of = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    const classes = PRECEDENCE.map((name) => ({ name, cases: counts.get(name) ?? 0 })).filter(({ cases }) => cases > 0).sort((a, b) => b.cases - a.cases);
+    const classes = PRECEDENCE.map((name) => ({ name, cases: counts.get(name) ?? 0 }))
+      .filter(({ cases }) => cases > 0)
+      .sort((a, b) => b.cases - a.cases);
     const rest = counts.has(UNCLASSIFIED) ? UNCLASSIFIED : ALL_SUCCEEDED;
     const { name, cases } = classes[0] ?? { name: rest, cases: counts.get(rest) ?? 0 };
     return { instance, name, cases, of };

@@ -13,19 +13,32 @@ export class TaxonomyDesk {
   /** The one asked for last stands last. */
   private readonly known = new Map<string, ReadRun>();
 
-  /** @param protocolOf of the run, asked for when it is read @throws C3Error('input') for an unknown run or thresholds out of bounds */
+  /**
+   * @param protocolOf of the run, asked for when it is read
+   * @throws C3Error('input') for an unknown run or thresholds out of bounds
+   */
   async view(store: StoreReader, params: TaxonomyParams, protocolOf: () => Protocol): Promise<TaxonomyView> {
     const read = await this.read(store, params, protocolOf);
     const view = taxonomyView(store, read, params);
-    if (params.problems !== true) return view;
-    return { ...view, problems: problemClasses(read.studies.map(({ bucket }) => bucket.instance), read.published) };
+    if (params.problems !== true) {
+      return view;
+    }
+    return {
+      ...view,
+      problems: problemClasses(
+        read.studies.map(({ bucket }) => bucket.instance),
+        read.published,
+      ),
+    };
   }
 
   private async read(store: StoreReader, { run, fresh }: TaxonomyParams, protocolOf: () => Protocol): Promise<ReadRun> {
     const read = (fresh ? undefined : this.known.get(run)) ?? (await readRun(store, run, protocolOf()));
     this.known.delete(run);
     this.known.set(run, read);
-    for (const oldest of [...this.known.keys()].slice(0, -KEPT)) this.known.delete(oldest);
+    for (const oldest of [...this.known.keys()].slice(0, -KEPT)) {
+      this.known.delete(oldest);
+    }
     return read;
   }
 }

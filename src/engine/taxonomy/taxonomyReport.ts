@@ -1,4 +1,7 @@
-/** `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, the user's labels, and deterministic findings about its episodes. */
+/**
+ * `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, the user's labels, and deterministic
+ * findings about its episodes.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
 import { classifyBuckets, evidenceOf, judge, messageOfCase, studyBucket } from '../../diagnostics/taxonomy.ts';
@@ -6,8 +9,21 @@ import { C3Error, nearestName } from '../../shared/errors.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import type { Episode, TaxonomyCase, TaxonomyClass, TaxonomyClassName } from '../../shared/records/records.ts';
 import {
-  ALL_SUCCEEDED, areThresholds, leftOutWords, PRECEDENCE, TAXONOMY_THRESHOLDS, THRESHOLD_LIMITS, THRESHOLD_NAMES, thresholdWords,
-  VERDICT_MEANING, type CaseLabel, type DetectorReport, type LeftOutBuckets, type TaxonomyAgreement, type TaxonomyThresholds, type VerdictName,
+  ALL_SUCCEEDED,
+  areThresholds,
+  leftOutWords,
+  PRECEDENCE,
+  TAXONOMY_THRESHOLDS,
+  THRESHOLD_LIMITS,
+  THRESHOLD_NAMES,
+  thresholdWords,
+  VERDICT_MEANING,
+  type CaseLabel,
+  type DetectorReport,
+  type LeftOutBuckets,
+  type TaxonomyAgreement,
+  type TaxonomyThresholds,
+  type VerdictName,
 } from '../../shared/records/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
@@ -52,16 +68,23 @@ const LISTED = 50;
 const TURN = 50;
 
 /** What deterministic findings a run's last episodes show. */
-export async function detectorReports(store: StoreReader, run: string): Promise<{ readonly detectors: readonly DetectorReport[]; readonly episodes: number }> {
+export async function detectorReports(
+  store: StoreReader,
+  run: string,
+): Promise<{ readonly detectors: readonly DetectorReport[]; readonly episodes: number }> {
   const episodes = lastEpisodes(store, run);
   const findings: { readonly episode: Episode; readonly found: readonly Finding[] }[] = [];
   for (const [index, episode] of episodes.entries()) {
     // An engine that looks through episodes still answers a cancel in time.
-    if (index % TURN === 0) await setImmediate();
+    if (index % TURN === 0) {
+      await setImmediate();
+    }
     findings.push({ episode, found: detect(detected(store, episode)) });
   }
   const detectors = DETECTORS.map((name): DetectorReport => {
-    const own = findings.flatMap(({ episode, found }) => found.filter((finding) => finding.name === name).map((finding) => ({ ...finding, question: episode.question })));
+    const own = findings.flatMap(({ episode, found }) =>
+      found.filter((finding) => finding.name === name).map((finding) => ({ ...finding, question: episode.question })),
+    );
     const present = own.filter((finding) => finding.present === true);
     const unknown = own.filter((finding) => finding.present === null);
     return {
@@ -77,14 +100,21 @@ export async function detectorReports(store: StoreReader, run: string): Promise<
 }
 
 /** The report of a run. @param cases all of the run's */
-export async function taxonomyReport(store: StoreReader, run: string, cases: RunCases, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Promise<TaxonomyReport> {
+export async function taxonomyReport(
+  store: StoreReader,
+  run: string,
+  cases: RunCases,
+  thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
+): Promise<TaxonomyReport> {
   const { buckets, leftOut } = cases;
   const classes = classifyBuckets(buckets, thresholds).map((one) => ({ ...one, cases: withCredits(store, one.cases) }));
   const judged = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
   const verdicts = new Map(judged.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
   const successes = judged.flatMap(({ bucket, verdict }): TaxonomyCase[] => {
     const message = messageOfCase(bucket);
-    if (verdict.name !== ALL_SUCCEEDED || message === null) return [];
+    if (verdict.name !== ALL_SUCCEEDED || message === null) {
+      return [];
+    }
     const { id, eventType, question } = bucket;
     return [{ bucket: id, message, eventType, question, evidence: evidenceOf(bucket, verdict) }];
   });
@@ -92,7 +122,9 @@ export async function taxonomyReport(store: StoreReader, run: string, cases: Run
   const newest = new Map(stored.map(({ bucket, id }) => [bucket, id]));
   const labels = stored.flatMap(({ id, bucket, ...label }): ReportedLabel[] => {
     const automatic = bucket === null ? undefined : verdicts.get(bucket);
-    return bucket === null || automatic === undefined ? [] : [{ ...label, bucket, automatic, current: newest.get(bucket) === id && label.name !== '' }];
+    return bucket === null || automatic === undefined
+      ? []
+      : [{ ...label, bucket, automatic, current: newest.get(bucket) === id && label.name !== '' }];
   });
   return {
     classes,
@@ -113,7 +145,9 @@ function withCredits(store: StoreReader, cases: readonly TaxonomyCase[]): Report
   const credits = new Map<number, HeadlineJson>();
   for (let from = 0; from < cases.length; from += PAGE) {
     for (const { id, credit } of store.messages(cases.slice(from, from + PAGE).map(({ message }) => message))) {
-      if (credit !== null) credits.set(id, headlineJson(credit));
+      if (credit !== null) {
+        credits.set(id, headlineJson(credit));
+      }
     }
   }
   return cases.map((one) => ({ ...one, credit: credits.get(one.message) ?? null }));
@@ -129,10 +163,18 @@ export function parseThresholds(given: readonly string[]): TaxonomyThresholds {
     const name = THRESHOLD_NAMES.find((known) => known === key);
     if (name === undefined) {
       const nearest = nearestName(key, THRESHOLD_NAMES);
-      throw new C3Error('input', `--thresholds knows ${THRESHOLD_NAMES.join(', ')}, not ${JSON.stringify(key.slice(0, 40))}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`);
+      throw new C3Error(
+        'input',
+        `--thresholds knows ${THRESHOLD_NAMES.join(', ')}, not ${JSON.stringify(key.slice(0, 40))}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`,
+      );
     }
     const changed = { ...thresholds, [name]: value.trim() === '' ? NaN : Number(value) };
-    if (!areThresholds(changed)) throw new C3Error('input', `--thresholds ${name}= needs a number from 0 to ${THRESHOLD_LIMITS[name]}, not ${JSON.stringify(value.slice(0, 40))}.`);
+    if (!areThresholds(changed)) {
+      throw new C3Error(
+        'input',
+        `--thresholds ${name}= needs a number from 0 to ${THRESHOLD_LIMITS[name]}, not ${JSON.stringify(value.slice(0, 40))}.`,
+      );
+    }
     return changed;
   }, TAXONOMY_THRESHOLDS);
 }
@@ -144,13 +186,20 @@ function lastEpisodes(store: StoreReader, run: string): Episode[] {
     for (let offset = 0; ; offset += PAGE) {
       const page = store.episodes({ run, phase, iteration, offset, limit: PAGE });
       episodes.push(...page);
-      if (page.length < PAGE) return episodes;
+      if (page.length < PAGE) {
+        return episodes;
+      }
     }
   };
   const [newest, ...rounds] = newestEvaluations(store, run);
-  if (newest === undefined) return read('train', store.countSteps(run));
+  if (newest === undefined) {
+    return read('train', store.countSteps(run));
+  }
   const together = [newest, ...rounds.filter(({ stage, step }) => stage === newest.stage && step === newest.step)];
-  return together.map(({ iteration }) => iteration).sort((a, b) => a - b).flatMap((iteration) => read('evaluate', iteration));
+  return together
+    .map(({ iteration }) => iteration)
+    .sort((a, b) => a - b)
+    .flatMap((iteration) => read('evaluate', iteration));
 }
 
 function detected(store: StoreReader, episode: Episode): DetectedEpisode {
@@ -165,21 +214,34 @@ function detected(store: StoreReader, episode: Episode): DetectedEpisode {
   };
 }
 
-/** Stored replays of a message beside those of an empty one in its place, by replay index; null where it was never replayed empty. */
+/**
+ * Stored replays of a message beside those of an empty one in its place, by replay index; null where it was never
+ * replayed empty.
+ */
 function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedEpisode['emptied'] {
-  if (plan === undefined) return null;
-  for (const { id, alternatives } of store.bucketsFor(plan).filter(({ origin, message, continuation }) => origin === 'request' && message === plan && continuation === null).reverse()) {
+  if (plan === undefined) {
+    return null;
+  }
+  for (const { id, alternatives } of store
+    .bucketsFor(plan)
+    .filter(({ origin, message, continuation }) => origin === 'request' && message === plan && continuation === null)
+    .reverse()) {
     const empty = alternatives.find(({ finish, text }) => finish === 'typed' && text.trim() === '');
-    if (empty === undefined) continue;
+    if (empty === undefined) {
+      continue;
+    }
     const replays = store.replaysOfBucket(id);
-    const leafOf = (alternative: number, index: number): number | undefined => replays.find((replay) => replay.alternative === alternative && replay.replayIndex === index)?.leaf;
+    const leafOf = (alternative: number, index: number): number | undefined =>
+      replays.find((replay) => replay.alternative === alternative && replay.replayIndex === index)?.leaf;
     const pairs = replays
       .filter(({ alternative }) => alternative === plan)
       .flatMap(({ replayIndex, leaf }) => {
         const other = leafOf(empty.decision, replayIndex);
         return other === undefined ? [] : [{ kept: store.message(leaf).text, emptied: store.message(other).text }];
       });
-    if (pairs.length > 0) return pairs;
+    if (pairs.length > 0) {
+      return pairs;
+    }
   }
   return null;
 }
@@ -188,7 +250,8 @@ function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedE
 export function taxonomyWords(report: TaxonomyReport): string[] {
   const { classes, allSucceeded, detectors, unclassified, buckets, leftOut, episodes, thresholds, agreement } = report;
   const left = leftOutWords(leftOut);
-  const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string => (cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`);
+  const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string =>
+    cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`;
   return [
     ...classes.map(({ name, count, cases }) => `${String(count).padStart(6)}  ${name}${example(cases)}`),
     `${String(unclassified).padStart(6)}  unclassified`,
@@ -198,7 +261,11 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
     `        The classes are those of ${thresholdWords(thresholds)}.`,
     `        Successful Credit Shift: ${VERDICT_MEANING['Successful Credit Shift']}`,
     `        ${agreementWords(agreement)}`,
-    ...detectors.map(({ name, count, measured, cases, reason }) => (measured === 0 ? `     ?  ${name}: ${reason ?? 'Not measured: there is no episode.'}` : `${String(count).padStart(6)}  ${name}, of ${String(measured)} episodes${example(cases)}`)),
+    ...detectors.map(({ name, count, measured, cases, reason }) =>
+      measured === 0
+        ? `     ?  ${name}: ${reason ?? 'Not measured: there is no episode.'}`
+        : `${String(count).padStart(6)}  ${name}, of ${String(measured)} episodes${example(cases)}`,
+    ),
     `        The findings are those of ${String(episodes)} episodes of the last evaluation, or of the last training iteration.`,
   ];
 }
@@ -206,7 +273,12 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
 function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
   const shown = (value: number): string => String(Number(value.toFixed(3)));
   const left = ownWords === 0 ? '' : `; ${String(ownWords)} labelled in other words are left out`;
-  if (kappa === null) return `Agreement with your labels: not measured (${reason ?? 'no labels'})${left}.`;
-  const bounds = kappa.low === null || kappa.high === null ? reason ?? 'interval not measured' : `95 % interval ${shown(kappa.low)} to ${shown(kappa.high)}`;
+  if (kappa === null) {
+    return `Agreement with your labels: not measured (${reason ?? 'no labels'})${left}.`;
+  }
+  const bounds =
+    kappa.low === null || kappa.high === null
+      ? (reason ?? 'interval not measured')
+      : `95 % interval ${shown(kappa.low)} to ${shown(kappa.high)}`;
   return `Agreement with your labels: ${String(agreed)} of ${String(n)} cases, Cohen's kappa ${shown(kappa.value)}, ${bounds}${left}.`;
 }

@@ -1,12 +1,37 @@
-/** The taxonomy of a run as a panel asks for it again and again: the buckets are read once, thresholds and filters are tried on them. */
+/**
+ * The taxonomy of a run as a panel asks for it again and again: the buckets are read once, thresholds and filters are
+ * tried on them.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { cohenKappa } from '../../diagnostics/agreement.ts';
-import { evidenceOf, judge, messageOfCase, studyBucket, type BucketStudy, type TaxonomyBucket, type Verdict } from '../../diagnostics/taxonomy.ts';
+import {
+  evidenceOf,
+  judge,
+  messageOfCase,
+  studyBucket,
+  type BucketStudy,
+  type TaxonomyBucket,
+  type Verdict,
+} from '../../diagnostics/taxonomy.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BucketOrigin } from '../../shared/records/records.ts';
 import {
-  areThresholds, currentLabel, isVerdictName, sameThresholds, TAXONOMY_THRESHOLDS, VERDICTS,
-  type CaseLabel, type DetectorReport, type TaxonomyAgreement, type TaxonomyFilter, type TaxonomyParams, type TaxonomyRow, type TaxonomyThresholds, type TaxonomyView, type VerdictName, type LeftOutBuckets,
+  areThresholds,
+  currentLabel,
+  isVerdictName,
+  sameThresholds,
+  TAXONOMY_THRESHOLDS,
+  VERDICTS,
+  type CaseLabel,
+  type DetectorReport,
+  type TaxonomyAgreement,
+  type TaxonomyFilter,
+  type TaxonomyParams,
+  type TaxonomyRow,
+  type TaxonomyThresholds,
+  type TaxonomyView,
+  type VerdictName,
+  type LeftOutBuckets,
 } from '../../shared/records/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
@@ -42,8 +67,8 @@ const PAGE = 100;
 const QUESTION = 400;
 
 /**
- * The cases of a run, in the order in which their buckets were appended: those of training and of diagnostic samples. Requested replays
- * and buckets of another continuation distribution are left out and counted.
+ * The cases of a run, in the order in which their buckets were appended: those of training and of diagnostic samples.
+ * Requested replays and buckets of another continuation distribution are left out and counted.
  */
 export async function readBuckets(store: StoreReader, run: string, protocol: Protocol): Promise<RunCases> {
   const buckets: RunBucket[] = [];
@@ -54,29 +79,53 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
     const page = store.bucketsOfRun({ run, offset, limit: PAGE });
     for (const { id, message, eventType, turn, origin, iteration, instance, alternatives, continuation } of page) {
       // What somebody chose to replay, and what another distribution returned, says nothing of how this run fails.
-      if (origin === 'request') requested++;
-      else if (continuation !== null) otherDistribution++;
-      if (origin === 'request' || continuation !== null) continue;
+      if (origin === 'request') {
+        requested++;
+      } else if (continuation !== null) {
+        otherDistribution++;
+      }
+      if (origin === 'request' || continuation !== null) {
+        continue;
+      }
       const question = questions.get(instance) ?? store.instance(instance).question;
       questions.set(instance, question);
       const occurrence = protocol.occurrences.find((one) => one.role === eventType && one.turn === turn);
       buckets.push({
-        id, message, eventType, origin, iteration, instance, question, fullReturn,
+        id,
+        message,
+        eventType,
+        origin,
+        iteration,
+        instance,
+        question,
+        fullReturn,
         terminal: occurrence === undefined || isTerminal(protocol, occurrence.position),
-        alternatives: alternatives.map(({ decision, original, returns, evaluatorCalls }) => ({ decision, original, returns, evaluatorCalls })),
+        alternatives: alternatives.map(({ decision, original, returns, evaluatorCalls }) => ({
+          decision,
+          original,
+          returns,
+          evaluatorCalls,
+        })),
       });
     }
-    if (page.length < PAGE) return { buckets, leftOut: { requested, otherDistribution } };
+    if (page.length < PAGE) {
+      return { buckets, leftOut: { requested, otherDistribution } };
+    }
     await setImmediate();
   }
 }
 
 /** What was read, studied once. */
-export async function studyRun({ buckets, leftOut }: RunCases, findings: Pick<ReadRun, 'detectors' | 'episodes'>): Promise<ReadRun> {
+export async function studyRun(
+  { buckets, leftOut }: RunCases,
+  findings: Pick<ReadRun, 'detectors' | 'episodes'>,
+): Promise<ReadRun> {
   const studies: BucketStudy<RunBucket>[] = [];
   for (const [index, bucket] of buckets.entries()) {
     studies.push(studyBucket(bucket));
-    if (index % PAGE === PAGE - 1) await setImmediate();
+    if (index % PAGE === PAGE - 1) {
+      await setImmediate();
+    }
   }
   return { studies, leftOut, published: verdictsOf(studies, TAXONOMY_THRESHOLDS), ...findings };
 }
@@ -95,13 +144,26 @@ export function agreementOf(pairs: readonly (readonly [verdict: VerdictName, lab
  * One view of what was read. Labels are those of the moment; they may be newer than the buckets.
  * @throws C3Error('input') for thresholds out of bounds
  */
-export function taxonomyView(store: Pick<StoreReader, 'labelsOfRun'>, read: ReadRun, { run, thresholds, filter, limit }: TaxonomyParams): TaxonomyView {
-  if (!areThresholds(thresholds)) throw new C3Error('input', 'A threshold of the taxonomy is out of its bounds; give a number of at least 0.');
+export function taxonomyView(
+  store: Pick<StoreReader, 'labelsOfRun'>,
+  read: ReadRun,
+  { run, thresholds, filter, limit }: TaxonomyParams,
+): TaxonomyView {
+  if (!areThresholds(thresholds)) {
+    throw new C3Error('input', 'A threshold of the taxonomy is out of its bounds; give a number of at least 0.');
+  }
   const { studies, leftOut, published, detectors, episodes } = read;
   const verdicts = sameThresholds(thresholds, TAXONOMY_THRESHOLDS) ? published : verdictsOf(studies, thresholds);
   const labels = labelsByBucket(store, run);
-  const cases = studies.map(({ bucket }, index) => ({ bucket, verdict: verdicts[index], published: published[index], label: labels.get(bucket.id) ?? null }));
-  const judged = cases.flatMap(({ bucket, verdict, published: before, label }): Judged[] => (verdict === undefined || before === undefined ? [] : [{ bucket, verdict, published: before.name, label }]));
+  const cases = studies.map(({ bucket }, index) => ({
+    bucket,
+    verdict: verdicts[index],
+    published: published[index],
+    label: labels.get(bucket.id) ?? null,
+  }));
+  const judged = cases.flatMap(({ bucket, verdict, published: before, label }): Judged[] =>
+    verdict === undefined || before === undefined ? [] : [{ bucket, verdict, published: before.name, label }],
+  );
   const counted = (of: readonly VerdictName[], name: VerdictName): number => of.filter((one) => one === name).length;
   const now = judged.map(({ verdict }) => verdict.name);
   const before = judged.map((one) => one.published);
@@ -114,7 +176,9 @@ export function taxonomyView(store: Pick<StoreReader, 'labelsOfRun'>, read: Read
     leftOut,
     changed: now.filter((name, index) => name !== before[index]).length,
     roles: [...new Set(studies.map(({ bucket: { eventType } }) => eventType))],
-    agreement: agreementOf(judged.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const]))),
+    agreement: agreementOf(
+      judged.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const])),
+    ),
     detectors,
     episodes,
     matching: matching.length,
@@ -129,26 +193,46 @@ interface Judged {
   readonly label: CaseLabel | null;
 }
 
-function labelsByBucket(store: Pick<StoreReader, 'labelsOfRun'>, run: string): ReadonlyMap<number | null, CaseLabel | null> {
+function labelsByBucket(
+  store: Pick<StoreReader, 'labelsOfRun'>,
+  run: string,
+): ReadonlyMap<number | null, CaseLabel | null> {
   const byBucket = Map.groupBy(store.labelsOfRun(run), ({ bucket }) => bucket);
   return new Map([...byBucket].map(([bucket, labels]) => [bucket, currentLabel(labels)]));
 }
 
 function passes({ bucket, verdict, label }: Judged, filter: TaxonomyFilter): boolean {
-  if (filter.verdict !== null && verdict.name !== filter.verdict) return false;
-  if (filter.role !== null && bucket.eventType !== filter.role) return false;
+  if (filter.verdict !== null && verdict.name !== filter.verdict) {
+    return false;
+  }
+  if (filter.role !== null && bucket.eventType !== filter.role) {
+    return false;
+  }
   switch (filter.labels) {
-    case 'all': return true;
-    case 'labelled': return label !== null;
-    case 'unlabelled': return label === null;
-    case 'disagreement': return label !== null && isVerdictName(label.name) && label.name !== verdict.name;
+    case 'all':
+      return true;
+    case 'labelled':
+      return label !== null;
+    case 'unlabelled':
+      return label === null;
+    case 'disagreement':
+      return label !== null && isVerdictName(label.name) && label.name !== verdict.name;
   }
 }
 
 function rowOf({ bucket, verdict, published, label }: Judged): TaxonomyRow {
   const { id, origin, iteration, eventType, question } = bucket;
   return {
-    bucket: id, message: messageOfCase(bucket), origin, iteration, eventType, published, question: question.slice(0, QUESTION), verdict: verdict.name, evidence: evidenceOf(bucket, verdict),
-    label: label === null ? null : { name: label.name, note: label.note, author: label.author, createdAt: label.createdAt },
+    bucket: id,
+    message: messageOfCase(bucket),
+    origin,
+    iteration,
+    eventType,
+    published,
+    question: question.slice(0, QUESTION),
+    verdict: verdict.name,
+    evidence: evidenceOf(bucket, verdict),
+    label:
+      label === null ? null : { name: label.name, note: label.note, author: label.author, createdAt: label.createdAt },
   };
 }

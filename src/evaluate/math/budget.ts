@@ -31,22 +31,26 @@ export class Unreadable extends Error {}
 
 /** Counts the work of one comparison. */
 export class Budget {
-  #left: number = LIMITS.operations;
+  private remaining: number = LIMITS.operations;
 
   /** @throws LimitReached when more has been spent than LIMITS.operations */
   spend(operations: number): void {
-    this.#left -= operations;
-    if (this.#left < 0) throw new LimitReached();
+    this.remaining -= operations;
+    if (this.remaining < 0) {
+      throw new LimitReached();
+    }
   }
 
   /** What is left, in operations. */
   get left(): number {
-    return this.#left;
+    return this.remaining;
   }
 
   /** @throws LimitReached when an integer has more than LIMITS.bits binary digits */
   size(value: bigint): bigint {
-    if (value > LARGEST || value < -LARGEST) throw new LimitReached();
+    if (value > LARGEST || value < -LARGEST) {
+      throw new LimitReached();
+    }
     return value;
   }
 }

@@ -2,26 +2,83 @@
 
 /** Replaced one by one, before compatibility forms are composed (which would turn x\u00b2 into x2). */
 const SAME: Readonly<Record<string, string>> = {
-  '\u2212': '-', '\ufe63': '-', '\u2010': '-', '\u2011': '-', '\u2013': '-', '\u2014': '-', '\u00d7': '*', '\u00b7': '*', '\u22c5': '*', '\u2219': '*', '\u2217': '*', '\u00f7': '/', '\u2215': '/', '\u2044': '/',
-  '\u2264': '\\le ', '\u2a7d': '\\le ', '\u2265': '\\ge ', '\u2a7e': '\\ge ', '\u2260': '\\ne ', '\u221e': '\\infty ', '\u222a': '\\cup ', '\u2208': '\\in ', '\u2205': '\\emptyset ',
-  '\u00b1': '\\pm ', '\u2213': '\\mp ', '\u221a': '\\surd ', '\u221b': '\\cbrt ', '\u00b0': '\\degree ', '\u00ba': '\\degree ', '\u2103': '\\degree C', '\u2109': '\\degree F', '\u211d': '\\mathbb{R}',
-  '\u3001': ',', '\u202f': '\\,', '\u2009': '\\,', '\u2032': "'", '\u2019': "'", '\u300c': '"', '\u300d': '"', '\u201c': '"', '\u201d': '"', '\uffe5': '\u00a5',
+  '\u2212': '-',
+  '\ufe63': '-',
+  '\u2010': '-',
+  '\u2011': '-',
+  '\u2013': '-',
+  '\u2014': '-',
+  '\u00d7': '*',
+  '\u00b7': '*',
+  '\u22c5': '*',
+  '\u2219': '*',
+  '\u2217': '*',
+  '\u00f7': '/',
+  '\u2215': '/',
+  '\u2044': '/',
+  '\u2264': '\\le ',
+  '\u2a7d': '\\le ',
+  '\u2265': '\\ge ',
+  '\u2a7e': '\\ge ',
+  '\u2260': '\\ne ',
+  '\u221e': '\\infty ',
+  '\u222a': '\\cup ',
+  '\u2208': '\\in ',
+  '\u2205': '\\emptyset ',
+  '\u00b1': '\\pm ',
+  '\u2213': '\\mp ',
+  '\u221a': '\\surd ',
+  '\u221b': '\\cbrt ',
+  '\u00b0': '\\degree ',
+  '\u00ba': '\\degree ',
+  '\u2103': '\\degree C',
+  '\u2109': '\\degree F',
+  '\u211d': '\\mathbb{R}',
+  '\u3001': ',',
+  '\u202f': '\\,',
+  '\u2009': '\\,',
+  '\u2032': "'",
+  '\u2019': "'",
+  '\u300c': '"',
+  '\u300d': '"',
+  '\u201c': '"',
+  '\u201d': '"',
+  '\uffe5': '\u00a5',
 };
 
 const SCRIPTS = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207a\u207f';
 const SCRIPT_VALUES = '0123456789-+n';
 
 const VULGAR: Readonly<Record<string, string>> = {
-  '\u00bd': '1 2', '\u2153': '1 3', '\u2154': '2 3', '\u00bc': '1 4', '\u00be': '3 4', '\u2155': '1 5', '\u2156': '2 5', '\u2157': '3 5', '\u2158': '4 5', '\u2159': '1 6', '\u215a': '5 6', '\u215b': '1 8', '\u215c': '3 8', '\u215d': '5 8', '\u215e': '7 8',
+  '\u00bd': '1 2',
+  '\u2153': '1 3',
+  '\u2154': '2 3',
+  '\u00bc': '1 4',
+  '\u00be': '3 4',
+  '\u2155': '1 5',
+  '\u2156': '2 5',
+  '\u2157': '3 5',
+  '\u2158': '4 5',
+  '\u2159': '1 6',
+  '\u215a': '5 6',
+  '\u215b': '1 8',
+  '\u215c': '3 8',
+  '\u215d': '5 8',
+  '\u215e': '7 8',
 };
 
-/** Plain characters and LaTeX names for what a keyboard, a web page or a Chinese text writes otherwise; at most eight times as long. */
+/**
+ * Plain characters and LaTeX names for what a keyboard, a web page or a Chinese text writes otherwise; at most eight
+ * times as long.
+ */
 export function plainCharacters(text: string): string {
   let plain = '';
   let raised = false;
   for (const character of text) {
     const script = SCRIPTS.indexOf(character);
-    if ((script >= 0) !== raised) plain += raised ? '}' : '^{';
+    if (script >= 0 !== raised) {
+      plain += raised ? '}' : '^{';
+    }
     raised = script >= 0;
     plain += raised ? SCRIPT_VALUES.charAt(script) : spelled(character);
   }
@@ -30,27 +87,37 @@ export function plainCharacters(text: string): string {
 
 function spelled(character: string): string {
   const vulgar = VULGAR[character];
-  if (vulgar !== undefined) return `\\frac{${vulgar.replace(' ', '}{')}}`;
+  if (vulgar !== undefined) {
+    return `\\frac{${vulgar.replace(' ', '}{')}}`;
+  }
   const same = SAME[character];
-  if (same !== undefined) return same;
+  if (same !== undefined) {
+    return same;
+  }
   const composed = character.normalize('NFKC');
-  // Invisible characters (joiners, direction marks) say nothing; some compatibility forms are long words, which are no mathematics.
+  // Invisible characters (joiners, direction marks) say nothing; some compatibility forms are long words, which are no
+  // mathematics.
   return /\p{Cf}/u.test(character) || composed.length > 8 ? '' : composed;
 }
 
 const DIGITS = '零一二三四五六七八九';
 /** The powers of ten that Chinese names; those from ten thousand on multiply all that stands before them. */
-const PLACES: Readonly<Record<string, bigint>> = { '十': 10n, '百': 100n, '千': 1000n, '万': 10n ** 4n, '亿': 10n ** 8n };
+const PLACES: Readonly<Record<string, bigint>> = { 十: 10n, 百: 100n, 千: 1000n, 万: 10n ** 4n, 亿: 10n ** 8n };
 
 /**
- * The decimal or fraction that plain Chinese numerals write, as digits: 二十五 is 25, 三分之一 is 1/3, 百分之十 is 10/100, 零点五 is 0.5, 一半 is 1/2.
+ * The decimal or fraction that plain Chinese numerals write, as digits: 二十五 is 25, 三分之一 is 1/3, 百分之十 is 10/100, 零点五 is
+ * 0.5, 一半 is 1/2.
  * @returns null for everything else
  */
 export function chineseNumber(text: string): string | null {
-  if (text === '一半') return '1/2';
+  if (text === '一半') {
+    return '1/2';
+  }
   const sign = text.startsWith('负') ? '-' : '';
   const [first, second, third] = text.slice(sign.length).split('分之');
-  if (first === undefined || third !== undefined) return null;
+  if (first === undefined || third !== undefined) {
+    return null;
+  }
   if (second === undefined) {
     const number = chineseDecimal(first);
     return number === null ? null : `${sign}${number}`;
@@ -63,8 +130,12 @@ export function chineseNumber(text: string): string | null {
 function chineseDecimal(text: string): string | null {
   const [before, after, more] = text.split('点');
   const number = chineseWhole(before ?? '');
-  if (number === null || more !== undefined) return null;
-  if (after === undefined) return String(number);
+  if (number === null || more !== undefined) {
+    return null;
+  }
+  if (after === undefined) {
+    return String(number);
+  }
   const digits = Array.from(after, (character) => DIGITS.indexOf(character.replace('〇', '零')));
   return digits.length === 0 || digits.includes(-1) ? null : `${number}.${digits.join('')}`;
 }
@@ -81,19 +152,30 @@ function chineseWhole(text: string): bigint | null {
     const value = DIGITS.indexOf(character.replace('〇', '零').replace('两', '二'));
     const unit = PLACES[character];
     if (value >= 0) {
-      if (digit !== null) return null;
-      if (value === 0) afterZero = true;
-      else digit = BigInt(value);
+      if (digit !== null) {
+        return null;
+      }
+      if (value === 0) {
+        afterZero = true;
+      } else {
+        digit = BigInt(value);
+      }
       continue;
     }
-    if (unit === undefined) return null;
+    if (unit === undefined) {
+      return null;
+    }
     if (unit >= 10_000n) {
       const before: bigint = section + (digit ?? 0n);
-      if (unit >= place || before === 0n) return null;
+      if (unit >= place || before === 0n) {
+        return null;
+      }
       total += before * unit;
       [section, sectionPlace, place] = [0n, 10_000n, unit];
     } else {
-      if (unit >= sectionPlace || (digit === null && (unit !== 10n || section !== 0n))) return null;
+      if (unit >= sectionPlace || (digit === null && (unit !== 10n || section !== 0n))) {
+        return null;
+      }
       section += (digit ?? 1n) * unit;
       sectionPlace = unit;
     }

@@ -23,96 +23,139 @@ const CHOICE: Match = { how: 'equal, letter case of a choice left out' };
 /** Compares a value with the gold value. @throws LimitReached */
 export function compareValues(gold: Value, answer: Value, grader: Grader, algebra: Algebra): Outcome {
   const match = new Comparison(grader, algebra).match(gold, answer);
-  if (match === null) return { equal: false, how: difference(gold, answer, algebra) };
+  if (match === null) {
+    return { equal: false, how: difference(gold, answer, algebra) };
+  }
   return { equal: true, how: match.how ?? `equal ${kindName(gold, answer, algebra)}` };
 }
 
 class Comparison {
-  readonly #lenient: boolean;
-  readonly #algebra: Algebra;
+  private readonly lenient: boolean;
+  private readonly algebra: Algebra;
 
   constructor(grader: Grader, algebra: Algebra) {
-    this.#lenient = grader === 'lenient';
-    this.#algebra = algebra;
+    this.lenient = grader === 'lenient';
+    this.algebra = algebra;
   }
 
   match(gold: Value, answer: Value): Match {
-    this.#algebra.budget.spend(1);
-    if (gold.kind === 'labelled' || answer.kind === 'labelled') return this.#labelled(gold, answer);
+    this.algebra.budget.spend(1);
+    if (gold.kind === 'labelled' || answer.kind === 'labelled') {
+      return this.labelled(gold, answer);
+    }
     if (gold.kind === 'relation' || answer.kind === 'relation') {
-      return gold.kind === 'relation' && answer.kind === 'relation' && this.#sameRelation(gold.relation, answer.relation) ? EXACT : null;
+      return gold.kind === 'relation' && answer.kind === 'relation' && this.sameRelation(gold.relation, answer.relation)
+        ? EXACT
+        : null;
     }
     const golds = solutions(gold);
     const answers = solutions(answer);
     if (golds !== null || answers !== null) {
-      if (namesSeveral(golds ?? []) !== namesSeveral(answers ?? [])) return null;
+      if (namesSeveral(golds ?? []) !== namesSeveral(answers ?? [])) {
+        return null;
+      }
       const asSet = gold.kind === 'set' || answer.kind === 'set';
-      return this.#unordered(golds ?? [gold], answers ?? [answer], asSet);
+      return this.unordered(golds ?? [gold], answers ?? [answer], asSet);
     }
-    if (gold.kind === 'union' && answer.kind === 'union') return this.#unordered(gold.items, answer.items, true);
+    if (gold.kind === 'union' && answer.kind === 'union') {
+      return this.unordered(gold.items, answer.items, true);
+    }
     if (gold.kind === 'sequence' && answer.kind === 'sequence') {
-      return gold.open === answer.open && gold.close === answer.close ? this.#ordered(gold.items, answer.items) : null;
+      return gold.open === answer.open && gold.close === answer.close ? this.ordered(gold.items, answer.items) : null;
     }
     if (gold.kind === 'matrix' && answer.kind === 'matrix') {
-      return gold.rows.length === answer.rows.length && gold.rows[0]?.length === answer.rows[0]?.length ? this.#ordered(gold.rows.flat(), answer.rows.flat()) : null;
+      return gold.rows.length === answer.rows.length && gold.rows[0]?.length === answer.rows[0]?.length
+        ? this.ordered(gold.rows.flat(), answer.rows.flat())
+        : null;
     }
-    if (gold.kind === 'text' && answer.kind === 'text') return gold.text === answer.text ? EXACT : null;
-    if (gold.kind !== 'quantity' || answer.kind !== 'quantity') return null;
-    if (sameUnit(gold, answer) && this.#algebra.equal(gold.value, answer.value)) return EXACT;
-    if (this.#equalWithoutPercent(gold, answer)) return WITHOUT_PERCENT;
-    if ((gold.choice === true || answer.choice === true) && this.#sameLetter(gold.value, answer.value)) return CHOICE;
-    return this.#lenient ? this.#lenientQuantities(gold, answer) : null;
+    if (gold.kind === 'text' && answer.kind === 'text') {
+      return gold.text === answer.text ? EXACT : null;
+    }
+    if (gold.kind !== 'quantity' || answer.kind !== 'quantity') {
+      return null;
+    }
+    if (sameUnit(gold, answer) && this.algebra.equal(gold.value, answer.value)) {
+      return EXACT;
+    }
+    if (this.equalWithoutPercent(gold, answer)) {
+      return WITHOUT_PERCENT;
+    }
+    if ((gold.choice === true || answer.choice === true) && this.sameLetter(gold.value, answer.value)) {
+      return CHOICE;
+    }
+    return this.lenient ? this.lenientQuantities(gold, answer) : null;
   }
 
   /** A percent sign that only one side writes may be left out, as a unit may: 50% is 50, and it is 0.5. */
-  #equalWithoutPercent(gold: Quantity, answer: Quantity): boolean {
-    if (gold.percent === answer.percent || gold.unit !== null || answer.unit !== null) return false;
+  private equalWithoutPercent(gold: Quantity, answer: Quantity): boolean {
+    if (gold.percent === answer.percent || gold.unit !== null || answer.unit !== null) {
+      return false;
+    }
     const [signed, bareValue] = gold.percent ? [gold.unsigned, answer.value] : [answer.unsigned, gold.value];
-    return signed !== undefined && this.#algebra.equal(signed, bareValue);
+    return signed !== undefined && this.algebra.equal(signed, bareValue);
   }
 
-  #sameLetter(gold: Quotient, answer: Quotient): boolean {
-    const [first = '', second = ''] = [gold, answer].map((value) => this.#algebra.quotientKey(value).toLowerCase());
+  private sameLetter(gold: Quotient, answer: Quotient): boolean {
+    const [first = '', second = ''] = [gold, answer].map((value) => this.algebra.quotientKey(value).toLowerCase());
     return first === second && /^1:1\*[a-z]\^1\/1\/1:1\*$/u.test(first);
   }
 
   /** A label that only one side gives says nothing; two different variables may still make the same equation. */
-  #labelled(gold: Value, answer: Value): Match {
+  private labelled(gold: Value, answer: Value): Match {
     const goldLabel = gold.kind === 'labelled' ? gold.label : '';
     const answerLabel = answer.kind === 'labelled' ? answer.label : '';
     const goldRelation = relationOf(gold);
     const answerRelation = relationOf(answer);
-    const sides = goldRelation !== null && answerRelation !== null && this.#sameRelation(goldRelation, answerRelation);
-    if (sides) return EXACT;
-    if (gold.kind === 'relation' || answer.kind === 'relation') return null;
-    if (goldLabel !== answerLabel && isVariable(goldLabel) && isVariable(answerLabel)) return null;
+    const sides = goldRelation !== null && answerRelation !== null && this.sameRelation(goldRelation, answerRelation);
+    if (sides) {
+      return EXACT;
+    }
+    if (gold.kind === 'relation' || answer.kind === 'relation') {
+      return null;
+    }
+    if (goldLabel !== answerLabel && isVariable(goldLabel) && isVariable(answerLabel)) {
+      return null;
+    }
     return this.match(gold.kind === 'labelled' ? gold.value : gold, answer.kind === 'labelled' ? answer.value : answer);
   }
 
-  /** The same solutions: one difference is a constant times the other, positive for an inequality. What always holds is no equation. */
-  #sameRelation(gold: Relation, answer: Relation): boolean {
-    if (gold.operator !== answer.operator) return false;
-    const factor = this.#algebra.constantRatio(gold.difference, answer.difference);
-    if (factor === null || this.#algebra.rational(gold.difference) !== null) return false;
+  /**
+   * The same solutions: one difference is a constant times the other, positive for an inequality. What always holds is
+   * no equation.
+   */
+  private sameRelation(gold: Relation, answer: Relation): boolean {
+    if (gold.operator !== answer.operator) {
+      return false;
+    }
+    const factor = this.algebra.constantRatio(gold.difference, answer.difference);
+    if (factor === null || this.algebra.rational(gold.difference) !== null) {
+      return false;
+    }
     return gold.operator === '=' || gold.operator === '!=' || factor.numerator > 0n;
   }
 
-  #ordered(golds: readonly Value[], answers: readonly Value[]): Match {
-    if (golds.length !== answers.length) return null;
+  private ordered(golds: readonly Value[], answers: readonly Value[]): Match {
+    if (golds.length !== answers.length) {
+      return null;
+    }
     let how: string | null = null;
     for (const [at, gold] of golds.entries()) {
       const answer = answers[at];
       const match = answer === undefined ? null : this.match(gold, answer);
-      if (match === null) return null;
+      if (match === null) {
+        return null;
+      }
       how = furtherOf(how, match.how);
     }
     return { how };
   }
 
-  #unordered(golds: readonly Value[], answers: readonly Value[], asSet: boolean): Match {
-    const expected = asSet ? this.#distinct(golds) : golds;
-    const rest = [...(asSet ? this.#distinct(answers) : answers)];
-    if (expected.length !== rest.length) return null;
+  private unordered(golds: readonly Value[], answers: readonly Value[], asSet: boolean): Match {
+    const expected = asSet ? this.distinct(golds) : golds;
+    const rest = [...(asSet ? this.distinct(answers) : answers)];
+    if (expected.length !== rest.length) {
+      return null;
+    }
     let how: string | null = null;
     for (const gold of expected) {
       let found: Match = null;
@@ -120,49 +163,76 @@ class Comparison {
       for (const [at, answer] of rest.entries()) {
         const match = this.match(gold, answer);
         // What is equal as it is written goes before what is equal by a rule: in {50%, 50}, 50 is 50 and 0.5 is 50%.
-        if (match === null || (found !== null && match.how !== null)) continue;
+        if (match === null || (found !== null && match.how !== null)) {
+          continue;
+        }
         [found, foundAt] = [match, at];
-        if (match.how === null) break;
+        if (match.how === null) {
+          break;
+        }
       }
-      if (found === null) return null;
+      if (found === null) {
+        return null;
+      }
       rest.splice(foundAt, 1);
       how = furtherOf(how, found.how);
     }
     return { how };
   }
 
-  #distinct(items: readonly Value[]): readonly Value[] {
-    const exact = new Comparison('strict', this.#algebra);
+  private distinct(items: readonly Value[]): readonly Value[] {
+    const exact = new Comparison('strict', this.algebra);
     const kept: Value[] = [];
     for (const item of items) {
-      if (!kept.some((other) => exact.match(other, item)?.how === null)) kept.push(item);
+      if (!kept.some((other) => exact.match(other, item)?.how === null)) {
+        kept.push(item);
+      }
     }
     return kept;
   }
 
-  /** The published rule: units and percent signs dropped, integers by rounding, decimals within 4 % in size, positive others within 4 %. */
-  #lenientQuantities(gold: Quantity, answer: Quantity): Match {
-    const algebra = this.#algebra;
+  /**
+   * The published rule: units and percent signs dropped, integers by rounding, decimals within 4 % in size, positive
+   * others within 4 %.
+   */
+  private lenientQuantities(gold: Quantity, answer: Quantity): Match {
+    const algebra = this.algebra;
     const hundred = algebra.number(whole(100));
-    const [expected, given] = [gold, answer].map(({ value, percent }) => (percent ? algebra.times(value, hundred) : value));
-    if (expected === undefined || given === undefined) return null;
-    if (algebra.equal(expected, given)) return { how: 'lenient, unit or percent sign left out' };
-    if (this.#sameLetter(expected, given)) return { how: 'lenient, letter case left out' };
+    const [expected, given] = [gold, answer].map(({ value, percent }) =>
+      percent ? algebra.times(value, hundred) : value,
+    );
+    if (expected === undefined || given === undefined) {
+      return null;
+    }
+    if (algebra.equal(expected, given)) {
+      return { how: 'lenient, unit or percent sign left out' };
+    }
+    if (this.sameLetter(expected, given)) {
+      return { how: 'lenient, letter case left out' };
+    }
     const goldSize = approximate(algebra, expected);
     const size = approximate(algebra, given);
-    if (goldSize === null || size === null || (gold.written === 'fraction' && answer.written === 'fraction')) return null;
+    if (goldSize === null || size === null || (gold.written === 'fraction' && answer.written === 'fraction')) {
+      return null;
+    }
     const asFloats = isFloat(gold) && isFloat(answer);
-    if (asFloats && gold.written === 'whole') return roundHalfToEven(size) === goldSize ? ROUNDED : null;
-    if (!asFloats && goldSize < 0) return null;
-    return this.#isWithin(expected, given, goldSize, size) ? { how: 'lenient, within 4 % of the gold' } : null;
+    if (asFloats && gold.written === 'whole') {
+      return roundHalfToEven(size) === goldSize ? ROUNDED : null;
+    }
+    if (!asFloats && goldSize < 0) {
+      return null;
+    }
+    return this.isWithin(expected, given, goldSize, size) ? { how: 'lenient, within 4 % of the gold' } : null;
   }
 
   /** |gold - answer| is at most 4 % of |gold|; exactly where both are rational, since 0.52 is just within of 0.5. */
-  #isWithin(gold: Quotient, answer: Quotient, goldSize: number, size: number): boolean {
-    const expected = this.#algebra.rational(gold);
-    const given = this.#algebra.rational(answer);
-    if (expected === null || given === null) return Math.abs(goldSize - size) <= 0.04 * Math.abs(goldSize);
-    const apart = plus(this.#algebra.budget, expected, negative(given));
+  private isWithin(gold: Quotient, answer: Quotient, goldSize: number, size: number): boolean {
+    const expected = this.algebra.rational(gold);
+    const given = this.algebra.rational(answer);
+    if (expected === null || given === null) {
+      return Math.abs(goldSize - size) <= 0.04 * Math.abs(goldSize);
+    }
+    const apart = plus(this.algebra.budget, expected, negative(given));
     return 25n * magnitude(apart.numerator) * expected.denominator <= magnitude(expected.numerator) * apart.denominator;
   }
 }
@@ -179,7 +249,9 @@ const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
 
 function roundHalfToEven(size: number): number {
   const below = Math.floor(size);
-  if (size - below !== 0.5) return Math.round(size);
+  if (size - below !== 0.5) {
+    return Math.round(size);
+  }
   return below % 2 === 0 ? below : below + 1;
 }
 
@@ -209,23 +281,37 @@ function bare(value: Value): Value {
 
 function kindName(gold: Value, answer: Value, algebra: Algebra): string {
   const [first, second] = [bare(gold), bare(answer)];
-  if (first.kind !== second.kind) return 'values';
+  if (first.kind !== second.kind) {
+    return 'values';
+  }
   switch (first.kind) {
-    case 'quantity': return second.kind === 'quantity' && isNumber(first, algebra) && isNumber(second, algebra) ? 'numbers' : 'expressions';
-    case 'sequence': return first.items.length === 2 ? 'tuples or intervals' : 'tuples';
-    case 'set': return 'sets';
-    case 'list': return 'lists';
-    case 'union': return 'unions';
-    case 'matrix': return 'matrices';
-    case 'text': return 'texts';
+    case 'quantity':
+      return second.kind === 'quantity' && isNumber(first, algebra) && isNumber(second, algebra)
+        ? 'numbers'
+        : 'expressions';
+    case 'sequence':
+      return first.items.length === 2 ? 'tuples or intervals' : 'tuples';
+    case 'set':
+      return 'sets';
+    case 'list':
+      return 'lists';
+    case 'union':
+      return 'unions';
+    case 'matrix':
+      return 'matrices';
+    case 'text':
+      return 'texts';
     case 'labelled':
-    case 'relation': return 'relations';
+    case 'relation':
+      return 'relations';
   }
 }
 
 function difference(gold: Value, answer: Value, algebra: Algebra): string {
   const [first, second] = [bare(gold), bare(answer)];
-  if (first.kind === 'quantity' && second.kind === 'quantity' && !sameUnit(first, second)) return 'different units';
+  if (first.kind === 'quantity' && second.kind === 'quantity' && !sameUnit(first, second)) {
+    return 'different units';
+  }
   return first.kind === second.kind ? `different ${kindName(gold, answer, algebra)}` : 'different kinds';
 }
 

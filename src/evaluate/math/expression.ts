@@ -23,242 +23,332 @@ export function readExpression(tokens: readonly Token[], algebra: Algebra, upper
 }
 
 class Reader {
-  readonly #tokens: Token[];
-  readonly #algebra: Algebra;
-  readonly #upper: boolean;
-  #at = 0;
-  #depth = 0;
-  #forked = false;
+  private readonly tokens: Token[];
+  private readonly algebra: Algebra;
+  private readonly upper: boolean;
+  private at = 0;
+  private depth = 0;
+  private forked = false;
   /** Open absolute values: a bar closes the innermost one. */
-  #bars = 0;
+  private bars = 0;
 
   constructor(tokens: readonly Token[], algebra: Algebra, upper: boolean) {
-    this.#tokens = tokens.flatMap(separateLetters);
-    this.#algebra = algebra;
-    this.#upper = upper;
+    this.tokens = tokens.flatMap(separateLetters);
+    this.algebra = algebra;
+    this.upper = upper;
   }
 
   run(): Expression {
-    const value = this.#sum();
-    if (this.#at < this.#tokens.length) throw new Unreadable();
-    return { value, forked: this.#forked, percent: this.#tokens.at(-1)?.text === '%' };
+    const value = this.sum();
+    if (this.at < this.tokens.length) {
+      throw new Unreadable();
+    }
+    return { value, forked: this.forked, percent: this.tokens.at(-1)?.text === '%' };
   }
 
-  #peek(): Token | undefined {
-    return this.#tokens[this.#at];
+  private peek(): Token | undefined {
+    return this.tokens[this.at];
   }
 
-  #takes(text: string): boolean {
-    const token = this.#peek();
-    if (token === undefined || token.kind === 'number' || token.text !== text) return false;
-    this.#at++;
+  private takes(text: string): boolean {
+    const token = this.peek();
+    if (token === undefined || token.kind === 'number' || token.text !== text) {
+      return false;
+    }
+    this.at++;
     return true;
   }
 
-  #expects(text: string): void {
-    if (!this.#takes(text)) throw new Unreadable();
+  private expects(text: string): void {
+    if (!this.takes(text)) {
+      throw new Unreadable();
+    }
   }
 
   /** A sign in front: 1, -1, or null where there is none. */
-  #sign(): 1 | -1 | null {
-    if (this.#takes('+')) return 1;
-    if (this.#takes('-')) return -1;
-    const upper = this.#takes('+-');
-    if (!upper && !this.#takes('-+')) return null;
-    this.#forked = true;
-    return upper === this.#upper ? 1 : -1;
+  private sign(): 1 | -1 | null {
+    if (this.takes('+')) {
+      return 1;
+    }
+    if (this.takes('-')) {
+      return -1;
+    }
+    const upper = this.takes('+-');
+    if (!upper && !this.takes('-+')) {
+      return null;
+    }
+    this.forked = true;
+    return upper === this.upper ? 1 : -1;
   }
 
-  #sum(): Quotient {
-    if (++this.#depth > LIMITS.depth) throw new LimitReached();
-    const first = this.#sign();
-    let total = this.#signed(first, this.#term());
-    for (let sign = this.#sign(); sign !== null; sign = this.#sign()) total = this.#algebra.plus(total, this.#signed(sign, this.#term()));
-    this.#depth--;
+  private sum(): Quotient {
+    if (++this.depth > LIMITS.depth) {
+      throw new LimitReached();
+    }
+    const first = this.sign();
+    let total = this.signed(first, this.term());
+    for (let sign = this.sign(); sign !== null; sign = this.sign()) {
+      total = this.algebra.plus(total, this.signed(sign, this.term()));
+    }
+    this.depth--;
     return total;
   }
 
-  #signed(sign: 1 | -1 | null, value: Quotient): Quotient {
-    return sign === -1 ? this.#algebra.negated(value) : value;
+  private signed(sign: 1 | -1 | null, value: Quotient): Quotient {
+    return sign === -1 ? this.algebra.negated(value) : value;
   }
 
-  #term(): Quotient {
-    let product = this.#factor();
+  private term(): Quotient {
+    let product = this.factor();
     for (;;) {
-      this.#algebra.budget.spend(1);
-      const divides = this.#takes('/');
-      if (divides || this.#takes('*')) {
-        const sign = this.#takes('-') ? -1 : null;
-        const next = this.#signed(sign, this.#factor());
-        product = this.#algebra.times(product, divides ? this.#algebra.inverted(next) : next);
-      } else if (this.#continues()) product = this.#algebra.times(product, this.#factor());
-      else return product;
+      this.algebra.budget.spend(1);
+      const divides = this.takes('/');
+      if (divides || this.takes('*')) {
+        const sign = this.takes('-') ? -1 : null;
+        const next = this.signed(sign, this.factor());
+        product = this.algebra.times(product, divides ? this.algebra.inverted(next) : next);
+      } else if (this.continues()) {
+        product = this.algebra.times(product, this.factor());
+      } else {
+        return product;
+      }
     }
   }
 
   /** Whether a factor follows without a sign between: anything but a number, which would read like another digit. */
-  #continues(): boolean {
-    const next = this.#peek();
-    if (next === undefined || next.kind === 'number' || next.kind === 'matrix') return false;
-    if (next.kind !== 'symbol') return true;
-    return /^(?:[({[]|frac|sqrt|surd|cbrt|binom)$/u.test(next.text) || (next.text === '|' && this.#bars === 0);
+  private continues(): boolean {
+    const next = this.peek();
+    if (next === undefined || next.kind === 'number' || next.kind === 'matrix') {
+      return false;
+    }
+    if (next.kind !== 'symbol') {
+      return true;
+    }
+    return /^(?:[({[]|frac|sqrt|surd|cbrt|binom)$/u.test(next.text) || (next.text === '|' && this.bars === 0);
   }
 
-  #factor(): Quotient {
-    let value = this.#primary();
+  private factor(): Quotient {
+    let value = this.primary();
     for (;;) {
-      if (this.#takes('!')) value = this.#algebra.number(whole(factorial(this.#natural(value), this.#algebra)));
-      else if (this.#takes('%')) value = this.#algebra.times(value, this.#algebra.number({ numerator: 1n, denominator: 100n }));
-      else if (this.#takes('^')) return power(this.#algebra, value, this.#exponent());
-      else return value;
+      if (this.takes('!')) {
+        value = this.algebra.number(whole(factorial(this.natural(value), this.algebra)));
+      } else if (this.takes('%')) {
+        value = this.algebra.times(value, this.algebra.number({ numerator: 1n, denominator: 100n }));
+      } else if (this.takes('^')) {
+        return power(this.algebra, value, this.exponent());
+      } else {
+        return value;
+      }
     }
   }
 
   /** What stands behind ^: a sign and a factor with its own exponent, so that powers group from the right. */
-  #exponent(): Quotient {
-    if (++this.#depth > LIMITS.depth) throw new LimitReached();
-    const sign = this.#sign();
-    const value = this.#signed(sign, this.#factor());
-    this.#depth--;
+  private exponent(): Quotient {
+    if (++this.depth > LIMITS.depth) {
+      throw new LimitReached();
+    }
+    const sign = this.sign();
+    const value = this.signed(sign, this.factor());
+    this.depth--;
     return value;
   }
 
-  #primary(): Quotient {
-    this.#algebra.budget.spend(1);
-    const token = this.#peek();
-    if (token === undefined) throw new Unreadable();
-    this.#at++;
-    if (token.kind === 'number') return this.#mixed(token);
-    if (token.kind === 'name') return this.#named(token);
-    if (token.kind !== 'symbol') throw new Unreadable();
+  private primary(): Quotient {
+    this.algebra.budget.spend(1);
+    const token = this.peek();
+    if (token === undefined) {
+      throw new Unreadable();
+    }
+    this.at++;
+    if (token.kind === 'number') {
+      return this.mixed(token);
+    }
+    if (token.kind === 'name') {
+      return this.named(token);
+    }
+    if (token.kind !== 'symbol') {
+      throw new Unreadable();
+    }
     switch (token.text) {
-      case '(': return this.#closed(')');
-      case '[': return this.#closed(']');
-      case '{': return this.#closed('}');
-      case '|': return this.#absolute();
+      case '(':
+        return this.closed(')');
+      case '[':
+        return this.closed(']');
+      case '{':
+        return this.closed('}');
+      case '|':
+        return this.absolute();
       case 'frac': {
-        const above = this.#argument();
-        return this.#algebra.times(above, this.#algebra.inverted(this.#argument()));
+        const above = this.argument();
+        return this.algebra.times(above, this.algebra.inverted(this.argument()));
       }
-      case 'binom': return this.#binomial();
-      case 'sqrt': return root(this.#algebra, ...this.#rootArguments());
-      case 'surd': return root(this.#algebra, this.#primary(), 2);
-      case 'cbrt': return root(this.#algebra, this.#primary(), 3);
-      default: throw new Unreadable();
+      case 'binom':
+        return this.binomial();
+      case 'sqrt':
+        return root(this.algebra, ...this.rootArguments());
+      case 'surd':
+        return root(this.algebra, this.primary(), 2);
+      case 'cbrt':
+        return root(this.algebra, this.primary(), 3);
+      default:
+        throw new Unreadable();
     }
   }
 
-  #closed(by: string): Quotient {
-    const bars = this.#bars;
-    this.#bars = 0;
-    const value = this.#sum();
-    this.#expects(by);
-    this.#bars = bars;
+  private closed(by: string): Quotient {
+    const bars = this.bars;
+    this.bars = 0;
+    const value = this.sum();
+    this.expects(by);
+    this.bars = bars;
     return value;
   }
 
-  #absolute(): Quotient {
-    this.#bars++;
-    const value = this.#sum();
-    this.#expects('|');
-    this.#bars--;
-    const number = this.#algebra.rational(value);
-    if (number !== null) return this.#algebra.number(number.numerator < 0n ? { ...number, numerator: -number.numerator } : number);
+  private absolute(): Quotient {
+    this.bars++;
+    const value = this.sum();
+    this.expects('|');
+    this.bars--;
+    const number = this.algebra.rational(value);
+    if (number !== null) {
+      return this.algebra.number(number.numerator < 0n ? { ...number, numerator: -number.numerator } : number);
+    }
     // |x| is |-x|: of the two keys the smaller one stands for both.
-    const keys = [value, this.#algebra.negated(value)].map((side) => this.#algebra.quotientKey(side)).sort();
-    return this.#algebra.atom(`abs(${keys[0] ?? ''})`);
+    const keys = [value, this.algebra.negated(value)].map((side) => this.algebra.quotientKey(side)).sort();
+    return this.algebra.atom(`abs(${keys[0] ?? ''})`);
   }
 
   /** A number, or a mixed one: a whole number and a proper fraction of digits right behind it. */
-  #mixed(token: Token): Quotient {
-    const { budget } = this.#algebra;
+  private mixed(token: Token): Quotient {
+    const { budget } = this.algebra;
     const number = token.value ?? ONE;
-    const part = /^\d+$/u.test(token.text) ? this.#properFraction() : null;
-    if (part === null) return this.#algebra.number(number);
-    this.#at += part.length;
-    return this.#algebra.number(ratio(budget, number.numerator * part.below + part.above, part.below));
+    const part = /^\d+$/u.test(token.text) ? this.properFraction() : null;
+    if (part === null) {
+      return this.algebra.number(number);
+    }
+    this.at += part.length;
+    return this.algebra.number(ratio(budget, number.numerator * part.below + part.above, part.below));
   }
 
-  #properFraction(): { readonly above: bigint; readonly below: bigint; readonly length: number } | null {
-    const texts = this.#tokens.slice(this.#at, this.#at + 7).map(({ text }) => text);
-    const inLatex = /^frac (?:\{ (\d+) \}|(\d)) (?:\{ (\d+) \}|(\d))(?: |$)/u.exec(texts.join(' ')) ?? /^frac (\d)(\d)( |$)/u.exec(texts.join(' '));
-    const first = this.#peek();
-    const plain = first?.kind === 'number' && first.space && texts[1] === '/' ? /^(\d+) \/ (\d+)(?: |$)/u.exec(texts.join(' ')) : null;
+  private properFraction(): { readonly above: bigint; readonly below: bigint; readonly length: number } | null {
+    const texts = this.tokens.slice(this.at, this.at + 7).map(({ text }) => text);
+    const inLatex =
+      /^frac (?:\{ (\d+) \}|(\d)) (?:\{ (\d+) \}|(\d))(?: |$)/u.exec(texts.join(' ')) ??
+      /^frac (\d)(\d)( |$)/u.exec(texts.join(' '));
+    const first = this.peek();
+    const plain =
+      first?.kind === 'number' && first.space && texts[1] === '/'
+        ? /^(\d+) \/ (\d+)(?: |$)/u.exec(texts.join(' '))
+        : null;
     const digits = (inLatex ?? plain)?.slice(1).filter((group) => /^\d+$/u.test(group)) ?? [];
     const [above, below] = digits.map((group) => BigInt(group));
-    if (above === undefined || below === undefined || above >= below) return null;
+    if (above === undefined || below === undefined || above >= below) {
+      return null;
+    }
     return { above, below, length: (inLatex ?? plain)?.[0].trim().split(' ').length ?? 0 };
   }
 
   /** An argument of a LaTeX command: a group, or the next digit or thing alone. */
-  #argument(): Quotient {
-    const token = this.#peek();
-    if (token?.kind !== 'number' || !/^\d+$/u.test(token.text)) return this.#primary();
-    const [first, rest] = [token.text.slice(0, 1), token.text.slice(1)];
-    if (rest === '') this.#at++;
-    else this.#tokens[this.#at] = { ...token, text: rest, value: whole(BigInt(rest)) };
-    return this.#algebra.number(whole(BigInt(first)));
-  }
-
-  #rootArguments(): [Quotient, number] {
-    let order = 2;
-    if (this.#takes('[')) {
-      order = Number(this.#natural(this.#closed(']')));
+  private argument(): Quotient {
+    const token = this.peek();
+    if (token?.kind !== 'number' || !/^\d+$/u.test(token.text)) {
+      return this.primary();
     }
-    return [this.#argument(), order];
+    const [first, rest] = [token.text.slice(0, 1), token.text.slice(1)];
+    if (rest === '') {
+      this.at++;
+    } else {
+      this.tokens[this.at] = { ...token, text: rest, value: whole(BigInt(rest)) };
+    }
+    return this.algebra.number(whole(BigInt(first)));
   }
 
-  #binomial(): Quotient {
-    const above = this.#natural(this.#argument());
-    const below = this.#natural(this.#argument());
-    if (above > 200n) throw new LimitReached();
-    if (below > above) return this.#algebra.number(whole(0));
-    const choices = factorial(above, this.#algebra) / (factorial(below, this.#algebra) * factorial(above - below, this.#algebra));
-    return this.#algebra.number(whole(choices));
+  private rootArguments(): [Quotient, number] {
+    let order = 2;
+    if (this.takes('[')) {
+      order = Number(this.natural(this.closed(']')));
+    }
+    return [this.argument(), order];
+  }
+
+  private binomial(): Quotient {
+    const above = this.natural(this.argument());
+    const below = this.natural(this.argument());
+    if (above > 200n) {
+      throw new LimitReached();
+    }
+    if (below > above) {
+      return this.algebra.number(whole(0));
+    }
+    const choices =
+      factorial(above, this.algebra) / (factorial(below, this.algebra) * factorial(above - below, this.algebra));
+    return this.algebra.number(whole(choices));
   }
 
   /** A whole number of at least 0. */
-  #natural(value: Quotient): bigint {
-    const number = this.#algebra.rational(value);
-    if (number === null || number.denominator !== 1n || number.numerator < 0n) throw new Unreadable();
+  private natural(value: Quotient): bigint {
+    const number = this.algebra.rational(value);
+    if (number === null || number.denominator !== 1n || number.numerator < 0n) {
+      throw new Unreadable();
+    }
     return number.numerator;
   }
 
-  #named(token: Token): Quotient {
+  private named(token: Token): Quotient {
     const name = token.text;
-    if (!FUNCTIONS.has(name)) return this.#algebra.atom(name);
+    if (!FUNCTIONS.has(name)) {
+      return this.algebra.atom(name);
+    }
     let label = name;
     let outer: Quotient | null = null;
-    if (this.#takes('_')) label = `${name}_${this.#algebra.quotientKey(this.#argument())}`;
-    if (this.#takes('^')) outer = this.#exponent();
-    const argument = this.#functionArgument();
-    const minusOne = outer !== null && this.#algebra.equal(outer, this.#algebra.number(whole(-1)));
-    if (name === 'exp') return power(this.#algebra, this.#algebra.atom('e'), argument);
-    if (minusOne && /^(?:sin|cos|tan)$/u.test(name)) [label, outer] = [`arc${name}`, null];
-    if (minusOne && outer !== null) throw new Unreadable();
-    const value = this.#algebra.atom(`${label}(${this.#algebra.quotientKey(argument)})`);
-    return outer === null ? value : power(this.#algebra, value, outer);
+    if (this.takes('_')) {
+      label = `${name}_${this.algebra.quotientKey(this.argument())}`;
+    }
+    if (this.takes('^')) {
+      outer = this.exponent();
+    }
+    const argument = this.functionArgument();
+    const minusOne = outer !== null && this.algebra.equal(outer, this.algebra.number(whole(-1)));
+    if (name === 'exp') {
+      return power(this.algebra, this.algebra.atom('e'), argument);
+    }
+    if (minusOne && /^(?:sin|cos|tan)$/u.test(name)) {
+      [label, outer] = [`arc${name}`, null];
+    }
+    if (minusOne && outer !== null) {
+      throw new Unreadable();
+    }
+    const value = this.algebra.atom(`${label}(${this.algebra.quotientKey(argument)})`);
+    return outer === null ? value : power(this.algebra, value, outer);
   }
 
   /** A bracket, or the product that follows up to the next sign or function. */
-  #functionArgument(): Quotient {
-    if (++this.#depth > LIMITS.depth) throw new LimitReached();
-    const bracketed = this.#peek()?.text === '(';
-    let product = this.#factor();
-    while (!bracketed && this.#continues() && !FUNCTIONS.has(this.#peek()?.text ?? '')) product = this.#algebra.times(product, this.#factor());
-    this.#depth--;
+  private functionArgument(): Quotient {
+    if (++this.depth > LIMITS.depth) {
+      throw new LimitReached();
+    }
+    const bracketed = this.peek()?.text === '(';
+    let product = this.factor();
+    while (!bracketed && this.continues() && !FUNCTIONS.has(this.peek()?.text ?? '')) {
+      product = this.algebra.times(product, this.factor());
+    }
+    this.depth--;
     return product;
   }
 }
 
 /** A run of at most three letters is a product of variables. */
 function separateLetters(token: Token): readonly Token[] {
-  if (token.kind !== 'word' || token.prose || !/^[a-z]{2,3}$/iu.test(token.text)) return [token];
+  if (token.kind !== 'word' || token.prose || !/^[a-z]{2,3}$/iu.test(token.text)) {
+    return [token];
+  }
   return Array.from(token.text, (text) => ({ ...token, kind: 'name' as const, text }));
 }
 
 function factorial(number: bigint, algebra: Algebra): bigint {
-  if (number > 400n) throw new LimitReached();
+  if (number > 400n) {
+    throw new LimitReached();
+  }
   let product = 1n;
   for (let factor = 2n; factor <= number; factor++) {
     algebra.budget.spend(1);

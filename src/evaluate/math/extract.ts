@@ -18,11 +18,11 @@ interface Notes {
 }
 
 /**
- * The answer that a text states. The first of these that occurs decides, and of each the last one: `#### x`, to its line's
- * end; a balanced `\boxed{x}` or `\fbox{x}`; "answer is x", "answer: x" or "answer = x" and 答案是 x, 答案为 x, 答案：x or 答：x, to the end of
- * the sentence. Emphasis, math delimiters and closing punctuation around x are dropped; nothing blank or longer than
- * MAX_ANSWER_LENGTH counts.
- * A last number somewhere is no answer: a cut or rambling message would score by luck, and training would reward that.
+ * The answer that a text states. The first of these that occurs decides, and of each the last one: `#### x`, to its
+ * line's end; a balanced `\boxed{x}` or `\fbox{x}`; "answer is x", "answer: x" or "answer = x" and 答案是 x, 答案为 x, 答案：x
+ * or 答：x, to the end of the sentence. Emphasis, math delimiters and closing punctuation around x are dropped; nothing
+ * blank or longer than MAX_ANSWER_LENGTH counts. A last number somewhere is no answer: a cut or rambling message would
+ * score by luck, and training would reward that.
  */
 export function extractAnswer(text: string): Extraction {
   const { answer, rule } = extractWithNotes(text);
@@ -39,12 +39,17 @@ export function extractWithNotes(text: string): Extraction & Readonly<Notes> {
   const notes: Notes = { tooLong: false };
   for (const [rule, find] of forms) {
     const answer = find(text, notes);
-    if (answer !== null) return { answer, rule, ...notes };
+    if (answer !== null) {
+      return { answer, rule, ...notes };
+    }
   }
   return { answer: null, rule: 'no-answer', ...notes };
 }
 
-/** An answer that stands alone, without what dresses it: emphasis, math delimiters, closing punctuation. Empty where nothing is left. */
+/**
+ * An answer that stands alone, without what dresses it: emphasis, math delimiters, closing punctuation. Empty where
+ * nothing is left.
+ */
 export function tidyAnswer(text: string): string {
   const wrapped = trimCharacters(text.trim(), '*` \t', '*` \t.,;。，；');
   const inner = /^\$([^$]+)\$$/u.exec(wrapped) ?? /^\\\((.+)\\\)$/u.exec(wrapped);
@@ -77,19 +82,26 @@ function lastBoxed(text: string, notes: Notes): string | null {
 }
 
 function lastPhrase(text: string, notes: Notes): string | null {
-  const phrases = text.matchAll(/(?:\banswer[*_]{0,2}[ \t]{0,4}(?:is\b|[:=：])|答案?[*_]{0,2}[ \t]{0,4}(?:[:：]|(?<=答案[*_ \t]{0,6})(?:应该|应)?[是为為=]))/giu);
+  const phrases = text.matchAll(
+    /(?:\banswer[*_]{0,2}[ \t]{0,4}(?:is\b|[:=：])|答案?[*_]{0,2}[ \t]{0,4}(?:[:：]|(?<=答案[*_ \t]{0,6})(?:应该|应)?[是为為=]))/giu,
+  );
   return lastOf(phrases, (start) => {
     const rest = restOfLine(text, start).replace(/^[*_ \t]*[:：]/u, '');
     return answerIn(rest.split(/\.(?=\s|$)|。/u, 1)[0] ?? '', notes);
   });
 }
 
-/** The answer behind the last mark that has one; from the end, so that a text of nothing but marks costs no more than its length. */
+/**
+ * The answer behind the last mark that has one; from the end, so that a text of nothing but marks costs no more than
+ * its length.
+ */
 function lastOf(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) => string | null): string | null {
   const starts = Array.from(marks, (match) => match.index + match[0].length);
   for (const start of starts.reverse()) {
     const answer = answerFrom(start);
-    if (answer !== null) return answer;
+    if (answer !== null) {
+      return answer;
+    }
   }
   return null;
 }
@@ -102,7 +114,9 @@ function restOfLine(text: string, start: number): string {
 }
 
 function answerIn(text: string, notes: Notes): string | null {
-  if (text.length > MAX_ANSWER_LENGTH) notes.tooLong = true;
+  if (text.length > MAX_ANSWER_LENGTH) {
+    notes.tooLong = true;
+  }
   const answer = text.length > MAX_ANSWER_LENGTH ? '' : tidyAnswer(text);
   return answer === '' ? null : answer;
 }

@@ -1,4 +1,7 @@
-/** Grades a message against a gold answer as mathematics, exactly; nothing is evaluated as code and every step is counted. */
+/**
+ * Grades a message against a gold answer as mathematics, exactly; nothing is evaluated as code and every step is
+ * counted.
+ */
 import { C3Error } from '../../shared/errors.ts';
 import { Budget, LimitReached, LIMITS, Unreadable } from './budget.ts';
 import { compareValues, type Grader, type Outcome } from './compare.ts';
@@ -23,7 +26,8 @@ export const RULES = {
     'last-number': 'lenient only: nothing is marked; the last number of the message',
   },
   comparisons: {
-    'equal, different': 'numbers, expressions, tuples, intervals, sets, lists, unions, matrices, relations, or texts where either is no mathematics',
+    'equal, different':
+      'numbers, expressions, tuples, intervals, sets, lists, unions, matrices, relations, or texts where either is no mathematics',
     'different units': 'both give a unit, and not the same',
     'different kinds': 'such as a number and a tuple',
     'equal, percent sign left out': '50% is 50 where one has the sign, as 5 cm is 5; it is 0.5 too, and 0.5 is not 50',
@@ -56,44 +60,68 @@ interface Stated {
  * Grades a message.
  * @param gold the expected answer, or a solution that states it as extractAnswer reads it
  * @param prediction the whole message
- * @param grader strict: equal values only; lenient: also what the published grader accepts (reference: its 4 % and rounding rules)
+ * @param grader strict: equal values only; lenient: also what the published grader accepts (reference: its 4 % and
+ *   rounding rules)
  * @throws C3Error('input') for a blank gold, which no message could match
  */
 export function gradeMath(gold: string, prediction: string, grader: Grader): MathVerdict {
   const expected = goldAnswer(gold);
   const stated = statedAnswer(prediction);
   const verdict = verdictOf(expected, stated, grader);
-  if (grader === 'strict' || verdict.score === 1 || verdict.rule === 'limit' || !/^(?:no-answer|whole-message)$/u.test(stated.rule)) return verdict;
+  if (
+    grader === 'strict' ||
+    verdict.score === 1 ||
+    verdict.rule === 'limit' ||
+    !/^(?:no-answer|whole-message)$/u.test(stated.rule)
+  ) {
+    return verdict;
+  }
   const number = lastNumber(prediction);
   const second = number === null ? null : verdictOf(expected, { answer: number, rule: 'last-number' }, grader);
   return second === null || (second.score === 0 && verdict.rule !== 'no-answer') ? verdict : second;
 }
 
 function goldAnswer(gold: string): string | null {
-  if (gold.length > LIMITS.message) return null;
+  if (gold.length > LIMITS.message) {
+    return null;
+  }
   const { answer, tooLong } = extractWithNotes(gold);
   const expected = answer ?? (tooLong ? null : tidyAnswer(gold) || gold.trim());
-  if (expected === '') throw new C3Error('input', 'Cannot grade against a blank gold answer: give the expected answer.');
+  if (expected === '') {
+    throw new C3Error('input', 'Cannot grade against a blank gold answer: give the expected answer.');
+  }
   return expected === null || expected.length > MAX_ANSWER_LENGTH ? null : expected;
 }
 
 /** The answer of a message; null with `no-answer` or `limit`. */
 function statedAnswer(prediction: string): Stated {
-  if (prediction.length > LIMITS.message) return { answer: null, rule: 'limit' };
+  if (prediction.length > LIMITS.message) {
+    return { answer: null, rule: 'limit' };
+  }
   const { answer, rule, tooLong } = extractWithNotes(prediction);
-  if (answer !== null) return { answer, rule };
+  if (answer !== null) {
+    return { answer, rule };
+  }
   const message = prediction.trim();
   const oneLine = !/[\n\r]/u.test(message);
-  if (tooLong || (oneLine && message.length > MAX_ANSWER_LENGTH)) return { answer: null, rule: 'limit' };
+  if (tooLong || (oneLine && message.length > MAX_ANSWER_LENGTH)) {
+    return { answer: null, rule: 'limit' };
+  }
   const all = message.length > MAX_ANSWER_LENGTH ? '' : tidyAnswer(message);
-  if (all === '' || (!oneLine && !isMathematics(all))) return { answer: null, rule: 'no-answer' };
+  if (all === '' || (!oneLine && !isMathematics(all))) {
+    return { answer: null, rule: 'no-answer' };
+  }
   return { answer: all, rule: 'whole-message' };
 }
 
 function verdictOf(expected: string | null, { answer, rule }: Stated, grader: Grader): MathVerdict {
-  if (answer === null) return { score: 0, rule, answer };
+  if (answer === null) {
+    return { score: 0, rule, answer };
+  }
   const outcome = expected === null ? null : compareAnswers(expected, answer, grader);
-  if (outcome === null) return { score: 0, rule: 'limit', answer };
+  if (outcome === null) {
+    return { score: 0, rule: 'limit', answer };
+  }
   return { score: outcome.equal ? 1 : 0, rule: `${rule}: ${outcome.how}`, answer };
 }
 
@@ -109,7 +137,9 @@ function compareAnswers(gold: string, answer: string, grader: Grader): Outcome |
       return !outcome.equal && sameText ? { equal: true, how: 'equal texts' } : outcome;
     }
   } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
+    if (!(error instanceof LimitReached)) {
+      throw error;
+    }
     return sameText ? { equal: true, how: 'equal texts' } : null;
   }
   return { equal: sameText, how: sameText ? 'equal texts' : 'different texts' };
@@ -120,7 +150,9 @@ function valueOf(text: string, algebra: Algebra): Value | null {
   try {
     return readValue(text, algebra);
   } catch (error) {
-    if (error instanceof Unreadable) return null;
+    if (error instanceof Unreadable) {
+      return null;
+    }
     throw error;
   }
 }
@@ -129,17 +161,26 @@ function isMathematics(text: string): boolean {
   try {
     return valueOf(text, new Algebra(new Budget())) !== null;
   } catch (error) {
-    if (error instanceof LimitReached) return true;
+    if (error instanceof LimitReached) {
+      return true;
+    }
     throw error;
   }
 }
 
-/** The form in which texts are compared: one spelling of commands and blanks, words (but not single letters) without regard to case. */
+/**
+ * The form in which texts are compared: one spelling of commands and blanks, words (but not single letters) without
+ * regard to case.
+ */
 function textOf(text: string): string {
   try {
-    return tokensOf(text, new Budget()).map(({ kind, text: token }) => (kind === 'word' ? token.toLowerCase() : token)).join(' ');
+    return tokensOf(text, new Budget())
+      .map(({ kind, text: token }) => (kind === 'word' ? token.toLowerCase() : token))
+      .join(' ');
   } catch (error) {
-    if (!(error instanceof Unreadable) && !(error instanceof LimitReached)) throw error;
+    if (!(error instanceof Unreadable) && !(error instanceof LimitReached)) {
+      throw error;
+    }
   }
   const plain = text.normalize('NFC').replaceAll(/\s+/gu, ' ').trim();
   return plain.includes('\\') ? plain : plain.toLowerCase();
@@ -148,6 +189,8 @@ function textOf(text: string): string {
 /** The last number of a message as it stands there, or null. */
 function lastNumber(text: string): string | null {
   let last: string | null = null;
-  for (const [number] of text.matchAll(/[-\u2212]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?%?/gu)) last = number;
+  for (const [number] of text.matchAll(/[-\u2212]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?%?/gu)) {
+    last = number;
+  }
   return last === null || last.length > MAX_ANSWER_LENGTH ? null : last.replace(/,+$/u, '');
 }

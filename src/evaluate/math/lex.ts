@@ -1,11 +1,17 @@
-/** A short answer as tokens: numbers, words, brackets and operators; LaTeX and plain text read alike. Nothing is evaluated. */
+/**
+ * A short answer as tokens: numbers, words, brackets and operators; LaTeX and plain text read alike. Nothing is
+ * evaluated.
+ */
 import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
 import { plainCharacters } from './characters.ts';
 import { ratio, wholePower, times, whole, plus } from './numbers.ts';
 
 export interface Token {
-  /** `name`: a variable, constant or function; `word`: a longer run of letters; `matrix`: the begin or end of one; `symbol`: the rest. */
+  /**
+   * `name`: a variable, constant or function; `word`: a longer run of letters; `matrix`: the begin or end of one;
+   * `symbol`: the rest.
+   */
   readonly kind: 'number' | 'name' | 'word' | 'matrix' | 'symbol';
   /** Digits alone for a whole number, with a point for any other. */
   readonly text: string;
@@ -17,20 +23,90 @@ export interface Token {
 }
 
 const TEXT_COMMANDS = /^(?:text|textbf|textit|textrm|textnormal|mathrm|mbox|hbox|operatorname)$/;
-const STYLE_COMMANDS = /^(?:mathbf|mathit|mathsf|mathcal|boldsymbol|bm|boxed|fbox|displaystyle|textstyle|left|right|middle|bigl?|bigr|Bigl?|Bigr|biggl?|biggr|limits|nolimits|mathstrut|hfill|underline)$/;
+const STYLE_COMMANDS =
+  /^(?:mathbf|mathit|mathsf|mathcal|boldsymbol|bm|boxed|fbox|displaystyle|textstyle|left|right|middle|bigl?|bigr|Bigl?|Bigr|biggl?|biggr|limits|nolimits|mathstrut|hfill|underline)$/;
 const SPACE_COMMANDS = /^(?:quad|qquad|enspace|thinspace|space|medspace|thickspace)$/;
 const SYMBOL_COMMANDS: Readonly<Record<string, string>> = {
-  cdot: '*', times: '*', ast: '*', div: '/', le: '<=', leq: '<=', leqslant: '<=', ge: '>=', geq: '>=', geqslant: '>=', lt: '<', gt: '>', ne: '!=', neq: '!=', in: 'in', cup: 'cup', union: 'cup',
-  pm: '+-', mp: '-+', lbrace: '\\{', rbrace: '\\}', lbrack: '[', rbrack: ']', lvert: '|', rvert: '|', vert: '|', mid: '|', colon: ':', langle: '(', rangle: ')', emptyset: 'emptyset', varnothing: 'emptyset',
-  frac: 'frac', dfrac: 'frac', tfrac: 'frac', cfrac: 'frac', sqrt: 'sqrt', surd: 'surd', cbrt: 'cbrt', binom: 'binom', dbinom: 'binom', tbinom: 'binom',
+  cdot: '*',
+  times: '*',
+  ast: '*',
+  div: '/',
+  le: '<=',
+  leq: '<=',
+  leqslant: '<=',
+  ge: '>=',
+  geq: '>=',
+  geqslant: '>=',
+  lt: '<',
+  gt: '>',
+  ne: '!=',
+  neq: '!=',
+  in: 'in',
+  cup: 'cup',
+  union: 'cup',
+  pm: '+-',
+  mp: '-+',
+  lbrace: '\\{',
+  rbrace: '\\}',
+  lbrack: '[',
+  rbrack: ']',
+  lvert: '|',
+  rvert: '|',
+  vert: '|',
+  mid: '|',
+  colon: ':',
+  langle: '(',
+  rangle: ')',
+  emptyset: 'emptyset',
+  varnothing: 'emptyset',
+  frac: 'frac',
+  dfrac: 'frac',
+  tfrac: 'frac',
+  cfrac: 'frac',
+  sqrt: 'sqrt',
+  surd: 'surd',
+  cbrt: 'cbrt',
+  binom: 'binom',
+  dbinom: 'binom',
+  tbinom: 'binom',
 };
-const ESCAPED: Readonly<Record<string, string>> = { '{': '\\{', '}': '\\}', '%': '%', $: '$', '|': '||', '\\': ';;', '&': '&', '#': '#', _: '_' };
-export const FUNCTIONS: ReadonlySet<string> = new Set(['sin', 'cos', 'tan', 'cot', 'sec', 'csc', 'arcsin', 'arccos', 'arctan', 'sinh', 'cosh', 'tanh', 'ln', 'log', 'lg', 'exp']);
-const GREEK = /^(?:alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|pi|(?:var)?rho|sigma|tau|upsilon|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega|infty|ell)$/;
+const ESCAPED: Readonly<Record<string, string>> = {
+  '{': '\\{',
+  '}': '\\}',
+  '%': '%',
+  $: '$',
+  '|': '||',
+  '\\': ';;',
+  '&': '&',
+  '#': '#',
+  _: '_',
+};
+export const FUNCTIONS: ReadonlySet<string> = new Set([
+  'sin',
+  'cos',
+  'tan',
+  'cot',
+  'sec',
+  'csc',
+  'arcsin',
+  'arccos',
+  'arctan',
+  'sinh',
+  'cosh',
+  'tanh',
+  'ln',
+  'log',
+  'lg',
+  'exp',
+]);
+const GREEK =
+  /^(?:alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|pi|(?:var)?rho|sigma|tau|upsilon|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega|infty|ell)$/;
 const GREEK_LETTERS: ReadonlyMap<string, string> = new Map(
   Array.from('αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϑϕ', (letter, at) => [
     letter,
-    'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega epsilon theta phi'.split(' ')[at] ?? letter,
+    'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega epsilon theta phi'.split(
+      ' ',
+    )[at] ?? letter,
   ]),
 );
 
@@ -56,7 +132,9 @@ const LONG_SYMBOL = /\*\*|<=|>=|!=|==|[-+*/^()[\]{}|,;:=<>!%$&'"?_\u00a3\u20ac\u
  */
 export function tokensOf(answer: string, budget: Budget): readonly Token[] {
   const plain = plainCharacters(answer);
-  if (plain.length > LIMITS.answer) throw new LimitReached();
+  if (plain.length > LIMITS.answer) {
+    throw new LimitReached();
+  }
   return new Lexer(withoutDelimiters(plain), budget).run();
 }
 
@@ -68,148 +146,214 @@ function withoutDelimiters(text: string): string {
 }
 
 class Lexer {
-  readonly #source: string;
-  readonly #budget: Budget;
-  readonly #tokens: Token[] = [];
+  private readonly source: string;
+  private readonly budget: Budget;
+  private readonly tokens: Token[] = [];
   /** Open braces: those of \text and styles say nothing themselves. */
-  readonly #braces: ('plain' | 'prose' | 'style')[] = [];
-  #nextBrace: 'plain' | 'prose' | 'style' = 'plain';
+  private readonly braces: ('plain' | 'prose' | 'style')[] = [];
+  private nextBrace: 'plain' | 'prose' | 'style' = 'plain';
   /** Open (, [ and \{: commas inside separate. */
-  #depth = 0;
-  #at = 0;
-  #space = false;
+  private depth = 0;
+  private at = 0;
+  private space = false;
 
   constructor(source: string, budget: Budget) {
-    this.#source = source;
-    this.#budget = budget;
+    this.source = source;
+    this.budget = budget;
   }
 
   run(): readonly Token[] {
-    while (this.#at < this.#source.length) {
-      this.#budget.spend(1);
-      this.#step();
+    while (this.at < this.source.length) {
+      this.budget.spend(1);
+      this.step();
     }
-    if (this.#braces.length > 0) throw new Unreadable();
-    return this.#tokens;
+    if (this.braces.length > 0) {
+      throw new Unreadable();
+    }
+    return this.tokens;
   }
 
-  #step(): void {
-    const character = this.#source.charAt(this.#at);
+  private step(): void {
+    const character = this.source.charAt(this.at);
     if (/\s|~/u.test(character)) {
-      this.#at++;
-      this.#space = true;
-    } else if (/[\d.]/u.test(character)) this.#number();
-    else if (this.#match(DEGREE) !== null) this.#push('word', 'degree');
-    else if (character === '\\') this.#command();
-    else if (character === '{' || character === '}') this.#brace(character);
-    else if (/\p{L}/u.test(character)) this.#letters();
-    else this.#symbol();
+      this.at++;
+      this.space = true;
+    } else if (/[\d.]/u.test(character)) {
+      this.number();
+    } else if (this.match(DEGREE) !== null) {
+      this.push('word', 'degree');
+    } else if (character === '\\') {
+      this.command();
+    } else if (character === '{' || character === '}') {
+      this.brace(character);
+    } else if (/\p{L}/u.test(character)) {
+      this.letters();
+    } else {
+      this.symbol();
+    }
   }
 
-  #match(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#source);
-    if (found !== null) this.#at = pattern.lastIndex;
+  private match(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.source);
+    if (found !== null) {
+      this.at = pattern.lastIndex;
+    }
     return found;
   }
 
-  #push(kind: Token['kind'], text: string, value: Rational | null = null): void {
-    if (/^[([]$|^\\\{$/u.test(text)) this.#depth++;
-    else if (/^[)\]]$|^\\\}$/u.test(text)) this.#depth--;
-    if (this.#depth + this.#braces.length > LIMITS.depth) throw new LimitReached();
-    this.#tokens.push({ kind, text, space: this.#space, prose: this.#braces.includes('prose'), value });
-    this.#space = false;
+  private push(kind: Token['kind'], text: string, value: Rational | null = null): void {
+    if (/^[([]$|^\\\{$/u.test(text)) {
+      this.depth++;
+    } else if (/^[)\]]$|^\\\}$/u.test(text)) {
+      this.depth--;
+    }
+    if (this.depth + this.braces.length > LIMITS.depth) {
+      throw new LimitReached();
+    }
+    this.tokens.push({ kind, text, space: this.space, prose: this.braces.includes('prose'), value });
+    this.space = false;
   }
 
-  #number(): void {
-    const grouped = this.#match(this.#depth > 0 ? COMMA_FREE : GROUPED);
-    const plain = grouped ?? this.#match(PLAIN);
-    if (plain === null) throw new Unreadable();
+  private number(): void {
+    const grouped = this.match(this.depth > 0 ? COMMA_FREE : GROUPED);
+    const plain = grouped ?? this.match(PLAIN);
+    if (plain === null) {
+      throw new Unreadable();
+    }
     const before = grouped === null ? (plain[1] ?? '') : (plain[1] ?? '') + (plain[2] ?? '').replaceAll(/\D/gu, '');
     const after = grouped === null ? (plain[2] ?? plain[3] ?? '') : (plain[3] ?? '');
     const pointed = plain[0].includes('.');
-    let value = ratio(this.#budget, BigInt(before + after || '0'), 10n ** BigInt(after.length));
-    const repeating = pointed ? this.#match(REPEATING)?.[1] : undefined;
+    let value = ratio(this.budget, BigInt(before + after || '0'), 10n ** BigInt(after.length));
+    const repeating = pointed ? this.match(REPEATING)?.[1] : undefined;
     if (repeating !== undefined) {
       const nines = 10n ** BigInt(repeating.length) - 1n;
-      value = plus(this.#budget, value, ratio(this.#budget, BigInt(repeating), nines * 10n ** BigInt(after.length)));
+      value = plus(this.budget, value, ratio(this.budget, BigInt(repeating), nines * 10n ** BigInt(after.length)));
     }
-    const exponent = this.#match(EXPONENT)?.[1];
-    if (exponent !== undefined) value = times(this.#budget, value, wholePower(this.#budget, whole(10), Number(exponent)));
-    this.#push('number', pointed || exponent !== undefined ? `${before}.${after}` : before, value);
-    const base = this.#match(BASE);
-    if (base !== null) this.#tokens.push({ kind: 'word', text: `base ${base[1] ?? base[2] ?? ''}`, space: false, prose: true, value: null });
+    const exponent = this.match(EXPONENT)?.[1];
+    if (exponent !== undefined) {
+      value = times(this.budget, value, wholePower(this.budget, whole(10), Number(exponent)));
+    }
+    this.push('number', pointed || exponent !== undefined ? `${before}.${after}` : before, value);
+    const base = this.match(BASE);
+    if (base !== null) {
+      this.tokens.push({
+        kind: 'word',
+        text: `base ${base[1] ?? base[2] ?? ''}`,
+        space: false,
+        prose: true,
+        value: null,
+      });
+    }
   }
 
-  #command(): void {
-    const environment = this.#match(ENVIRONMENT);
+  private command(): void {
+    const environment = this.match(ENVIRONMENT);
     if (environment !== null) {
-      if (!/^(?:[pbv]?matrix|array|cases)$/u.test(environment[2] ?? '')) throw new Unreadable();
-      this.#push('matrix', `${environment[1] ?? ''} ${environment[2] === 'vmatrix' ? 'determinant' : environment[2] === 'cases' ? 'cases' : 'matrix'}`);
+      if (!/^(?:[pbv]?matrix|array|cases)$/u.test(environment[2] ?? '')) {
+        throw new Unreadable();
+      }
+      this.push(
+        'matrix',
+        `${environment[1] ?? ''} ${environment[2] === 'vmatrix' ? 'determinant' : environment[2] === 'cases' ? 'cases' : 'matrix'}`,
+      );
       return;
     }
-    const name = this.#match(COMMAND)?.[1];
+    const name = this.match(COMMAND)?.[1];
     if (name === undefined) {
-      const escaped = this.#source.charAt(this.#at + 1);
-      this.#at += 2;
+      const escaped = this.source.charAt(this.at + 1);
+      this.at += 2;
       const symbol = ESCAPED[escaped];
-      if (symbol !== undefined) this.#push('symbol', symbol);
-      else if (/[,;:!\s/]/u.test(escaped)) this.#space ||= escaped !== '!';
-      else throw new Unreadable();
-    } else if (TEXT_COMMANDS.test(name)) this.#nextBrace = 'prose';
-    else if (STYLE_COMMANDS.test(name)) {
-      this.#nextBrace = this.#source.charAt(this.#at) === '{' ? 'style' : 'plain';
+      if (symbol !== undefined) {
+        this.push('symbol', symbol);
+      } else if (/[,;:!\s/]/u.test(escaped)) {
+        this.space ||= escaped !== '!';
+      } else {
+        throw new Unreadable();
+      }
+    } else if (TEXT_COMMANDS.test(name)) {
+      this.nextBrace = 'prose';
+    } else if (STYLE_COMMANDS.test(name)) {
+      this.nextBrace = this.source.charAt(this.at) === '{' ? 'style' : 'plain';
       // \left. draws nothing.
-      if (this.#source.charAt(this.#at) === '.' && /^(?:left|right)$/u.test(name)) this.#at++;
-    } else if (SPACE_COMMANDS.test(name)) this.#space = true;
-    else if (name === 'mathbb') this.#push('name', `bb${this.#match(BLACKBOARD)?.[1] ?? ''}`);
-    else if (name === 'degree' || name === 'degrees') this.#push('word', 'degree');
-    else if (GREEK.test(name)) this.#name(name.replace(/^var/u, ''));
-    else if (FUNCTIONS.has(name)) this.#push('name', name);
-    else {
+      if (this.source.charAt(this.at) === '.' && /^(?:left|right)$/u.test(name)) {
+        this.at++;
+      }
+    } else if (SPACE_COMMANDS.test(name)) {
+      this.space = true;
+    } else if (name === 'mathbb') {
+      this.push('name', `bb${this.match(BLACKBOARD)?.[1] ?? ''}`);
+    } else if (name === 'degree' || name === 'degrees') {
+      this.push('word', 'degree');
+    } else if (GREEK.test(name)) {
+      this.name(name.replace(/^var/u, ''));
+    } else if (FUNCTIONS.has(name)) {
+      this.push('name', name);
+    } else {
       const symbol = SYMBOL_COMMANDS[name];
-      if (symbol === undefined) throw new Unreadable();
-      this.#push('symbol', symbol);
+      if (symbol === undefined) {
+        throw new Unreadable();
+      }
+      this.push('symbol', symbol);
     }
   }
 
-  #brace(character: string): void {
-    this.#at++;
+  private brace(character: string): void {
+    this.at++;
     if (character === '{') {
-      this.#braces.push(this.#nextBrace);
-      if (this.#nextBrace === 'plain') this.#push('symbol', '{');
-      else if (this.#braces.length > LIMITS.depth) throw new LimitReached();
-      this.#nextBrace = 'plain';
+      this.braces.push(this.nextBrace);
+      if (this.nextBrace === 'plain') {
+        this.push('symbol', '{');
+      } else if (this.braces.length > LIMITS.depth) {
+        throw new LimitReached();
+      }
+      this.nextBrace = 'plain';
       return;
     }
-    const closed = this.#braces.pop();
-    if (closed === undefined) throw new Unreadable();
-    if (closed === 'plain') this.#push('symbol', '}');
+    const closed = this.braces.pop();
+    if (closed === undefined) {
+      throw new Unreadable();
+    }
+    if (closed === 'plain') {
+      this.push('symbol', '}');
+    }
   }
 
-  #letters(): void {
-    const run = this.#match(LETTERS)?.[0];
-    if (run === undefined) throw new Unreadable();
+  private letters(): void {
+    const run = this.match(LETTERS)?.[0];
+    if (run === undefined) {
+      throw new Unreadable();
+    }
     const greek = GREEK_LETTERS.get(run);
-    if (greek !== undefined) this.#name(greek);
-    else if (run.length === 1 && !/\p{Script=Han}/u.test(run)) this.#name(run);
-    else if (run === 'pi' || FUNCTIONS.has(run)) this.#push('name', run);
-    else if (/^(?:inf|infty|infinity|oo)$/iu.test(run)) this.#push('name', 'infty');
-    else if (run === 'sqrt' || run === 'cbrt') this.#push('symbol', run);
-    else if (run === 'percent') this.#push('symbol', '%');
-    else this.#push('word', run);
+    if (greek !== undefined) {
+      this.name(greek);
+    } else if (run.length === 1 && !/\p{Script=Han}/u.test(run)) {
+      this.name(run);
+    } else if (run === 'pi' || FUNCTIONS.has(run)) {
+      this.push('name', run);
+    } else if (/^(?:inf|infty|infinity|oo)$/iu.test(run)) {
+      this.push('name', 'infty');
+    } else if (run === 'sqrt' || run === 'cbrt') {
+      this.push('symbol', run);
+    } else if (run === 'percent') {
+      this.push('symbol', '%');
+    } else {
+      this.push('word', run);
+    }
   }
 
   /** A name with its subscript and primes. */
-  #name(letter: string): void {
-    const subscript = this.#match(SUBSCRIPT);
-    const primes = this.#match(PRIMES)?.[0] ?? '';
-    this.#push('name', letter + (subscript === null ? '' : `_${subscript[1] ?? subscript[2] ?? ''}`) + primes);
+  private name(letter: string): void {
+    const subscript = this.match(SUBSCRIPT);
+    const primes = this.match(PRIMES)?.[0] ?? '';
+    this.push('name', letter + (subscript === null ? '' : `_${subscript[1] ?? subscript[2] ?? ''}`) + primes);
   }
 
-  #symbol(): void {
-    const symbol = this.#match(LONG_SYMBOL)?.[0];
-    if (symbol === undefined) throw new Unreadable();
-    this.#push('symbol', symbol === '**' ? '^' : symbol === '==' ? '=' : symbol);
+  private symbol(): void {
+    const symbol = this.match(LONG_SYMBOL)?.[0];
+    if (symbol === undefined) {
+      throw new Unreadable();
+    }
+    this.push('symbol', symbol === '**' ? '^' : symbol === '==' ? '=' : symbol);
   }
 }

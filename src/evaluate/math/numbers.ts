@@ -14,7 +14,9 @@ export function whole(value: bigint | number): Rational {
 export function ratio(budget: Budget, numerator: bigint, denominator: bigint): Rational {
   budget.size(numerator);
   budget.size(denominator);
-  if (denominator === 1n) return { numerator, denominator };
+  if (denominator === 1n) {
+    return { numerator, denominator };
+  }
   const divisor = greatestDivisor(budget, numerator, denominator);
   const sign = denominator < 0n ? -1n : 1n;
   return { numerator: (sign * numerator) / divisor, denominator: (sign * denominator) / divisor };
@@ -23,7 +25,7 @@ export function ratio(budget: Budget, numerator: bigint, denominator: bigint): R
 /** The greatest common divisor, positive unless both are 0. @throws LimitReached */
 export function greatestDivisor(budget: Budget, a: bigint, b: bigint): bigint {
   let divisor = a;
-  for (let rest = b; rest !== 0n; ) {
+  for (let rest = b; rest !== 0n;) {
     budget.spend(1);
     [divisor, rest] = [rest, divisor % rest];
   }
@@ -44,15 +46,28 @@ export function negative(a: Rational): Rational {
 
 /** 1 / a; a must not be 0. */
 export function inverse(a: Rational): Rational {
-  return a.numerator < 0n ? { numerator: -a.denominator, denominator: -a.numerator } : { numerator: a.denominator, denominator: a.numerator };
+  return a.numerator < 0n
+    ? { numerator: -a.denominator, denominator: -a.numerator }
+    : { numerator: a.denominator, denominator: a.numerator };
 }
 
-/** a to a whole power; a must not be 0 when the power is negative. The size is known before anything is multiplied. @throws LimitReached */
+/**
+ * a to a whole power; a must not be 0 when the power is negative. The size is known before anything is multiplied.
+ * @throws LimitReached
+ */
 export function wholePower(budget: Budget, a: Rational, power: number): Rational {
-  if (power < 0) return wholePower(budget, inverse(a), -power);
-  if (a.denominator === 1n && (a.numerator === 0n || a.numerator === 1n)) return power === 0 ? ONE : a;
-  if (a.denominator === 1n && a.numerator === -1n) return power % 2 === 0 ? ONE : a;
-  if (bitsOf(a.numerator) * power > LIMITS.bits + 1 || bitsOf(a.denominator) * power > LIMITS.bits + 1) throw new LimitReached();
+  if (power < 0) {
+    return wholePower(budget, inverse(a), -power);
+  }
+  if (a.denominator === 1n && (a.numerator === 0n || a.numerator === 1n)) {
+    return power === 0 ? ONE : a;
+  }
+  if (a.denominator === 1n && a.numerator === -1n) {
+    return power % 2 === 0 ? ONE : a;
+  }
+  if (bitsOf(a.numerator) * power > LIMITS.bits + 1 || bitsOf(a.denominator) * power > LIMITS.bits + 1) {
+    throw new LimitReached();
+  }
   budget.spend(20);
   return ratio(budget, a.numerator ** BigInt(power), a.denominator ** BigInt(power));
 }
@@ -66,13 +81,17 @@ function bitsOf(value: bigint): number {
 
 /** The exact root of a whole number of at least 0, or null. Newton's method from above. */
 export function exactRoot(budget: Budget, value: bigint, order: number): bigint | null {
-  if (value < 2n) return value;
+  if (value < 2n) {
+    return value;
+  }
   const power = BigInt(order);
-  let guess = 1n << BigInt(Math.floor(value.toString(16).length * 4 / order) + 1);
+  let guess = 1n << BigInt(Math.floor((value.toString(16).length * 4) / order) + 1);
   for (;;) {
     budget.spend(5);
     const next = ((power - 1n) * guess + value / guess ** (power - 1n)) / power;
-    if (next >= guess) break;
+    if (next >= guess) {
+      break;
+    }
     guess = next;
   }
   return guess ** power === value ? guess : null;
@@ -81,11 +100,18 @@ export function exactRoot(budget: Budget, value: bigint, order: number): bigint 
 /** Trial divisors go up to this; what is left is one factor, so distinct large primes are not told apart. */
 const LARGEST_DIVISOR = 1000n;
 
-/** A whole number of at least 1 as powers of coprime bases: every prime up to LARGEST_DIVISOR, and the rest as the least root it has. */
+/**
+ * A whole number of at least 1 as powers of coprime bases: every prime up to LARGEST_DIVISOR, and the rest as the least
+ * root it has.
+ */
 export function factors(budget: Budget, value: bigint): readonly { readonly base: bigint; readonly power: number }[] {
   const found: { base: bigint; power: number }[] = [];
   let rest = value;
-  for (let divisor = 2n; divisor <= LARGEST_DIVISOR && rest > 1n && divisor * divisor <= rest; divisor += divisor === 2n ? 1n : 2n) {
+  for (
+    let divisor = 2n;
+    divisor <= LARGEST_DIVISOR && rest > 1n && divisor * divisor <= rest;
+    divisor += divisor === 2n ? 1n : 2n
+  ) {
     budget.spend(1);
     let power = 0;
     while (rest % divisor === 0n) {
@@ -93,9 +119,13 @@ export function factors(budget: Budget, value: bigint): readonly { readonly base
       rest /= divisor;
       power++;
     }
-    if (power > 0) found.push({ base: divisor, power });
+    if (power > 0) {
+      found.push({ base: divisor, power });
+    }
   }
-  if (rest === 1n) return found;
+  if (rest === 1n) {
+    return found;
+  }
   let power = 1;
   // Below the square of the largest divisor the rest is a prime.
   for (const order of rest < LARGEST_DIVISOR * LARGEST_DIVISOR ? [] : [2, 3, 5, 7]) {
@@ -112,6 +142,8 @@ export function factors(budget: Budget, value: bigint): readonly { readonly base
 export function toDouble({ numerator, denominator }: Rational): number {
   const above = Number(numerator);
   const below = Number(denominator);
-  if (Number.isFinite(above) && Number.isFinite(below)) return above / below;
+  if (Number.isFinite(above) && Number.isFinite(below)) {
+    return above / below;
+  }
   return Number((numerator << 64n) / denominator) / 2 ** 64;
 }

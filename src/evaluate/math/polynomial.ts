@@ -1,8 +1,9 @@
 /**
- * The normal form of an expression: a quotient of polynomials with rational coefficients over atoms with rational powers.
- * Atoms: `#p` (an integer under a root, its power between 0 and 1), `i`, a variable or constant by name, a function such as
- * `sin(KEY)`, an exponential such as `2^(KEY)`, and `√(KEY)` (a sum under a root, its power between 0 and 1).
- * Roots of distinct primes are linearly independent over the rationals, so for numbers built from them the form is unique.
+ * The normal form of an expression: a quotient of polynomials with rational coefficients over atoms with rational
+ * powers. Atoms: `#p` (an integer under a root, its power between 0 and 1), `i`, a variable or constant by name, a
+ * function such as `sin(KEY)`, an exponential such as `2^(KEY)`, and `√(KEY)` (a sum under a root, its power between 0
+ * and 1). Roots of distinct primes are linearly independent over the rationals, so for numbers built from them the form
+ * is unique.
  */
 import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
@@ -38,7 +39,7 @@ export class Algebra {
   readonly budget: Budget;
   readonly zero: Polynomial = new Map<string, Term>();
   /** What the atoms `√(KEY)` stand for. */
-  readonly #groups = new Map<string, Polynomial>();
+  private readonly groups = new Map<string, Polynomial>();
 
   constructor(budget: Budget) {
     this.budget = budget;
@@ -69,13 +70,15 @@ export class Algebra {
   /** The atom that stands for a sum under a root. */
   group(sum: Polynomial): string {
     const name = `√(${this.key(sum)})`;
-    this.#groups.set(name, sum);
+    this.groups.set(name, sum);
     return name;
   }
 
   sum(a: Polynomial, b: Polynomial): Polynomial {
     const total = new Map(a);
-    for (const term of b.values()) this.#add(total, term);
+    for (const term of b.values()) {
+      this.add(total, term);
+    }
     return total;
   }
 
@@ -84,7 +87,9 @@ export class Algebra {
     const total = new Map<string, Term>();
     for (const left of a.values()) {
       for (const right of b.values()) {
-        for (const term of this.#termProduct(left, right).values()) this.#add(total, term);
+        for (const term of this.termProduct(left, right).values()) {
+          this.add(total, term);
+        }
       }
     }
     return total;
@@ -97,7 +102,9 @@ export class Algebra {
   /** Sum of two values. */
   plus(a: Quotient, b: Quotient): Quotient {
     const sameBelow = this.key(a.below) === this.key(b.below);
-    if (sameBelow) return this.reduced({ above: this.sum(a.above, b.above), below: a.below });
+    if (sameBelow) {
+      return this.reduced({ above: this.sum(a.above, b.above), below: a.below });
+    }
     const above = this.sum(this.product(a.above, b.below), this.product(b.above, a.below));
     return this.reduced({ above, below: this.product(a.below, b.below) });
   }
@@ -133,17 +140,23 @@ export class Algebra {
     const right = this.product(b.above, a.below);
     const first = left.entries().next().value;
     const partner = first === undefined ? undefined : right.get(first[0]);
-    if (first === undefined || partner === undefined) return null;
+    if (first === undefined || partner === undefined) {
+      return null;
+    }
     const factor = times(this.budget, first[1].coefficient, inverse(partner.coefficient));
     return this.sum(left, this.scaled(right, negative(factor))).size === 0 ? factor : null;
   }
 
   /** The number that a value is, or null when atoms are in it. */
   rational(a: Quotient): Rational | null {
-    if (this.isZero(a)) return whole(0);
+    if (this.isZero(a)) {
+      return whole(0);
+    }
     const above = only(a.above);
     const below = only(a.below);
-    if (above === null || below === null || above.factors.length > 0 || below.factors.length > 0) return null;
+    if (above === null || below === null || above.factors.length > 0 || below.factors.length > 0) {
+      return null;
+    }
     return times(this.budget, above.coefficient, inverse(below.coefficient));
   }
 
@@ -151,7 +164,9 @@ export class Algebra {
   key(a: Polynomial): string {
     const keys = [...a.keys()].sort();
     const text = keys.map((key) => `${coefficientText(a.get(key)?.coefficient ?? ONE)}*${key}`).join('+');
-    if (text.length > LIMITS.key) throw new LimitReached();
+    if (text.length > LIMITS.key) {
+      throw new LimitReached();
+    }
     this.budget.spend(keys.length + text.length / 64);
     return text;
   }
@@ -165,16 +180,23 @@ export class Algebra {
 
   /** Moves a single term below into the polynomial above. @throws Unreadable for a division by zero */
   reduced(a: Quotient): Quotient {
-    if (a.below.size === 0) throw new Unreadable();
+    if (a.below.size === 0) {
+      throw new Unreadable();
+    }
     let { above, below } = a;
     for (let term = only(below); term !== null; term = only(below)) {
-      if (term.factors.length === 0 && term.coefficient.numerator === 1n && term.coefficient.denominator === 1n) break;
+      if (term.factors.length === 0 && term.coefficient.numerator === 1n && term.coefficient.denominator === 1n) {
+        break;
+      }
       const group = term.factors.find(({ atom }) => isGroup(atom));
       if (group === undefined) {
         above = this.product(above, this.single(inverseOf(term)));
         below = this.constant(ONE);
       } else {
-        const missing = this.single({ coefficient: ONE, factors: [{ ...group, numerator: group.denominator - group.numerator }] });
+        const missing = this.single({
+          coefficient: ONE,
+          factors: [{ ...group, numerator: group.denominator - group.numerator }],
+        });
         above = this.product(above, missing);
         below = this.product(below, missing);
       }
@@ -182,44 +204,69 @@ export class Algebra {
     return { above, below };
   }
 
-  #add(total: Map<string, Term>, term: Term): void {
+  private add(total: Map<string, Term>, term: Term): void {
     this.budget.spend(1);
     const key = keyOf(term.factors);
     const held = total.get(key);
     const coefficient = held === undefined ? term.coefficient : plus(this.budget, held.coefficient, term.coefficient);
-    if (coefficient.numerator === 0n) total.delete(key);
-    else total.set(key, { coefficient, factors: term.factors });
-    if (total.size > LIMITS.terms) throw new LimitReached();
+    if (coefficient.numerator === 0n) {
+      total.delete(key);
+    } else {
+      total.set(key, { coefficient, factors: term.factors });
+    }
+    if (total.size > LIMITS.terms) {
+      throw new LimitReached();
+    }
   }
 
-  #termProduct(a: Term, b: Term): Polynomial {
+  private termProduct(a: Term, b: Term): Polynomial {
     this.budget.spend(2 + a.factors.length + b.factors.length);
     let coefficient = times(this.budget, a.coefficient, b.coefficient);
     const kept: Factor[] = [];
     const expanded: Polynomial[] = [];
     for (const factor of merged(a.factors, b.factors)) {
-      const rest = this.#settle(factor);
+      const rest = this.settle(factor);
       coefficient = times(this.budget, coefficient, rest.coefficient);
-      if (rest.factor !== null) kept.push(rest.factor);
-      if (rest.expanded !== null) expanded.push(rest.expanded);
+      if (rest.factor !== null) {
+        kept.push(rest.factor);
+      }
+      if (rest.expanded !== null) {
+        expanded.push(rest.expanded);
+      }
     }
     return expanded.reduce((product, sum) => this.product(product, sum), this.single({ coefficient, factors: kept }));
   }
 
   /** Takes whole powers out of roots, and squares of the imaginary unit out of its powers. */
-  #settle(factor: Factor): { readonly coefficient: Rational; readonly factor: Factor | null; readonly expanded: Polynomial | null } {
+  private settle(factor: Factor): {
+    readonly coefficient: Rational;
+    readonly factor: Factor | null;
+    readonly expanded: Polynomial | null;
+  } {
     const { atom, numerator, denominator } = factor;
     if (atom === 'i' && denominator === 1) {
       const turn = ((numerator % 4) + 4) % 4;
-      return { coefficient: whole(turn < 2 ? 1 : -1), factor: turn % 2 === 0 ? null : { atom, numerator: 1, denominator }, expanded: null };
+      return {
+        coefficient: whole(turn < 2 ? 1 : -1),
+        factor: turn % 2 === 0 ? null : { atom, numerator: 1, denominator },
+        expanded: null,
+      };
     }
-    if (!isRoot(atom)) return { coefficient: ONE, factor: numerator === 0 ? null : factor, expanded: null };
+    if (!isRoot(atom)) {
+      return { coefficient: ONE, factor: numerator === 0 ? null : factor, expanded: null };
+    }
     const turns = Math.floor(numerator / denominator);
     const left = numerator - turns * denominator;
     const rest = left === 0 ? null : { atom, numerator: left, denominator };
-    if (atom.startsWith('#')) return { coefficient: wholePower(this.budget, whole(BigInt(atom.slice(1))), turns), factor: rest, expanded: null };
+    if (atom.startsWith('#')) {
+      return {
+        coefficient: wholePower(this.budget, whole(BigInt(atom.slice(1))), turns),
+        factor: rest,
+        expanded: null,
+      };
+    }
     // Two powers below 1 make less than 2, so one turn is the most.
-    return { coefficient: ONE, factor: rest, expanded: turns === 0 ? null : (this.#groups.get(atom) ?? null) };
+    return { coefficient: ONE, factor: rest, expanded: turns === 0 ? null : (this.groups.get(atom) ?? null) };
   }
 }
 
@@ -232,7 +279,9 @@ export function only(a: Polynomial): Term | null {
 /** a / b in lowest terms as a power. @throws LimitReached */
 export function powerOf(atom: string, numerator: number, denominator: number): Factor {
   const divisor = smallDivisor(numerator, denominator);
-  if (Math.abs(numerator / divisor) > 1e9 || denominator / divisor > 1e4) throw new LimitReached();
+  if (Math.abs(numerator / divisor) > 1e9 || denominator / divisor > 1e4) {
+    throw new LimitReached();
+  }
   return { atom, numerator: numerator / divisor, denominator: denominator / divisor };
 }
 
@@ -242,13 +291,18 @@ export function content(budget: Budget, a: Polynomial): Rational {
   let denominator = 1n;
   for (const { coefficient } of a.values()) {
     numerator = greatestDivisor(budget, numerator, coefficient.numerator);
-    denominator = budget.size((denominator / greatestDivisor(budget, denominator, coefficient.denominator)) * coefficient.denominator);
+    denominator = budget.size(
+      (denominator / greatestDivisor(budget, denominator, coefficient.denominator)) * coefficient.denominator,
+    );
   }
   return { numerator, denominator };
 }
 
 function inverseOf({ coefficient, factors }: Term): Term {
-  return { coefficient: inverse(coefficient), factors: factors.map((factor) => ({ ...factor, numerator: -factor.numerator })) };
+  return {
+    coefficient: inverse(coefficient),
+    factors: factors.map((factor) => ({ ...factor, numerator: -factor.numerator })),
+  };
 }
 
 /** Both lists in one, sorted; powers of equal atoms are added and may become 0. */
@@ -260,14 +314,20 @@ function merged(a: readonly Factor[], b: readonly Factor[]): readonly Factor[] {
       factor.atom,
       held === undefined
         ? factor
-        : powerOf(factor.atom, held.numerator * factor.denominator + factor.numerator * held.denominator, held.denominator * factor.denominator),
+        : powerOf(
+            factor.atom,
+            held.numerator * factor.denominator + factor.numerator * held.denominator,
+            held.denominator * factor.denominator,
+          ),
     );
   }
   return [...all.values()].sort((left, right) => (left.atom < right.atom ? -1 : 1));
 }
 
 function keyOf(factors: readonly Factor[]): string {
-  return factors.map(({ atom, numerator, denominator }) => `${atom}^${String(numerator)}/${String(denominator)}`).join('*');
+  return factors
+    .map(({ atom, numerator, denominator }) => `${atom}^${String(numerator)}/${String(denominator)}`)
+    .join('*');
 }
 
 function coefficientText({ numerator, denominator }: Rational): string {
@@ -276,6 +336,8 @@ function coefficientText({ numerator, denominator }: Rational): string {
 
 function smallDivisor(a: number, b: number): number {
   let divisor = Math.abs(a);
-  for (let rest = Math.abs(b); rest !== 0; ) [divisor, rest] = [rest, divisor % rest];
+  for (let rest = Math.abs(b); rest !== 0;) {
+    [divisor, rest] = [rest, divisor % rest];
+  }
   return divisor === 0 ? 1 : divisor;
 }

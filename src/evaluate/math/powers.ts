@@ -1,35 +1,72 @@
 /** Powers and roots of values in normal form, and their size as doubles. */
 import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, Unreadable } from './budget.ts';
-import { exactRoot, factors, inverse, negative, ONE, plus, ratio, times, toDouble, whole, wholePower } from './numbers.ts';
-import { content, only, powerOf, type Algebra, type Factor, type Polynomial, type Quotient, type Term } from './polynomial.ts';
+import {
+  exactRoot,
+  factors,
+  inverse,
+  negative,
+  ONE,
+  plus,
+  ratio,
+  times,
+  toDouble,
+  whole,
+  wholePower,
+} from './numbers.ts';
+import {
+  content,
+  only,
+  powerOf,
+  type Algebra,
+  type Factor,
+  type Polynomial,
+  type Quotient,
+  type Term,
+} from './polynomial.ts';
 
-/** base to a power that may itself be any value. @throws LimitReached, Unreadable where no real or imaginary value is meant */
+/**
+ * base to a power that may itself be any value.
+ * @throws LimitReached, Unreadable where no real or imaginary value is meant
+ */
 export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
   const constant = algebra.rational(exponent);
-  if (constant === null) return symbolicPower(algebra, base, exponent);
+  if (constant === null) {
+    return symbolicPower(algebra, base, exponent);
+  }
   const size = constant.numerator < 0n ? -constant.numerator : constant.numerator;
-  if (size > BigInt(LIMITS.exponent) || constant.denominator > BigInt(LIMITS.root)) throw new LimitReached();
+  if (size > BigInt(LIMITS.exponent) || constant.denominator > BigInt(LIMITS.root)) {
+    throw new LimitReached();
+  }
   if (constant.numerator === 0n) {
-    if (algebra.isZero(base)) throw new Unreadable();
+    if (algebra.isZero(base)) {
+      throw new Unreadable();
+    }
     return algebra.number(ONE);
   }
   // In lowest terms a root of even order has an odd power outside, so the root may be taken first.
   const rooted = constant.denominator === 1n ? base : root(algebra, base, Number(constant.denominator));
-  const raised = algebra.reduced({ above: wholePolynomialPower(algebra, rooted.above, Number(size)), below: wholePolynomialPower(algebra, rooted.below, Number(size)) });
+  const raised = algebra.reduced({
+    above: wholePolynomialPower(algebra, rooted.above, Number(size)),
+    below: wholePolynomialPower(algebra, rooted.below, Number(size)),
+  });
   return constant.numerator < 0n ? algebra.inverted(raised) : raised;
 }
 
 /** The real root, or an imaginary square root. @throws LimitReached, Unreadable */
 export function root(algebra: Algebra, value: Quotient, order: number): Quotient {
-  if (order < 1 || order > LIMITS.root) throw new LimitReached();
+  if (order < 1 || order > LIMITS.root) {
+    throw new LimitReached();
+  }
   return algebra.times(rootOf(algebra, value.above, order), algebra.inverted(rootOf(algebra, value.below, order)));
 }
 
 /** The size of a value as a double, or null when it is not a real number made of integers, roots, pi and e. */
 export function approximate(algebra: Algebra, value: Quotient): number | null {
   const exact = algebra.rational(value);
-  if (exact !== null) return toDouble(exact);
+  if (exact !== null) {
+    return toDouble(exact);
+  }
   const above = polynomialSize(value.above);
   const below = polynomialSize(value.below);
   const size = above === null || below === null ? NaN : above / below;
@@ -38,24 +75,37 @@ export function approximate(algebra: Algebra, value: Quotient): number | null {
 
 function wholePolynomialPower(algebra: Algebra, base: Polynomial, size: number): Polynomial {
   const term = only(base);
-  if (base.size === 0) return base;
+  if (base.size === 0) {
+    return base;
+  }
   if (term !== null && !term.factors.some(({ atom }) => atom.startsWith('√'))) {
     const raised = term.factors.map(({ atom, numerator, denominator }) => powerOf(atom, numerator * size, denominator));
     // The product settles powers of roots and of the imaginary unit.
-    return algebra.product(algebra.single({ coefficient: wholePower(algebra.budget, term.coefficient, size), factors: raised }), algebra.constant(ONE));
+    return algebra.product(
+      algebra.single({ coefficient: wholePower(algebra.budget, term.coefficient, size), factors: raised }),
+      algebra.constant(ONE),
+    );
   }
   let product = base;
-  for (let done = 1; done < size; done++) product = algebra.product(product, base);
+  for (let done = 1; done < size; done++) {
+    product = algebra.product(product, base);
+  }
   return product;
 }
 
 function rootOf(algebra: Algebra, radicand: Polynomial, order: number): Quotient {
-  if (radicand.size === 0) return algebra.quotient(radicand);
+  if (radicand.size === 0) {
+    return algebra.quotient(radicand);
+  }
   const term = only(radicand);
-  if (term !== null) return termRoot(algebra, term, order);
+  if (term !== null) {
+    return termRoot(algebra, term, order);
+  }
   const { budget } = algebra;
   const denested = order === 2 ? denestedRoot(algebra, radicand) : null;
-  if (denested !== null) return denested;
+  if (denested !== null) {
+    return denested;
+  }
   const common = content(budget, radicand);
   const group = algebra.group(algebra.scaled(radicand, inverse(common)));
   return algebra.times(numberRoot(algebra, common, order), algebra.atom(group, 1, order));
@@ -64,11 +114,23 @@ function rootOf(algebra: Algebra, radicand: Polynomial, order: number): Quotient
 function termRoot(algebra: Algebra, { coefficient, factors: powers }: Term, order: number): Quotient {
   const number = numberRoot(algebra, coefficient, order);
   const variables = powers.filter(({ atom }) => !isPositive(atom));
-  if (variables.length === 1 && variables.every((factor) => rootKeepsSign(factor, order))) variables.length = 0;
-  const plain = powers.filter((factor) => !variables.includes(factor)).map(({ atom, numerator, denominator }) => powerOf(atom, numerator, denominator * order));
-  const outside = algebra.times(number, algebra.quotient(algebra.product(algebra.single({ coefficient: ONE, factors: plain }), algebra.constant(ONE))));
-  if (variables.length === 0) return outside;
-  return algebra.times(outside, algebra.atom(algebra.group(algebra.single({ coefficient: ONE, factors: variables })), 1, order));
+  if (variables.length === 1 && variables.every((factor) => rootKeepsSign(factor, order))) {
+    variables.length = 0;
+  }
+  const plain = powers
+    .filter((factor) => !variables.includes(factor))
+    .map(({ atom, numerator, denominator }) => powerOf(atom, numerator, denominator * order));
+  const outside = algebra.times(
+    number,
+    algebra.quotient(algebra.product(algebra.single({ coefficient: ONE, factors: plain }), algebra.constant(ONE))),
+  );
+  if (variables.length === 0) {
+    return outside;
+  }
+  return algebra.times(
+    outside,
+    algebra.atom(algebra.group(algebra.single({ coefficient: ONE, factors: variables })), 1, order),
+  );
 }
 
 /** Atoms that are never negative as they are read. */
@@ -78,21 +140,29 @@ function isPositive(atom: string): boolean {
 
 /** sqrt(x^3) is x^(3/2), since both need x of at least 0; but sqrt(x^2) is not x. */
 function rootKeepsSign({ atom, numerator, denominator }: Factor, order: number): boolean {
-  return atom !== 'i' && denominator === 1 && (numerator % 2 !== 0 || powerOf(atom, numerator, order).numerator % 2 === 0);
+  return (
+    atom !== 'i' && denominator === 1 && (numerator % 2 !== 0 || powerOf(atom, numerator, order).numerator % 2 === 0)
+  );
 }
 
 function numberRoot(algebra: Algebra, value: Rational, order: number): Quotient {
   if (value.numerator < 0n) {
     const positive = numberRoot(algebra, negative(value), order);
-    if (order % 2 === 1) return algebra.negated(positive);
-    if (order !== 2) throw new Unreadable();
+    if (order % 2 === 1) {
+      return algebra.negated(positive);
+    }
+    if (order !== 2) {
+      throw new Unreadable();
+    }
     return algebra.times(positive, algebra.atom('i'));
   }
   const powers = [
     ...factors(algebra.budget, value.numerator).map(({ base, power: size }) => powerOf(`#${base}`, size, order)),
     ...factors(algebra.budget, value.denominator).map(({ base, power: size }) => powerOf(`#${base}`, -size, order)),
   ].sort((left, right) => (left.atom < right.atom ? -1 : 1));
-  return algebra.quotient(algebra.product(algebra.single({ coefficient: ONE, factors: powers }), algebra.constant(ONE)));
+  return algebra.quotient(
+    algebra.product(algebra.single({ coefficient: ONE, factors: powers }), algebra.constant(ONE)),
+  );
 }
 
 /** sqrt(a + b sqrt(c)) = sqrt((a + s) / 2) +- sqrt((a - s) / 2) where s = sqrt(a^2 - b^2 c) is rational; else null. */
@@ -100,17 +170,27 @@ function denestedRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
   const terms = [...radicand.values()];
   const plain = terms.find(({ factors: powers }) => powers.length === 0);
   const rooted = terms.find(({ factors: powers }) => powers.length > 0);
-  if (terms.length !== 2 || plain === undefined || rooted === undefined || plain.coefficient.numerator < 0n) return null;
-  if (rooted.factors.some(({ atom, denominator }) => !atom.startsWith('#') || denominator !== 2)) return null;
+  if (terms.length !== 2 || plain === undefined || rooted === undefined || plain.coefficient.numerator < 0n) {
+    return null;
+  }
+  if (rooted.factors.some(({ atom, denominator }) => !atom.startsWith('#') || denominator !== 2)) {
+    return null;
+  }
   const { budget } = algebra;
   const surd = algebra.single(rooted);
   const square = algebra.rational(algebra.quotient(algebra.product(surd, surd)));
-  if (square === null) return null;
+  if (square === null) {
+    return null;
+  }
   const rest = plus(budget, times(budget, plain.coefficient, plain.coefficient), negative(square));
-  if (rest.numerator < 0n) return null;
+  if (rest.numerator < 0n) {
+    return null;
+  }
   const above = exactRoot(budget, rest.numerator, 2);
   const below = exactRoot(budget, rest.denominator, 2);
-  if (above === null || below === null) return null;
+  if (above === null || below === null) {
+    return null;
+  }
   const middle = ratio(budget, above, below);
   const half = { numerator: 1n, denominator: 2n };
   const larger = numberRoot(algebra, times(budget, plus(budget, plain.coefficient, middle), half), 2);
@@ -122,7 +202,9 @@ function denestedRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
 function symbolicPower(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
   let product = algebra.number(ONE);
   const one = only(exponent.below);
-  if (one === null || one.factors.length > 0) return exponential(algebra, base, algebra.quotientKey(exponent), ONE);
+  if (one === null || one.factors.length > 0) {
+    return exponential(algebra, base, algebra.quotientKey(exponent), ONE);
+  }
   for (const { coefficient, factors: powers } of exponent.above.values()) {
     const multiple = times(algebra.budget, coefficient, inverse(one.coefficient));
     const part =
@@ -138,21 +220,28 @@ function symbolicPower(algebra: Algebra, base: Quotient, exponent: Quotient): Qu
 function exponential(algebra: Algebra, base: Quotient, key: string, size: Rational): Quotient {
   const atom = (name: string, powers: bigint): Quotient => {
     const numerator = size.numerator * powers;
-    if (numerator > 1_000_000n || numerator < -1_000_000n || size.denominator > 1000n) throw new LimitReached();
+    if (numerator > 1_000_000n || numerator < -1_000_000n || size.denominator > 1000n) {
+      throw new LimitReached();
+    }
     const factor = powerOf(`${name}^(${key})`, Number(numerator), Number(size.denominator));
     return algebra.atom(factor.atom, factor.numerator, factor.denominator);
   };
   const number = algebra.rational(base);
   if (number !== null && number.numerator > 0n) {
     let product = algebra.number(whole(1));
-    for (const { base: prime, power: count } of factors(algebra.budget, number.numerator)) product = algebra.times(product, atom(String(prime), BigInt(count)));
-    for (const { base: prime, power: count } of factors(algebra.budget, number.denominator)) product = algebra.times(product, atom(String(prime), BigInt(-count)));
+    for (const { base: prime, power: count } of factors(algebra.budget, number.numerator)) {
+      product = algebra.times(product, atom(String(prime), BigInt(count)));
+    }
+    for (const { base: prime, power: count } of factors(algebra.budget, number.denominator)) {
+      product = algebra.times(product, atom(String(prime), BigInt(-count)));
+    }
     return product;
   }
   const term = only(base.above);
   const [factor, second] = term?.factors ?? [];
   const isAtom = factor !== undefined && second === undefined && factor.numerator === 1 && factor.denominator === 1;
-  const name = isAtom && algebra.equal(base, algebra.atom(factor.atom)) ? factor.atom : `(${algebra.quotientKey(base)})`;
+  const name =
+    isAtom && algebra.equal(base, algebra.atom(factor.atom)) ? factor.atom : `(${algebra.quotientKey(base)})`;
   return atom(name, 1n);
 }
 
@@ -162,7 +251,9 @@ function polynomialSize(sum: Polynomial): number | null {
     let size = toDouble(coefficient);
     for (const { atom, numerator, denominator } of powers) {
       const base = atom === 'pi' ? Math.PI : atom === 'e' ? Math.E : /^#\d+$/.test(atom) ? Number(atom.slice(1)) : null;
-      if (base === null) return null;
+      if (base === null) {
+        return null;
+      }
       size *= base ** (numerator / denominator);
     }
     total += size;

@@ -23,13 +23,18 @@ export function parseRational(text: string): Rational | null {
   if (text.length > MAX_NUMBER_LENGTH) {
     return null;
   }
-  const parts = /^(?:([-+])\s*(?:\\?\$)?|\\?\$([-+])?)?\s*([^-+$%]*?)\s*(\\?%)?$/u.exec(text.trim().replace(/[\u2212\ufe63\uff0d]/gu, '-'));
+  const parts = /^(?:([-+])\s*(?:\\?\$)?|\\?\$([-+])?)?\s*([^-+$%]*?)\s*(\\?%)?$/u.exec(
+    text.trim().replace(/[\u2212\ufe63\uff0d]/gu, '-'),
+  );
   const size = parts === null ? null : parseUnsigned(parts[3] ?? '');
   if (parts === null || size === null) {
     return null;
   }
   const negative = (parts[1] ?? parts[2]) === '-';
-  return reduce(negative ? -size.numerator : size.numerator, parts[4] === undefined ? size.denominator : size.denominator * 100n);
+  return reduce(
+    negative ? -size.numerator : size.numerator,
+    parts[4] === undefined ? size.denominator : size.denominator * 100n,
+  );
 }
 
 /** True when both are the same number. */
@@ -41,7 +46,9 @@ function parseUnsigned(text: string): Rational | null {
   const fraction = FRACTION.exec(text) ?? LATEX_FRACTION.exec(text);
   if (fraction !== null) {
     const denominator = integer(fraction[3]);
-    return denominator === 0n ? null : { numerator: integer(fraction[1]) * denominator + integer(fraction[2]), denominator };
+    return denominator === 0n
+      ? null
+      : { numerator: integer(fraction[1]) * denominator + integer(fraction[2]), denominator };
   }
   const decimal = DECIMAL.exec(text);
   if (decimal === null) {
@@ -62,7 +69,7 @@ function integer(digits: string | undefined): bigint {
 
 function reduce(numerator: bigint, denominator: bigint): Rational {
   let divisor = numerator < 0n ? -numerator : numerator;
-  for (let rest = denominator; rest !== 0n; ) {
+  for (let rest = denominator; rest !== 0n;) {
     [divisor, rest] = [rest, divisor % rest];
   }
   return { numerator: numerator / divisor, denominator: denominator / divisor };

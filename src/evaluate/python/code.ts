@@ -7,8 +7,9 @@ const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:`
 const MAX_MESSAGE = 1 << 20;
 
 /**
- * The first block fenced as Python (`python`, `python3`, `py`), else the first block of no named language, else the first of any,
- * else the whole message; as the published extraction, but a block's language word is never part of its code.
+ * The first block fenced as Python (`python`, `python3`, `py`), else the first block of no named language, else the
+ * first of any, else the whole message; as the published extraction, but a block's language word is never part of its
+ * code.
  */
 export function extractCode(message: string): string {
   const text = bounded(message);
@@ -28,7 +29,13 @@ export function beginsWithFence(text: string): boolean {
 const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n');
 
 function fencedIn(text: string): string | null {
-  const blocks = [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({ language: language.toLowerCase(), code }));
-  const block = blocks.find(({ language }) => ['python', 'python3', 'py'].includes(language)) ?? blocks.find(({ language }) => language === '') ?? blocks[0];
+  const blocks = [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({
+    language: language.toLowerCase(),
+    code,
+  }));
+  const block =
+    blocks.find(({ language }) => ['python', 'python3', 'py'].includes(language)) ??
+    blocks.find(({ language }) => language === '') ??
+    blocks[0];
   return block?.code ?? null;
 }

@@ -26,93 +26,132 @@ export interface PythonGraderOptions {
 
 export const PYTHON_BACKENDS = ['bundled', 'python3'] as const;
 
-/** Whose interpreter runs the code: the one that comes with the product, or the user's own behind a wall of the system (native.ts). */
+/**
+ * Whose interpreter runs the code: the one that comes with the product, or the user's own behind a wall of the system
+ * (native.ts).
+ */
 export type PythonBackend = (typeof PYTHON_BACKENDS)[number];
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The cache's key. A verdict belongs to one instance and one text of code, to the byte, and to the backend that found it. */
-export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string => `${backend}:${uidSha}:${sha256(code)}`;
+/**
+ * The cache's key. A verdict belongs to one instance and one text of code, to the byte, and to the backend that found
+ * it.
+ */
+export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string =>
+  `${backend}:${uidSha}:${sha256(code)}`;
 
 const NEVER = (): boolean => false;
 
 export class PythonGrader {
-  readonly #pool: SandboxPool;
-  readonly #limits: PythonLimits;
-  readonly #passRule: PassRule;
-  readonly #cache: VerdictCache;
-  readonly #backend: PythonBackend;
+  private readonly pool: SandboxPool;
+  private readonly limits: PythonLimits;
+  private readonly passRule: PassRule;
+  private readonly cache: VerdictCache;
+  private readonly backend: PythonBackend;
   /** Verdicts that are being found. */
-  readonly #running = new Map<string, Promise<PythonVerdict>>();
+  private readonly running = new Map<string, Promise<PythonVerdict>>();
   /** Who waits for verdicts whose turn has not come: whether each was cancelled. */
-  readonly #waiting = new Map<string, (() => boolean)[]>();
-  #free: number;
-  readonly #queue: (() => void)[] = [];
-  #warmed = false;
+  private readonly waiting = new Map<string, (() => boolean)[]>();
+  private free: number;
+  private readonly queue: (() => void)[] = [];
+  private warmed = false;
 
-  constructor({ places, limits, passRule = 'strict', lanes = 2, cache = new Map<string, PythonVerdict>(), backend = 'bundled' }: PythonGraderOptions) {
-    this.#limits = { ...DEFAULT_LIMITS, ...limits };
-    this.#pool = new SandboxPool(backend === 'python3' ? nativeSandboxes(this.#limits) : bundledSandboxes(places, this.#limits));
-    this.#backend = backend;
-    this.#passRule = passRule;
-    this.#cache = cache;
-    this.#free = lanes;
+  constructor({
+    places,
+    limits,
+    passRule = 'strict',
+    lanes = 2,
+    cache = new Map<string, PythonVerdict>(),
+    backend = 'bundled',
+  }: PythonGraderOptions) {
+    this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.pool = new SandboxPool(
+      backend === 'python3' ? nativeSandboxes(this.limits) : bundledSandboxes(places, this.limits),
+    );
+    this.backend = backend;
+    this.passRule = passRule;
+    this.cache = cache;
+    this.free = lanes;
   }
 
   /**
-   * The verdict on a candidate: the same for the same arguments. One that is known already is given again without a run;
-   * to a ledger it is a call like any other. Masked verdicts are not kept.
+   * The verdict on a candidate: the same for the same arguments. One that is known already is given again without a
+   * run; to a ledger it is a call like any other. Masked verdicts are not kept.
    * @param uidSha names the instance; null makes the tests themselves its name
    * @param cancelled asked when its turn has come: then it is not run
    * @throws CancelledError where it was not run
    */
-  async grade(code: string, tests: PythonTests, uidSha: string | null = null, cancelled: () => boolean = NEVER): Promise<PythonVerdict> {
-    const key = verdictKey(uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])), code, this.#backend);
-    const known = this.#cache.get(key) ?? this.#running.get(key);
+  async grade(
+    code: string,
+    tests: PythonTests,
+    uidSha: string | null = null,
+    cancelled: () => boolean = NEVER,
+  ): Promise<PythonVerdict> {
+    const key = verdictKey(
+      uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])),
+      code,
+      this.backend,
+    );
+    const known = this.cache.get(key) ?? this.running.get(key);
     if (known !== undefined) {
-      this.#waiting.get(key)?.push(cancelled);
+      this.waiting.get(key)?.push(cancelled);
       return known;
     }
     // Who else waits for this verdict may not have been cancelled: it is given up only where all of them were.
     const waiting = [cancelled];
-    this.#waiting.set(key, waiting);
-    const found = this.#inTurn(() => {
-      this.#waiting.delete(key);
-      return waiting.every((given) => given()) ? Promise.reject(new CancelledError()) : tryCandidate(code, tests, this.#pool, this.#limits, this.#passRule);
+    this.waiting.set(key, waiting);
+    const found = this.inTurn(() => {
+      this.waiting.delete(key);
+      return waiting.every((given) => given())
+        ? Promise.reject(new CancelledError())
+        : tryCandidate(code, tests, this.pool, this.limits, this.passRule);
     });
-    this.#running.set(key, found);
+    this.running.set(key, found);
     try {
       const verdict = await found;
-      if (verdict.score !== null) this.#cache.set(key, verdict);
+      if (verdict.score !== null) {
+        this.cache.set(key, verdict);
+      }
       return verdict;
     } finally {
-      this.#running.delete(key);
+      this.running.delete(key);
     }
   }
 
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#free === 0) await new Promise<void>((resolve) => this.#queue.push(resolve));
-    else this.#free--;
+  private async inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.free === 0) {
+      await new Promise<void>((resolve) => this.queue.push(resolve));
+    } else {
+      this.free--;
+    }
     try {
       const result = work();
       // A first candidate waits for nothing; behind it a spare starts, so that an ended process costs no one's time.
-      if (!this.#warmed) this.#pool.warm('candidate');
-      this.#warmed = true;
+      if (!this.warmed) {
+        this.pool.warm('candidate');
+      }
+      this.warmed = true;
       return await result;
     } finally {
-      const next = this.#queue.shift();
-      if (next === undefined) this.#free++;
-      else next();
+      const next = this.queue.shift();
+      if (next === undefined) {
+        this.free++;
+      } else {
+        next();
+      }
     }
   }
 
-  /** Whether it has given up: no sandbox works, and all verdicts from now on are masked. Another grader may fare better. */
+  /**
+   * Whether it has given up: no sandbox works, and all verdicts from now on are masked. Another grader may fare better.
+   */
   get lost(): boolean {
-    return this.#pool.lost;
+    return this.pool.lost;
   }
 
   /** Ends all processes; what still runs ends as masked. */
   close(): void {
-    this.#pool.giveUp('the sandbox was ended');
+    this.pool.giveUp('the sandbox was ended');
   }
 }

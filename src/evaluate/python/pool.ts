@@ -6,7 +6,10 @@ import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } 
 /** Starts one sandbox. @param onBegun gets each process that is started, before it is ready @throws SandboxFailure */
 export type StartSandbox = (role: SandboxRole, onBegun: (sandbox: SandboxProcess) => void) => Promise<SandboxProcess>;
 
-/** Starts sandboxes of the bundled interpreter, all from one memory image; who waited for one that failed makes the next. */
+/**
+ * Starts sandboxes of the bundled interpreter, all from one memory image; who waited for one that failed makes the
+ * next.
+ */
 export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): StartSandbox {
   let image: Promise<Uint8Array> | null = null;
   return async (role, onBegun) => {
@@ -14,7 +17,9 @@ export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): S
     try {
       return await SandboxProcess.start(places, role, limits, await used, onBegun);
     } catch (error) {
-      if (image === used) image = null;
+      if (image === used) {
+        image = null;
+      }
       throw error;
     }
   };
@@ -40,60 +45,73 @@ class Shelf {
 }
 
 export class SandboxPool {
-  readonly #begin: StartSandbox;
-  readonly #shelves: Readonly<Record<SandboxRole, Shelf>> = { candidate: new Shelf(), tests: new Shelf() };
-  readonly #living = new Set<SandboxProcess>();
+  private readonly begin: StartSandbox;
+  private readonly shelves: Readonly<Record<SandboxRole, Shelf>> = { candidate: new Shelf(), tests: new Shelf() };
+  private readonly living = new Set<SandboxProcess>();
   /** Failures in a row; those of attempts that were begun together count as one. */
-  #failures = 0;
+  private failures = 0;
   /** Why no sandbox starts any more. */
-  #given: SandboxFailure | null = null;
+  private given: SandboxFailure | null = null;
 
   constructor(begin: StartSandbox) {
-    this.#begin = begin;
+    this.begin = begin;
   }
 
   /** Whether this pool has given up: all that is asked of it from now on fails. */
   get lost(): boolean {
-    return this.#given !== null;
+    return this.given !== null;
   }
 
   /** A fresh sandbox: the first that is ready. @throws SandboxFailure when none starts */
   async acquire(role: SandboxRole): Promise<SandboxProcess> {
-    const shelf = this.#shelves[role];
-    if (this.#given !== null) throw this.#given;
-    for (let sandbox = shelf.ready.pop(); sandbox !== undefined; sandbox = shelf.ready.pop()) if (sandbox.usable) return sandbox;
+    const shelf = this.shelves[role];
+    if (this.given !== null) {
+      throw this.given;
+    }
+    for (let sandbox = shelf.ready.pop(); sandbox !== undefined; sandbox = shelf.ready.pop()) {
+      if (sandbox.usable) {
+        return sandbox;
+      }
+    }
     const found = new Promise<SandboxProcess>((resolve, reject) => shelf.waiting.push({ resolve, reject }));
-    if (shelf.coming < shelf.waiting.length) this.warm(role);
+    if (shelf.coming < shelf.waiting.length) {
+      this.warm(role);
+    }
     return found;
   }
 
   /** Takes a sandbox back after its work, whatever became of it; a replacement starts at once where it has ended. */
   release(sandbox: SandboxProcess): void {
-    this.#await(
+    this.await(
       sandbox.role,
       sandbox.reset().then((clean) => {
-        if (clean) return sandbox;
-        this.#living.delete(sandbox);
-        return this.#start(sandbox.role);
+        if (clean) {
+          return sandbox;
+        }
+        this.living.delete(sandbox);
+        return this.start(sandbox.role);
       }),
     );
   }
 
   /** Begins to start one sandbox more. */
   warm(role: SandboxRole): void {
-    this.#await(role, this.#start(role));
+    this.await(role, this.start(role));
   }
 
   /** Hands one that is on the way to whoever waits first, or sets it aside. */
-  #await(role: SandboxRole, coming: Promise<SandboxProcess>): void {
-    const shelf = this.#shelves[role];
+  private await(role: SandboxRole, coming: Promise<SandboxProcess>): void {
+    const shelf = this.shelves[role];
     shelf.coming++;
     coming.then(
       (sandbox) => {
         shelf.coming--;
         const first = shelf.waiting.shift();
-        if (first === undefined) shelf.ready.push(sandbox);
-        else first.resolve(sandbox);
+        if (first === undefined) {
+          shelf.ready.push(sandbox);
+        } else {
+          first.resolve(sandbox);
+        }
       },
       (error: unknown) => {
         shelf.coming--;
@@ -103,33 +121,48 @@ export class SandboxPool {
     );
   }
 
-  async #start(role: SandboxRole): Promise<SandboxProcess> {
+  private async start(role: SandboxRole): Promise<SandboxProcess> {
     for (;;) {
-      if (this.#given !== null) throw this.#given;
-      const before = this.#failures;
+      if (this.given !== null) {
+        throw this.given;
+      }
+      const before = this.failures;
       try {
-        const sandbox = await this.#begin(role, (begun) => {
-          this.#living.add(begun);
-          if (this.#given !== null) begun.kill();
+        const sandbox = await this.begin(role, (begun) => {
+          this.living.add(begun);
+          if (this.given !== null) {
+            begun.kill();
+          }
         });
-        this.#failures = 0;
+        this.failures = 0;
         return sandbox;
       } catch (error) {
-        if (this.#failures === before) this.#failures++;
-        if (this.#failures >= MOST_FAILURES) this.giveUp(error instanceof Error ? error.message : String(error));
-        await this.pause(this.#failures);
+        if (this.failures === before) {
+          this.failures++;
+        }
+        if (this.failures >= MOST_FAILURES) {
+          this.giveUp(error instanceof Error ? error.message : String(error));
+        }
+        await this.pause(this.failures);
       }
     }
   }
 
-  /** Leaves the machine alone for a while, longer with each failure in a row; a pool that has given up waits for nothing. */
+  /**
+   * Leaves the machine alone for a while, longer with each failure in a row; a pool that has given up waits for
+   * nothing.
+   */
   async pause(failures: number): Promise<void> {
-    if (!this.lost) await after(Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** failures));
+    if (!this.lost) {
+      await after(Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** failures));
+    }
   }
 
   /** Starts no more sandboxes, and ends those that there are: whoever uses one learns that it has ended. */
   giveUp(why: string): void {
-    this.#given ??= new SandboxFailure(why);
-    for (const sandbox of this.#living) sandbox.kill();
+    this.given ??= new SandboxFailure(why);
+    for (const sandbox of this.living) {
+      sandbox.kill();
+    }
   }
 }

@@ -1,6 +1,9 @@
 /** What is asked of the Python evaluator and what it answers. */
 
-/** Tests of one instance. MBPP: `tests` (and `setup`); HumanEval and MBPP+: `test`, with `entryPoint` where it defines check(candidate). */
+/**
+ * Tests of one instance. MBPP: `tests` (and `setup`); HumanEval and MBPP+: `test`, with `entryPoint` where it defines
+ * check(candidate).
+ */
 export interface PythonTests {
   /** Statements, each a test of its own. */
   readonly tests: readonly string[];
@@ -27,18 +30,24 @@ export interface PythonLimits {
   readonly calls: number;
 }
 
-export const DEFAULT_LIMITS: PythonLimits = { seconds: 10, memory: 512, output: 1 << 20, message: 4 << 20, code: 100_000, calls: 100_000 };
+export const DEFAULT_LIMITS: PythonLimits = {
+  seconds: 10,
+  memory: 512,
+  output: 1 << 20,
+  message: 4 << 20,
+  code: 100_000,
+  calls: 100_000,
+};
 
 /**
- * Why a verdict is what it is:
- * passed (all tests) | partly (some, where fractions are asked for) |
- * wrong-answer (a test's assertion, or any exception of the test itself) | candidate-exception (reached the test) |
- * not-a-builtin (returned something that is no exact builtin value) | does-not-compile | load-error (an exception while it loaded) |
+ * Why a verdict is what it is: passed (all tests) | partly (some, where fractions are asked for) | wrong-answer (a
+ * test's assertion, or any exception of the test itself) | candidate-exception (reached the test) | not-a-builtin
+ * (returned something that is no exact builtin value) | does-not-compile | load-error (an exception while it loaded) |
  * exit (left the interpreter) | time-limit | memory-limit | output-limit | message-limit | call-limit | code-limit |
- * forbidden (reached out of the sandbox) | crash (broke the interpreter, or took its process with it twice) | test-limit (a value of the candidate
- * keeps the tests from ending) |
- * and, masked: no-tests | tests-broken (they fail without the candidate or need what is not here) | killed (something outside ended its processes
- * again and again, and those of no other candidate) | sandbox (none works: the grader has given up).
+ * forbidden (reached out of the sandbox) | crash (broke the interpreter, or took its process with it twice) |
+ * test-limit (a value of the candidate keeps the tests from ending) | and, masked: no-tests | tests-broken (they fail
+ * without the candidate or need what is not here) | killed (something outside ended its processes again and again, and
+ * those of no other candidate) | sandbox (none works: the grader has given up).
  */
 export type PythonRule =
   | 'passed'
@@ -80,6 +89,19 @@ export type PassRule = 'strict' | 'fraction';
 
 const MAX_DETAIL = 400;
 
-export const scored = (score: number, rule: PythonRule, detail: string, passed: number, total: number): PythonVerdict => ({ score, rule, detail: detail.slice(0, MAX_DETAIL), masked: null, passed, total });
+export const scored = (
+  score: number,
+  rule: PythonRule,
+  detail: string,
+  passed: number,
+  total: number,
+): PythonVerdict => ({ score, rule, detail: detail.slice(0, MAX_DETAIL), masked: null, passed, total });
 
-export const masked = (rule: 'no-tests' | 'tests-broken' | 'killed' | 'sandbox', sentence: string): PythonVerdict => ({ score: null, rule, detail: '', masked: sentence.slice(0, MAX_DETAIL), passed: 0, total: 0 });
+export const masked = (rule: 'no-tests' | 'tests-broken' | 'killed' | 'sandbox', sentence: string): PythonVerdict => ({
+  score: null,
+  rule,
+  detail: '',
+  masked: sentence.slice(0, MAX_DETAIL),
+  passed: 0,
+  total: 0,
+});

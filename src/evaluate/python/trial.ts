@@ -1,7 +1,15 @@
 /** One candidate against its tests: two sandboxes, and between them nothing but calls and values. */
 import { z } from 'zod';
 import type { SandboxPool } from './pool.ts';
-import { masked, scored, type PassRule, type PythonLimits, type PythonRule, type PythonTests, type PythonVerdict } from './rules.ts';
+import {
+  masked,
+  scored,
+  type PassRule,
+  type PythonLimits,
+  type PythonRule,
+  type PythonTests,
+  type PythonVerdict,
+} from './rules.ts';
 import { OutOfTime, SandboxFailure, type SandboxProcess } from './sandbox/sandboxProcess.ts';
 
 const OUTCOME_RULES = ['passed', 'wrong-answer', 'candidate-exception', 'not-a-builtin'] as const;
@@ -14,7 +22,17 @@ const reportSchema = z.union([
 type Report = z.output<typeof reportSchema>;
 
 /** The rules by which a candidate's own process may end a trial; anything else that it says is a crash. */
-const FINAL_RULES = ['does-not-compile', 'load-error', 'exit', 'time-limit', 'memory-limit', 'output-limit', 'message-limit', 'forbidden', 'crash'] as const;
+const FINAL_RULES = [
+  'does-not-compile',
+  'load-error',
+  'exit',
+  'time-limit',
+  'memory-limit',
+  'output-limit',
+  'message-limit',
+  'forbidden',
+  'crash',
+] as const;
 const finalSchema = z.tuple([z.enum(FINAL_RULES), z.string()]);
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -36,7 +54,10 @@ class Vanished extends Error {}
 /** How many tests there are: each statement, and the program. */
 export const countTests = ({ tests, test }: PythonTests): number => tests.length + (test.trim() === '' ? 0 : 1);
 
-/** How often something outside may end the processes of one candidate before it is masked, and how often in a row those of a probe before the pool gives up. */
+/**
+ * How often something outside may end the processes of one candidate before it is masked, and how often in a row those
+ * of a probe before the pool gives up.
+ */
 const MOST_KILLS = 8;
 
 /** A program that does nothing, and its test: where it is ended too, the candidate is not the reason. */
@@ -44,159 +65,234 @@ const PROBE = 'def f():\n    return 1';
 const PROBE_TESTS: PythonTests = { tests: ['assert f() == 1'], test: '', entryPoint: null, setup: '' };
 
 /**
- * Runs the tests of one instance against one candidate, each in a fresh interpreter of its own process.
- * A candidate whose process dies of itself has a second try; what was ended from outside is tried again for as long as anything can be.
- * A retry gives the verdict that an undisturbed try gives: nothing of one try is known to the next.
+ * Runs the tests of one instance against one candidate, each in a fresh interpreter of its own process. A candidate
+ * whose process dies of itself has a second try; what was ended from outside is tried again for as long as anything can
+ * be. A retry gives the verdict that an undisturbed try gives: nothing of one try is known to the next.
  */
-export async function tryCandidate(code: string, tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: PassRule): Promise<PythonVerdict> {
+export async function tryCandidate(
+  code: string,
+  tests: PythonTests,
+  pool: SandboxPool,
+  limits: PythonLimits,
+  passRule: PassRule,
+): Promise<PythonVerdict> {
   const total = countTests(tests);
-  if (total === 0) return masked('no-tests', 'There are no tests.');
-  if (code.length > limits.code) return scored(0, 'code-limit', `${String(code.length)} characters`, 0, total);
-  for (let deaths = 0, kills = 0; ; ) {
+  if (total === 0) {
+    return masked('no-tests', 'There are no tests.');
+  }
+  if (code.length > limits.code) {
+    return scored(0, 'code-limit', `${String(code.length)} characters`, 0, total);
+  }
+  for (let deaths = 0, kills = 0; ;) {
     try {
       return await new Trial(tests, pool, limits, passRule).run(code);
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
       if (error instanceof Vanished) {
-        if (++deaths === 2) return scored(0, 'crash', words, 0, total);
+        if (++deaths === 2) {
+          return scored(0, 'crash', words, 0, total);
+        }
       } else if (pool.lost) {
         return masked('sandbox', `The sandbox failed: ${words}`);
       } else {
-        if (++kills === MOST_KILLS) return masked('killed', `The sandbox failed ${String(MOST_KILLS)} times with this candidate and not without it: ${words}`);
+        if (++kills === MOST_KILLS) {
+          return masked(
+            'killed',
+            `The sandbox failed ${String(MOST_KILLS)} times with this candidate and not without it: ${words}`,
+          );
+        }
         await probe(pool, limits, words);
       }
     }
   }
 }
 
-/** Returns when a program that does nothing can be tried, or when it could not be for so long that the pool has given up. */
+/**
+ * Returns when a program that does nothing can be tried, or when it could not be for so long that the pool has given
+ * up.
+ */
 async function probe(pool: SandboxPool, limits: PythonLimits, why: string): Promise<void> {
   for (let failures = 1; !pool.lost; failures++) {
     try {
       await new Trial(PROBE_TESTS, pool, limits, 'strict').run(PROBE);
       return;
     } catch (error) {
-      if (failures === MOST_KILLS) pool.giveUp(error instanceof Error ? error.message : why);
+      if (failures === MOST_KILLS) {
+        pool.giveUp(error instanceof Error ? error.message : why);
+      }
       await pool.pause(failures);
     }
   }
 }
 
 class Trial {
-  readonly #tests: PythonTests;
-  readonly #pool: SandboxPool;
-  readonly #limits: PythonLimits;
-  readonly #passRule: PassRule;
-  #calls = 0;
+  private readonly tests: PythonTests;
+  private readonly pool: SandboxPool;
+  private readonly limits: PythonLimits;
+  private readonly passRule: PassRule;
+  private calls = 0;
   /** What has ended the trial, once something has. */
-  readonly #final: Final[] = [];
+  private readonly final: Final[] = [];
 
   constructor(tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: PassRule) {
-    this.#tests = tests;
-    this.#pool = pool;
-    this.#limits = limits;
-    this.#passRule = passRule;
+    this.tests = tests;
+    this.pool = pool;
+    this.limits = limits;
+    this.passRule = passRule;
   }
 
   async run(code: string): Promise<PythonVerdict> {
-    const total = countTests(this.#tests);
-    const judge = await this.#pool.acquire('tests');
+    const total = countTests(this.tests);
+    const judge = await this.pool.acquire('tests');
     try {
-      const candidate = await this.#pool.acquire('candidate');
+      const candidate = await this.pool.acquire('candidate');
       try {
-        for (const sandbox of [judge, candidate]) sandbox.allow(this.#limits.seconds);
-        const report = await this.#judge(code, judge, candidate);
-        if ('broken' in report) return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
-        return this.#verdict('outcomes' in report ? report.outcomes : [], total);
+        for (const sandbox of [judge, candidate]) {
+          sandbox.allow(this.limits.seconds);
+        }
+        const report = await this.judge(code, judge, candidate);
+        if ('broken' in report) {
+          return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
+        }
+        return this.verdict('outcomes' in report ? report.outcomes : [], total);
       } finally {
-        this.#pool.release(candidate);
+        this.pool.release(candidate);
       }
     } catch (error) {
-      if (error instanceof Final) return scored(0, error.rule, error.message, 0, total);
+      if (error instanceof Final) {
+        return scored(0, error.rule, error.message, 0, total);
+      }
       throw error;
     } finally {
-      this.#pool.release(judge);
+      this.pool.release(judge);
     }
   }
 
-  #verdict(outcomes: readonly (readonly [(typeof OUTCOME_RULES)[number], string])[], total: number): PythonVerdict {
+  private verdict(
+    outcomes: readonly (readonly [(typeof OUTCOME_RULES)[number], string])[],
+    total: number,
+  ): PythonVerdict {
     const passed = outcomes.filter(([rule]) => rule === 'passed').length;
-    if (passed === total && outcomes.length === total) return scored(1, 'passed', '', passed, total);
+    if (passed === total && outcomes.length === total) {
+      return scored(1, 'passed', '', passed, total);
+    }
     const first = outcomes.findIndex(([rule]) => rule !== 'passed');
     const [rule, detail] = outcomes[first] ?? ['wrong-answer', ''];
     const told = `test ${String(first + 1)}: ${detail}`;
-    if (this.#passRule === 'fraction' && passed > 0) return scored(passed / total, 'partly', told, passed, total);
+    if (this.passRule === 'fraction' && passed > 0) {
+      return scored(passed / total, 'partly', told, passed, total);
+    }
     return scored(0, rule === 'passed' ? 'wrong-answer' : rule, told, passed, total);
   }
 
-  /** Loads the candidate, then runs the tests and carries their calls across. @throws Final @throws Vanished @throws SandboxFailure */
-  async #judge(code: string, judge: SandboxProcess, candidate: SandboxProcess): Promise<Report> {
-    const { setup, tests, test, entryPoint } = this.#tests;
+  /**
+   * Loads the candidate, then runs the tests and carries their calls across.
+   * @throws Final
+   * @throws Vanished
+   * @throws SandboxFailure
+   */
+  private async judge(code: string, judge: SandboxProcess, candidate: SandboxProcess): Promise<Report> {
+    const { setup, tests, test, entryPoint } = this.tests;
     let imports: readonly string[] = [];
     if (setup.trim() !== '') {
-      const report = await this.#ask(judge, candidate, { only: 'imports', setup });
-      if (!('imports' in report)) return report;
+      const report = await this.ask(judge, candidate, { only: 'imports', setup });
+      if (!('imports' in report)) {
+        return report;
+      }
       imports = report.imports;
     }
-    const loaded = await this.#candidate(candidate, encode(`L${JSON.stringify({ code, imports })}`));
-    this.#throwFinal();
-    if (decode(loaded) !== 'v') throw new Final('crash', 'it did not load');
-    const report = await this.#ask(judge, candidate, { only: null, setup, tests, test, entryPoint, strict: this.#passRule === 'strict' });
+    const loaded = await this.candidate(candidate, encode(`L${JSON.stringify({ code, imports })}`));
+    this.throwFinal();
+    if (decode(loaded) !== 'v') {
+      throw new Final('crash', 'it did not load');
+    }
+    const report = await this.ask(judge, candidate, {
+      only: null,
+      setup,
+      tests,
+      test,
+      entryPoint,
+      strict: this.passRule === 'strict',
+    });
     // Said once the tests have stopped, so that their process is free again.
-    this.#throwFinal();
+    this.throwFinal();
     return report;
   }
 
   /** One request to the process of the tests, with all calls that it makes meanwhile. */
-  async #ask(judge: SandboxProcess, candidate: SandboxProcess, request: object): Promise<Report> {
+  private async ask(judge: SandboxProcess, candidate: SandboxProcess, request: object): Promise<Report> {
     try {
       let frame = await judge.exchange('H', encode(`J${JSON.stringify(request)}`));
       while (frame.kind === 'A') {
-        this.#calls++;
-        frame = await judge.exchange('B', await this.#candidate(candidate, frame.content));
+        this.calls++;
+        frame = await judge.exchange('B', await this.candidate(candidate, frame.content));
       }
-      if (frame.kind === 'V') return reportSchema.parse(JSON.parse(decode(frame.content)));
-      return this.#testsEnded(decode(frame.content));
+      if (frame.kind === 'V') {
+        return reportSchema.parse(JSON.parse(decode(frame.content)));
+      }
+      return this.testsEnded(decode(frame.content));
     } catch (error) {
-      if (error instanceof OutOfTime) return this.#testsEnded(error.message);
-      this.#throwFinal();
-      if (this.#calls === 0 || error instanceof Vanished || (error instanceof SandboxFailure && error.outside)) throw error;
+      if (error instanceof OutOfTime) {
+        return this.testsEnded(error.message);
+      }
+      this.throwFinal();
+      if (this.calls === 0 || error instanceof Vanished || (error instanceof SandboxFailure && error.outside)) {
+        throw error;
+      }
       // The tests' process held values of the candidate: its end is the candidate's.
-      if (error instanceof SandboxFailure) throw new Vanished(error.message);
+      if (error instanceof SandboxFailure) {
+        throw new Vanished(error.message);
+      }
       throw new Final('test-limit', 'its values broke the tests');
     }
   }
 
   /** The tests reached a limit: the candidate's fault once they held values of it. */
-  #testsEnded(detail: string): Report {
-    this.#throwFinal();
-    if (this.#calls > 0) throw new Final('test-limit', detail);
+  private testsEnded(detail: string): Report {
+    this.throwFinal();
+    if (this.calls > 0) {
+      throw new Final('test-limit', detail);
+    }
     return { broken: `they reached a limit by themselves: ${detail}` };
   }
 
   /** One request to the candidate's process. What ends the trial is kept, and the tests are told to stop. */
-  async #candidate(candidate: SandboxProcess, request: Uint8Array): Promise<Uint8Array> {
-    if (this.#final.length > 0) return encode('f');
-    if (this.#calls > this.#limits.calls) return this.#stop('call-limit', 'the tests call it too often');
+  private async candidate(candidate: SandboxProcess, request: Uint8Array): Promise<Uint8Array> {
+    if (this.final.length > 0) {
+      return encode('f');
+    }
+    if (this.calls > this.limits.calls) {
+      return this.stop('call-limit', 'the tests call it too often');
+    }
     try {
       const { kind, content } = await candidate.exchange('H', request);
-      if (kind === 'V' && content[0] !== 'f'.charCodeAt(0)) return content;
+      if (kind === 'V' && content[0] !== 'f'.charCodeAt(0)) {
+        return content;
+      }
       const final = finalSchema.safeParse(JSON.parse(decode(kind === 'V' ? content.subarray(1) : content)));
-      return final.success && (kind === 'V' || kind === 'F') ? this.#stop(...final.data) : this.#stop('crash', 'it broke the sandbox');
+      return final.success && (kind === 'V' || kind === 'F')
+        ? this.stop(...final.data)
+        : this.stop('crash', 'it broke the sandbox');
     } catch (error) {
-      if (error instanceof OutOfTime) return this.#stop('time-limit', error.message);
-      if (error instanceof SandboxFailure) throw error.outside ? error : new Vanished(error.message);
-      return this.#stop('crash', 'it sent something that is no message');
+      if (error instanceof OutOfTime) {
+        return this.stop('time-limit', error.message);
+      }
+      if (error instanceof SandboxFailure) {
+        throw error.outside ? error : new Vanished(error.message);
+      }
+      return this.stop('crash', 'it sent something that is no message');
     }
   }
 
-  #stop(rule: PythonRule, detail: string): Uint8Array {
-    this.#final.push(new Final(rule, detail));
+  private stop(rule: PythonRule, detail: string): Uint8Array {
+    this.final.push(new Final(rule, detail));
     return encode('f');
   }
 
-  #throwFinal(): void {
-    const [final] = this.#final;
-    if (final !== undefined) throw final;
+  private throwFinal(): void {
+    const [final] = this.final;
+    if (final !== undefined) {
+      throw final;
+    }
   }
 }

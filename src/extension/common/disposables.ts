@@ -10,14 +10,19 @@ export class Disposables implements Disposable {
 
   /** Adds an item and returns it. */
   add<T extends Disposable>(item: T): T {
-    if (this.disposed) item.dispose();
-    else this.items.push(item);
+    if (this.disposed) {
+      item.dispose();
+    } else {
+      this.items.push(item);
+    }
     return item;
   }
 
   /** Disposes of everything, last added first. */
   dispose(): void {
     this.disposed = true;
-    for (let item = this.items.pop(); item !== undefined; item = this.items.pop()) item.dispose();
+    for (let item = this.items.pop(); item !== undefined; item = this.items.pop()) {
+      item.dispose();
+    }
   }
 }

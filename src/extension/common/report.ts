@@ -1,4 +1,6 @@
-/** How a failure reaches the user: one line, with the way to fix it and the way to the log. Cancellation is no failure. */
+/**
+ * How a failure reaches the user: one line, with the way to fix it and the way to the log. Cancellation is no failure.
+ */
 import { commands, Position, Range, Uri, window, workspace } from 'vscode';
 import { C3Error, CancelledError, messageOf, type ErrorAction } from '../../shared/errors.ts';
 import type { Log } from './log.ts';
@@ -6,20 +8,35 @@ import { withoutLinks } from './plainText.ts';
 
 /** Shows what went wrong, offers what can be done about it, and the log. */
 export async function report(error: unknown, log: Log): Promise<void> {
-  if (error instanceof CancelledError) return;
+  if (error instanceof CancelledError) {
+    return;
+  }
   const message = messageOf(error);
-  log.error(error instanceof Error && error.cause instanceof Error && error.cause.stack !== undefined ? `${message}\n${error.cause.stack}` : message);
+  log.error(
+    error instanceof Error && error.cause instanceof Error && error.cause.stack !== undefined
+      ? `${message}\n${error.cause.stack}`
+      : message,
+  );
   const action = error instanceof C3Error ? error.action : null;
   const show = 'Show log';
-  const chosen = await window.showErrorMessage(withoutLinks(message), ...(action === null ? [] : [labelOf(action)]), show);
-  if (chosen === show) log.show();
-  else if (chosen !== undefined && action !== null) await take(action);
+  const chosen = await window.showErrorMessage(
+    withoutLinks(message),
+    ...(action === null ? [] : [labelOf(action)]),
+    show,
+  );
+  if (chosen === show) {
+    log.show();
+  } else if (chosen !== undefined && action !== null) {
+    await take(action);
+  }
 }
 
 function labelOf(action: ErrorAction): string {
   switch (action.kind) {
-    case 'openSetting': return `Open setting ${action.setting}`;
-    case 'openPlace': return `Open line ${String(action.line)}`;
+    case 'openSetting':
+      return `Open setting ${action.setting}`;
+    case 'openPlace':
+      return `Open line ${String(action.line)}`;
   }
 }
 

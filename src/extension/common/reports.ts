@@ -11,7 +11,12 @@ export class Reports {
   private readonly texts = new Map<string, string>();
 
   constructor() {
-    this.disposables.add(workspace.registerTextDocumentContentProvider(SCHEME, { onDidChange: this.changed.event, provideTextDocumentContent: (uri) => this.texts.get(uri.path) ?? '' }));
+    this.disposables.add(
+      workspace.registerTextDocumentContentProvider(SCHEME, {
+        onDidChange: this.changed.event,
+        provideTextDocumentContent: (uri) => this.texts.get(uri.path) ?? '',
+      }),
+    );
   }
 
   /** Shows a report under its title; an older one of the same title is replaced. */

@@ -8,9 +8,13 @@ const SECTION = 'c3';
 /** Absolute path of the workspace's store; null when no folder is open. */
 export function storePath(): string | null {
   const folder = workspace.workspaceFolders?.[0];
-  if (folder === undefined || folder.uri.scheme !== 'file') return null;
+  if (folder === undefined || folder.uri.scheme !== 'file') {
+    return null;
+  }
   const path = workspace.getConfiguration(SECTION, folder).get<string>('store.path', '').trim();
-  if (path === '') return join(folder.uri.fsPath, '.c3', 'c3.sqlite');
+  if (path === '') {
+    return join(folder.uri.fsPath, '.c3', 'c3.sqlite');
+  }
   return isAbsolute(path) ? path : join(folder.uri.fsPath, path);
 }
 

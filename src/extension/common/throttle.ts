@@ -1,4 +1,7 @@
-/** Runs work at once when it is quiet, otherwise once more after an interval. The interval begins when the work has ended, so that long work leaves room for other work. */
+/**
+ * Runs work at once when it is quiet, otherwise once more after an interval. The interval begins when the work has
+ * ended, so that long work leaves room for other work.
+ */
 export class Throttle {
   private readonly work: () => void;
   private readonly milliseconds: number;
@@ -22,19 +25,25 @@ export class Throttle {
       this.work();
     } finally {
       this.working = false;
-      this.timer = setTimeout(() => { this.elapsed(); }, this.milliseconds);
+      this.timer = setTimeout(() => {
+        this.elapsed();
+      }, this.milliseconds);
     }
   }
 
   dispose(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
+    if (this.timer !== null) {
+      clearTimeout(this.timer);
+    }
     this.timer = null;
     this.again = false;
   }
 
   private elapsed(): void {
     this.timer = null;
-    if (!this.again) return;
+    if (!this.again) {
+      return;
+    }
     this.again = false;
     this.trigger();
   }

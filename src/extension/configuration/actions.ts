@@ -1,5 +1,19 @@
-/** What can be done with a configuration, above its first line: start the run, plan it, or go to what keeps it from starting. */
-import { CodeLens, DiagnosticSeverity, EventEmitter, Range, workspace, type CodeLensProvider, type Command, type Diagnostic, type TextDocument, type Uri } from 'vscode';
+/**
+ * What can be done with a configuration, above its first line: start the run, plan it, or go to what keeps it from
+ * starting.
+ */
+import {
+  CodeLens,
+  DiagnosticSeverity,
+  EventEmitter,
+  Range,
+  workspace,
+  type CodeLensProvider,
+  type Command,
+  type Diagnostic,
+  type TextDocument,
+  type Uri,
+} from 'vscode';
 import { Disposables } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 
@@ -19,12 +33,20 @@ export class ConfigurationActions implements CodeLensProvider {
     this.services = services;
     this.problemsOf = problemsOf;
     // A run speaks up often; only its beginning and its end matter here.
-    this.disposables.add(services.runs.onDidChange(() => {
-      if (services.runs.running === this.running) return;
-      this.running = services.runs.running;
-      this.changed.fire();
-    }));
-    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => { this.changed.fire(); }));
+    this.disposables.add(
+      services.runs.onDidChange(() => {
+        if (services.runs.running === this.running) {
+          return;
+        }
+        this.running = services.runs.running;
+        this.changed.fire();
+      }),
+    );
+    this.disposables.add(
+      workspace.onDidGrantWorkspaceTrust(() => {
+        this.changed.fire();
+      }),
+    );
   }
 
   /** The problems of a document are others now. */
@@ -42,13 +64,28 @@ export class ConfigurationActions implements CodeLensProvider {
 
   private commands(document: TextDocument): Command[] {
     const { uri } = document;
-    if (!workspace.isTrusted) return [{ title: `$(shield)${GAP}Starting and planning need a trusted workspace`, command: 'workbench.trust.manage' }];
+    if (!workspace.isTrusted) {
+      return [
+        { title: `$(shield)${GAP}Starting and planning need a trusted workspace`, command: 'workbench.trust.manage' },
+      ];
+    }
     const errors = this.problemsOf(document).filter(({ severity }) => severity === DiagnosticSeverity.Error);
     const [first] = errors;
-    if (first !== undefined) return [{ title: `$(error)${GAP}${errors.length === 1 ? '1 problem keeps' : `${String(errors.length)} problems keep`} this run from starting`, ...showCommand(uri, first.range) }];
+    if (first !== undefined) {
+      return [
+        {
+          title: `$(error)${GAP}${errors.length === 1 ? '1 problem keeps' : `${String(errors.length)} problems keep`} this run from starting`,
+          ...showCommand(uri, first.range),
+        },
+      ];
+    }
     return [
       // While a run goes on, another one waits for its turn.
-      { title: this.services.runs.running ? `$(watch)${GAP}Queue this run` : `$(play)${GAP}Start this run`, command: 'c3.startRun', arguments: [uri] },
+      {
+        title: this.services.runs.running ? `$(watch)${GAP}Queue this run` : `$(play)${GAP}Start this run`,
+        command: 'c3.startRun',
+        arguments: [uri],
+      },
       { title: `$(dashboard)${GAP}Plan memory and budget`, command: 'c3.planRun', arguments: [uri] },
     ];
   }

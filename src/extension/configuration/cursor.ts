@@ -1,4 +1,7 @@
-/** Where in a configuration a cursor stands: at a key of some section, or at the value of a key. The text may be unfinished. */
+/**
+ * Where in a configuration a cursor stands: at a key of some section, or at the value of a key. The text may be
+ * unfinished.
+ */
 import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
 import { parseYaml } from '../../shared/text/yaml.ts';
 import { keyAt } from './keys.ts';
@@ -46,23 +49,35 @@ export function placeAt(text: string, offset: number): Place | null {
   const space = before.endsWith(':');
   const asked = (marker: string): Place | null => {
     const found = find(parseYaml(text.slice(0, start) + marker + text.slice(end)));
-    if (found === null) return null;
-    return found.kind === 'key' ? { kind: 'key', start, end, colon, path: found.path, present: found.present, flow: found.flow } : { kind: 'value', start, end, space, path: found.path };
+    if (found === null) {
+      return null;
+    }
+    return found.kind === 'key'
+      ? { kind: 'key', start, end, colon, path: found.path, present: found.present, flow: found.flow }
+      : { kind: 'value', start, end, space, path: found.path };
   };
-  if (before.trim() !== '') return asked(`${space ? ' ' : ''}${MARK}`);
+  if (before.trim() !== '') {
+    return asked(`${space ? ' ' : ''}${MARK}`);
+  }
   // The start of a line may be a key without its colon yet, or a value that has the line to itself.
   const key = asked(colon ? MARK : `${MARK}: `);
   return key?.kind === 'key' && keyAt(key.path)?.kind === 'section' ? key : asked(MARK);
 }
 
-type Found = { readonly kind: 'key'; readonly path: KeyPath; readonly present: readonly string[]; readonly flow: boolean } | { readonly kind: 'value'; readonly path: KeyPath };
+type Found =
+  | { readonly kind: 'key'; readonly path: KeyPath; readonly present: readonly string[]; readonly flow: boolean }
+  | { readonly kind: 'value'; readonly path: KeyPath };
 
 function find(document: Document): Found | null {
   const at: { found: Found | null } = { found: null };
   eachScalar(document, ({ value }, path, role, holder) => {
-    if (!String(value).includes(MARK)) return false;
+    if (!String(value).includes(MARK)) {
+      return false;
+    }
     if (role === 'key' && isMap(holder)) {
-      const present = holder.items.flatMap(({ key }) => (isScalar(key) && !String(key.value).includes(MARK) ? [String(key.value)] : []));
+      const present = holder.items.flatMap(({ key }) =>
+        isScalar(key) && !String(key.value).includes(MARK) ? [String(key.value)] : [],
+      );
       at.found = { kind: 'key', path: path(), present, flow: holder.flow === true };
     } else if (value === MARK) {
       at.found = { kind: 'value', path: path() };
@@ -75,17 +90,26 @@ function find(document: Document): Found | null {
 
 /**
  * Goes through the scalars of a document, keys among them, until one is taken.
- * @param take gets the path of the key or the value (a key's own name is not in it), what it is, and the map or list around it
+ * @param take gets the path of the key or the value (a key's own name is not in it), what it is, and the map or list
+ *   around it
  */
-export function eachScalar(document: Document, take: (scalar: Scalar, path: () => KeyPath, role: 'key' | 'value', holder: unknown) => boolean): void {
+export function eachScalar(
+  document: Document,
+  take: (scalar: Scalar, path: () => KeyPath, role: 'key' | 'value', holder: unknown) => boolean,
+): void {
   visit(document, {
     Scalar(role, node, ancestors) {
-      const path = (): KeyPath => ancestors.flatMap((ancestor, index): (string | number)[] => {
-        const next: unknown = ancestors[index + 1] ?? node;
-        if (isSeq(ancestor)) return [ancestor.items.indexOf(next)];
-        if (isPair(ancestor) && ancestor.key !== next) return [isScalar(ancestor.key) ? String(ancestor.key.value) : ''];
-        return [];
-      });
+      const path = (): KeyPath =>
+        ancestors.flatMap((ancestor, index): (string | number)[] => {
+          const next: unknown = ancestors[index + 1] ?? node;
+          if (isSeq(ancestor)) {
+            return [ancestor.items.indexOf(next)];
+          }
+          if (isPair(ancestor) && ancestor.key !== next) {
+            return [isScalar(ancestor.key) ? String(ancestor.key.value) : ''];
+          }
+          return [];
+        });
       const holder = ancestors.findLast((ancestor) => isMap(ancestor) || isSeq(ancestor));
       return take(node, path, role === 'key' ? 'key' : 'value', holder) ? visit.BREAK : undefined;
     },

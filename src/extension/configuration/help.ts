@@ -41,11 +41,17 @@ export interface WrittenPath extends Range {
 /** What can be written at a place. */
 export function suggestionsAt(text: string, offset: number): Suggestions | null {
   const place = placeAt(text, offset);
-  if (place === null) return null;
+  if (place === null) {
+    return null;
+  }
   const key = keyAt(place.path);
-  if (key === undefined) return null;
+  if (key === undefined) {
+    return null;
+  }
   const { start, end } = place;
-  if (place.kind === 'key') return { start, end, items: keySuggestions(key, place), path: null };
+  if (place.kind === 'key') {
+    return { start, end, items: keySuggestions(key, place), path: null };
+  }
   const path = key.names === null ? null : { names: key.names, typed: text.slice(start, offset), space: place.space };
   return { start, end, items: valueSuggestions(key, place), path };
 }
@@ -55,11 +61,19 @@ export function hoverAt(text: string, offset: number): Hover | null {
   const at: { found: Hover | null } = { found: null };
   eachScalar(parseYaml(text), (scalar, path, role) => {
     const range = rangeOf(scalar);
-    if (range === null || offset < range.start || offset > range.end) return false;
+    if (range === null || offset < range.start || offset > range.end) {
+      return false;
+    }
     const written = String(scalar.value);
     const key = keyAt(role === 'key' ? [...path(), written] : path());
     const named = key === undefined ? undefined : withNames(key);
-    if (key !== undefined) at.found = { ...range, markdown: role === 'value' && named?.choices.has(written) === true ? choiceMarkdown(named, written) : keyMarkdown(key) };
+    if (key !== undefined) {
+      at.found = {
+        ...range,
+        markdown:
+          role === 'value' && named?.choices.has(written) === true ? choiceMarkdown(named, written) : keyMarkdown(key),
+      };
+    }
     return true;
   });
   return at.found;
@@ -68,10 +82,20 @@ export function hoverAt(text: string, offset: number): Hover | null {
 /** Files and folders that a configuration names, in the order of the keys. */
 export function pathsIn(text: string): readonly WrittenPath[] {
   const document = parseYaml(text);
-  if (document.errors.length > 0 || !isMap(document.contents)) return [];
+  if (document.errors.length > 0 || !isMap(document.contents)) {
+    return [];
+  }
   return allKeys().flatMap(({ names, path, choices }) => {
     const node: unknown = names === null ? undefined : document.getIn(path.split('.'), true);
-    if (names === null || !isScalar(node) || typeof node.value !== 'string' || node.value === '' || choices.has(node.value)) return [];
+    if (
+      names === null ||
+      !isScalar(node) ||
+      typeof node.value !== 'string' ||
+      node.value === '' ||
+      choices.has(node.value)
+    ) {
+      return [];
+    }
     const range = rangeOf(node);
     return range === null ? [] : [{ ...range, names, path: node.value }];
   });
@@ -86,15 +110,21 @@ function keySuggestions(section: ConfigKey, { present, flow, colon }: KeyPlace):
       detail: summaryWords(key),
       markdown: keyMarkdown(key),
       kind: key.kind === 'section' ? 'section' : 'key',
-      goesOn: !colon && (key.kind === 'section' || key.kind === 'boolean' || withNames(key).choices.size > 0 || key.names !== null),
+      goesOn:
+        !colon &&
+        (key.kind === 'section' || key.kind === 'boolean' || withNames(key).choices.size > 0 || key.names !== null),
     }));
 }
 
 /** What is written behind a key that was chosen, with the cursor where the value goes. */
 function startOf(key: ConfigKey, flow: boolean): string {
   // What is likeliest to be chosen next is offered as a list instead.
-  if (key.shortFor !== null || key.kind === 'boolean' || key.kind === 'choice' || key.names !== null) return '';
-  if (key.kind === 'section') return flow ? '{$0}' : '\n\t$0';
+  if (key.shortFor !== null || key.kind === 'boolean' || key.kind === 'choice' || key.names !== null) {
+    return '';
+  }
+  if (key.kind === 'section') {
+    return flow ? '{$0}' : '\n\t$0';
+  }
   const value = key.default === null || key.kind === 'text' ? '' : valueWords(key.default);
   return key.kind === 'list' ? `[\${1:${escaped(value.slice(1, -1))}}]` : `\${1:${escaped(value)}}`;
 }

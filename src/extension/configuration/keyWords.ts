@@ -1,21 +1,42 @@
 /** Keys in words: what may be written, what holds otherwise, and what it means. */
 import type { ConfigKey } from './keys.ts';
 
-const KINDS = { section: 'section', list: 'list', choice: 'one of the names below', boolean: 'true or false', whole: 'whole number', number: 'number', text: 'text' } as const;
-const PATHS = { folder: 'path of a folder', protocol: 'path of a JSON or YAML file', rows: 'path of a JSON Lines or CSV file' } as const;
+const KINDS = {
+  section: 'section',
+  list: 'list',
+  choice: 'one of the names below',
+  boolean: 'true or false',
+  whole: 'whole number',
+  number: 'number',
+  text: 'text',
+} as const;
+const PATHS = {
+  folder: 'path of a folder',
+  protocol: 'path of a JSON or YAML file',
+  rows: 'path of a JSON Lines or CSV file',
+} as const;
 
 /** A value as one writes it into a configuration, on one line. */
 export function valueWords(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(valueWords).join(', ')}]`;
+  if (Array.isArray(value)) {
+    return `[${value.map(valueWords).join(', ')}]`;
+  }
   // A text that YAML would read as something else keeps its quotes.
-  if (typeof value === 'string') return /^[\p{L}_][\p{L}\p{N}_./-]*$/u.test(value) && !/^(?:null|true|false)$/iu.test(value) ? value : JSON.stringify(value);
+  if (typeof value === 'string') {
+    return /^[\p{L}_][\p{L}\p{N}_./-]*$/u.test(value) && !/^(?:null|true|false)$/iu.test(value)
+      ? value
+      : JSON.stringify(value);
+  }
   return JSON.stringify(value);
 }
 
 /** What may be written: `whole number, above 0, at most 64`. */
 export function typeWords(key: ConfigKey): string {
   const kind = key.names === null ? KINDS[key.kind] : PATHS[key.names];
-  const of = key.item === null ? '' : ` of ${key.item.kind === 'choice' ? 'the names below' : `${KINDS[key.item.kind]}s${boundWords(key.item)}`}`;
+  const of =
+    key.item === null
+      ? ''
+      : ` of ${key.item.kind === 'choice' ? 'the names below' : `${KINDS[key.item.kind]}s${boundWords(key.item)}`}`;
   return `${kind}${of}${boundWords(key)}${key.nullable ? ', or null' : ''}`;
 }
 
@@ -34,7 +55,10 @@ export function summaryWords(key: ConfigKey): string {
 export function keyMarkdown(key: ConfigKey): string {
   const value = defaultWords(key);
   const facts = `${capital(typeWords(key))}.${value === null ? '' : ` Default: \`${value}\`.`}`;
-  const below = key.kind === 'section' ? key.keys.map((inner) => `- \`${inner.name}\`: ${inner.description}`) : choicesOf(key).map(([name, words]) => `- \`${name}\`: ${words}`);
+  const below =
+    key.kind === 'section'
+      ? key.keys.map((inner) => `- \`${inner.name}\`: ${inner.description}`)
+      : choicesOf(key).map(([name, words]) => `- \`${name}\`: ${words}`);
   return [`**${key.path}**`, key.description, facts, ...(below.length === 0 ? [] : [below.join('\n')])].join('\n\n');
 }
 
@@ -50,7 +74,12 @@ export function choicesOf(key: ConfigKey): readonly (readonly [name: string, wor
 
 function boundWords({ low, high }: ConfigKey): string {
   const lowWords = low === null ? '' : low.inclusive ? `, from ${String(low.value)}` : `, above ${String(low.value)}`;
-  const highWords = high === null ? '' : high.inclusive ? `, at most ${high.value.toLocaleString('en')}` : `, below ${high.value.toLocaleString('en')}`;
+  const highWords =
+    high === null
+      ? ''
+      : high.inclusive
+        ? `, at most ${high.value.toLocaleString('en')}`
+        : `, below ${high.value.toLocaleString('en')}`;
   return `${lowWords}${highWords}`;
 }
 

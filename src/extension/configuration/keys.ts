@@ -40,7 +40,10 @@ export const CONFIGURATION: ConfigKey = readKey(z.toJSONSchema(configSchema, { i
 
 /** The key at a path of keys and list indices; undefined where the schema knows none. */
 export function keyAt(path: readonly (string | number)[]): ConfigKey | undefined {
-  return path.reduce<ConfigKey | undefined>((key, part) => (typeof part === 'number' ? key?.item ?? undefined : key?.keys.find(({ name }) => name === part)), CONFIGURATION);
+  return path.reduce<ConfigKey | undefined>(
+    (key, part) => (typeof part === 'number' ? (key?.item ?? undefined) : key?.keys.find(({ name }) => name === part)),
+    CONFIGURATION,
+  );
 }
 
 /** All keys below one, its own not among them. */
@@ -63,30 +66,48 @@ function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
     nullable,
     low: boundOf(own.minimum, own.exclusiveMinimum),
     high: boundOf(own.maximum, own.exclusiveMaximum),
-    choices: new Map(Object.entries(typeof named === 'object' && named !== null ? named : {}).map(([choice, words]: [string, unknown]) => [choice, String(words)])),
+    choices: new Map(
+      Object.entries(typeof named === 'object' && named !== null ? named : {}).map(
+        ([choice, words]: [string, unknown]) => [choice, String(words)],
+      ),
+    ),
     names: namesOf(own['names']),
     shortFor: typeof own['shortFor'] === 'string' ? own['shortFor'] : null,
-    keys: Object.entries(own.properties ?? {}).flatMap(([key, inner]) => (isSchema(inner) ? [readKey(inner, path === '' ? key : `${path}.${key}`, key)] : [])),
+    keys: Object.entries(own.properties ?? {}).flatMap(([key, inner]) =>
+      isSchema(inner) ? [readKey(inner, path === '' ? key : `${path}.${key}`, key)] : [],
+    ),
     item: isSchema(own.items) ? readKey(own.items, path, name) : null,
   };
 }
 
 function kindOf({ type, enum: names }: JsonSchema): KeyKind {
-  if (names !== undefined) return 'choice';
+  if (names !== undefined) {
+    return 'choice';
+  }
   switch (type) {
-    case 'object': return 'section';
-    case 'array': return 'list';
-    case 'boolean': return 'boolean';
-    case 'integer': return 'whole';
-    case 'number': return 'number';
-    default: return 'text';
+    case 'object':
+      return 'section';
+    case 'array':
+      return 'list';
+    case 'boolean':
+      return 'boolean';
+    case 'integer':
+      return 'whole';
+    case 'number':
+      return 'number';
+    default:
+      return 'text';
   }
 }
 
 /** A bound that only says what a number can hold is none. */
 function boundOf(inclusive: number | undefined, exclusive: number | boolean | undefined): Bound | null {
-  if (typeof exclusive === 'number') return { value: exclusive, inclusive: false };
-  return inclusive === undefined || Math.abs(inclusive) === Number.MAX_SAFE_INTEGER ? null : { value: inclusive, inclusive: true };
+  if (typeof exclusive === 'number') {
+    return { value: exclusive, inclusive: false };
+  }
+  return inclusive === undefined || Math.abs(inclusive) === Number.MAX_SAFE_INTEGER
+    ? null
+    : { value: inclusive, inclusive: true };
 }
 
 function namesOf(value: unknown): NamedPath | null {

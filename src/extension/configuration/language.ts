@@ -1,4 +1,7 @@
-/** Help for `*.c3.yaml` in the editor: suggestions, hovers, problems with their quick fixes, and what can be done with the file. Loaded when such a file is opened. */
+/**
+ * Help for `*.c3.yaml` in the editor: suggestions, hovers, problems with their quick fixes, and what can be done with
+ * the file. Loaded when such a file is opened.
+ */
 import { dirname } from 'node:path';
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import {
@@ -30,12 +33,19 @@ import type { Overlap, OverlapCheck } from './overlap.ts';
 /** The language's id in package.json. */
 export const CONFIGURATION_LANGUAGE = 'c3yaml';
 
-const DOCUMENTS: readonly DocumentFilter[] = ['file', 'untitled'].map((scheme) => ({ language: CONFIGURATION_LANGUAGE, scheme }));
+const DOCUMENTS: readonly DocumentFilter[] = ['file', 'untitled'].map((scheme) => ({
+  language: CONFIGURATION_LANGUAGE,
+  scheme,
+}));
 /** Writing goes on for so long before what is written is checked. */
 const CHECK_MILLISECONDS = 200;
 /** The other problems wait so long for an overlap that is known already. */
 const OVERLAP_MILLISECONDS = 50;
-const KINDS = { section: CompletionItemKind.Module, key: CompletionItemKind.Property, value: CompletionItemKind.EnumMember } as const;
+const KINDS = {
+  section: CompletionItemKind.Module,
+  key: CompletionItemKind.Property,
+  value: CompletionItemKind.EnumMember,
+} as const;
 const NEXT = { command: 'editor.action.triggerSuggest', title: 'Suggest what comes next' };
 
 export class ConfigurationLanguage {
@@ -51,38 +61,92 @@ export class ConfigurationLanguage {
   constructor(services: Services, overlapEntry: string) {
     this.services = services;
     this.overlapEntry = overlapEntry;
-    this.actions = this.disposables.add(new ConfigurationActions(services, (document) => this.problems.get(document.uri) ?? []));
+    this.actions = this.disposables.add(
+      new ConfigurationActions(services, (document) => this.problems.get(document.uri) ?? []),
+    );
     const own = [...DOCUMENTS];
-    this.disposables.add(languages.registerCompletionItemProvider(own, { provideCompletionItems: (document, position) => this.complete(document, position) }, ':', ' ', '{', '[', ',', '/'));
-    this.disposables.add(languages.registerHoverProvider(own, { provideHover: (document, position) => this.hover(document, position) }));
-    this.disposables.add(languages.registerCodeActionsProvider(own, { provideCodeActions: (document, _, { diagnostics }) => this.fixes(document, diagnostics) }, { providedCodeActionKinds: [CodeActionKind.QuickFix] }));
+    this.disposables.add(
+      languages.registerCompletionItemProvider(
+        own,
+        { provideCompletionItems: (document, position) => this.complete(document, position) },
+        ':',
+        ' ',
+        '{',
+        '[',
+        ',',
+        '/',
+      ),
+    );
+    this.disposables.add(
+      languages.registerHoverProvider(own, { provideHover: (document, position) => this.hover(document, position) }),
+    );
+    this.disposables.add(
+      languages.registerCodeActionsProvider(
+        own,
+        { provideCodeActions: (document, _, { diagnostics }) => this.fixes(document, diagnostics) },
+        { providedCodeActionKinds: [CodeActionKind.QuickFix] },
+      ),
+    );
     this.disposables.add(languages.registerCodeLensProvider(own, this.actions));
-    this.disposables.add(workspace.onDidOpenTextDocument((document) => { this.checkSoon(document, 0); }));
-    this.disposables.add(workspace.onDidChangeTextDocument(({ document }) => { this.checkSoon(document, CHECK_MILLISECONDS); }));
+    this.disposables.add(
+      workspace.onDidOpenTextDocument((document) => {
+        this.checkSoon(document, 0);
+      }),
+    );
+    this.disposables.add(
+      workspace.onDidChangeTextDocument(({ document }) => {
+        this.checkSoon(document, CHECK_MILLISECONDS);
+      }),
+    );
     // What a path names may have come meanwhile.
-    this.disposables.add(workspace.onDidSaveTextDocument((document) => { this.checkSoon(document, 0); }));
-    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => { this.checkAll(); }));
-    this.disposables.add(workspace.onDidCloseTextDocument((document) => { this.forget(document); }));
+    this.disposables.add(
+      workspace.onDidSaveTextDocument((document) => {
+        this.checkSoon(document, 0);
+      }),
+    );
+    this.disposables.add(
+      workspace.onDidGrantWorkspaceTrust(() => {
+        this.checkAll();
+      }),
+    );
+    this.disposables.add(
+      workspace.onDidCloseTextDocument((document) => {
+        this.forget(document);
+      }),
+    );
     this.checkAll();
   }
 
   dispose(): void {
-    for (const timer of this.timers.values()) clearTimeout(timer);
-    for (const overlap of this.overlaps.values()) overlap.dispose();
+    for (const timer of this.timers.values()) {
+      clearTimeout(timer);
+    }
+    for (const overlap of this.overlaps.values()) {
+      overlap.dispose();
+    }
     this.disposables.dispose();
   }
 
   private checkAll(): void {
-    for (const document of workspace.textDocuments) this.checkSoon(document, 0);
+    for (const document of workspace.textDocuments) {
+      this.checkSoon(document, 0);
+    }
   }
 
   private checkSoon(document: TextDocument, milliseconds: number): void {
-    if (languages.match([...DOCUMENTS], document) === 0) return;
+    if (languages.match([...DOCUMENTS], document) === 0) {
+      return;
+    }
     clearTimeout(this.timers.get(document));
-    this.timers.set(document, setTimeout(() => {
-      this.timers.delete(document);
-      this.check(document).catch((error: unknown) => { this.services.log.error(`checking ${document.uri.fsPath}: ${messageOf(error)}`); });
-    }, milliseconds));
+    this.timers.set(
+      document,
+      setTimeout(() => {
+        this.timers.delete(document);
+        this.check(document).catch((error: unknown) => {
+          this.services.log.error(`checking ${document.uri.fsPath}: ${messageOf(error)}`);
+        });
+      }, milliseconds),
+    );
   }
 
   private async check(document: TextDocument): Promise<void> {
@@ -93,17 +157,25 @@ export class ConfigurationLanguage {
     const absent = base === null ? [] : await service.missing(base, service.pathsIn(text));
     const show = (overlap: Overlap | null): void => {
       // Closed or changed meanwhile: whoever did that has its own word.
-      if (document.isClosed || document.version !== version) return;
+      if (document.isClosed || document.version !== version) {
+        return;
+      }
       const missing = absent.map((problem) => diagnostic(document, problem, DiagnosticSeverity.Warning));
       const severity = overlap?.refused === true ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning;
-      this.problems.set(document.uri, [...found, ...missing, ...(overlap === null ? [] : [diagnostic(document, overlap, severity)])]);
+      this.problems.set(document.uri, [
+        ...found,
+        ...missing,
+        ...(overlap === null ? [] : [diagnostic(document, overlap, severity)]),
+      ]);
       this.actions.refresh();
     };
     const overlap = base === null ? Promise.resolve(null) : this.overlapCheck(service, document).of(text, base);
     // What is known already does not go for a moment; reading data files takes longer than the rest should wait.
     const early = await Promise.race([overlap, setTimeoutPromise(OVERLAP_MILLISECONDS, undefined)]);
     show(early ?? null);
-    if (early === undefined) show(await overlap);
+    if (early === undefined) {
+      show(await overlap);
+    }
   }
 
   private overlapCheck({ OverlapCheck: Check }: Service, document: TextDocument): OverlapCheck {
@@ -123,10 +195,12 @@ export class ConfigurationLanguage {
   private async complete(document: TextDocument, position: Position): Promise<CompletionItem[]> {
     const service = await loadService();
     const found = service.suggestionsAt(document.getText(), document.offsetAt(position));
-    if (found === null) return [];
+    if (found === null) {
+      return [];
+    }
     const range = rangesOf(document, found, position);
     const named = found.items.map((item, index) => completion(item, index, range));
-    return [...await pathItems(service, document, found, position), ...named];
+    return [...(await pathItems(service, document, found, position)), ...named];
   }
 
   private async hover(document: TextDocument, position: Position): Promise<Hover | undefined> {
@@ -139,7 +213,9 @@ export class ConfigurationLanguage {
     return (await loadService()).checkConfig(document.getText()).flatMap((problem) => {
       const range = rangeIn(document, problem);
       const about = diagnostics.filter((one) => one.message === problem.message && one.range.isEqual(range));
-      if (problem.replacement === null || about.length === 0) return [];
+      if (problem.replacement === null || about.length === 0) {
+        return [];
+      }
       const action = new CodeAction(`Change to ${problem.replacement}`, CodeActionKind.QuickFix);
       action.edit = new WorkspaceEdit();
       action.edit.replace(document.uri, range, problem.replacement);
@@ -152,41 +228,69 @@ export class ConfigurationLanguage {
 
 /** The folder that a configuration's paths are relative to; null where the disk may not be asked. */
 function folderOf({ uri }: TextDocument): string | null {
-  if (!workspace.isTrusted) return null;
-  if (uri.scheme === 'file' || uri.path.includes('/')) return dirname(uri.fsPath);
+  if (!workspace.isTrusted) {
+    return null;
+  }
+  if (uri.scheme === 'file' || uri.path.includes('/')) {
+    return dirname(uri.fsPath);
+  }
   return workspace.workspaceFolders?.[0]?.uri.fsPath ?? null;
 }
 
 /** What the disk holds where a path is being written. */
-async function pathItems(service: Service, document: TextDocument, { path, end }: Suggestions, position: Position): Promise<CompletionItem[]> {
+async function pathItems(
+  service: Service,
+  document: TextDocument,
+  { path, end }: Suggestions,
+  position: Position,
+): Promise<CompletionItem[]> {
   const base = path === null ? null : folderOf(document);
-  if (path === null || base === null) return [];
+  if (path === null || base === null) {
+    return [];
+  }
   const segment = path.typed.slice(path.typed.lastIndexOf('/') + 1);
   const from = position.translate(0, -segment.length);
   const range = { inserting: new Range(from, position), replacing: new Range(from, document.positionAt(end)) };
   return (await service.entriesBelow(base, path.typed, path.names)).map(({ name, folder }, index) => {
-    const item = new CompletionItem(folder ? `${name}/` : name, folder ? CompletionItemKind.Folder : CompletionItemKind.File);
+    const item = new CompletionItem(
+      folder ? `${name}/` : name,
+      folder ? CompletionItemKind.Folder : CompletionItemKind.File,
+    );
     item.insertText = `${path.space ? ' ' : ''}${name}${folder ? '/' : ''}`;
     item.filterText = name;
     item.range = range;
     item.sortText = `0${String(index).padStart(4, '0')}`;
-    if (folder) item.command = NEXT;
+    if (folder) {
+      item.command = NEXT;
+    }
     return item;
   });
 }
 
-function completion({ label, snippet, detail, markdown, kind, goesOn }: Suggestion, index: number, range: { readonly inserting: Range; readonly replacing: Range }): CompletionItem {
+function completion(
+  { label, snippet, detail, markdown, kind, goesOn }: Suggestion,
+  index: number,
+  range: { readonly inserting: Range; readonly replacing: Range },
+): CompletionItem {
   const item = new CompletionItem(label, KINDS[kind]);
   item.insertText = new SnippetString(snippet);
-  if (detail !== '') item.detail = detail;
+  if (detail !== '') {
+    item.detail = detail;
+  }
   item.documentation = new MarkdownString(markdown);
   item.range = range;
   item.sortText = `1${String(index).padStart(4, '0')}`;
-  if (goesOn) item.command = NEXT;
+  if (goesOn) {
+    item.command = NEXT;
+  }
   return item;
 }
 
-function rangesOf(document: TextDocument, { start, end }: Suggestions, position: Position): { readonly inserting: Range; readonly replacing: Range } {
+function rangesOf(
+  document: TextDocument,
+  { start, end }: Suggestions,
+  position: Position,
+): { readonly inserting: Range; readonly replacing: Range } {
   const from = document.positionAt(start);
   return { inserting: new Range(from, position), replacing: new Range(from, document.positionAt(end)) };
 }
@@ -195,7 +299,11 @@ function rangeIn(document: TextDocument, { start, end }: { readonly start: numbe
   return new Range(document.positionAt(start), document.positionAt(end));
 }
 
-function diagnostic(document: TextDocument, problem: { readonly start: number; readonly end: number; readonly message: string }, severity: DiagnosticSeverity): Diagnostic {
+function diagnostic(
+  document: TextDocument,
+  problem: { readonly start: number; readonly end: number; readonly message: string },
+  severity: DiagnosticSeverity,
+): Diagnostic {
   const found = new Diagnostic(rangeIn(document, problem), problem.message, severity);
   found.source = 'C3';
   return found;

@@ -15,10 +15,17 @@ export async function newConfiguration(): Promise<void> {
 /** Saved with its first save in the workspace folder; without a folder, where the user says. */
 async function documentWith(text: string): Promise<TextDocument> {
   const home = workspace.workspaceFolders?.[0]?.uri;
-  if (home?.scheme !== 'file') return workspace.openTextDocument({ language: CONFIGURATION_LANGUAGE, content: text });
+  if (home?.scheme !== 'file') {
+    return workspace.openTextDocument({ language: CONFIGURATION_LANGUAGE, content: text });
+  }
   const open = new Set(workspace.textDocuments.map(({ uri }) => uri.fsPath));
   const taken = await namesIn(home);
-  const file = Uri.file(join(home.fsPath, freeName(NAME, (name) => taken.has(name) || open.has(join(home.fsPath, name)))));
+  const file = Uri.file(
+    join(
+      home.fsPath,
+      freeName(NAME, (name) => taken.has(name) || open.has(join(home.fsPath, name))),
+    ),
+  );
   const document = await workspace.openTextDocument(file.with({ scheme: 'untitled' }));
   const edit = new WorkspaceEdit();
   edit.insert(document.uri, new Position(0, 0), text);

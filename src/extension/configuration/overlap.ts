@@ -1,4 +1,7 @@
-/** Questions that a configuration both trains on and evaluates: looked for in a thread of its own, in files of a bounded size, for a bounded time. */
+/**
+ * Questions that a configuration both trains on and evaluates: looked for in a thread of its own, in files of a bounded
+ * size, for a bounded time.
+ */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -48,19 +51,25 @@ export class OverlapCheck {
   /**
    * The overlap that a run of this text would find.
    * @param base folder that paths are relative to
-   * @returns null where there is none, or it is not looked for: the text has problems, or a file is missing, too large or takes too long
+   * @returns null where there is none, or it is not looked for: the text has problems, or a file is missing, too large
+   *   or takes too long
    */
   async of(text: string, base: string): Promise<Overlap | null> {
     const config = configOf(text);
     const question = config === null ? null : questionOf(config, base);
     const place = rangeOfKey(text);
-    const files = question === null ? [] : await Promise.all([question.train, question.evaluation].map((path) => stat(path).catch(() => null)));
+    const files =
+      question === null
+        ? []
+        : await Promise.all([question.train, question.evaluation].map((path) => stat(path).catch(() => null)));
     const usable = files.every((file) => file?.isFile() === true && file.size <= MAX_OVERLAP_BYTES);
     if (question === null || place === null || !usable) {
       this.ask('', () => Promise.resolve(null));
       return null;
     }
-    this.ask(JSON.stringify([question, files.map((file) => [file?.size, file?.mtimeMs])]), () => this.inThread(question));
+    this.ask(JSON.stringify([question, files.map((file) => [file?.size, file?.mtimeMs])]), () =>
+      this.inThread(question),
+    );
     const message = await this.found;
     return message === null ? null : { ...place, message, refused: question.refused };
   }
@@ -70,7 +79,9 @@ export class OverlapCheck {
   }
 
   private ask(key: string, look: () => Promise<string | null>): void {
-    if (key === this.key) return;
+    if (key === this.key) {
+      return;
+    }
     this.stop();
     this.key = key;
     this.found = look();
@@ -78,15 +89,25 @@ export class OverlapCheck {
 
   private inThread(workerData: OverlapQuestion): Promise<string | null> {
     const worker = new Worker(this.entry, { workerData, resourceLimits: { maxOldGenerationSizeMb: MEGABYTES } });
-    const end = (): void => { void worker.terminate(); };
+    const end = (): void => {
+      void worker.terminate();
+    };
     this.stop = end;
     const timer = setTimeout(end, MILLISECONDS);
     return new Promise<string | null>((settle) => {
-      worker.once('message', (message: unknown) => { settle(typeof message === 'string' ? message : null); });
+      worker.once('message', (message: unknown) => {
+        settle(typeof message === 'string' ? message : null);
+      });
       // Out of memory, or no thread at all: the run will say what it finds.
-      worker.once('error', () => { settle(null); });
-      worker.once('exit', () => { settle(null); });
-    }).finally(() => { clearTimeout(timer); });
+      worker.once('error', () => {
+        settle(null);
+      });
+      worker.once('exit', () => {
+        settle(null);
+      });
+    }).finally(() => {
+      clearTimeout(timer);
+    });
   }
 }
 
@@ -99,7 +120,9 @@ function configOf(text: string): RunConfig | null {
 }
 
 function questionOf({ task, evaluation }: RunConfig, base: string): OverlapQuestion | null {
-  if (task.train_file === null || task.evaluation_file === null || evaluation.instances === 0) return null;
+  if (task.train_file === null || task.evaluation_file === null || evaluation.instances === 0) {
+    return null;
+  }
   const [train, held] = [resolve(base, task.train_file), resolve(base, task.evaluation_file)];
   const { format, show_tests: showTests, refuse_overlap: refused } = task;
   return { train, evaluation: held, limit: evaluation.instances, format, showTests, refused };

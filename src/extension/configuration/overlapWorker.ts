@@ -5,7 +5,14 @@ import { overlapReport, overlapSentence, WAYS_OUT } from '../../tasks/overlap.ts
 import type { OverlapQuestion } from './overlap.ts';
 
 /** Data files that cannot be read have problems of their own: nothing is said of them here. */
-async function answer({ train, evaluation, limit, format, showTests, refused }: OverlapQuestion): Promise<string | null> {
+async function answer({
+  train,
+  evaluation,
+  limit,
+  format,
+  showTests,
+  refused,
+}: OverlapQuestion): Promise<string | null> {
   try {
     const [{ instances: trained }, { instances: held }] = [
       await loadInstances(train, { format, showTests }),

@@ -1,4 +1,7 @@
-/** The text that a new configuration begins with: every key with its words, those that one changes first ready to be changed. */
+/**
+ * The text that a new configuration begins with: every key with its words, those that one changes first ready to be
+ * changed.
+ */
 import { wrapped } from '../common/wrapped.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
@@ -6,7 +9,16 @@ import { choicesOf, valueWords } from './keyWords.ts';
 const WIDTH = 72;
 
 /** Keys that are written out; all others stand behind a #. */
-const WRITTEN: ReadonlyMap<string, string | null> = new Map([['title', 'My run'], ['method', null], ['seed', null], ['steps', null], ['instances_per_step', null], ['fanout', null], ['evaluator_budget', null], ['device', null]]);
+const WRITTEN: ReadonlyMap<string, string | null> = new Map([
+  ['title', 'My run'],
+  ['method', null],
+  ['seed', null],
+  ['steps', null],
+  ['instances_per_step', null],
+  ['fanout', null],
+  ['evaluator_budget', null],
+  ['device', null],
+]);
 
 const HEAD = [
   '# A run: who speaks, on what, and how the team learns from it.',
@@ -15,7 +27,10 @@ const HEAD = [
   '# Ctrl+Space lists keys and values, and resting on one says what it means.',
 ];
 
-/** A configuration that can be run as it stands. With every `#` before a key taken away it still says the defaults, but for its title. */
+/**
+ * A configuration that can be run as it stands. With every `#` before a key taken away it still says the defaults, but
+ * for its title.
+ */
 export function templateText(): string {
   return [HEAD.join('\n'), ...CONFIGURATION.keys.map(keyBlock)].join('\n\n') + '\n';
 }
@@ -30,9 +45,15 @@ function keyBlock(key: ConfigKey): string {
 /** A section on one line, so that one # is before it; a short form where that says the same. */
 function valueOf(key: ConfigKey): string {
   const title = WRITTEN.get(key.path);
-  if (typeof title === 'string') return title;
+  if (typeof title === 'string') {
+    return title;
+  }
   const short = key.keys.find(({ name }) => name === key.shortFor);
-  if (short !== undefined) return valueWords(short.default);
-  if (key.kind !== 'section' || key.nullable) return valueWords(key.default);
+  if (short !== undefined) {
+    return valueWords(short.default);
+  }
+  if (key.kind !== 'section' || key.nullable) {
+    return valueWords(key.default);
+  }
   return `{${key.keys.map((inner) => `${inner.name}: ${valueWords(inner.default)}`).join(', ')}}`;
 }

@@ -1,6 +1,13 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
 import { commands, env, ViewColumn, type Tab, type WebviewPanel } from 'vscode';
-import { COMPARED_MOST, isDashboardState, DASHBOARD_PANEL, type DashboardFromHost, type DashboardSnapshot, type DashboardToHost } from '../../shared/protocols/dashboardProtocol.ts';
+import {
+  COMPARED_MOST,
+  isDashboardState,
+  DASHBOARD_PANEL,
+  type DashboardFromHost,
+  type DashboardSnapshot,
+  type DashboardToHost,
+} from '../../shared/protocols/dashboardProtocol.ts';
 import { evaluationsOf } from '../../shared/records/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -18,7 +25,6 @@ import { isBeingWritten } from '../engine/storeOwner.ts';
 import { Throttle } from '../common/throttle.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-
 /** The panel is told at most this often. */
 const TELL_MILLISECONDS = 500;
 /** Runs in the choosers and in the Pareto chart, newest first. */
@@ -29,11 +35,16 @@ const SLICE_MILLISECONDS = 20;
 /** Lines of a table that the question shows, and characters of them. */
 const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
 
-/** Puts a table of the page on the clipboard, once the user has seen how it begins: what is pasted elsewhere may run there. */
+/**
+ * Puts a table of the page on the clipboard, once the user has seen how it begins: what is pasted elsewhere may run
+ * there.
+ */
 async function copyConfirmed(text: string): Promise<void> {
   const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
   const detail = beginning.length < text.trimEnd().length ? `${beginning}\n…` : beginning;
-  if (await confirmed(`Copy ${String(text.length)} characters to the clipboard?`, 'Copy', detail)) await env.clipboard.writeText(text);
+  if (await confirmed(`Copy ${String(text.length)} characters to the clipboard?`, 'Copy', detail)) {
+    await env.clipboard.writeText(text);
+  }
 }
 
 /** Shows a round of a run in the side bar. */
@@ -80,8 +91,11 @@ export class Dashboard {
       return;
     }
     const [kept] = tabsOfPanel(DASHBOARD_PANEL.view);
-    if (kept === undefined) this.create({ run, compared });
-    else void this.bringBack(kept, { run, compared }).catch((error: unknown) => report(error, this.services.log));
+    if (kept === undefined) {
+      this.create({ run, compared });
+    } else {
+      void this.bringBack(kept, { run, compared }).catch((error: unknown) => report(error, this.services.log));
+    }
   }
 
   /** Shows runs over each other, the first of them as the one that is looked at. */
@@ -98,16 +112,18 @@ export class Dashboard {
     const kept = isDashboardState(state) ? state : null;
     const { wanted } = this;
     this.wanted = null;
-    this.run = wanted === null ? kept?.run ?? null : wanted.run;
+    this.run = wanted === null ? (kept?.run ?? null) : wanted.run;
     // Without runs that were asked for, those that it compared before.
-    this.compared = wanted !== null && wanted.compared.length > 0 ? wanted.compared : kept?.compared ?? [];
+    this.compared = wanted !== null && wanted.compared.length > 0 ? wanted.compared : (kept?.compared ?? []);
     this.adopt(panel);
   }
 
   /** Shows the tab that was kept over a reload instead of a second one. */
   private async bringBack(tab: Tab, wanted: Shown): Promise<void> {
     this.wanted = wanted;
-    if (await bringBack(tab)) return;
+    if (await bringBack(tab)) {
+      return;
+    }
     this.wanted = null;
     this.create(wanted);
   }
@@ -120,11 +136,25 @@ export class Dashboard {
 
   private adopt(panel: WebviewPanel): void {
     const disposables = new Disposables();
-    const throttle = disposables.add(new Throttle(TELL_MILLISECONDS, () => { this.tell(); }));
+    const throttle = disposables.add(
+      new Throttle(TELL_MILLISECONDS, () => {
+        this.tell();
+      }),
+    );
     this.panel = panel;
-    this.door = new WebviewDoor(panel, DASHBOARD_PANEL, this.services, (message) => { this.receive(message); });
-    disposables.add(this.services.store.onDidChange(() => { throttle.trigger(); }));
-    disposables.add(this.services.runs.onDidChange(() => { throttle.trigger(); }));
+    this.door = new WebviewDoor(panel, DASHBOARD_PANEL, this.services, (message) => {
+      this.receive(message);
+    });
+    disposables.add(
+      this.services.store.onDidChange(() => {
+        throttle.trigger();
+      }),
+    );
+    disposables.add(
+      this.services.runs.onDidChange(() => {
+        throttle.trigger();
+      }),
+    );
     panel.onDidDispose(() => {
       disposables.dispose();
       this.panel = null;
@@ -135,34 +165,66 @@ export class Dashboard {
 
   private receive(message: DashboardToHost): void {
     switch (message.type) {
-      case 'ready': this.sent.clear(); this.tell(); break;
+      case 'ready':
+        this.sent.clear();
+        this.tell();
+        break;
       case 'choose':
-        if (!this.offered.has(message.run)) break;
+        if (!this.offered.has(message.run)) {
+          break;
+        }
         this.run = message.run;
         this.compared = this.compared.filter((run) => run !== message.run);
         this.tell();
         break;
-      case 'compare': this.compared = message.runs.filter((run) => this.offered.has(run)); this.tell(); break;
-      case 'openRound': if (this.offered.has(message.run)) void this.showRound(message.run, message.phase, message.iteration).catch((error: unknown) => report(error, this.services.log)); break;
-      case 'copy': this.later(copyConfirmed(message.text)); break;
-      case 'startRun': void commands.executeCommand('c3.startRun'); break;
-      case 'resumeRun': this.later(this.resume(message.run)); break;
-      case 'cancelRun': this.cancel(); break;
-      case 'taxonomy': if (this.offered.has(message.run)) void commands.executeCommand('c3.inspectTaxonomy', message.run); break;
+      case 'compare':
+        this.compared = message.runs.filter((run) => this.offered.has(run));
+        this.tell();
+        break;
+      case 'openRound':
+        if (this.offered.has(message.run)) {
+          void this.showRound(message.run, message.phase, message.iteration).catch((error: unknown) =>
+            report(error, this.services.log),
+          );
+        }
+        break;
+      case 'copy':
+        this.later(copyConfirmed(message.text));
+        break;
+      case 'startRun':
+        void commands.executeCommand('c3.startRun');
+        break;
+      case 'resumeRun':
+        this.later(this.resume(message.run));
+        break;
+      case 'cancelRun':
+        this.cancel();
+        break;
+      case 'taxonomy':
+        if (this.offered.has(message.run)) {
+          void commands.executeCommand('c3.inspectTaxonomy', message.run);
+        }
+        break;
     }
   }
 
   /** A run loads a model and computes: the user is asked, about the run that is shown. */
   private async resume(run: string): Promise<void> {
     const { shown } = this;
-    if (shown?.id !== run) return;
-    if (await confirmed(`Resume the run "${oneLine(shown.title, 100)}"?`, 'Resume')) await commands.executeCommand('c3.resumeRun', run);
+    if (shown?.id !== run) {
+      return;
+    }
+    if (await confirmed(`Resume the run "${oneLine(shown.title, 100)}"?`, 'Resume')) {
+      await commands.executeCommand('c3.resumeRun', run);
+    }
   }
 
   /** Only the run that is shown, while it goes on; it can be resumed. */
   private cancel(): void {
     const run = this.shown?.id;
-    if (run !== undefined && this.services.runs.current?.run === run) void commands.executeCommand('c3.cancelRun', run);
+    if (run !== undefined && this.services.runs.current?.run === run) {
+      void commands.executeCommand('c3.cancelRun', run);
+    }
   }
 
   private later(work: Promise<void>): void {
@@ -178,30 +240,52 @@ export class Dashboard {
         this.door?.post({ type: 'empty' });
         return;
       }
-      const compared = this.compared.filter((id) => id !== run.id).flatMap((id) => runs.find((candidate) => candidate.id === id) ?? []);
+      const compared = this.compared
+        .filter((id) => id !== run.id)
+        .flatMap((id) => runs.find((candidate) => candidate.id === id) ?? []);
       const shown = [run, ...compared].map(({ id }) => id);
-      for (const id of this.sent.keys()) if (!shown.includes(id)) this.sent.delete(id);
+      for (const id of this.sent.keys()) {
+        if (!shown.includes(id)) {
+          this.sent.delete(id);
+        }
+      }
       this.offered = new Set([...runs, run].map(({ id }) => id));
       this.shown = run;
       this.door?.post({ type: 'snapshot', snapshot: this.snapshot(reader, runs, run, compared) });
-      for (const id of shown) this.sendSteps(id);
+      for (const id of shown) {
+        this.sendSteps(id);
+      }
       this.readOn(shown, runs);
     });
   }
 
-  /** One turn of reading after another, each followed by the editor's own work, until nothing is left or something newer is told. */
+  /**
+   * One turn of reading after another, each followed by the editor's own work, until nothing is left or something newer
+   * is told.
+   */
   private readOn(shown: readonly string[], runs: readonly RunRecord[]): void {
-    if (this.reading !== null) clearImmediate(this.reading);
+    if (this.reading !== null) {
+      clearImmediate(this.reading);
+    }
     this.reading = setImmediate(() => {
       this.reading = null;
       this.attempt((reader) => {
-        if (reader === null) return;
+        if (reader === null) {
+          return;
+        }
         const until = performance.now() + SLICE_MILLISECONDS;
         let open = true;
-        while (open && performance.now() < until) open = shown.some((id) => this.histories.advance(reader, id)) || this.outcomes.advance(reader, runs);
-        for (const id of shown) this.sendSteps(id);
-        if (open) this.readOn(shown, runs);
-        else if (this.outcomesTold !== this.outcomes.of(runs).length) this.tell();
+        while (open && performance.now() < until) {
+          open = shown.some((id) => this.histories.advance(reader, id)) || this.outcomes.advance(reader, runs);
+        }
+        for (const id of shown) {
+          this.sendSteps(id);
+        }
+        if (open) {
+          this.readOn(shown, runs);
+        } else if (this.outcomesTold !== this.outcomes.of(runs).length) {
+          this.tell();
+        }
       });
     });
   }
@@ -209,7 +293,9 @@ export class Dashboard {
   private sendSteps(run: string): void {
     const rows = this.histories.rows(run);
     const from = this.sent.get(run) ?? 0;
-    if (rows.length === from) return;
+    if (rows.length === from) {
+      return;
+    }
     // Fewer than were sent: they were read anew.
     const start = rows.length < from ? 0 : from;
     this.door?.post({ type: 'steps', window: { run, from: start, rows: rows.slice(start) } });
@@ -218,7 +304,9 @@ export class Dashboard {
 
   /** Works with the store while a page listens; what fails is told in the panel. */
   private attempt(work: (reader: StoreReader | null) => void): void {
-    if (this.door?.open !== true) return;
+    if (this.door?.open !== true) {
+      return;
+    }
     try {
       work(this.services.store.reader());
     } catch (error) {
@@ -228,10 +316,15 @@ export class Dashboard {
   }
 
   private chosen(reader: StoreReader, runs: readonly RunRecord[]): RunRecord | undefined {
-    return this.run === null ? runs[0] : runs.find((candidate) => candidate.id === this.run) ?? reader.run(this.run);
+    return this.run === null ? runs[0] : (runs.find((candidate) => candidate.id === this.run) ?? reader.run(this.run));
   }
 
-  private snapshot(reader: StoreReader, runs: readonly RunRecord[], run: RunRecord, compared: readonly RunRecord[]): DashboardSnapshot {
+  private snapshot(
+    reader: StoreReader,
+    runs: readonly RunRecord[],
+    run: RunRecord,
+    compared: readonly RunRecord[],
+  ): DashboardSnapshot {
     const current = this.services.runs.current;
     const outcomes = this.outcomes.of(runs);
     this.outcomesTold = outcomes.length;
@@ -243,7 +336,15 @@ export class Dashboard {
       evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
       ledger: reader.latestLedger(run.id),
       outcomes,
-      live: current?.run === run.id ? { stage: current.stage, done: current.done, total: current.total, remainingSeconds: current.remainingSeconds } : null,
+      live:
+        current?.run === run.id
+          ? {
+              stage: current.stage,
+              done: current.done,
+              total: current.total,
+              remainingSeconds: current.remainingSeconds,
+            }
+          : null,
     };
   }
 }

@@ -14,7 +14,9 @@ export class RunOutcomes {
   /** Looks at one more of the runs. @returns whether there may be more */
   advance(reader: Reader, runs: readonly RunRecord[]): boolean {
     const next = runs.find((run) => run.status === 'done' && !this.known.has(run.id));
-    if (next === undefined) return false;
+    if (next === undefined) {
+      return false;
+    }
     this.known.set(next.id, outcomeOf(reader, next));
     return true;
   }
@@ -29,8 +31,11 @@ const NOTHING = addCosts();
 
 /** Null for a run that was not evaluated. One without steps is what it was before. */
 export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: RunRecord): RunOutcome | null {
-  const accuracy = summary === null ? null : summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null);
-  if (accuracy === null) return null;
+  const accuracy =
+    summary === null ? null : (summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null));
+  if (accuracy === null) {
+    return null;
+  }
   const ledger = reader.latestLedger(id);
   // The ledger of the last step holds every evaluation but those after training.
   const evaluations = evaluationCost(reader, id, reader.evaluationNumbers(id), ({ step }) => step !== null);

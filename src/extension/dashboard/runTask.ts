@@ -1,4 +1,7 @@
-/** What a run was evaluated on, as its configuration says: runs of one task can be compared, those of different ones cannot. */
+/**
+ * What a run was evaluated on, as its configuration says: runs of one task can be compared, those of different ones
+ * cannot.
+ */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { RunTask } from '../../shared/protocols/dashboardProtocol.ts';
@@ -16,7 +19,9 @@ export function taskOf(configuration: string): RunTask {
   const recipe = parsed(configuration);
   const config = isRecord(recipe) ? recipe['config'] : undefined;
   const task = isRecord(config) ? config['task'] : undefined;
-  if (!isRecord(recipe) || !isRecord(config) || !isRecord(task)) return UNKNOWN;
+  if (!isRecord(recipe) || !isRecord(config) || !isRecord(task)) {
+    return UNKNOWN;
+  }
   const evaluator = textOf(config['evaluator']) ?? 'auto';
   const scored = evaluator === 'auto' ? '' : `, ${evaluator}`;
   const file = textOf(task['evaluation_file']) ?? textOf(task['train_file']);
@@ -25,7 +30,9 @@ export function taskOf(configuration: string): RunTask {
     return { key: keyOf(identity), label: `${basename(file)}${scored}`.slice(0, LABEL) };
   }
   const name = textOf(task['name']);
-  if (name === undefined) return UNKNOWN;
+  if (name === undefined) {
+    return UNKNOWN;
+  }
   const levels = Array.isArray(task['levels']) ? task['levels'].map(String) : [];
   const mixed = levels.length > 0 && levels.join() !== '1,1,1,1' ? `, levels ${levels.join(' ')}` : '';
   return { key: keyOf([name, levels, evaluator]), label: `${name}${mixed}${scored}`.slice(0, LABEL) };
@@ -40,4 +47,5 @@ function parsed(text: string): unknown {
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
-const keyOf = (identity: unknown): string => createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16);
+const keyOf = (identity: unknown): string =>
+  createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16);

@@ -2,7 +2,14 @@
 import { commands, ViewColumn, type WebviewPanel } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
 import type { RunRecord } from '../../shared/records/records.ts';
-import { RUNS_PANEL, RUNS_LISTED, settingsOf, type RunsTableFromHost, type RunsTableToHost, type RunTableRow } from '../../shared/protocols/runsTable.ts';
+import {
+  RUNS_PANEL,
+  RUNS_LISTED,
+  settingsOf,
+  type RunsTableFromHost,
+  type RunsTableToHost,
+  type RunTableRow,
+} from '../../shared/protocols/runsTable.ts';
 import { shownStatus } from '../../shared/records/runStatus.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
@@ -10,7 +17,6 @@ import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { Throttle } from '../common/throttle.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
-
 
 /** The panel is told at most this often. */
 const TELL_MILLISECONDS = 1000;
@@ -43,18 +49,35 @@ export class RunsTable {
 
   /** Brings the panel back after a reload. */
   restore(panel: WebviewPanel): void {
-    if (this.panel === null) this.adopt(panel);
-    else panel.dispose();
+    if (this.panel === null) {
+      this.adopt(panel);
+    } else {
+      panel.dispose();
+    }
   }
 
   private adopt(panel: WebviewPanel): void {
     const { services } = this;
     const disposables = new Disposables();
-    const door = new WebviewDoor<RunsTableToHost, RunsTableFromHost>(panel, RUNS_PANEL, services, (message) => { this.receive(message, door); });
-    const throttle = disposables.add(new Throttle(TELL_MILLISECONDS, () => { this.tell(door); }));
+    const door = new WebviewDoor<RunsTableToHost, RunsTableFromHost>(panel, RUNS_PANEL, services, (message) => {
+      this.receive(message, door);
+    });
+    const throttle = disposables.add(
+      new Throttle(TELL_MILLISECONDS, () => {
+        this.tell(door);
+      }),
+    );
     this.panel = panel;
-    disposables.add(services.store.onDidChange(() => { throttle.trigger(); }));
-    disposables.add(services.runs.onDidChange(() => { throttle.trigger(); }));
+    disposables.add(
+      services.store.onDidChange(() => {
+        throttle.trigger();
+      }),
+    );
+    disposables.add(
+      services.runs.onDidChange(() => {
+        throttle.trigger();
+      }),
+    );
     panel.onDidDispose(() => {
       disposables.dispose();
       this.panel = null;
@@ -63,15 +86,27 @@ export class RunsTable {
 
   private receive(message: RunsTableToHost, door: WebviewDoor<RunsTableToHost, RunsTableFromHost>): void {
     switch (message.type) {
-      case 'ready': this.tell(door); break;
-      case 'compare': this.compare(message.runs.filter((run) => this.offered.has(run))); break;
-      case 'episodes': if (this.offered.has(message.run)) void commands.executeCommand('c3.openEpisodes', message.run); break;
-      case 'startRun': void commands.executeCommand('c3.startRun'); break;
+      case 'ready':
+        this.tell(door);
+        break;
+      case 'compare':
+        this.compare(message.runs.filter((run) => this.offered.has(run)));
+        break;
+      case 'episodes':
+        if (this.offered.has(message.run)) {
+          void commands.executeCommand('c3.openEpisodes', message.run);
+        }
+        break;
+      case 'startRun':
+        void commands.executeCommand('c3.startRun');
+        break;
     }
   }
 
   private tell(door: WebviewDoor<RunsTableToHost, RunsTableFromHost>): void {
-    if (!door.open) return;
+    if (!door.open) {
+      return;
+    }
     try {
       const reader = this.services.store.reader();
       const runs = reader?.runs(0, RUNS_LISTED) ?? [];
@@ -85,13 +120,24 @@ export class RunsTable {
     }
   }
 
-  private rowOf(reader: Pick<StoreReader, 'runConfig' | 'latestLedger'>, run: RunRecord, beingWritten: boolean): RunTableRow {
+  private rowOf(
+    reader: Pick<StoreReader, 'runConfig' | 'latestLedger'>,
+    run: RunRecord,
+    beingWritten: boolean,
+  ): RunTableRow {
     const { id, title, method, seed, createdAt, steps, plannedSteps, summary } = run;
     const settings = this.settings.get(id) ?? settingsOf(reader.runConfig(id));
     this.settings.set(id, settings);
     const cost = summary ?? reader.latestLedger(id);
     return {
-      id, title, method, seed, createdAt, steps, plannedSteps, settings,
+      id,
+      title,
+      method,
+      seed,
+      createdAt,
+      steps,
+      plannedSteps,
+      settings,
       status: shownStatus(run, beingWritten),
       accuracyBefore: summary?.accuracy.before ?? null,
       accuracyAfter: summary?.accuracy.after ?? null,

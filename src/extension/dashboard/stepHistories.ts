@@ -1,4 +1,7 @@
-/** The steps of runs for their charts: what has ended is read once, in slices, so that a long run never holds the editor up. */
+/**
+ * The steps of runs for their charts: what has ended is read once, in slices, so that a long run never holds the editor
+ * up.
+ */
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';
 import { roundsInOrder, type EvaluationRound } from '../../shared/records/evaluationRounds.ts';
 import { addCosts, costBetween, type RoundCost, type StepRow } from '../../shared/records/stepRows.ts';
@@ -13,7 +16,9 @@ const RUNS_KEPT = 12;
 
 interface History {
   readonly rows: StepRow[];
-  /** The ledger at the end of the rows; null until the first step has ended, for the evaluations before it may go on. */
+  /**
+   * The ledger at the end of the rows; null until the first step has ended, for the evaluations before it may go on.
+   */
   ledger: RoundCost | null;
 }
 
@@ -35,10 +40,18 @@ export class StepHistories {
     const evaluated = page.length === 0 ? [] : reader.evaluationNumbers(run);
     for (const { iteration, metrics, ledger, episodes } of page) {
       // A step without metrics goes on; it is read again when it has ended.
-      if (metrics === null) return false;
+      if (metrics === null) {
+        return false;
+      }
       const evaluations = evaluationCost(reader, run, evaluated, ({ step }) => step === iteration - 1);
       const before = history.ledger === null ? evaluations : addCosts(history.ledger, evaluations);
-      history.rows.push({ iteration, metrics, cost: costBetween(before, ledger), episodes, credits: reader.stepCredits(run, iteration) });
+      history.rows.push({
+        iteration,
+        metrics,
+        cost: costBetween(before, ledger),
+        episodes,
+        credits: reader.stepCredits(run, iteration),
+      });
       history.ledger = ledger;
     }
     return room > 0 && page.length === room;
@@ -48,13 +61,22 @@ export class StepHistories {
     this.histories.delete(run);
     this.histories.set(run, history);
     const [oldest] = this.histories.keys();
-    if (this.histories.size > RUNS_KEPT && oldest !== undefined) this.histories.delete(oldest);
+    if (this.histories.size > RUNS_KEPT && oldest !== undefined) {
+      this.histories.delete(oldest);
+    }
   }
 }
 
 /** What the evaluations of a run cost. @param numbers of those that it has @param which of them */
 export function evaluationCost(
-  reader: Pick<StoreReader, 'roundCost'>, run: string, numbers: readonly number[], which: (round: EvaluationRound) => boolean,
+  reader: Pick<StoreReader, 'roundCost'>,
+  run: string,
+  numbers: readonly number[],
+  which: (round: EvaluationRound) => boolean,
 ): RoundCost {
-  return addCosts(...roundsInOrder(numbers).filter(which).map(({ iteration }) => reader.roundCost({ run, phase: 'evaluate', iteration })));
+  return addCosts(
+    ...roundsInOrder(numbers)
+      .filter(which)
+      .map(({ iteration }) => reader.roundCost({ run, phase: 'evaluate', iteration })),
+  );
 }

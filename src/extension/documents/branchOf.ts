@@ -8,7 +8,10 @@ type Reader = Pick<StoreReader, 'chain' | 'children' | 'instance' | 'message'>;
 /** Longer branches are cut: a transcript may be one chain without end. */
 const MOST_MESSAGES = 10_000;
 
-/** The branch of a message: the way down to it, then on by its first continuation to the end. @throws C3Error('input') for an unknown message */
+/**
+ * The branch of a message: the way down to it, then on by its first continuation to the end.
+ * @throws C3Error('input') for an unknown message
+ */
 export function branchOf(reader: Reader, message: number): Branch {
   const above = reader.chain(message);
   const chosen = above.at(-1) ?? reader.message(message);
@@ -17,8 +20,12 @@ export function branchOf(reader: Reader, message: number): Branch {
   for (let last = chosen; above.length + below.length < MOST_MESSAGES;) {
     const { phase, iteration } = last;
     const [next, ...others] = continuationsOf(reader, last, phase, iteration);
-    if (next === undefined) break;
-    if (last === chosen) otherContinuations = others.length;
+    if (next === undefined) {
+      break;
+    }
+    if (last === chosen) {
+      otherContinuations = others.length;
+    }
     below.push(next);
     last = next;
   }
@@ -27,14 +34,26 @@ export function branchOf(reader: Reader, message: number): Branch {
     message,
     title: titleOf(chosen),
     question: reader.instance(chosen.instance).question,
-    messages: messages.map(({ id, eventType, turn, text, tokenCount, return: value }) => ({ message: id, role: eventType, turn, text, tokens: tokenCount, return: value })),
+    messages: messages.map(({ id, eventType, turn, text, tokenCount, return: value }) => ({
+      message: id,
+      role: eventType,
+      turn,
+      text,
+      tokens: tokenCount,
+      return: value,
+    })),
     return: messages.at(-1)?.return ?? null,
     otherContinuations,
   };
 }
 
 /** What continues a message in its own round; a message that a request replayed anew has further ones there. */
-function continuationsOf(reader: Reader, { id }: Message, phase: Message['phase'], iteration: number): readonly Message[] {
+function continuationsOf(
+  reader: Reader,
+  { id }: Message,
+  phase: Message['phase'],
+  iteration: number,
+): readonly Message[] {
   const all = reader.children(id);
   const own = all.filter((child) => child.phase === phase && child.iteration === iteration);
   return own.length > 0 ? own : all;
@@ -46,12 +65,14 @@ function titleOf({ id, phase, iteration, eventType }: Message): string {
 }
 
 /**
- * A branch as a document. Ids and credits stay out of it, because they differ between any two branches and would hide what matters.
- * The texts stand as they are; only what the lines around them say is ours.
+ * A branch as a document. Ids and credits stay out of it, because they differ between any two branches and would hide
+ * what matters. The texts stand as they are; only what the lines around them say is ours.
  */
 export function branchText(branch: Branch): string {
   const parts = [`──── question`, branch.question];
-  for (const { role, turn, text } of branch.messages) parts.push(`──── ${role}${turn > 0 ? `, turn ${String(turn + 1)}` : ''}`, text);
+  for (const { role, turn, text } of branch.messages) {
+    parts.push(`──── ${role}${turn > 0 ? `, turn ${String(turn + 1)}` : ''}`, text);
+  }
   parts.push(`──── return`, branch.return === null ? 'not measured' : String(branch.return));
   return `${parts.join('\n')}\n`;
 }

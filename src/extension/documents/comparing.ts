@@ -45,7 +45,9 @@ export class Comparing {
   /** @throws C3Error when one of the messages is not in the store */
   compare(left: number, right: number): Comparison {
     const reader = this.store.reader();
-    if (reader === null) throw new C3Error('store', 'There is no store to compare messages of.');
+    if (reader === null) {
+      throw new C3Error('store', 'There is no store to compare messages of.');
+    }
     return comparisonOf(branchOf(reader, left), branchOf(reader, right));
   }
 
@@ -63,7 +65,10 @@ export class Comparing {
 
   /** Shows the context of a message with its token boundaries. */
   async openContext(message: number, role: string): Promise<void> {
-    await window.showTextDocument(documentUri('context', message, `model input of ${role}, message ${String(message)}`), { preview: true });
+    await window.showTextDocument(
+      documentUri('context', message, `model input of ${role}, message ${String(message)}`),
+      { preview: true },
+    );
   }
 
   dispose(): void {

@@ -3,7 +3,10 @@ import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTo
 import type { Decision } from '../../shared/records/records.ts';
 import { visible } from '../../shared/text/visible.ts';
 
-type Shown = Pick<Decision, 'id' | 'eventType' | 'context' | 'contextKey' | 'promptTokens' | 'snapshot' | 'tokens' | 'logprobs' | 'text'>;
+type Shown = Pick<
+  Decision,
+  'id' | 'eventType' | 'context' | 'contextKey' | 'promptTokens' | 'snapshot' | 'tokens' | 'logprobs' | 'text'
+>;
 
 /** Rows of a document; more tokens than this are only counted. */
 const MOST_ROWS = 50_000;
@@ -11,7 +14,8 @@ const MOST_ROWS = 50_000;
 const MOST_BYTES = 12;
 
 /**
- * One row per token: its byte offset, id, bytes and text, between bars; a token that is part of a character stands with the rest of it.
+ * One row per token: its byte offset, id, bytes and text, between bars; a token that is part of a character stands with
+ * the rest of it.
  * @param tokens what the engine said; a sentence where it could not
  */
 export function contextDocument(decision: Shown, tokens: ContextTokens | string): string {
@@ -21,10 +25,20 @@ export function contextDocument(decision: Shown, tokens: ContextTokens | string)
     `context key ${decision.contextKey} · snapshot ${decision.snapshot.slice(0, 12)} · ${String(bytes)} bytes · ${String(decision.promptTokens)} tokens`,
     'Invisible characters are shown by name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
   ];
-  if (typeof tokens === 'string') return [...head, '', `Token boundaries cannot be shown: ${tokens}`, '', ...byLines(decision.context), ''].join('\n');
+  if (typeof tokens === 'string') {
+    return [...head, '', `Token boundaries cannot be shown: ${tokens}`, '', ...byLines(decision.context), ''].join(
+      '\n',
+    );
+  }
   const counted = tokens.context.reduce((sum, { ids }) => sum + ids.length, 0);
-  if (counted !== tokens.storedPromptTokens) head.push(`The tokenizer has changed: it makes ${String(counted)} tokens of this input now, and made ${String(tokens.storedPromptTokens)} when the message was sampled.`);
-  if (!tokens.exact) head.push('This tokenizer changes texts before it splits them: the pieces below do not join to the exact bytes.');
+  if (counted !== tokens.storedPromptTokens) {
+    head.push(
+      `The tokenizer has changed: it makes ${String(counted)} tokens of this input now, and made ${String(tokens.storedPromptTokens)} when the message was sampled.`,
+    );
+  }
+  if (!tokens.exact) {
+    head.push('This tokenizer changes texts before it splits them: the pieces below do not join to the exact bytes.');
+  }
   return [
     ...head,
     '',
@@ -43,7 +57,8 @@ function rows(spans: readonly TokenSpan[], logprobs: Float32Array | null): reado
   let token = 0;
   const lines = spans.slice(0, MOST_ROWS).map(({ ids, text }) => {
     const buffer = Buffer.from(text, 'utf8');
-    const logprob = logprobs === null ? '' : `  ${ids.map((_, index) => logprobs[token + index]?.toFixed(4) ?? '').join(' ')}`;
+    const logprob =
+      logprobs === null ? '' : `  ${ids.map((_, index) => logprobs[token + index]?.toFixed(4) ?? '').join(' ')}`;
     const line = `${String(byte).padStart(7)} ${ids.join('+').padStart(7)}  ${hex(buffer).padEnd(37)} │${visible(text)}│${logprob}`;
     byte += buffer.length;
     token += ids.length;

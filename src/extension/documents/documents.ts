@@ -1,8 +1,19 @@
 /**
- * Read-only documents of the scheme c3: branches for the diff editor, and contexts as the model saw them. Read anew from the store whenever they are
- * opened, by their address alone: as files, so that the editor brings their tabs back after a reload.
+ * Read-only documents of the scheme c3: branches for the diff editor, and contexts as the model saw them. Read anew
+ * from the store whenever they are opened, by their address alone: as files, so that the editor brings their tabs back
+ * after a reload.
  */
-import { EventEmitter, FileSystemError, FileType, MarkdownString, Uri, workspace, type FileChangeEvent, type FileStat, type FileSystemProvider } from 'vscode';
+import {
+  EventEmitter,
+  FileSystemError,
+  FileType,
+  MarkdownString,
+  Uri,
+  workspace,
+  type FileChangeEvent,
+  type FileStat,
+  type FileSystemProvider,
+} from 'vscode';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { branchOf, branchText } from './branchOf.ts';
 import { contextDocument } from './contextDocument.ts';
@@ -39,14 +50,17 @@ export class Documents implements FileSystemProvider {
 
   /** A document that cannot be had says why. */
   async readFile(uri: Pick<Uri, 'path' | 'toString'>): Promise<Uint8Array> {
-    // The mark says that this is UTF-8, whatever the user's files are taken for; with a zero byte a file is taken for none of text.
+    // The mark says that this is UTF-8, whatever the user's files are taken for; with a zero byte a file is taken for
+    // none of text.
     return new TextEncoder().encode(`\uFEFF${(await this.text(uri)).replaceAll('\0', '\u2400')}`);
   }
 
   private async text(uri: Pick<Uri, 'path' | 'toString'>): Promise<string> {
     try {
       const [, kind, number] = /^\/(branch|context)\/(\d+)\//u.exec(uri.path) ?? [];
-      if (kind === undefined || number === undefined) throw new C3Error('input', `There is no document ${uri.toString()}.`);
+      if (kind === undefined || number === undefined) {
+        throw new C3Error('input', `There is no document ${uri.toString()}.`);
+      }
       return await (kind === 'branch' ? this.branch(Number(number)) : this.context(Number(number)));
     } catch (error) {
       return messageOf(error);
@@ -60,7 +74,9 @@ export class Documents implements FileSystemProvider {
   private async context(message: number): Promise<string> {
     const decision = this.reader().decision(message);
     const reason = this.engine.unavailable();
-    if (reason !== null) return contextDocument(decision, reason);
+    if (reason !== null) {
+      return contextDocument(decision, reason);
+    }
     try {
       return contextDocument(decision, await this.engine.client().contextTokens(message));
     } catch (error) {
@@ -70,7 +86,9 @@ export class Documents implements FileSystemProvider {
 
   private reader(): ReturnType<StoreAccess['reader']> & object {
     const reader = this.store.reader();
-    if (reader === null) throw new C3Error('store', 'The store of this document is gone.');
+    if (reader === null) {
+      throw new C3Error('store', 'The store of this document is gone.');
+    }
     return reader;
   }
 
@@ -108,6 +126,11 @@ export function registerDocuments(store: StoreAccess, engine: Engine): Disposabl
   const documents = new Documents(store, engine);
   const registered = new Disposables();
   registered.add(documents);
-  registered.add(workspace.registerFileSystemProvider(SCHEME, documents, { isReadonly: new MarkdownString('What was recorded is never changed.'), isCaseSensitive: true }));
+  registered.add(
+    workspace.registerFileSystemProvider(SCHEME, documents, {
+      isReadonly: new MarkdownString('What was recorded is never changed.'),
+      isCaseSensitive: true,
+    }),
+  );
   return registered;
 }

@@ -15,7 +15,10 @@ export class Doctor {
 
   /** Runs the checks and shows what they found. */
   async run(): Promise<void> {
-    const report = await window.withProgress({ location: ProgressLocation.Window, title: 'C3: checking this machine' }, () => this.engine.client().doctor());
+    const report = await window.withProgress(
+      { location: ProgressLocation.Window, title: 'C3: checking this machine' },
+      () => this.engine.client().doctor(),
+    );
     await this.reports.show('C3 doctor', doctorText(report));
   }
 }

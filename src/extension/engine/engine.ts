@@ -1,4 +1,7 @@
-/** The engine of the workspace's store: found, or started when first needed; what it says comes as events. It outlives the window. */
+/**
+ * The engine of the workspace's store: found, or started when first needed; what it says comes as events. It outlives
+ * the window.
+ */
 import { EventEmitter, workspace } from 'vscode';
 import { EngineClient } from '../../client/engineClient.ts';
 import type { ReplayProgress, TestModelProgress, VerifyProgress } from '../../shared/protocols/engineProtocol.ts';
@@ -49,14 +52,26 @@ export class Engine {
     this.store = store;
     this.log = log;
     // Another window or a command may have started an engine: what it does shows in the store and beside it.
-    this.disposables.add(store.onDidChange(() => { this.attach(); }));
-    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => { this.attach(); }));
+    this.disposables.add(
+      store.onDidChange(() => {
+        this.attach();
+      }),
+    );
+    this.disposables.add(
+      workspace.onDidGrantWorkspaceTrust(() => {
+        this.attach();
+      }),
+    );
   }
 
   /** Why the engine cannot be used here, in one sentence; null when it can. */
   unavailable(): string | null {
-    if (storePath() === null) return 'Open a folder first: its runs are kept in the folder .c3 there.';
-    if (!workspace.isTrusted) return 'Runs and replays need a trusted workspace, because a workspace can name models and configurations to load.';
+    if (storePath() === null) {
+      return 'Open a folder first: its runs are kept in the folder .c3 there.';
+    }
+    if (!workspace.isTrusted) {
+      return 'Runs and replays need a trusted workspace, because a workspace can name models and configurations to load.';
+    }
     return null;
   }
 
@@ -64,7 +79,9 @@ export class Engine {
   client(): EngineClient {
     const reason = this.unavailable();
     const path = storePath();
-    if (reason !== null || path === null) throw new C3Error('input', reason ?? 'Open a folder first.');
+    if (reason !== null || path === null) {
+      throw new C3Error('input', reason ?? 'Open a folder first.');
+    }
     if (this.current?.path !== path) {
       void this.current?.client.dispose();
       this.current = { path, client: this.create(path) };
@@ -74,18 +91,29 @@ export class Engine {
 
   /** Connects to the store's engine if there is one, and to none in a workspace that is not trusted. */
   attach(): void {
-    if (this.unavailable() !== null || this.current?.client.attached === true) return;
-    this.client().attach().catch((error: unknown) => { this.log.error(messageOf(error)); });
+    if (this.unavailable() !== null || this.current?.client.attached === true) {
+      return;
+    }
+    this.client()
+      .attach()
+      .catch((error: unknown) => {
+        this.log.error(messageOf(error));
+      });
   }
 
   /** Leaves the engine, which goes on with its runs and ends itself otherwise. */
   async dispose(): Promise<void> {
-    for (const timer of this.pending) clearTimeout(timer);
+    for (const timer of this.pending) {
+      clearTimeout(timer);
+    }
     this.disposables.dispose();
     await this.current?.client.dispose();
   }
 
-  /** Looks at the store again once an engine's process is gone: its connection ends a moment before, when its lock still names a living one. */
+  /**
+   * Looks at the store again once an engine's process is gone: its connection ends a moment before, when its lock still
+   * names a living one.
+   */
   private lookAgainAfter(pid: number): void {
     if (!isAlive({ pid, processStart: null })) {
       this.store.touch();
@@ -100,25 +128,48 @@ export class Engine {
 
   private create(path: string): EngineClient {
     let process: number | null = null;
-    const client: EngineClient = new EngineClient({ ...this.program, store: path, kind: 'window' }, {
-      log: (line) => { this.log.info(line); },
-      jobs: (list) => { this.store.touch(); this.jobs.fire(list); },
-      runProgress: (progress) => { this.store.touch(); this.runs.fire(progress); },
-      replayProgress: (progress) => { this.replays.fire(progress); },
-      verifyProgress: (progress) => { this.verifications.fire(progress); },
-      testModelProgress: (progress) => { this.modelTests.fire(progress); },
-      waiting: (words) => { this.waits.fire(words); },
-      ready: ({ version, pid }) => {
-        process = pid;
-        this.log.info(`engine ${version}, process ${String(pid)}, store ${path}`);
+    const client: EngineClient = new EngineClient(
+      { ...this.program, store: path, kind: 'window' },
+      {
+        log: (line) => {
+          this.log.info(line);
+        },
+        jobs: (list) => {
+          this.store.touch();
+          this.jobs.fire(list);
+        },
+        runProgress: (progress) => {
+          this.store.touch();
+          this.runs.fire(progress);
+        },
+        replayProgress: (progress) => {
+          this.replays.fire(progress);
+        },
+        verifyProgress: (progress) => {
+          this.verifications.fire(progress);
+        },
+        testModelProgress: (progress) => {
+          this.modelTests.fire(progress);
+        },
+        waiting: (words) => {
+          this.waits.fire(words);
+        },
+        ready: ({ version, pid }) => {
+          process = pid;
+          this.log.info(`engine ${version}, process ${String(pid)}, store ${path}`);
+        },
+        ended: () => {
+          if (this.current?.client !== client) {
+            return;
+          }
+          this.jobs.fire(NO_JOBS);
+          this.waits.fire(null);
+          if (process !== null) {
+            this.lookAgainAfter(process);
+          }
+        },
       },
-      ended: () => {
-        if (this.current?.client !== client) return;
-        this.jobs.fire(NO_JOBS);
-        this.waits.fire(null);
-        if (process !== null) this.lookAgainAfter(process);
-      },
-    });
+    );
     return client;
   }
 }

@@ -17,7 +17,9 @@ const EXAMINE_MILLISECONDS = 60_000;
 /** The store of a folder that is not trusted is not known to be whole yet. */
 export class StoreExaminedError extends C3Error {
   constructor(path: string) {
-    super('store', `The store ${path} is being examined first, because this folder is not trusted.`, { code: 'storeExamined' });
+    super('store', `The store ${path} is being examined first, because this folder is not trusted.`, {
+      code: 'storeExamined',
+    });
   }
 }
 
@@ -31,7 +33,11 @@ interface Examination {
 export class StoreAccess {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<void>());
-  private readonly throttle = this.disposables.add(new Throttle(REFRESH_MILLISECONDS, () => { this.tell(); }));
+  private readonly throttle = this.disposables.add(
+    new Throttle(REFRESH_MILLISECONDS, () => {
+      this.tell();
+    }),
+  );
   private readonly examiner: string;
   private examination: Examination | null = null;
   private open: StoreReader | null = null;
@@ -45,15 +51,30 @@ export class StoreAccess {
   /** @param examiner the program that examines the store of a folder that is not trusted */
   constructor(examiner: string) {
     this.examiner = examiner;
-    this.disposables.add(workspace.onDidChangeConfiguration((event) => { if (event.affectsConfiguration(SETTINGS)) this.reopen(); }));
-    this.disposables.add(workspace.onDidChangeWorkspaceFolders(() => { this.reopen(); }));
-    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => { this.touch(); }));
+    this.disposables.add(
+      workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration(SETTINGS)) {
+          this.reopen();
+        }
+      }),
+    );
+    this.disposables.add(
+      workspace.onDidChangeWorkspaceFolders(() => {
+        this.reopen();
+      }),
+    );
+    this.disposables.add(
+      workspace.onDidGrantWorkspaceTrust(() => {
+        this.touch();
+      }),
+    );
     this.watch();
   }
 
   /**
    * The reader; null when there is no store yet or no folder is open.
-   * @throws C3Error('store') when the file is there and cannot be used; StoreExaminedError while that is being found out
+   * @throws C3Error('store') when the file is there and cannot be used; StoreExaminedError while that is being found
+   *   out
    */
   reader(): StoreReader | null {
     const path = storePath();
@@ -63,28 +84,42 @@ export class StoreAccess {
       return null;
     }
     if (this.open === null) {
-      if (!workspace.isTrusted) this.requireWhole(path);
+      if (!workspace.isTrusted) {
+        this.requireWhole(path);
+      }
       this.open = openStoreForReading(path);
       this.told = this.version();
     }
     return this.open;
   }
 
-  /** Pages made by hand could keep a reader, and the editor with it, busy for ever: they are looked at elsewhere before. @throws C3Error('store') */
+  /**
+   * Pages made by hand could keep a reader, and the editor with it, busy for ever: they are looked at elsewhere before.
+   * @throws C3Error('store')
+   */
   private requireWhole(path: string): void {
     const { dev, ino } = statSync(path);
     const file = `${path} ${String(dev)} ${String(ino)}`;
     if (this.examination?.file !== file) {
       this.examination = { file, problem: undefined };
       void examineApart(path, false, this.examiner, EXAMINE_MILLISECONDS).then(({ findings: [problem = null] }) => {
-        if (this.examination?.file !== file) return;
+        if (this.examination?.file !== file) {
+          return;
+        }
         this.examination = { file, problem };
         this.changed.fire();
       });
     }
     const { problem } = this.examination;
-    if (problem === undefined) throw new StoreExaminedError(path);
-    if (problem !== null) throw new C3Error('store', `This folder is not trusted, and its store is not whole, so it is not opened: ${problem} \`c3 doctor\` says more.`);
+    if (problem === undefined) {
+      throw new StoreExaminedError(path);
+    }
+    if (problem !== null) {
+      throw new C3Error(
+        'store',
+        `This folder is not trusted, and its store is not whole, so it is not opened: ${problem} \`c3 doctor\` says more.`,
+      );
+    }
   }
 
   /** Says that something was written. */
@@ -126,23 +161,36 @@ export class StoreAccess {
   /** Other processes write too: the command line, or the engine of another window. */
   private watch(): void {
     const path = storePath();
-    if (path === this.watched) return;
+    if (path === this.watched) {
+      return;
+    }
     this.watcher?.dispose();
     this.watched = path;
     this.watcher = null;
-    if (path === null) return;
-    this.watcher = workspace.createFileSystemWatcher(new RelativePattern(Uri.file(dirname(path)), `${basename(path)}*`));
-    // Reading a store writes files beside it, too: views drawn anew for nothing would take the menu of a row from under the pointer.
+    if (path === null) {
+      return;
+    }
+    this.watcher = workspace.createFileSystemWatcher(
+      new RelativePattern(Uri.file(dirname(path)), `${basename(path)}*`),
+    );
+    // Reading a store writes files beside it, too: views drawn anew for nothing would take the menu of a row from under
+    // the pointer.
     const look = (uri: Uri): void => {
       // Such a reader sees no change, and half of one would be damage.
-      if (this.open?.fixed === true) this.close();
+      if (this.open?.fixed === true) {
+        this.close();
+      }
       const version = /(?:-wal|-shm|\.seal)$/u.test(uri.fsPath) ? this.version() : null;
-      if (version === null || version !== this.told) this.touch();
+      if (version === null || version !== this.told) {
+        this.touch();
+      }
     };
     this.watcher.onDidChange(look);
     this.watcher.onDidCreate(look);
     this.watcher.onDidDelete((uri) => {
-      if (uri.fsPath === path) this.close();
+      if (uri.fsPath === path) {
+        this.close();
+      }
       this.touch();
     });
   }

@@ -1,4 +1,7 @@
-/** Whether anybody writes the store, read from the lock file beside it. For showing only: who may write is decided by the engine. */
+/**
+ * Whether anybody writes the store, read from the lock file beside it. For showing only: who may write is decided by
+ * the engine.
+ */
 import { hostname } from 'node:os';
 import { readSmall } from '../../files/newFile.ts';
 import { realFile } from '../../files/realFile.ts';
@@ -7,7 +10,10 @@ import { isAlive } from '../../store/files/processes.ts';
 
 const LONGEST_LOCK = 1 << 16;
 
-/** False where there is no lock or its owner is gone, also one that only waits to be reaped; where that cannot be found out, true. */
+/**
+ * False where there is no lock or its owner is gone, also one that only waits to be reaped; where that cannot be found
+ * out, true.
+ */
 export function isBeingWritten(storePath: string): boolean {
   let content: string | null;
   try {

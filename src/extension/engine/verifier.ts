@@ -20,17 +20,27 @@ export class Verifier {
     this.log = log;
   }
 
-  /** Verifies the replays of a message; asked again meanwhile, it goes on with what it does. What was found before a cancel is kept. */
+  /**
+   * Verifies the replays of a message; asked again meanwhile, it goes on with what it does. What was found before a
+   * cancel is kept.
+   */
   async verify(message: number): Promise<void> {
-    if (this.underWay.has(message)) return;
+    if (this.underWay.has(message)) {
+      return;
+    }
     this.underWay.add(message);
     try {
       const found = await this.withProgress(message);
       const words = withoutLinks(reportWords('this message', found));
-      if (found.different > 0) void window.showWarningMessage(words);
-      else void window.showInformationMessage(words);
+      if (found.different > 0) {
+        void window.showWarningMessage(words);
+      } else {
+        void window.showInformationMessage(words);
+      }
     } catch (error) {
-      if (!(error instanceof CancelledError)) await report(error, this.log);
+      if (!(error instanceof CancelledError)) {
+        await report(error, this.log);
+      }
     } finally {
       this.underWay.delete(message);
       this.store.touch();
@@ -43,8 +53,13 @@ export class Verifier {
     const shown = window.withProgress(options, async (progress, token) => {
       let before = 0;
       const listener = this.engine.onVerifyProgress(({ message: of, done, total }) => {
-        if (of !== message) return;
-        progress.report({ message: `${String(done)} of ${String(total)} replays`, increment: (100 * (done - before)) / Math.max(1, total) });
+        if (of !== message) {
+          return;
+        }
+        progress.report({
+          message: `${String(done)} of ${String(total)} replays`,
+          increment: (100 * (done - before)) / Math.max(1, total),
+        });
         before = done;
       });
       try {

@@ -1,6 +1,14 @@
-/** The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it. */
+/**
+ * The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it.
+ */
 import { commands, ViewColumn, window, type Tab, type WebviewPanel } from 'vscode';
-import { FILTER_NAME_LIMIT, isEpisodesState, EPISODES_PANEL, type EpisodesFromHost, type EpisodesToHost } from '../../shared/protocols/episodesProtocol.ts';
+import {
+  FILTER_NAME_LIMIT,
+  isEpisodesState,
+  EPISODES_PANEL,
+  type EpisodesFromHost,
+  type EpisodesToHost,
+} from '../../shared/protocols/episodesProtocol.ts';
 import { shownStatus } from '../../shared/records/runStatus.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import { Disposables } from '../common/disposables.ts';
@@ -12,8 +20,12 @@ import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-
-const COMMANDS = { dashboard: 'c3.openDashboard', taxonomy: 'c3.inspectTaxonomy', runsTable: 'c3.openRunsTable', startRun: 'c3.startRun' } as const;
+const COMMANDS = {
+  dashboard: 'c3.openDashboard',
+  taxonomy: 'c3.inspectTaxonomy',
+  runsTable: 'c3.openRunsTable',
+  startRun: 'c3.startRun',
+} as const;
 
 export interface EpisodesParts {
   /** Keeps saved filters. */
@@ -58,8 +70,11 @@ export class Episodes {
       return;
     }
     const [kept] = tabsOfPanel(EPISODES_PANEL.view);
-    if (kept === undefined) this.create({ run, note });
-    else void this.bringBack(kept, { run, note }).catch((error: unknown) => report(error, this.services.log));
+    if (kept === undefined) {
+      this.create({ run, note });
+    } else {
+      void this.bringBack(kept, { run, note }).catch((error: unknown) => report(error, this.services.log));
+    }
   }
 
   /** Brings the panel back after a reload. */
@@ -76,7 +91,9 @@ export class Episodes {
   /** Shows the tab that was kept over a reload instead of a second one. */
   private async bringBack(tab: Tab, wanted: Opening): Promise<void> {
     this.wanted = wanted;
-    if (await bringBack(tab)) return;
+    if (await bringBack(tab)) {
+      return;
+    }
     this.wanted = null;
     this.create(wanted);
   }
@@ -93,21 +110,51 @@ export class Episodes {
       keeper: parts.keeper,
       statusOf: (record, path) => shownStatus(record, isBeingWritten(path)),
       classesOf: parts.classesOf,
-      askForName: () => Promise.resolve(window.showInputBox({ title: 'Save filter', prompt: 'A name for what is filtered and sorted by now', validateInput: (name) => (name.length > FILTER_NAME_LIMIT ? `At most ${String(FILTER_NAME_LIMIT)} characters.` : null) })),
-      post: (message) => { door.post(message); },
+      askForName: () =>
+        Promise.resolve(
+          window.showInputBox({
+            title: 'Save filter',
+            prompt: 'A name for what is filtered and sorted by now',
+            validateInput: (name) =>
+              name.length > FILTER_NAME_LIMIT ? `At most ${String(FILTER_NAME_LIMIT)} characters.` : null,
+          }),
+        ),
+      post: (message) => {
+        door.post(message);
+      },
       openTranscript: parts.openTranscript,
-      command: (name, of) => { void commands.executeCommand(COMMANDS[name], ...(of === null || name === 'startRun' ? [] : [of])); },
-      failed: (message) => { services.log.error(message); },
+      command: (name, of) => {
+        void commands.executeCommand(COMMANDS[name], ...(of === null || name === 'startRun' ? [] : [of]));
+      },
+      failed: (message) => {
+        services.log.error(message);
+      },
       later: (work, milliseconds) => {
         const timer = setTimeout(work, milliseconds);
-        disposables.add({ dispose: () => { clearTimeout(timer); } });
+        disposables.add({
+          dispose: () => {
+            clearTimeout(timer);
+          },
+        });
       },
     });
-    const door = new WebviewDoor<EpisodesToHost, EpisodesFromHost>(panel, EPISODES_PANEL, services, (message) => { void session.receive(message); });
+    const door = new WebviewDoor<EpisodesToHost, EpisodesFromHost>(panel, EPISODES_PANEL, services, (message) => {
+      void session.receive(message);
+    });
     this.panel = panel;
     this.session = session;
-    disposables.add(services.store.onDidChange(() => { session.storeChanged(); }));
-    disposables.add(panel.onDidChangeViewState(() => { if (!panel.visible) session.hidden(); }));
+    disposables.add(
+      services.store.onDidChange(() => {
+        session.storeChanged();
+      }),
+    );
+    disposables.add(
+      panel.onDidChangeViewState(() => {
+        if (!panel.visible) {
+          session.hidden();
+        }
+      }),
+    );
     panel.onDidDispose(() => {
       disposables.dispose();
       this.panel = null;

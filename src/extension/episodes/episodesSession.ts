@@ -1,7 +1,26 @@
-/** What the episodes panel asks and is sent: the order of a run's problems, pages of them, and where a transcript opens. */
-import { isSavedFilters, NO_PLACE, PROBLEM_WINDOW, type ClassState, type EpisodesFromHost, type EpisodesRun, type EpisodesToHost, type ProblemPlace, type SavedFilter, type ShownProblem } from '../../shared/protocols/episodesProtocol.ts';
+/**
+ * What the episodes panel asks and is sent: the order of a run's problems, pages of them, and where a transcript opens.
+ */
+import {
+  isSavedFilters,
+  NO_PLACE,
+  PROBLEM_WINDOW,
+  type ClassState,
+  type EpisodesFromHost,
+  type EpisodesRun,
+  type EpisodesToHost,
+  type ProblemPlace,
+  type SavedFilter,
+  type ShownProblem,
+} from '../../shared/protocols/episodesProtocol.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemClass, type ProblemFilter, type ProblemSort } from '../../shared/records/problems.ts';
+import {
+  CLEAREST_FIRST,
+  NO_PROBLEM_FILTER,
+  type ProblemClass,
+  type ProblemFilter,
+  type ProblemSort,
+} from '../../shared/records/problems.ts';
 import type { RunRecord } from '../../shared/records/records.ts';
 import type { ShownStatus } from '../../shared/records/runStatus.ts';
 import type { TaxonomyView } from '../../shared/records/taxonomy.ts';
@@ -13,13 +32,18 @@ import type { ListKeeper } from '../model/modelFolders.ts';
 const SAVED_KEY = 'c3.episodeFilters';
 /** Runs in the chooser, newest first. */
 const RUNS_SHOWN = 200;
-/** After the store took so many milliseconds to sort, as many times as long passes before a growing run is sorted again. */
+/**
+ * After the store took so many milliseconds to sort, as many times as long passes before a growing run is sorted again.
+ */
 const REST = 9;
 
 /** Classes of problems by uidSha. */
 export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
 
-export type EpisodesReader = Pick<StoreReader, 'path' | 'run' | 'runs' | 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'>;
+export type EpisodesReader = Pick<
+  StoreReader,
+  'path' | 'run' | 'runs' | 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'
+>;
 
 export interface EpisodesSurroundings {
   /** Null while there is no store. @throws with the reason where it cannot be read */
@@ -65,7 +89,9 @@ export class EpisodesSession {
     return this.run;
   }
 
-  /** Shows another run, or the same with another note; a filter for roles and classes of the run before would hide all. */
+  /**
+   * Shows another run, or the same with another note; a filter for roles and classes of the run before would hide all.
+   */
   show(run: string | null, note: string | null): void {
     this.note = note;
     if (run !== null && run !== this.run) {
@@ -73,7 +99,9 @@ export class EpisodesSession {
       this.filter = { ...this.filter, role: null, className: null };
       this.place = NO_PLACE;
     }
-    if (this.listening) this.open();
+    if (this.listening) {
+      this.open();
+    }
   }
 
   /** Answers a message of the page; never rejects. */
@@ -89,16 +117,39 @@ export class EpisodesSession {
           ({ filter: this.filter, sort: this.sort, place: this.place } = message);
           this.list();
           // Whoever asks for classes means those of the engine.
-          if (this.sort.column === 'class' && this.run !== null && !this.classes.has(this.run)) await this.classify();
+          if (this.sort.column === 'class' && this.run !== null && !this.classes.has(this.run)) {
+            await this.classify();
+          }
           break;
-        case 'place': this.place = message.place; break;
-        case 'rows': this.rows(message.revision, message.offset); break;
-        case 'open': this.openTranscript(message.problem, message.round, message.beside); break;
-        case 'chooseRun': if (this.offered.has(message.run)) this.show(message.run, null); break;
-        case 'saveFilter': await this.save(message.filter, message.sort); break;
-        case 'deleteFilter': await this.keep(this.saved().filter(({ name }) => name !== message.name)); break;
-        case 'classify': await this.classify(); break;
-        case 'dashboard': case 'taxonomy': case 'runsTable': case 'startRun': this.around.command(message.type, this.run); break;
+        case 'place':
+          this.place = message.place;
+          break;
+        case 'rows':
+          this.rows(message.revision, message.offset);
+          break;
+        case 'open':
+          this.openTranscript(message.problem, message.round, message.beside);
+          break;
+        case 'chooseRun':
+          if (this.offered.has(message.run)) {
+            this.show(message.run, null);
+          }
+          break;
+        case 'saveFilter':
+          await this.save(message.filter, message.sort);
+          break;
+        case 'deleteFilter':
+          await this.keep(this.saved().filter(({ name }) => name !== message.name));
+          break;
+        case 'classify':
+          await this.classify();
+          break;
+        case 'dashboard':
+        case 'taxonomy':
+        case 'runsTable':
+        case 'startRun':
+          this.around.command(message.type, this.run);
+          break;
       }
     });
   }
@@ -110,26 +161,39 @@ export class EpisodesSession {
 
   /** The store may hold more: what is listed follows, in its place. Sorting much is not done again at once. */
   storeChanged(): void {
-    if (!this.listening) return;
+    if (!this.listening) {
+      return;
+    }
     if (this.resting) {
       this.again = true;
       return;
     }
     this.resting = true;
     const started = performance.now();
-    void this.guarded(() => { if (this.tellRun()) this.list(); });
-    this.around.later(() => {
-      this.resting = false;
-      if (!this.again) return;
-      this.again = false;
-      this.storeChanged();
-    }, REST * (performance.now() - started));
+    void this.guarded(() => {
+      if (this.tellRun()) {
+        this.list();
+      }
+    });
+    this.around.later(
+      () => {
+        this.resting = false;
+        if (!this.again) {
+          return;
+        }
+        this.again = false;
+        this.storeChanged();
+      },
+      REST * (performance.now() - started),
+    );
   }
 
   private open(): void {
     void this.guarded(() => {
       this.around.post({ type: 'saved', filters: this.saved() });
-      if (!this.tellRun()) return;
+      if (!this.tellRun()) {
+        return;
+      }
       this.list();
       this.tellClasses();
     });
@@ -147,21 +211,39 @@ export class EpisodesSession {
     const run = runs.find(({ id }) => id === this.run) ?? reader.run(this.run);
     const listed = runs.some(({ id }) => id === run.id) ? runs : [run, ...runs];
     this.offered = new Set(listed.map(({ id }) => id));
-    this.around.post({ type: 'opened', run: this.shown(run, reader.path), runs: listed.map(({ id, title, createdAt }) => ({ id, title: `${title}, ${new Date(createdAt).toLocaleString()}` })), note: this.note });
+    this.around.post({
+      type: 'opened',
+      run: this.shown(run, reader.path),
+      runs: listed.map(({ id, title, createdAt }) => ({
+        id,
+        title: `${title}, ${new Date(createdAt).toLocaleString()}`,
+      })),
+      note: this.note,
+    });
     return true;
   }
 
   private shown(run: RunRecord, path: string): EpisodesRun {
     const { id, title, method, seed, steps, plannedSteps } = run;
-    return { id, title, description: `${method}, seed ${String(seed)}, ${String(steps)} of ${String(plannedSteps)} steps`, status: this.around.statusOf(run, path), plannedSteps };
+    return {
+      id,
+      title,
+      description: `${method}, seed ${String(seed)}, ${String(steps)} of ${String(plannedSteps)} steps`,
+      status: this.around.statusOf(run, path),
+      plannedSteps,
+    };
   }
 
   private list(): void {
     const { run, filter, sort, place } = this;
-    if (run === null) return;
+    if (run === null) {
+      return;
+    }
     const reader = this.reader();
     const started = performance.now();
-    const classes = Object.fromEntries([...this.classes.get(run)?.classes ?? []].map(([instance, { name }]) => [instance, name]));
+    const classes = Object.fromEntries(
+      [...(this.classes.get(run)?.classes ?? [])].map(([instance, { name }]) => [instance, name]),
+    );
     this.ids = reader.problemIds({ run, filter, sort, classes });
     this.revision++;
     const placeOf = (id: number | null): number | null => {
@@ -169,20 +251,42 @@ export class EpisodesSession {
       return index < 0 ? null : index;
     };
     const facets = reader.problemFacets(run);
-    this.around.post({ type: 'layout', layout: { revision: this.revision, rows: this.ids.length, facets, filter, sort, active: placeOf(place.active), top: placeOf(place.top), milliseconds: Math.round(performance.now() - started) } });
+    this.around.post({
+      type: 'layout',
+      layout: {
+        revision: this.revision,
+        rows: this.ids.length,
+        facets,
+        filter,
+        sort,
+        active: placeOf(place.active),
+        top: placeOf(place.top),
+        milliseconds: Math.round(performance.now() - started),
+      },
+    });
   }
 
   /** A window of an older order is not answered: the page asks for the new one. */
   private rows(revision: number, offset: number): void {
-    if (revision !== this.revision || this.run === null) return;
+    if (revision !== this.revision || this.run === null) {
+      return;
+    }
     const classes = this.classes.get(this.run)?.classes;
-    const rows = this.reader().problems(this.ids.slice(offset, offset + PROBLEM_WINDOW)).map((row): ShownProblem => ({ ...row, problemClass: classes?.get(row.instance) ?? null }));
+    const rows = this.reader()
+      .problems(this.ids.slice(offset, offset + PROBLEM_WINDOW))
+      .map((row): ShownProblem => ({ ...row, problemClass: classes?.get(row.instance) ?? null }));
     this.around.post({ type: 'rows', revision, offset, rows });
   }
 
-  private openTranscript(problem: number, round: { readonly phase: 'train' | 'evaluate'; readonly iteration: number } | null, beside: boolean): void {
+  private openTranscript(
+    problem: number,
+    round: { readonly phase: 'train' | 'evaluate'; readonly iteration: number } | null,
+    beside: boolean,
+  ): void {
     const opening = this.reader().problemOpening(problem, round);
-    if (opening === null) throw new C3Error('input', 'This problem has no stored message yet: wait for its first episode.');
+    if (opening === null) {
+      throw new C3Error('input', 'This problem has no stored message yet: wait for its first episode.');
+    }
     this.around.openTranscript(opening.target, opening.message, beside);
   }
 
@@ -193,8 +297,14 @@ export class EpisodesSession {
 
   private async save(filter: ProblemFilter, sort: ProblemSort): Promise<void> {
     const name = (await this.around.askForName())?.trim();
-    if (name === undefined || name === '') return;
-    await this.keep([...this.saved().filter((saved) => saved.name !== name), { name, filter, sort }].sort((a, b) => (a.name < b.name ? -1 : 1)));
+    if (name === undefined || name === '') {
+      return;
+    }
+    await this.keep(
+      [...this.saved().filter((saved) => saved.name !== name), { name, filter, sort }].sort((a, b) =>
+        a.name < b.name ? -1 : 1,
+      ),
+    );
   }
 
   private async keep(filters: readonly SavedFilter[]): Promise<void> {
@@ -204,7 +314,9 @@ export class EpisodesSession {
 
   private async classify(): Promise<void> {
     const { run } = this;
-    if (run === null || this.classes.get(run)?.state.state === 'working') return;
+    if (run === null || this.classes.get(run)?.state.state === 'working') {
+      return;
+    }
     const before = this.classes.get(run)?.classes ?? null;
     this.classes.set(run, { classes: before, state: { state: 'working', reason: null, names: namesOf(before) } });
     this.tellClasses();
@@ -212,21 +324,36 @@ export class EpisodesSession {
       const classes = await this.around.classesOf(run);
       this.classes.set(run, { classes, state: { state: 'known', reason: null, names: namesOf(classes) } });
     } catch (error) {
-      this.classes.set(run, { classes: before, state: { state: 'failed', reason: messageOf(error), names: namesOf(before) } });
+      this.classes.set(run, {
+        classes: before,
+        state: { state: 'failed', reason: messageOf(error), names: namesOf(before) },
+      });
     }
-    if (this.run !== run) return;
+    if (this.run !== run) {
+      return;
+    }
     this.tellClasses();
     this.list();
   }
 
   private tellClasses(): void {
     const { run } = this;
-    if (run !== null) this.around.post({ type: 'classes', classes: this.classes.get(run)?.state ?? { state: 'none', reason: null, names: [] } });
+    if (run !== null) {
+      this.around.post({
+        type: 'classes',
+        classes: this.classes.get(run)?.state ?? { state: 'none', reason: null, names: [] },
+      });
+    }
   }
 
   private reader(): EpisodesReader {
     const reader = this.around.reader();
-    if (reader === null) throw new C3Error('store', 'The store of this run is gone: start a run, or choose another store in the settings.');
+    if (reader === null) {
+      throw new C3Error(
+        'store',
+        'The store of this run is gone: start a run, or choose another store in the settings.',
+      );
+    }
     return reader;
   }
 
@@ -247,5 +374,5 @@ export function classesOf({ problems = [] }: Pick<TaxonomyView, 'problems'>): Pr
 }
 
 function namesOf(classes: ProblemClasses | null): readonly string[] {
-  return [...new Set([...classes?.values() ?? []].map(({ name }) => name))].sort();
+  return [...new Set([...(classes?.values() ?? [])].map(({ name }) => name))].sort();
 }

@@ -18,7 +18,9 @@ interface FolderItem extends QuickPickItem {
 export async function askForModelFolder(folders: ModelFolders): Promise<string | undefined> {
   const picked = folders.list().length === 0 ? null : await pickRemembered(folders);
   const chosen = picked === null ? await browse() : picked;
-  if (chosen !== undefined) await folders.choose(chosen);
+  if (chosen !== undefined) {
+    await folders.choose(chosen);
+  }
   return chosen;
 }
 
@@ -30,22 +32,34 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
   pick.title = TITLE;
   pick.placeholder = PLACEHOLDER;
   pick.matchOnDescription = true;
-  const draw = (): void => { pick.items = items(folders); };
+  const draw = (): void => {
+    pick.items = items(folders);
+  };
   draw();
   return new Promise((resolve) => {
-    disposables.add(pick.onDidTriggerItemButton(({ item }) => {
-      if (item.path !== null) void folders.forget(item.path).then(draw);
-    }));
-    disposables.add(pick.onDidAccept(() => {
-      const answer = answerOf(pick, draw);
-      if (answer === undefined) return;
-      resolve(answer);
-      pick.hide();
-    }));
-    disposables.add(pick.onDidHide(() => {
-      resolve(undefined);
-      disposables.dispose();
-    }));
+    disposables.add(
+      pick.onDidTriggerItemButton(({ item }) => {
+        if (item.path !== null) {
+          void folders.forget(item.path).then(draw);
+        }
+      }),
+    );
+    disposables.add(
+      pick.onDidAccept(() => {
+        const answer = answerOf(pick, draw);
+        if (answer === undefined) {
+          return;
+        }
+        resolve(answer);
+        pick.hide();
+      }),
+    );
+    disposables.add(
+      pick.onDidHide(() => {
+        resolve(undefined);
+        disposables.dispose();
+      }),
+    );
     pick.show();
   });
 }
@@ -53,7 +67,9 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
 /** What was accepted; undefined where it cannot be taken, and then the list says why. */
 function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
   const [item] = pick.selectedItems;
-  if (item === undefined || item.path === null || isFolder(item.path)) return item?.path;
+  if (item === undefined || item.path === null || isFolder(item.path)) {
+    return item?.path;
+  }
   draw();
   pick.placeholder = `${basename(item.path)} is missing: put it back, remove it from this list, or choose another.`;
   return undefined;
@@ -61,13 +77,15 @@ function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null 
 
 function items(folders: ModelFolders): FolderItem[] {
   return [
-    ...folders.list().map(({ path, missing }) => ({
-      label: withoutIcons(basename(path)),
-      iconPath: new ThemeIcon(missing ? 'warning' : 'folder'),
-      description: `${missing ? 'missing: ' : ''}${withoutIcons(dirname(path))}`,
-      buttons: [REMOVE],
-      path,
-    })),
+    ...folders
+      .list()
+      .map(({ path, missing }) => ({
+        label: withoutIcons(basename(path)),
+        iconPath: new ThemeIcon(missing ? 'warning' : 'folder'),
+        description: `${missing ? 'missing: ' : ''}${withoutIcons(dirname(path))}`,
+        buttons: [REMOVE],
+        path,
+      })),
     { label: '', kind: QuickPickItemKind.Separator, path: null },
     { label: 'Browse…', iconPath: new ThemeIcon('folder-opened'), alwaysShow: true, path: null },
   ];

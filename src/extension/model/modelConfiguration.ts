@@ -13,7 +13,14 @@ const LONGEST_TITLE = 100;
  * @param home absolute path of the folder that the file lies in
  */
 export function configurationText(folder: string, home: string, { adapterRank, device }: ModelSettings): string {
-  const adapter = adapterRank === null ? ['adapter: null # every weight is trained'] : ['adapter: # low-rank factors are trained, the model stays as it is', `  rank: ${String(adapterRank)}`, `  alpha: ${String(adapterAlpha(adapterRank))}`];
+  const adapter =
+    adapterRank === null
+      ? ['adapter: null # every weight is trained']
+      : [
+          'adapter: # low-rank factors are trained, the model stays as it is',
+          `  rank: ${String(adapterRank)}`,
+          `  alpha: ${String(adapterAlpha(adapterRank))}`,
+        ];
   return [
     '# A run with this model. Keys that are left out have their defaults.',
     // Quoted as JSON, which is YAML too: a folder's name can hold anything.
@@ -27,7 +34,8 @@ export function configurationText(folder: string, home: string, { adapterRank, d
 
 /** What the engine is told to plan: the same keys and values as in `configurationText`. */
 export function configurationOverrides(folder: string, { adapterRank, device }: ModelSettings): readonly string[] {
-  const adapter = adapterRank === null ? 'null' : `{rank: ${String(adapterRank)}, alpha: ${String(adapterAlpha(adapterRank))}}`;
+  const adapter =
+    adapterRank === null ? 'null' : `{rank: ${String(adapterRank)}, alpha: ${String(adapterAlpha(adapterRank))}}`;
   return [`model=${JSON.stringify(folder)}`, `adapter=${adapter}`, `device=${device}`];
 }
 
@@ -39,14 +47,21 @@ function adapterAlpha(rank: number): number {
 /** How a configuration names the folder: relative where both lie in one place, so that they can be moved together. */
 export function modelReference(folder: string, home: string): string {
   const path = relative(home, folder);
-  if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) return folder;
+  if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) {
+    return folder;
+  }
   // With "./" in front no folder can be taken for the bundled team.
   return `./${path.split(sep).join('/')}`;
 }
 
 /** A file name made from the folder's. */
 export function configurationName(folder: string): string {
-  const name = start(basename(folder).replaceAll(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+/u, ''), LONGEST_NAME);
+  const name = start(
+    basename(folder)
+      .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
+      .replace(/^[.-]+/u, ''),
+    LONGEST_NAME,
+  );
   return `${name === '' ? 'model' : name}${ENDING}`;
 }
 
@@ -59,7 +74,9 @@ function start(text: string, characters: number): string {
 export function freeName(name: string, taken: (name: string) => boolean): string {
   const stem = name.slice(0, -ENDING.length);
   for (let number = 2, candidate = name; ; number++) {
-    if (!taken(candidate)) return candidate;
+    if (!taken(candidate)) {
+      return candidate;
+    }
     candidate = `${stem}-${String(number)}${ENDING}`;
   }
 }

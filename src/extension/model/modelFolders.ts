@@ -35,17 +35,24 @@ export class ModelFolders {
   /** Puts a folder first. */
   async remember(path: string): Promise<void> {
     const paths = this.paths();
-    if (paths[0] !== path) await this.keeper.update(KEY, [path, ...paths.filter((other) => other !== path)].slice(0, MOST));
+    if (paths[0] !== path) {
+      await this.keeper.update(KEY, [path, ...paths.filter((other) => other !== path)].slice(0, MOST));
+    }
   }
 
   async forget(path: string): Promise<void> {
-    await this.keeper.update(KEY, this.paths().filter((other) => other !== path));
+    await this.keeper.update(
+      KEY,
+      this.paths().filter((other) => other !== path),
+    );
   }
 
   /** Notes that the user chose a folder in the editor itself. */
   async choose(path: string): Promise<void> {
     const chosen = this.kept(CHOSEN_KEY);
-    if (chosen[0] !== path) await this.keeper.update(CHOSEN_KEY, [path, ...chosen.filter((other) => other !== path)].slice(0, MOST));
+    if (chosen[0] !== path) {
+      await this.keeper.update(CHOSEN_KEY, [path, ...chosen.filter((other) => other !== path)].slice(0, MOST));
+    }
   }
 
   /** Whether the user chose a folder in the editor itself; a page may name any. */
@@ -60,7 +67,9 @@ export class ModelFolders {
   /** What was kept may come from another version: anything but absolute paths is left out. */
   private kept(key: string): readonly string[] {
     const kept = this.keeper.get(key);
-    return Array.isArray(kept) ? kept.filter((path): path is string => typeof path === 'string' && isAbsolute(path)).slice(0, MOST) : [];
+    return Array.isArray(kept)
+      ? kept.filter((path): path is string => typeof path === 'string' && isAbsolute(path)).slice(0, MOST)
+      : [];
   }
 }
 

@@ -1,4 +1,7 @@
-/** What is known of one chosen model folder: facts, plan and self-test, each asked of the engine; late answers of an earlier choice are dropped. */
+/**
+ * What is known of one chosen model folder: facts, plan and self-test, each asked of the engine; late answers of an
+ * earlier choice are dropped.
+ */
 import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
 import type { PlanParams, TestModelParams } from '../../shared/protocols/engineProtocol.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
@@ -59,34 +62,48 @@ export class ModelSession {
     this.set({ facts: WORKING, plan: NOTHING });
     try {
       const value = await this.engine().inspectModel({ folder: this.folder });
-      if (read !== this.reads || this.disposed) return;
+      if (read !== this.reads || this.disposed) {
+        return;
+      }
       this.set({ facts: { working: false, value, error: null } });
       this.events.found(this.folder);
       await this.makePlan();
     } catch (error) {
-      if (read === this.reads) this.set({ facts: { working: false, value: null, error: this.sentence(error) } });
+      if (read === this.reads) {
+        this.set({ facts: { working: false, value: null, error: this.sentence(error) } });
+      }
     }
   }
 
   /** Plans anew at once. Never rejects. */
   async change(settings: ModelSettings): Promise<void> {
     this.set({ settings });
-    if (this.facts.value !== null) await this.makePlan();
+    if (this.facts.value !== null) {
+      await this.makePlan();
+    }
   }
 
   /** Runs the self-test to its end; asked again meanwhile, it goes on with what it does. Never rejects. */
   async runTest(): Promise<void> {
-    if (this.cancellation !== null || this.disposed) return;
+    if (this.cancellation !== null || this.disposed) {
+      return;
+    }
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
     this.set({ test: { status: 'running', steps: [], current: 'Reading the folder', share: null, error: null } });
     try {
-      const steps = await this.engine().testModel({ folder: this.folder, provider: this.settings.device }, cancellation.token);
+      const steps = await this.engine().testModel(
+        { folder: this.folder, provider: this.settings.device },
+        cancellation.token,
+      );
       this.endTest('done', steps, null);
     } catch (error) {
       const steps = this.test?.steps ?? [];
-      if (error instanceof CancelledError) this.endTest('cancelled', steps, null);
-      else this.endTest('failed', steps, this.sentence(error));
+      if (error instanceof CancelledError) {
+        this.endTest('cancelled', steps, null);
+      } else {
+        this.endTest('failed', steps, this.sentence(error));
+      }
     } finally {
       this.cancellation = null;
       cancellation.dispose();
@@ -96,18 +113,26 @@ export class ModelSession {
   /** What the self-test of some folder showed meanwhile. */
   progress(folder: string, progress: SelfTestProgress): void {
     const { test } = this;
-    if (folder !== this.folder || test?.status !== 'running') return;
+    if (folder !== this.folder || test?.status !== 'running') {
+      return;
+    }
     const stopping = this.cancellation?.token.isCancellationRequested === true;
     const next =
       progress.kind === 'load'
-        ? { ...test, current: 'Loading the model', share: progress.total > 0 ? Math.min(1, progress.done / progress.total) : null }
-        // Nobody knows how long the next step takes.
-        : { ...test, steps: [...test.steps, progress.step], current: 'Testing', share: null };
+        ? {
+            ...test,
+            current: 'Loading the model',
+            share: progress.total > 0 ? Math.min(1, progress.done / progress.total) : null,
+          }
+        : // Nobody knows how long the next step takes.
+          { ...test, steps: [...test.steps, progress.step], current: 'Testing', share: null };
     this.set({ test: stopping ? { ...next, current: test.current } : next });
   }
 
   cancelTest(): void {
-    if (this.test?.status !== 'running') return;
+    if (this.test?.status !== 'running') {
+      return;
+    }
     this.set({ test: { ...this.test, current: 'Cancelling' } });
     this.cancellation?.cancel();
   }
@@ -122,10 +147,17 @@ export class ModelSession {
     const wanted = ++this.plans;
     this.set({ plan: { working: true, value: this.plan.value, error: null } });
     try {
-      const value = await this.engine().plan({ config: null, overrides: configurationOverrides(this.folder, this.settings) });
-      if (wanted === this.plans) this.set({ plan: { working: false, value, error: null } });
+      const value = await this.engine().plan({
+        config: null,
+        overrides: configurationOverrides(this.folder, this.settings),
+      });
+      if (wanted === this.plans) {
+        this.set({ plan: { working: false, value, error: null } });
+      }
     } catch (error) {
-      if (wanted === this.plans) this.set({ plan: { working: false, value: null, error: this.sentence(error) } });
+      if (wanted === this.plans) {
+        this.set({ plan: { working: false, value: null, error: this.sentence(error) } });
+      }
     }
   }
 
@@ -135,12 +167,21 @@ export class ModelSession {
 
   private sentence(error: unknown): string {
     const message = messageOf(error);
-    if (!this.disposed) this.events.failed(message);
+    if (!this.disposed) {
+      this.events.failed(message);
+    }
     return message;
   }
 
-  private set(changes: { readonly settings?: ModelSettings; readonly facts?: Asked<ModelFacts>; readonly plan?: Asked<RunPlan>; readonly test?: ModelTestState }): void {
-    if (this.disposed) return;
+  private set(changes: {
+    readonly settings?: ModelSettings;
+    readonly facts?: Asked<ModelFacts>;
+    readonly plan?: Asked<RunPlan>;
+    readonly test?: ModelTestState;
+  }): void {
+    if (this.disposed) {
+      return;
+    }
     this.settings = changes.settings ?? this.settings;
     this.facts = changes.facts ?? this.facts;
     this.plan = changes.plan ?? this.plan;

@@ -1,4 +1,7 @@
-/** "Use for the next run": writes a configuration with the model, opens it and offers to start it. No file is written unasked. */
+/**
+ * "Use for the next run": writes a configuration with the model, opens it and offers to start it. No file is written
+ * unasked.
+ */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,32 +19,56 @@ interface ExistsItem extends QuickPickItem {
 /** @throws C3Error('input') where no folder is open or the file cannot be written */
 export async function useModel(folder: string, settings: ModelSettings): Promise<void> {
   const home = workspace.workspaceFolders?.[0]?.uri;
-  if (home?.scheme !== 'file') throw new C3Error('input', 'Open a folder first: the configuration of the run is written there.');
+  if (home?.scheme !== 'file') {
+    throw new C3Error('input', 'Open a folder first: the configuration of the run is written there.');
+  }
   const name = await provide(home.fsPath, configurationName(folder), configurationText(folder, home.fsPath, settings));
-  if (name === undefined) return;
+  if (name === undefined) {
+    return;
+  }
   const file = Uri.file(join(home.fsPath, name));
   await window.showTextDocument(await workspace.openTextDocument(file), { preview: false });
   const start = 'Start run';
-  if ((await window.showInformationMessage(withoutLinks(`${name} describes a run with this model.`), start)) === start) await commands.executeCommand('c3.startRun', file);
+  if (
+    (await window.showInformationMessage(withoutLinks(`${name} describes a run with this model.`), start)) === start
+  ) {
+    await commands.executeCommand('c3.startRun', file);
+  }
 }
 
 /** The name of a file with that text, or of one that the user takes instead; undefined where the question was left. */
 async function provide(home: string, name: string, text: string): Promise<string | undefined> {
-  if (!existsSync(join(home, name)) && !(await confirmed(`Write ${name} into this folder? It describes a run with this model.`, 'Write', text))) return undefined;
-  if (await write(join(home, name), text, false)) return name;
-  if ((await readFile(join(home, name), 'utf8').catch(() => null)) === text) return name;
+  if (
+    !existsSync(join(home, name)) &&
+    !(await confirmed(`Write ${name} into this folder? It describes a run with this model.`, 'Write', text))
+  ) {
+    return undefined;
+  }
+  if (await write(join(home, name), text, false)) {
+    return name;
+  }
+  if ((await readFile(join(home, name), 'utf8').catch(() => null)) === text) {
+    return name;
+  }
   const other = freeName(name, (candidate) => existsSync(join(home, candidate)));
   const items: readonly ExistsItem[] = [
     { label: `Open ${name}`, description: 'as it is', answer: 'open' },
     { label: `Write ${other}`, description: 'beside it', answer: 'beside' },
     { label: `Replace ${name}`, description: 'what it says now is lost', answer: 'replace' },
   ];
-  const chosen = await window.showQuickPick(items, { title: 'Use for the next run', placeHolder: `${name} exists already and says something else.` });
+  const chosen = await window.showQuickPick(items, {
+    title: 'Use for the next run',
+    placeHolder: `${name} exists already and says something else.`,
+  });
   switch (chosen?.answer) {
-    case undefined: return undefined;
-    case 'open': return name;
+    case undefined:
+      return undefined;
+    case 'open':
+      return name;
     case 'beside':
-      if (!(await write(join(home, other), text, false))) throw new C3Error('input', `${join(home, other)} has been made meanwhile; try again.`);
+      if (!(await write(join(home, other), text, false))) {
+        throw new C3Error('input', `${join(home, other)} has been made meanwhile; try again.`);
+      }
       return other;
     case 'replace':
       await write(join(home, name), text, true);
@@ -55,7 +82,11 @@ async function write(path: string, text: string, replace: boolean): Promise<bool
     await writeFile(path, text, { flag: replace ? 'w' : 'wx' });
     return true;
   } catch (error) {
-    if (!replace && typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') return false;
-    throw new C3Error('input', `Cannot write ${path}: ${messageOf(error)}; choose a folder that can be written to.`, { cause: error });
+    if (!replace && typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') {
+      return false;
+    }
+    throw new C3Error('input', `Cannot write ${path}: ${messageOf(error)}; choose a folder that can be written to.`, {
+      cause: error,
+    });
   }
 }

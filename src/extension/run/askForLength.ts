@@ -2,7 +2,9 @@
 import { window, type QuickPickItem } from 'vscode';
 import { estimateWords, type TimeEstimate } from '../../shared/text/times.ts';
 
-/** Milliseconds that the question stays open before anything is estimated: whoever knows the answer waits for nothing. */
+/**
+ * Milliseconds that the question stays open before anything is estimated: whoever knows the answer waits for nothing.
+ */
 const PAUSE = 300;
 
 export interface LengthItem extends QuickPickItem {
@@ -28,15 +30,22 @@ export function askForLength(
   const refine = async (): Promise<void> => {
     for (const { label, overrides } of lengths) {
       const found = await estimate(overrides).catch(() => null);
-      if (!open) return;
-      if (found === null) continue;
+      if (!open) {
+        return;
+      }
+      if (found === null) {
+        continue;
+      }
       const [active] = pick.activeItems;
       pick.items = pick.items.map((item) =>
-        item.label === label ? { ...item, detail: sentenceOf(estimateWords(found)) } : item);
+        item.label === label ? { ...item, detail: sentenceOf(estimateWords(found)) } : item,
+      );
       pick.activeItems = pick.items.filter((item) => item.label === active?.label);
     }
   };
-  const timer = setTimeout(() => { void refine(); }, PAUSE);
+  const timer = setTimeout(() => {
+    void refine();
+  }, PAUSE);
   return new Promise((resolve) => {
     pick.onDidAccept(() => {
       resolve(pick.selectedItems[0]?.overrides);

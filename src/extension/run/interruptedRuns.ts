@@ -24,11 +24,25 @@ export class InterruptedRuns {
   constructor(services: Services, memory: Memento) {
     this.services = services;
     this.memory = memory;
-    this.disposables.add(services.store.onDidChange(() => { this.look(); }));
-    this.disposables.add(services.runs.onDidChange(() => { this.look(); }));
+    this.disposables.add(
+      services.store.onDidChange(() => {
+        this.look();
+      }),
+    );
+    this.disposables.add(
+      services.runs.onDidChange(() => {
+        this.look();
+      }),
+    );
     // The editor has more urgent things to do while it opens.
-    const later = setTimeout(() => { this.look(); }, 0);
-    this.disposables.add({ dispose: () => { clearTimeout(later); } });
+    const later = setTimeout(() => {
+      this.look();
+    }, 0);
+    this.disposables.add({
+      dispose: () => {
+        clearTimeout(later);
+      },
+    });
   }
 
   dispose(): void {
@@ -37,12 +51,22 @@ export class InterruptedRuns {
 
   private look(): void {
     const { engine, runs } = this.services;
-    if (engine.unavailable() !== null) return;
-    for (const job of runs.unstarted) if (this.isNew(job.id)) void this.offerAgain(job);
+    if (engine.unavailable() !== null) {
+      return;
+    }
+    for (const job of runs.unstarted) {
+      if (this.isNew(job.id)) {
+        void this.offerAgain(job);
+      }
+    }
     // What goes on may be the very run that was interrupted.
-    if (runs.running) return;
+    if (runs.running) {
+      return;
+    }
     const run = this.interrupted();
-    if (run !== undefined && this.isNew(`${run.id} ${String(run.steps)}`)) void this.offerResume(run);
+    if (run !== undefined && this.isNew(`${run.id} ${String(run.steps)}`)) {
+      void this.offerResume(run);
+    }
   }
 
   /** The newest run that was interrupted. */
@@ -50,12 +74,16 @@ export class InterruptedRuns {
     let reader: StoreReader | null;
     try {
       reader = this.services.store.reader();
-      if (reader === null) return undefined;
+      if (reader === null) {
+        return undefined;
+      }
       const beingWritten = isBeingWritten(reader.path);
       return reader.runs(0, RUNS_LOOKED_AT).find((run) => shownStatus(run, beingWritten) === 'interrupted');
     } catch (error) {
       // The Runs view says what is wrong with the store.
-      if (error instanceof C3Error) return undefined;
+      if (error instanceof C3Error) {
+        return undefined;
+      }
       throw error;
     }
   }
@@ -63,8 +91,13 @@ export class InterruptedRuns {
   /** Whether something was not said yet in this session; from now on it was. */
   private isNew(what: string): boolean {
     const kept = this.memory.get<unknown>(SAID_KEY);
-    const said = isRecord(kept) && kept['session'] === env.sessionId && Array.isArray(kept['said']) ? kept['said'].filter((one) => typeof one === 'string') : [];
-    if (said.includes(what)) return false;
+    const said =
+      isRecord(kept) && kept['session'] === env.sessionId && Array.isArray(kept['said'])
+        ? kept['said'].filter((one) => typeof one === 'string')
+        : [];
+    if (said.includes(what)) {
+      return false;
+    }
     void this.memory.update(SAID_KEY, { session: env.sessionId, said: [...said, what] });
     return true;
   }
@@ -72,14 +105,19 @@ export class InterruptedRuns {
   private async offerResume(run: RunRecord): Promise<void> {
     const resume = 'Resume';
     const words = `Run "${run.title}" was interrupted at step ${String(run.steps)} of ${String(run.plannedSteps)}.`;
-    if ((await window.showWarningMessage(withoutLinks(words), resume)) === resume) await this.services.runs.resume(run.id);
+    if ((await window.showWarningMessage(withoutLinks(words), resume)) === resume) {
+      await this.services.runs.resume(run.id);
+    }
   }
 
   private async offerAgain(job: UnstartedJob): Promise<void> {
     const [again, forget] = ['Start again', 'Forget'];
     const words = `"${job.title}" was queued and never started, because the engine ended before its turn.`;
     const answer = await window.showWarningMessage(withoutLinks(words), again, forget);
-    if (answer === again) await this.services.runs.restart(job.id);
-    else if (answer === forget) await this.services.runs.cancel(job.id);
+    if (answer === again) {
+      await this.services.runs.restart(job.id);
+    } else if (answer === forget) {
+      await this.services.runs.cancel(job.id);
+    }
   }
 }

@@ -13,7 +13,9 @@ const ROLE = 20;
 
 /** @param name of the configuration's file */
 export function planReport(name: string, { memory, budget, seconds }: RunPlan): string {
-  const advice = memory.advice.flatMap((sentence, index) => wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${String(index + 1)}.`.padEnd(4) : '    '}${line}`));
+  const advice = memory.advice.flatMap((sentence, index) =>
+    wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${String(index + 1)}.`.padEnd(4) : '    '}${line}`),
+  );
   return [
     `C3 plan of ${name}`,
     ...memory.totals.flatMap((total) => ['', ...memoryLines(memory, total)]),
@@ -28,9 +30,14 @@ export function planReport(name: string, { memory, budget, seconds }: RunPlan): 
 }
 
 function timeLines(seconds: RunPlan['seconds']): string[] {
-  if (seconds === null) return ['Time', '  unknown until the run has shown its pace'];
+  if (seconds === null) {
+    return ['Time', '  unknown until the run has shown its pace'];
+  }
   const { value, low, high } = seconds;
-  return [`Time: about ${spanWords(value)}`, ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, NARROW).map((line) => `  ${line}`)];
+  return [
+    `Time: about ${spanWords(value)}`,
+    ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, NARROW).map((line) => `  ${line}`),
+  ];
 }
 
 function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fits }: MemoryTotal): string[] {
@@ -47,15 +54,23 @@ function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fi
 /** One line for each thing that is counted: roles can be many. */
 function costLines({ steps, evaluations, perStep, perEvaluation, total }: RunPlan['budget']): string[] {
   const costs = [total, perStep, perEvaluation];
-  const line = (name: string, count: (cost: WorkCost) => number): string[] => [name, ...costs.map((cost) => count(cost).toLocaleString('en'))];
+  const line = (name: string, count: (cost: WorkCost) => number): string[] => [
+    name,
+    ...costs.map((cost) => count(cost).toLocaleString('en')),
+  ];
   const table = [
     ['', 'in all', 'a step', 'an evaluation'],
     line('evaluator calls', ({ evaluatorCalls }) => evaluatorCalls),
-    ...Object.keys(total.decisions).map((role) => line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0)),
+    ...Object.keys(total.decisions).map((role) =>
+      line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0),
+    ),
     line('new tokens', ({ tokens }) => tokens),
   ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   const counted = `${String(steps)} ${steps === 1 ? 'step' : 'steps'} and ${String(evaluations)} ${evaluations === 1 ? 'evaluation' : 'evaluations'}`;
-  const lines = table.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`);
+  const lines = table.map(
+    (row) =>
+      `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`,
+  );
   return [...lines, `  In all: ${counted}`];
 }

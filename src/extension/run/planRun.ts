@@ -11,6 +11,8 @@ export async function planRun(engine: Engine, reports: Reports, file: Uri): Prom
   // Without its ending, by which the editor would take the plan for a configuration.
   const title = `C3 plan of ${name.replace(/\.c3\.yaml$/u, '')}`;
   const client = engine.client();
-  const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () => client.plan({ config: file.fsPath, overrides: [] }));
+  const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () =>
+    client.plan({ config: file.fsPath, overrides: [] }),
+  );
   await reports.show(title, planReport(name, plan), ViewColumn.Beside);
 }

@@ -1,4 +1,7 @@
-/** The runs of the folder's engine as this window shows them, whoever asked for them: progress, cancel and a word at their end. */
+/**
+ * The runs of the folder's engine as this window shows them, whoever asked for them: progress, cancel and a word at
+ * their end.
+ */
 import { commands, EventEmitter, ProgressLocation, window, type CancellationToken } from 'vscode';
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { errorOfFailure } from '../../shared/errors.ts';
@@ -31,8 +34,16 @@ export class RunController {
     this.engine = engine;
     this.store = store;
     this.log = log;
-    this.disposables.add(engine.onRunProgress((progress) => { this.progress(progress); }));
-    this.disposables.add(engine.onJobs((list) => { this.adopt(list); }));
+    this.disposables.add(
+      engine.onRunProgress((progress) => {
+        this.progress(progress);
+      }),
+    );
+    this.disposables.add(
+      engine.onJobs((list) => {
+        this.adopt(list);
+      }),
+    );
   }
 
   /** Whether a run goes on. */
@@ -80,11 +91,17 @@ export class RunController {
     return this.follow(() => this.engine.client().restartJob(job));
   }
 
-  /** Cancels a run: the one that is named by its own id or its job's, else the one that goes on. What is stored stays. */
+  /**
+   * Cancels a run: the one that is named by its own id or its job's, else the one that goes on. What is stored stays.
+   */
   async cancel(name: string | undefined = this.job?.id): Promise<void> {
-    if (name === undefined) return;
+    if (name === undefined) {
+      return;
+    }
     const { cancelled } = await this.engine.client().cancelRun(name);
-    if (cancelled === null) void window.showInformationMessage('That run is no longer in progress.');
+    if (cancelled === null) {
+      void window.showInformationMessage('That run is no longer in progress.');
+    }
   }
 
   dispose(): void {
@@ -96,7 +113,11 @@ export class RunController {
       const job = await ask();
       const before = this.list.jobs.filter(({ id, state }) => id !== job.id && state !== 'finished');
       if (job.state === 'queued' && before.length > 0) {
-        void window.showInformationMessage(withoutLinks(`"${job.title}" is queued: it starts after ${before.length === 1 ? `"${before[0]?.title ?? ''}"` : `${String(before.length)} other runs`}.`));
+        void window.showInformationMessage(
+          withoutLinks(
+            `"${job.title}" is queued: it starts after ${before.length === 1 ? `"${before[0]?.title ?? ''}"` : `${String(before.length)} other runs`}.`,
+          ),
+        );
       }
       await this.show(job.id);
     } catch (error) {
@@ -110,10 +131,12 @@ export class RunController {
     return window.withProgress(options, (progress, token) => {
       const listeners = new Disposables();
       const ended = Promise.withResolvers<undefined>();
-      listeners.add(token.onCancellationRequested(() => {
-        progress.report({ message: 'cancelling' });
-        this.cancel(id).catch((error: unknown) => report(error, this.log));
-      }));
+      listeners.add(
+        token.onCancellationRequested(() => {
+          progress.report({ message: 'cancelling' });
+          this.cancel(id).catch((error: unknown) => report(error, this.log));
+        }),
+      );
       let shown = 0;
       let met = false;
       const draw = (): void => {
@@ -123,10 +146,14 @@ export class RunController {
           ended.resolve(undefined);
           return;
         }
-        if (job === undefined || token.isCancellationRequested) return;
+        if (job === undefined || token.isCancellationRequested) {
+          return;
+        }
         const { latest } = this;
         if (job.state === 'queued' || job.waitingFor !== null || latest === null) {
-          progress.report({ message: job.waitingFor ?? (job.state === 'queued' ? `"${job.title}" waits for its turn` : 'starting') });
+          progress.report({
+            message: job.waitingFor ?? (job.state === 'queued' ? `"${job.title}" waits for its turn` : 'starting'),
+          });
           return;
         }
         // The editor only adds to the bar, and a stage may count anew (greedy, then sampled).
@@ -136,13 +163,19 @@ export class RunController {
       };
       listeners.add(this.onDidChange(draw));
       draw();
-      return this.until(ended.promise, token).finally(() => { listeners.dispose(); });
+      return this.until(ended.promise, token).finally(() => {
+        listeners.dispose();
+      });
     });
   }
 
   /** A run that is cancelled leaves its notification at once; the status bar shows it until it has stopped. */
   private async until(ended: Promise<undefined>, token: CancellationToken): Promise<void> {
-    const cancelled = new Promise<void>((resolve) => { token.onCancellationRequested(() => { resolve(); }); });
+    const cancelled = new Promise<void>((resolve) => {
+      token.onCancellationRequested(() => {
+        resolve();
+      });
+    });
     await Promise.race([ended, cancelled]);
   }
 
@@ -158,16 +191,22 @@ export class RunController {
     for (const one of ended) {
       this.told.add(one.id);
       // What ended before this window looked is no news.
-      if (this.seen) void this.announce(one);
+      if (this.seen) {
+        void this.announce(one);
+      }
     }
     // A connection that ended says nothing of what its engine did.
     this.seen = list !== NO_JOBS;
-    if (job === null) this.store.touch();
+    if (job === null) {
+      this.store.touch();
+    }
     this.notify();
   }
 
   private progress(progress: RunProgress): void {
-    if (!this.running) return;
+    if (!this.running) {
+      return;
+    }
     this.latest = progress;
     this.meanReturn = progress.metrics?.meanReturn ?? this.meanReturn;
     this.changed.fire();
@@ -180,15 +219,21 @@ export class RunController {
   }
 
   private async announce({ outcome }: RunJob): Promise<void> {
-    if (outcome?.kind === 'done') await this.announceEnd(outcome.summary);
-    else if (outcome?.kind === 'failed') await report(errorOfFailure(outcome.message, outcome.failure), this.log);
+    if (outcome?.kind === 'done') {
+      await this.announceEnd(outcome.summary);
+    } else if (outcome?.kind === 'failed') {
+      await report(errorOfFailure(outcome.message, outcome.failure), this.log);
+    }
   }
 
   private async announceEnd(summary: RunSummary): Promise<void> {
     const open = 'Open run dashboard';
     const { before, after } = summary.accuracy;
-    const change = before === null || after === null ? '' : `: accuracy ${percent(before)} before, ${percent(after)} after`;
-    if ((await window.showInformationMessage(`The run ended${change}.`, open)) === open) await commands.executeCommand('c3.openDashboard', summary.run);
+    const change =
+      before === null || after === null ? '' : `: accuracy ${percent(before)} before, ${percent(after)} after`;
+    if ((await window.showInformationMessage(`The run ended${change}.`, open)) === open) {
+      await commands.executeCommand('c3.openDashboard', summary.run);
+    }
   }
 }
 

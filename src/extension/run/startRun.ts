@@ -19,19 +19,32 @@ interface SubjectItem extends QuickPickItem {
 /** Stands for the team that comes with the product, where a command is given what to run. */
 export const BUNDLED = 'bundled';
 
-/** The answer of the user; undefined when the questions were left. What is given is not asked for. @param planOf plans what would be started */
+/**
+ * The answer of the user; undefined when the questions were left. What is given is not asked for.
+ * @param planOf plans what would be started
+ */
 export async function askForRun(
   given: Uri | typeof BUNDLED | undefined,
   planOf: (params: StartRunParams) => Promise<RunPlan>,
 ): Promise<StartRunParams | undefined> {
-  const subject = given === undefined ? await askForSubject() : { config: given === BUNDLED ? null : given.fsPath, task: undefined };
-  if (subject === undefined) return undefined;
+  const subject =
+    given === undefined ? await askForSubject() : { config: given === BUNDLED ? null : given.fsPath, task: undefined };
+  if (subject === undefined) {
+    return undefined;
+  }
   const task = subject.task === undefined ? [] : [`task.name=${subject.task}`];
-  const paramsOf = (overrides: readonly string[]): StartRunParams => ({ config: subject.config, overrides: [...task, ...overrides] });
+  const paramsOf = (overrides: readonly string[]): StartRunParams => ({
+    config: subject.config,
+    overrides: [...task, ...overrides],
+  });
   const chosen = await askForLength(
     given === undefined ? 'Start C3 run (2 of 2)' : 'Start C3 run',
     [
-      { label: 'Default length', description: subject.config === null ? 'trains to the end' : 'as the configuration says', overrides: [] },
+      {
+        label: 'Default length',
+        description: subject.config === null ? 'trains to the end' : 'as the configuration says',
+        overrides: [],
+      },
       { label: 'Quick', description: '3 steps, to see how it works', overrides: QUICK },
     ],
     async (overrides) => (await planOf(paramsOf(overrides))).seconds,
@@ -39,16 +52,26 @@ export async function askForRun(
   return chosen === undefined ? undefined : paramsOf(chosen);
 }
 
-/** One of the configurations of the workspace; undefined when the question was left, or where there is none, which is said. */
+/**
+ * One of the configurations of the workspace; undefined when the question was left, or where there is none, which is
+ * said.
+ */
 export async function askForConfiguration(title: string): Promise<Uri | undefined> {
   const files = await configurations();
   if (files.length === 0) {
     const create = 'New configuration';
-    if ((await window.showInformationMessage('There is no configuration (*.c3.yaml) in this workspace yet.', create)) === create) await commands.executeCommand('c3.newConfiguration');
+    if (
+      (await window.showInformationMessage('There is no configuration (*.c3.yaml) in this workspace yet.', create)) ===
+      create
+    ) {
+      await commands.executeCommand('c3.newConfiguration');
+    }
     return undefined;
   }
   const items = files.map((file) => ({ label: workspace.asRelativePath(file), file }));
-  return items.length === 1 ? items[0]?.file : (await window.showQuickPick(items, { title, placeHolder: 'Which configuration?' }))?.file;
+  return items.length === 1
+    ? items[0]?.file
+    : (await window.showQuickPick(items, { title, placeHolder: 'Which configuration?' }))?.file;
 }
 
 /** The files of the workspace that describe a run, by their paths. */
@@ -61,8 +84,21 @@ async function askForSubject(): Promise<SubjectItem | undefined> {
   const files = await configurations();
   const items: SubjectItem[] = [
     { label: 'Bundled team', description: 'arithmetic, a reasoner and an actor', config: null },
-    { label: 'Bundled Python team', description: 'small functions with unit tests, a planner and a coder', config: null, task: 'python' },
-    ...files.map((file) => ({ label: workspace.asRelativePath(file), description: 'configuration', config: file.fsPath })),
+    {
+      label: 'Bundled Python team',
+      description: 'small functions with unit tests, a planner and a coder',
+      config: null,
+      task: 'python',
+    },
+    ...files.map((file) => ({
+      label: workspace.asRelativePath(file),
+      description: 'configuration',
+      config: file.fsPath,
+    })),
   ];
-  return window.showQuickPick(items, { title: 'Start C3 run (1 of 2)', placeHolder: 'What to run?', matchOnDescription: true });
+  return window.showQuickPick(items, {
+    title: 'Start C3 run (1 of 2)',
+    placeHolder: 'What to run?',
+    matchOnDescription: true,
+  });
 }

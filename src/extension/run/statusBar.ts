@@ -21,9 +21,14 @@ export function createStatusBar(runs: RunController): Disposables {
     const earned = runs.currentReturn === null ? '' : `, return ${runs.currentReturn.toFixed(2)}`;
     const remaining = remainingWords(runs.current?.remainingSeconds ?? null);
     const [queued, waitingFor] = [runs.queued.length, runs.job?.waitingFor ?? null];
-    const words = waitingFor === null ? `${stage}${earned}${remaining === '' ? '' : `, ${remaining}`}` : `w${waitingFor.slice(1)}`;
+    const words =
+      waitingFor === null ? `${stage}${earned}${remaining === '' ? '' : `, ${remaining}`}` : `w${waitingFor.slice(1)}`;
     item.text = `$(loading~spin) C3: ${words}${queued === 0 ? '' : `, ${String(queued)} queued`}`;
-    item.tooltip = [`"${runs.job?.title ?? ''}" is running${waitingFor === null ? '' : `: ${waitingFor}`}`, ...runs.queued.map(({ title }) => `queued: "${title}"`), 'Click to open the run dashboard'].join('\n');
+    item.tooltip = [
+      `"${runs.job?.title ?? ''}" is running${waitingFor === null ? '' : `: ${waitingFor}`}`,
+      ...runs.queued.map(({ title }) => `queued: "${title}"`),
+      'Click to open the run dashboard',
+    ].join('\n');
     item.show();
   };
   disposables.add(runs.onDidChange(draw));

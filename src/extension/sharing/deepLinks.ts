@@ -17,7 +17,9 @@ export function registerLinks(services: Services, views: LinkViews): Disposable 
     handleUri: async (uri) => {
       try {
         const problem = follow(services, uri, views);
-        if (problem !== null) await window.showWarningMessage(problem);
+        if (problem !== null) {
+          await window.showWarningMessage(problem);
+        }
       } catch (error) {
         await report(error, services.log);
       }
@@ -28,22 +30,35 @@ export function registerLinks(services: Services, views: LinkViews): Disposable 
 /** @returns one sentence where the link could not be followed */
 function follow({ store }: Services, uri: Uri, views: LinkViews): string | null {
   const link = readLink(uri);
-  if (link === null) return NO_LINK;
+  if (link === null) {
+    return NO_LINK;
+  }
   const wrong = wrongFolder(link.folder, openFolder());
-  if (wrong !== null) return wrong;
+  if (wrong !== null) {
+    return wrong;
+  }
   const reader = store.reader();
-  if (reader === null) return 'This link leads to a run, and there is none in this folder yet.';
+  if (reader === null) {
+    return 'This link leads to a run, and there is none in this folder yet.';
+  }
   const place = placeOf(reader, link.subject);
-  if (typeof place === 'string') return place;
-  if (place.message === null) views.openRun(place.run);
-  else views.openMessage(place.message);
+  if (typeof place === 'string') {
+    return place;
+  }
+  if (place.message === null) {
+    views.openRun(place.run);
+  } else {
+    views.openMessage(place.message);
+  }
   return null;
 }
 
 /** Puts a link on the clipboard. */
 export async function copyLink(extension: ExtensionContext['extension'], subject: Subject): Promise<void> {
   const folder = openFolder();
-  if (folder === null) throw new C3Error('input', 'A link names a folder, and none is open: open one first.');
+  if (folder === null) {
+    throw new C3Error('input', 'A link names a folder, and none is open: open one first.');
+  }
   await env.clipboard.writeText(`${env.uriScheme}://${extension.id}${linkText({ subject, folder })}`);
   void window.setStatusBarMessage(`The link to this ${subject.kind} is on the clipboard.`, 5000);
 }

@@ -10,31 +10,52 @@ import { REPORT_EDITOR } from './reportEditor.ts';
 /** Asks where to, writes, and offers to open it. A dialog that is left writes nothing. */
 export async function exportReport(reader: StoreReader, subject: Subject): Promise<void> {
   const target = await window.showSaveDialog({
-    title: 'Export report', saveLabel: 'Export', ...defaultPlace(subject),
+    title: 'Export report',
+    saveLabel: 'Export',
+    ...defaultPlace(subject),
     filters: { 'Page that opens anywhere': ['html'], 'Data (JSON)': ['json'] },
   });
-  if (target === undefined) return;
+  if (target === undefined) {
+    return;
+  }
   const json = target.path.toLowerCase().endsWith('.json');
   await window.withProgress({ location: ProgressLocation.Window, title: 'Exporting the report' }, async () => {
-    const found = subject.kind === 'run' ? runReport(reader, subject.run) : findingReport(reader, subject.kind === 'message' ? subject.id : messageOfBucket(reader, subject.id) ?? 0);
+    const found =
+      subject.kind === 'run'
+        ? runReport(reader, subject.run)
+        : findingReport(reader, subject.kind === 'message' ? subject.id : (messageOfBucket(reader, subject.id) ?? 0));
     await workspace.fs.writeFile(target, new TextEncoder().encode(json ? reportJson(found) : reportPage(found)));
   });
   const open = 'Open';
-  if ((await window.showInformationMessage(withoutLinks(`The report is in ${basename(target.path)}.`), open)) !== open) return;
-  if (json) await commands.executeCommand('vscode.open', target);
-  else await show(target);
+  if (
+    (await window.showInformationMessage(withoutLinks(`The report is in ${basename(target.path)}.`), open)) !== open
+  ) {
+    return;
+  }
+  if (json) {
+    await commands.executeCommand('vscode.open', target);
+  } else {
+    await show(target);
+  }
 }
 
-/** In the browser, where the file lies on the user's own machine; else in the editor, which can show a page from another one. */
+/**
+ * In the browser, where the file lies on the user's own machine; else in the editor, which can show a page from another
+ * one.
+ */
 async function show(target: Uri): Promise<void> {
   const here = env.uiKind === UIKind.Desktop && env.remoteName === undefined;
-  if (here && (await env.openExternal(target))) return;
+  if (here && (await env.openExternal(target))) {
+    return;
+  }
   await commands.executeCommand('vscode.openWith', target, REPORT_EDITOR);
 }
 
 /** Beside the user's work, under a name that tells what it is. */
 function defaultPlace(subject: Subject): { readonly defaultUri?: Uri } {
   const folder = workspace.workspaceFolders?.[0]?.uri;
-  const name = `${subject.kind}-${subject.kind === 'run' ? subject.run : String(subject.id)}`.replaceAll(/[^\w.-]/gu, '_').slice(0, 100);
+  const name = `${subject.kind}-${subject.kind === 'run' ? subject.run : String(subject.id)}`
+    .replaceAll(/[^\w.-]/gu, '_')
+    .slice(0, 100);
   return folder === undefined ? {} : { defaultUri: folder.with({ path: posix.join(folder.path, `${name}.html`) }) };
 }

@@ -1,10 +1,16 @@
-/** Links into a store: what they look like, and where they lead. They come from outside, so nothing in them is believed unseen. */
+/**
+ * Links into a store: what they look like, and where they lead. They come from outside, so nothing in them is believed
+ * unseen.
+ */
 import { relative, resolve } from 'node:path';
 import { hasCode } from '../../shared/errors.ts';
 import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
-/** What a link, a report or a menu is about. Numbers of messages and buckets are those of one store; their run tells whether it is the same. */
+/**
+ * What a link, a report or a menu is about. Numbers of messages and buckets are those of one store; their run tells
+ * whether it is the same.
+ */
 export type Subject =
   | { readonly kind: 'run'; readonly run: string }
   | { readonly kind: 'bucket' | 'message'; readonly id: number; readonly run: string };
@@ -26,7 +32,10 @@ const LONGEST_FOLDER = 4096;
 
 export const NO_LINK = 'This link is none that C3 made; nothing was opened.';
 
-/** The address of a subject as text, to be put behind the extension's own. The folder stands last: whatever it holds is part of it. */
+/**
+ * The address of a subject as text, to be put behind the extension's own. The folder stands last: whatever it holds is
+ * part of it.
+ */
 export function linkText({ subject, folder }: Link): string {
   const id = encodeURIComponent(subject.kind === 'run' ? subject.run : String(subject.id));
   const run = subject.kind === 'run' ? '' : `run=${encodeURIComponent(subject.run)}&`;
@@ -37,20 +46,36 @@ export function linkText({ subject, folder }: Link): string {
 export function readLink({ path, query }: Address): Link | null {
   const [, kind, id = ''] = /^\/(run|bucket|message)\/([^]+)$/u.exec(path) ?? [];
   const [, run, folder = ''] = /^(?:run=([^&]+)&)?folder=([^]+)$/u.exec(query) ?? [];
-  if (kind === undefined || id.length > LONGEST_ID || folder === '' || folder.length > LONGEST_FOLDER) return null;
-  if (kind === 'run') return run === undefined ? { subject: { kind, run: id }, folder } : null;
-  if ((kind !== 'bucket' && kind !== 'message') || run === undefined || run.length > LONGEST_ID || !/^[1-9]\d{0,15}$/u.test(id)) return null;
+  if (kind === undefined || id.length > LONGEST_ID || folder === '' || folder.length > LONGEST_FOLDER) {
+    return null;
+  }
+  if (kind === 'run') {
+    return run === undefined ? { subject: { kind, run: id }, folder } : null;
+  }
+  if (
+    (kind !== 'bucket' && kind !== 'message') ||
+    run === undefined ||
+    run.length > LONGEST_ID ||
+    !/^[1-9]\d{0,15}$/u.test(id)
+  ) {
+    return null;
+  }
   const number = Number(id);
   return Number.isSafeInteger(number) ? { subject: { kind, id: number, run }, folder } : null;
 }
 
 /** Why a link's folder is not the one that is open; null where it is. @param open null where no folder is open */
 export function wrongFolder(folder: string, open: string | null): string | null {
-  if (open !== null && relative(resolve(open), resolve(folder)) === '') return null;
+  if (open !== null && relative(resolve(open), resolve(folder)) === '') {
+    return null;
+  }
   return `This link leads into another folder, ${harmless(folder)}: open that folder first, then the link again.`;
 }
 
-/** A path in a notification, which would make links of brackets: only what names are usually made of, and its end where it is long. */
+/**
+ * A path in a notification, which would make links of brackets: only what names are usually made of, and its end where
+ * it is long.
+ */
 function harmless(path: string): string {
   const shown = path.toWellFormed().replaceAll(/[^\p{L}\p{N} ._/\\:@~-]/gu, '\u00b7');
   return shown.length > 120 ? `\u2026${shown.slice(-119)}` : shown;
@@ -60,23 +85,40 @@ function harmless(path: string): string {
  * What to show for a subject.
  * @returns the run, or the message of it, or one sentence where the store does not hold it
  */
-export function placeOf(reader: Pick<StoreReader, 'run' | 'message' | 'bucketView'>, subject: Subject): { readonly run: string; readonly message: number | null } | string {
+export function placeOf(
+  reader: Pick<StoreReader, 'run' | 'message' | 'bucketView'>,
+  subject: Subject,
+): { readonly run: string; readonly message: number | null } | string {
   const gone = `The ${subject.kind} that this link leads to is not in the store of this folder; it may come from an earlier store.`;
   try {
     const { run } = subject.kind === 'run' ? { run: reader.run(subject.run).id } : subject;
-    if (subject.kind === 'run') return { run, message: null };
+    if (subject.kind === 'run') {
+      return { run, message: null };
+    }
     const message = subject.kind === 'message' ? subject.id : messageOfBucket(reader, subject.id);
     return message !== null && reader.message(message).run === run ? { run, message } : gone;
   } catch (error) {
-    if (hasCode(error, 'notFound')) return gone;
+    if (hasCode(error, 'notFound')) {
+      return gone;
+    }
     throw error;
   }
 }
 
-/** The message that a bucket is about: the one that was asked about, else the one of the clearest credit, as the side bar opens it, else the first. */
+/**
+ * The message that a bucket is about: the one that was asked about, else the one of the clearest credit, as the side
+ * bar opens it, else the first.
+ */
 export function messageOfBucket(reader: Pick<StoreReader, 'bucketView'>, id: number): number | null {
   const { message, alternatives } = reader.bucketView(id);
-  const rank = (credit: Headline | null): number => (credit === null || credit.verdict === 'alone' ? -Infinity : Math.abs(clearOf(credit)) || -(distanceToDecision(credit) ?? Infinity));
+  const rank = (credit: Headline | null): number =>
+    credit === null || credit.verdict === 'alone'
+      ? -Infinity
+      : Math.abs(clearOf(credit)) || -(distanceToDecision(credit) ?? Infinity);
   const best = alternatives.reduce<number>((most, { credit }) => Math.max(most, rank(credit)), -Infinity);
-  return message ?? (alternatives.find(({ credit }) => best > -Infinity && rank(credit) === best) ?? alternatives[0])?.decision ?? null;
+  return (
+    message ??
+    (alternatives.find(({ credit }) => best > -Infinity && rank(credit) === best) ?? alternatives[0])?.decision ??
+    null
+  );
 }

@@ -1,6 +1,18 @@
-/** Exported reports as the editor shows them: a read-only editor of the file itself, so that its tab comes back after a reload, and follows when the file is written anew. */
+/**
+ * Exported reports as the editor shows them: a read-only editor of the file itself, so that its tab comes back after a
+ * reload, and follows when the file is written anew.
+ */
 import { posix } from 'node:path';
-import { RelativePattern, Uri, window, workspace, type CustomDocument, type CustomReadonlyEditorProvider, type Disposable, type WebviewPanel } from 'vscode';
+import {
+  RelativePattern,
+  Uri,
+  window,
+  workspace,
+  type CustomDocument,
+  type CustomReadonlyEditorProvider,
+  type Disposable,
+  type WebviewPanel,
+} from 'vscode';
 import { shownInEditor } from '../../report/report.ts';
 
 export const REPORT_EDITOR = 'c3.report';
@@ -18,13 +30,21 @@ class ReportEditor implements CustomReadonlyEditorProvider {
     // For its tab, and for who hears what the frame is.
     panel.title = `Report ${name}`;
     panel.webview.options = { enableScripts: false, localResourceRoots: [] };
-    const draw = async (): Promise<void> => { panel.webview.html = shownInEditor(name, await contentOf(uri)); };
-    const watcher = workspace.createFileSystemWatcher(new RelativePattern(Uri.joinPath(uri, '..'), name.replaceAll(/[*?{}[\]]/gu, '[$&]')));
-    const again = (): void => { void draw(); };
+    const draw = async (): Promise<void> => {
+      panel.webview.html = shownInEditor(name, await contentOf(uri));
+    };
+    const watcher = workspace.createFileSystemWatcher(
+      new RelativePattern(Uri.joinPath(uri, '..'), name.replaceAll(/[*?{}[\]]/gu, '[$&]')),
+    );
+    const again = (): void => {
+      void draw();
+    };
     watcher.onDidChange(again);
     watcher.onDidCreate(again);
     watcher.onDidDelete(again);
-    panel.onDidDispose(() => { watcher.dispose(); });
+    panel.onDidDispose(() => {
+      watcher.dispose();
+    });
     await draw();
   }
 }
@@ -32,7 +52,9 @@ class ReportEditor implements CustomReadonlyEditorProvider {
 /** The text of a file; null where there is none, or too much of it. */
 async function contentOf(uri: Uri): Promise<string | null> {
   try {
-    if ((await workspace.fs.stat(uri)).size > MOST_BYTES) return '';
+    if ((await workspace.fs.stat(uri)).size > MOST_BYTES) {
+      return '';
+    }
     return new TextDecoder().decode(await workspace.fs.readFile(uri));
   } catch {
     return null;
@@ -41,5 +63,7 @@ async function contentOf(uri: Uri): Promise<string | null> {
 
 /** Lets the editor show reports. */
 export function registerReportEditor(): Disposable {
-  return window.registerCustomEditorProvider(REPORT_EDITOR, new ReportEditor(), { supportsMultipleEditorsPerDocument: true });
+  return window.registerCustomEditorProvider(REPORT_EDITOR, new ReportEditor(), {
+    supportsMultipleEditorsPerDocument: true,
+  });
 }

@@ -1,4 +1,6 @@
-/** What "Export report" and "Copy link" are about: what a menu was opened on, else what the user looks at or chooses. */
+/**
+ * What "Export report" and "Copy link" are about: what a menu was opened on, else what the user looks at or chooses.
+ */
 import { window } from 'vscode';
 import { isRecord } from '../../shared/guard.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
@@ -13,16 +15,27 @@ import { oneLine } from '../common/oneLine.ts';
  * @param looked the message selected in the transcript that has the focus
  * @returns undefined where the question was left
  */
-export async function subjectOf(reader: StoreReader, argument: unknown, looked: number | null, title: string): Promise<Subject | undefined> {
+export async function subjectOf(
+  reader: StoreReader,
+  argument: unknown,
+  looked: number | null,
+  title: string,
+): Promise<Subject | undefined> {
   const given = givenSubject(reader, argument);
-  if (given !== undefined) return given;
+  if (given !== undefined) {
+    return given;
+  }
   if (looked === null) {
     const run = await pickRun(reader, title);
     return run === undefined ? undefined : { kind: 'run', run };
   }
   const { run, eventType, text } = reader.message(looked);
   const items: readonly { readonly label: string; readonly description: string; readonly subject: Subject }[] = [
-    { label: `Message ${String(looked)} by the ${eventType}`, description: oneLine(text), subject: { kind: 'message', id: looked, run } },
+    {
+      label: `Message ${String(looked)} by the ${eventType}`,
+      description: oneLine(text),
+      subject: { kind: 'message', id: looked, run },
+    },
     { label: 'The whole run', description: reader.run(run).title, subject: { kind: 'run', run } },
   ];
   return (await window.showQuickPick(items, { title, placeHolder: 'Of what?' }))?.subject;
@@ -30,13 +43,25 @@ export async function subjectOf(reader: StoreReader, argument: unknown, looked: 
 
 /** What an item of a tree or the context of a panel is about; undefined where it is about nothing that can be named. */
 export function givenSubject(reader: StoreReader, argument: unknown): Subject | undefined {
-  if (typeof argument === 'string') return { kind: 'run', run: reader.run(argument).id };
-  if (!isRecord(argument)) return undefined;
-  if (isNode<RunNode>(argument, 'run')) return { kind: 'run', run: argument.run.id };
-  if (isNode<BucketNode>(argument, 'bucket')) return bucketSubject(reader, argument.bucket);
-  if (isNode<EpisodeNode>(argument, 'episode')) return { kind: 'message', id: argument.episode.leaf, run: argument.episode.run };
+  if (typeof argument === 'string') {
+    return { kind: 'run', run: reader.run(argument).id };
+  }
+  if (!isRecord(argument)) {
+    return undefined;
+  }
+  if (isNode<RunNode>(argument, 'run')) {
+    return { kind: 'run', run: argument.run.id };
+  }
+  if (isNode<BucketNode>(argument, 'bucket')) {
+    return bucketSubject(reader, argument.bucket);
+  }
+  if (isNode<EpisodeNode>(argument, 'episode')) {
+    return { kind: 'message', id: argument.episode.leaf, run: argument.episode.run };
+  }
   const [message, bucket] = [numberIn(argument, 'message'), numberIn(argument, 'bucket')];
-  if (message !== undefined) return { kind: 'message', id: message, run: reader.message(message).run };
+  if (message !== undefined) {
+    return { kind: 'message', id: message, run: reader.message(message).run };
+  }
   return bucket === undefined ? undefined : bucketSubject(reader, bucket);
 }
 

@@ -3,19 +3,43 @@ import * as figures from '../../shared/text/figures.ts';
 import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
 import type { Alternative } from '../../shared/records/records.ts';
 import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../../shared/records/continuation.ts';
-import { distanceOf, type BucketFilter, type BucketKind, type BucketOrder, type RankedBucket } from '../../shared/records/rankings.ts';
+import {
+  distanceOf,
+  type BucketFilter,
+  type BucketKind,
+  type BucketOrder,
+  type RankedBucket,
+} from '../../shared/records/rankings.ts';
 import { oneLine } from '../common/oneLine.ts';
 
 /** What each order is called, and what it means. */
 export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; readonly detail: string }>> = {
-  clearest: { label: 'Clearest credit', detail: 'First the messages whose credit is decided, those whose interval stays furthest from 0 before the others; then those nearest to a decision.' },
+  clearest: {
+    label: 'Clearest credit',
+    detail:
+      'First the messages whose credit is decided, those whose interval stays furthest from 0 before the others; then those nearest to a decision.',
+  },
   credit: { label: 'Largest credit', detail: 'The message whose credit is furthest from 0, up or down, comes first.' },
-  spread: { label: 'Spread of returns', detail: 'Where the returns of one context lie furthest apart (standard deviation).' },
-  distance: { label: 'Replace against remove', detail: 'Where another message and no message at all say the most different things about what it was worth. Measured by replaying with an empty text.' },
+  spread: {
+    label: 'Spread of returns',
+    detail: 'Where the returns of one context lie furthest apart (standard deviation).',
+  },
+  distance: {
+    label: 'Replace against remove',
+    detail:
+      'Where another message and no message at all say the most different things about what it was worth. Measured by replaying with an empty text.',
+  },
 };
 
-const ORIGINS: Readonly<Record<BucketKind['origin'], string>> = { training: 'training', request: 'replays', diagnostic: 'diagnostics' };
-const CREDIT: Readonly<Record<BucketKind['credit'], string>> = { measured: 'credit measured', 'not measured': 'credit not measured' };
+const ORIGINS: Readonly<Record<BucketKind['origin'], string>> = {
+  training: 'training',
+  request: 'replays',
+  diagnostic: 'diagnostics',
+};
+const CREDIT: Readonly<Record<BucketKind['credit'], string>> = {
+  measured: 'credit measured',
+  'not measured': 'credit not measured',
+};
 
 /** One thing that buckets can be filtered by. */
 export interface BucketChoice {
@@ -27,13 +51,40 @@ export interface BucketChoice {
 }
 
 /** What the buckets of a run can be filtered by, with those values only that it has. */
-export function bucketChoices(kinds: readonly BucketKind[]): readonly { readonly title: string; readonly choices: readonly BucketChoice[] }[] {
-  const having = (test: (kind: BucketKind) => boolean): number => kinds.filter(test).reduce((sum, { count }) => sum + count, 0);
+export function bucketChoices(
+  kinds: readonly BucketKind[],
+): readonly { readonly title: string; readonly choices: readonly BucketChoice[] }[] {
+  const having = (test: (kind: BucketKind) => boolean): number =>
+    kinds.filter(test).reduce((sum, { count }) => sum + count, 0);
   const distinct = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
   return [
-    { title: 'Role', choices: distinct(kinds.map(({ role }) => role)).map((role) => ({ label: role, count: having((kind) => kind.role === role), isIn: ({ roles }) => roles.includes(role), addTo: (filter) => ({ ...filter, roles: [...filter.roles, role] }) })) },
-    { title: 'Where they come from', choices: distinct(kinds.map(({ origin }) => origin)).map((origin) => ({ label: ORIGINS[origin], count: having((kind) => kind.origin === origin), isIn: ({ origins }) => origins.includes(origin), addTo: (filter) => ({ ...filter, origins: [...filter.origins, origin] }) })) },
-    { title: 'Credit', choices: distinct(kinds.map(({ credit }) => credit)).map((credit) => ({ label: CREDIT[credit], count: having((kind) => kind.credit === credit), isIn: (filter) => filter.credit.includes(credit), addTo: (filter) => ({ ...filter, credit: [...filter.credit, credit] }) })) },
+    {
+      title: 'Role',
+      choices: distinct(kinds.map(({ role }) => role)).map((role) => ({
+        label: role,
+        count: having((kind) => kind.role === role),
+        isIn: ({ roles }) => roles.includes(role),
+        addTo: (filter) => ({ ...filter, roles: [...filter.roles, role] }),
+      })),
+    },
+    {
+      title: 'Where they come from',
+      choices: distinct(kinds.map(({ origin }) => origin)).map((origin) => ({
+        label: ORIGINS[origin],
+        count: having((kind) => kind.origin === origin),
+        isIn: ({ origins }) => origins.includes(origin),
+        addTo: (filter) => ({ ...filter, origins: [...filter.origins, origin] }),
+      })),
+    },
+    {
+      title: 'Credit',
+      choices: distinct(kinds.map(({ credit }) => credit)).map((credit) => ({
+        label: CREDIT[credit],
+        count: having((kind) => kind.credit === credit),
+        isIn: (filter) => filter.credit.includes(credit),
+        addTo: (filter) => ({ ...filter, credit: [...filter.credit, credit] }),
+      })),
+    },
   ];
 }
 
@@ -49,23 +100,38 @@ export function signed(value: number): string {
   return figures.signed(value, 2);
 }
 
-/** Who spoke and the figure that the bucket is ranked by, where it was measured: they are seen however narrow the side bar is. */
+/**
+ * Who spoke and the figure that the bucket is ranked by, where it was measured: they are seen however narrow the side
+ * bar is.
+ */
 export function bucketLabel(ranked: RankedBucket, order: BucketOrder): string {
   return isMeasured(ranked, order) ? `${ranked.eventType} ${figureOf(ranked, order)}` : ranked.eventType;
 }
 
 /** What stands beside a bucket: what was said, what the figure rests on, and where it stands. */
 export function bucketDescription(ranked: RankedBucket, order: BucketOrder): string {
-  return [...(isMeasured(ranked, order) ? [] : [figureOf(ranked, order)]), ...(ranked.text === '' ? [] : [oneLine(ranked.text)]), ...basisOf(ranked, order), placeOf(ranked)].join(' · ');
+  return [
+    ...(isMeasured(ranked, order) ? [] : [figureOf(ranked, order)]),
+    ...(ranked.text === '' ? [] : [oneLine(ranked.text)]),
+    ...basisOf(ranked, order),
+    placeOf(ranked),
+  ].join(' · ');
 }
 
 /** The figure that a bucket is ranked by; what was not measured says so. */
 export function figureOf({ credit, spread, removal }: RankedBucket, order: BucketOrder): string {
   switch (order) {
     case 'clearest':
-    case 'credit': return credit === null ? 'credit not measured' : credit.verdict === 'alone' ? sentence(credit) : signed(credit.value);
-    case 'spread': return spread === null ? 'spread not measured' : `±${spread.toFixed(2)}`;
-    case 'distance': return removal === null ? 'remove not measured' : `${distanceOf(removal).toFixed(2)} apart`;
+    case 'credit':
+      return credit === null
+        ? 'credit not measured'
+        : credit.verdict === 'alone'
+          ? sentence(credit)
+          : signed(credit.value);
+    case 'spread':
+      return spread === null ? 'spread not measured' : `±${spread.toFixed(2)}`;
+    case 'distance':
+      return removal === null ? 'remove not measured' : `${distanceOf(removal).toFixed(2)} apart`;
   }
 }
 
@@ -77,26 +143,45 @@ function isMeasured({ credit, spread, removal }: RankedBucket, order: BucketOrde
 /** What the figure rests on. */
 function basisOf({ credit, spread, returns, removal }: RankedBucket, order: BucketOrder): readonly string[] {
   switch (order) {
-    case 'clearest': return credit === null || credit.verdict === 'alone' ? [] : [isDecided(credit) ? sentence(credit) : 'undecided', `n = ${String(credit.n)}`];
-    case 'credit': return credit === null || credit.verdict === 'alone' ? [] : [`n = ${String(credit.n)}`];
-    case 'spread': return spread === null ? [] : [`${String(returns)} returns`];
-    case 'distance': return removal === null ? [] : [`replace ${signed(removal.replace)}, remove ${signed(removal.remove)}`];
+    case 'clearest':
+      return credit === null || credit.verdict === 'alone'
+        ? []
+        : [isDecided(credit) ? sentence(credit) : 'undecided', `n = ${String(credit.n)}`];
+    case 'credit':
+      return credit === null || credit.verdict === 'alone' ? [] : [`n = ${String(credit.n)}`];
+    case 'spread':
+      return spread === null ? [] : [`${String(returns)} returns`];
+    case 'distance':
+      return removal === null ? [] : [`replace ${signed(removal.replace)}, remove ${signed(removal.remove)}`];
   }
 }
 
 /** Where a bucket comes from. */
-export function placeOf({ origin, iteration, continuation }: Pick<RankedBucket, 'origin' | 'iteration' | 'continuation'>): string {
-  if (origin === 'training') return `step ${String(iteration)}`;
-  return origin === 'request' ? `replay ${String(iteration)}${continuation === null ? '' : `, ${OTHER_DISTRIBUTION}`}` : `diagnostic ${String(iteration)}`;
+export function placeOf({
+  origin,
+  iteration,
+  continuation,
+}: Pick<RankedBucket, 'origin' | 'iteration' | 'continuation'>): string {
+  if (origin === 'training') {
+    return `step ${String(iteration)}`;
+  }
+  return origin === 'request'
+    ? `replay ${String(iteration)}${continuation === null ? '' : `, ${OTHER_DISTRIBUTION}`}`
+    : `diagnostic ${String(iteration)}`;
 }
 
 /** Everything that is known of a bucket, a line each. */
 export function bucketTooltip(ranked: RankedBucket): string {
   const { credit, question, text, bucket, continuation } = ranked;
   const lines = [
-    question.slice(0, 500), '', text, '',
+    question.slice(0, 500),
+    '',
+    text,
+    '',
     credit === null ? 'credit not measured' : creditWords(credit),
-    spoken(ranked, 'spread'), spoken(ranked, 'distance'), `bucket ${String(bucket)}, ${placeOf({ ...ranked, continuation: null })}`,
+    spoken(ranked, 'spread'),
+    spoken(ranked, 'distance'),
+    `bucket ${String(bucket)}, ${placeOf({ ...ranked, continuation: null })}`,
     ...(continuation === null ? [] : [continuationWords(continuation), ownWords(continuation)]),
   ];
   return lines.join('\n');
@@ -115,7 +200,9 @@ function spoken(ranked: RankedBucket, order: BucketOrder): string {
 /** Credit with its interval, its cost and what it says. */
 export function creditWords(credit: Headline): string {
   const { value, low, high, n, effectiveN, evaluatorCalls, verdict } = credit;
-  if (verdict === 'alone') return `credit not measured: ${sentence(credit)}`;
+  if (verdict === 'alone') {
+    return `credit not measured: ${sentence(credit)}`;
+  }
   const interval = low === null || high === null ? 'no interval' : `95 % ${signed(low)} to ${signed(high)}`;
   const cost = `${String(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
   return `credit ${signed(value)}, ${interval}, ${sentence(credit)}, n = ${String(n)} (${String(effectiveN)} independent), ${cost}`;
@@ -124,7 +211,10 @@ export function creditWords(credit: Headline): string {
 /** What a message of a bucket was worth and returned. */
 export function alternativeLabel({ credit, returns }: Alternative): string {
   const scored = returns.filter((value): value is number => value !== null);
-  const mean = scored.length === 0 ? 'return not measured' : `return ${(scored.reduce((sum, value) => sum + value, 0) / scored.length).toFixed(2)}`;
+  const mean =
+    scored.length === 0
+      ? 'return not measured'
+      : `return ${(scored.reduce((sum, value) => sum + value, 0) / scored.length).toFixed(2)}`;
   return `${credit === null || credit.verdict === 'alone' ? 'credit not measured' : signed(credit.value)}, ${mean}`;
 }
 

@@ -1,11 +1,44 @@
 /** The tree view "Buckets": the contexts of one run where a choice was made, those that mattered most first. */
-import { commands, EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window, type Memento, type TreeDataProvider, type TreeView } from 'vscode';
+import {
+  commands,
+  EventEmitter,
+  ThemeColor,
+  ThemeIcon,
+  TreeItem,
+  TreeItemCollapsibleState,
+  window,
+  type Memento,
+  type TreeDataProvider,
+  type TreeView,
+} from 'vscode';
 import { C3Error, hasCode } from '../../shared/errors.ts';
-import { ALL_BUCKETS, BUCKET_ORDERS, isBucketFilter, type BucketFilter, type BucketOrder } from '../../shared/records/rankings.ts';
+import {
+  ALL_BUCKETS,
+  BUCKET_ORDERS,
+  isBucketFilter,
+  type BucketFilter,
+  type BucketOrder,
+} from '../../shared/records/rankings.ts';
 import type { BucketOrigin } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { bucketsOf, type AlternativeNode, type BucketNode, type BucketsNode, type MoreBucketsNode } from './bucketsModel.ts';
-import { alternativeDescription, alternativeLabel, bucketDescription, bucketFilterWords, bucketLabel, bucketSpoken, bucketTooltip, creditWords, ORDERS } from './bucketWords.ts';
+import {
+  bucketsOf,
+  type AlternativeNode,
+  type BucketNode,
+  type BucketsNode,
+  type MoreBucketsNode,
+} from './bucketsModel.ts';
+import {
+  alternativeDescription,
+  alternativeLabel,
+  bucketDescription,
+  bucketFilterWords,
+  bucketLabel,
+  bucketSpoken,
+  bucketTooltip,
+  creditWords,
+  ORDERS,
+} from './bucketWords.ts';
 import { Disposables } from '../common/disposables.ts';
 import { askForBuckets } from './filterBuckets.ts';
 import { Limits } from './runsModel.ts';
@@ -15,7 +48,11 @@ const ORDER_KEY = 'c3.bucketOrder';
 const FILTER_KEY = 'c3.bucketFilter';
 const RUN_KEY = 'c3.bucketRun';
 
-const ICONS: Readonly<Record<BucketOrigin, string>> = { training: 'layers', request: 'debug-restart', diagnostic: 'beaker' };
+const ICONS: Readonly<Record<BucketOrigin, string>> = {
+  training: 'layers',
+  request: 'debug-restart',
+  diagnostic: 'beaker',
+};
 
 export class BucketsTree implements TreeDataProvider<BucketsNode> {
   private readonly disposables = new Disposables();
@@ -38,13 +75,21 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.order = BUCKET_ORDERS.find((known) => known === memory.get(ORDER_KEY)) ?? 'clearest';
     const kept = memory.get<unknown>(FILTER_KEY);
     this.filter = isBucketFilter(kept) ? kept : ALL_BUCKETS;
-    this.disposables.add(store.onDidChange(() => { this.changed.fire(undefined); }));
-    this.view = this.disposables.add(window.createTreeView('c3.buckets', { treeDataProvider: this, showCollapseAll: true }));
+    this.disposables.add(
+      store.onDidChange(() => {
+        this.changed.fire(undefined);
+      }),
+    );
+    this.view = this.disposables.add(
+      window.createTreeView('c3.buckets', { treeDataProvider: this, showCollapseAll: true }),
+    );
   }
 
   /** Shows the buckets of a run. */
   show(run: string): void {
-    if (run === this.run) return;
+    if (run === this.run) {
+      return;
+    }
     this.run = run;
     this.limits = new Limits();
     void this.memory.update(RUN_KEY, run);
@@ -53,9 +98,15 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
 
   /** Asks for the order of the buckets. */
   async sort(): Promise<void> {
-    const items = BUCKET_ORDERS.map((order) => ({ ...ORDERS[order], description: order === this.order ? 'now' : '', order }));
+    const items = BUCKET_ORDERS.map((order) => ({
+      ...ORDERS[order],
+      description: order === this.order ? 'now' : '',
+      order,
+    }));
     const chosen = await window.showQuickPick(items, { title: 'Sort buckets', placeHolder: 'What comes first?' });
-    if (chosen === undefined || chosen.order === this.order) return;
+    if (chosen === undefined || chosen.order === this.order) {
+      return;
+    }
     this.order = chosen.order;
     void this.memory.update(ORDER_KEY, chosen.order);
     this.changed.fire(undefined);
@@ -65,9 +116,13 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
   async askForFilter(): Promise<void> {
     const reader = this.store.reader();
     const run = reader === null ? undefined : this.shown(reader);
-    if (reader === null || run === undefined) return;
+    if (reader === null || run === undefined) {
+      return;
+    }
     const before = this.filter;
-    const chosen = await askForBuckets(reader.bucketKinds(run.id), before, (filter) => { this.apply(filter); });
+    const chosen = await askForBuckets(reader.bucketKinds(run.id), before, (filter) => {
+      this.apply(filter);
+    });
     this.apply(chosen ?? before);
     void this.memory.update(FILTER_KEY, this.filter);
   }
@@ -94,22 +149,37 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     try {
       const reader = this.store.reader();
       const run = reader === null ? undefined : this.shown(reader);
-      const children = reader === null || run === undefined ? [] : bucketsOf(reader, run.id, this.order, node ?? null, this.limits, this.filter);
-      if (node === undefined) this.tell(run !== undefined && (children.length > 0 || (reader?.countBuckets({ run: run.id }) ?? 0) > 0), run?.title);
+      const children =
+        reader === null || run === undefined
+          ? []
+          : bucketsOf(reader, run.id, this.order, node ?? null, this.limits, this.filter);
+      if (node === undefined) {
+        this.tell(
+          run !== undefined && (children.length > 0 || (reader?.countBuckets({ run: run.id }) ?? 0) > 0),
+          run?.title,
+        );
+      }
       return [...children];
     } catch (error) {
-      if (!(error instanceof C3Error)) throw error;
+      if (!(error instanceof C3Error)) {
+        throw error;
+      }
       // The view "Runs" says what is wrong with the store.
-      if (node === undefined) this.tell(false, undefined);
+      if (node === undefined) {
+        this.tell(false, undefined);
+      }
       return [];
     }
   }
 
   getTreeItem(node: BucketsNode): TreeItem {
     switch (node.kind) {
-      case 'bucket': return bucketItem(node);
-      case 'alternative': return alternativeItem(node);
-      case 'moreBuckets': return moreItem(node);
+      case 'bucket':
+        return bucketItem(node);
+      case 'alternative':
+        return alternativeItem(node);
+      case 'moreBuckets':
+        return moreItem(node);
     }
   }
 
@@ -123,7 +193,9 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       try {
         return reader.run(this.run);
       } catch (error) {
-        if (!hasCode(error, 'notFound')) throw error;
+        if (!hasCode(error, 'notFound')) {
+          throw error;
+        }
       }
     }
     return reader.runs(0, 1)[0];
@@ -134,20 +206,28 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     const filter = hasBuckets ? bucketFilterWords(this.filter) : '';
     void commands.executeCommand('setContext', 'c3.bucketsFiltered', filter !== '');
     // What is filtered for stands first: a narrow side bar cuts the end off.
-    this.view.description = title === undefined ? '' : [...(filter === '' ? [] : [filter]), title, ORDERS[this.order].label.toLowerCase()].join(' · ');
+    this.view.description =
+      title === undefined
+        ? ''
+        : [...(filter === '' ? [] : [filter]), title, ORDERS[this.order].label.toLowerCase()].join(' · ');
   }
 }
 
 function bucketItem(node: BucketNode): TreeItem {
   const { ranked, order } = node;
-  const item = new TreeItem(bucketLabel(ranked, order), ranked.message === null ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
+  const item = new TreeItem(
+    bucketLabel(ranked, order),
+    ranked.message === null ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed,
+  );
   item.id = node.id;
   item.iconPath = new ThemeIcon(ICONS[ranked.origin]);
   item.description = bucketDescription(ranked, order);
   item.tooltip = bucketTooltip(ranked);
   item.accessibilityInformation = { label: bucketSpoken(ranked, order) };
   item.contextValue = ranked.message === null ? 'bucket empty' : 'bucket';
-  if (ranked.message !== null) item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
+  if (ranked.message !== null) {
+    item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
+  }
   return item;
 }
 
@@ -156,9 +236,18 @@ function alternativeItem(node: AlternativeNode): TreeItem {
   const value = alternative.credit?.value ?? 0;
   const item = new TreeItem(alternativeLabel(alternative), TreeItemCollapsibleState.None);
   item.id = node.id;
-  item.iconPath = value > 0 ? new ThemeIcon('arrow-up', new ThemeColor('charts.green')) : value < 0 ? new ThemeIcon('arrow-down', new ThemeColor('charts.red')) : new ThemeIcon('dash');
+  item.iconPath =
+    value > 0
+      ? new ThemeIcon('arrow-up', new ThemeColor('charts.green'))
+      : value < 0
+        ? new ThemeIcon('arrow-down', new ThemeColor('charts.red'))
+        : new ThemeIcon('dash');
   item.description = alternativeDescription(alternative);
-  item.tooltip = [alternative.text.slice(0, 1000), '', alternative.credit === null ? 'credit not measured' : creditWords(alternative.credit)].join('\n');
+  item.tooltip = [
+    alternative.text.slice(0, 1000),
+    '',
+    alternative.credit === null ? 'credit not measured' : creditWords(alternative.credit),
+  ].join('\n');
   item.accessibilityInformation = { label: `${alternativeDescription(alternative)}; ${alternativeLabel(alternative)}` };
   item.contextValue = 'alternative';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };

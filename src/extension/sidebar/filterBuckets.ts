@@ -14,14 +14,28 @@ interface ChoiceItem extends QuickPickItem {
  * @param apply hears every change while the question is open
  * @returns the filter chosen; undefined when the question was left
  */
-export function askForBuckets(kinds: readonly BucketKind[], present: BucketFilter, apply: (filter: BucketFilter) => void): Promise<BucketFilter | undefined> {
+export function askForBuckets(
+  kinds: readonly BucketKind[],
+  present: BucketFilter,
+  apply: (filter: BucketFilter) => void,
+): Promise<BucketFilter | undefined> {
   const pick = window.createQuickPick<ChoiceItem>();
   const counted = (of: readonly BucketKind[]): number => of.reduce((sum, { count }) => sum + count, 0);
   const items = bucketChoices(kinds).flatMap(({ title, choices }): ChoiceItem[] => [
     { label: title, kind: QuickPickItemKind.Separator },
-    ...choices.map((choice): ChoiceItem => ({ label: withoutIcons(choice.label), description: `${String(choice.count)} ${choice.count === 1 ? 'bucket' : 'buckets'}`, picked: choice.isIn(present), choice })),
+    ...choices.map((choice): ChoiceItem => ({
+      label: withoutIcons(choice.label),
+      description: `${String(choice.count)} ${choice.count === 1 ? 'bucket' : 'buckets'}`,
+      picked: choice.isIn(present),
+      choice,
+    })),
   ]);
-  const current = (): BucketFilter => pick.selectedItems.reduce<BucketFilter>((filter, { choice }) => choice?.addTo(filter) ?? filter, { roles: [], origins: [], credit: [] });
+  const current = (): BucketFilter =>
+    pick.selectedItems.reduce<BucketFilter>((filter, { choice }) => choice?.addTo(filter) ?? filter, {
+      roles: [],
+      origins: [],
+      credit: [],
+    });
   pick.placeholder = 'Tick roles, where they come from, whether credit was measured; Enter keeps the filter';
   pick.items = items;
   pick.selectedItems = items.filter(({ picked }) => picked === true);

@@ -1,4 +1,7 @@
-/** The question which runs to show: what is typed filters by words, what is ticked by status and method; the tree follows at once. */
+/**
+ * The question which runs to show: what is typed filters by words, what is ticked by status and method; the tree
+ * follows at once.
+ */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
 import { askLive } from './liveFilter.ts';
 import { counted, passes, STATUSES, type FilteredRun, type RunsFilter } from './runsFilter.ts';
@@ -12,7 +15,11 @@ interface FilterItem extends QuickPickItem {
  * @param apply hears every change while the question is open
  * @returns the filter chosen; undefined when the question was left
  */
-export function askForFilter(runs: readonly FilteredRun[], present: RunsFilter, apply: (filter: RunsFilter) => void): Promise<RunsFilter | undefined> {
+export function askForFilter(
+  runs: readonly FilteredRun[],
+  present: RunsFilter,
+  apply: (filter: RunsFilter) => void,
+): Promise<RunsFilter | undefined> {
   const pick = window.createQuickPick<FilterItem>();
   const items = itemsOf(runs);
   const current = (): RunsFilter => ({
@@ -23,7 +30,11 @@ export function askForFilter(runs: readonly FilteredRun[], present: RunsFilter, 
   pick.placeholder = 'Words of the title, method or id; tick a status or a method; Enter keeps the filter';
   pick.items = items;
   pick.value = present.words;
-  pick.selectedItems = items.filter(({ status, method }) => (status !== undefined && present.statuses.includes(status)) || (method !== undefined && present.methods.includes(method)));
+  pick.selectedItems = items.filter(
+    ({ status, method }) =>
+      (status !== undefined && present.statuses.includes(status)) ||
+      (method !== undefined && present.methods.includes(method)),
+  );
   return askLive(pick, current, (filter) => {
     pick.title = `Filter runs: ${String(runs.filter((run) => passes(filter, run)).length)} of ${String(runs.length)}`;
     apply(filter);
@@ -35,9 +46,21 @@ function itemsOf(runs: readonly FilteredRun[]): readonly FilterItem[] {
   const statuses = counted(runs.map(({ status }) => status));
   return [
     { label: 'Status', kind: QuickPickItemKind.Separator },
-    ...STATUSES.flatMap((status) => statuses.filter(({ value }) => value === status)).map(({ value, count }): FilterItem => ({ label: value, description: runsWord(count), alwaysShow: true, status: value })),
+    ...STATUSES.flatMap((status) => statuses.filter(({ value }) => value === status)).map(
+      ({ value, count }): FilterItem => ({
+        label: value,
+        description: runsWord(count),
+        alwaysShow: true,
+        status: value,
+      }),
+    ),
     { label: 'Method', kind: QuickPickItemKind.Separator },
-    ...counted(runs.map(({ run }) => run.method)).map(({ value, count }): FilterItem => ({ label: value, description: runsWord(count), alwaysShow: true, method: value })),
+    ...counted(runs.map(({ run }) => run.method)).map(({ value, count }): FilterItem => ({
+      label: value,
+      description: runsWord(count),
+      alwaysShow: true,
+      method: value,
+    })),
   ];
 }
 

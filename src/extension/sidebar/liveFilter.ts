@@ -6,8 +6,14 @@ import type { QuickPick, QuickPickItem } from 'vscode';
  * @param changed hears every change while the question is open, and the filter that it starts with
  * @returns the filter chosen; undefined when the question was left
  */
-export function askLive<Filter>(pick: QuickPick<QuickPickItem>, current: () => Filter, changed: (filter: Filter) => void): Promise<Filter | undefined> {
-  const follow = (): void => { changed(current()); };
+export function askLive<Filter>(
+  pick: QuickPick<QuickPickItem>,
+  current: () => Filter,
+  changed: (filter: Filter) => void,
+): Promise<Filter | undefined> {
+  const follow = (): void => {
+    changed(current());
+  };
   pick.canSelectMany = true;
   follow();
   return new Promise((resolve) => {

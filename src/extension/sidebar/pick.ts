@@ -9,15 +9,21 @@ interface NodeItem extends QuickPickItem {
   readonly node: RunsNode;
 }
 
-/** A run; asked for only when there are several. Shows more of the list until something else than "Load more" is chosen. */
+/**
+ * A run; asked for only when there are several. Shows more of the list until something else than "Load more" is chosen.
+ */
 export async function pickRun(reader: StoreReader, title: string): Promise<string | undefined> {
   const limits = new Limits();
   for (;;) {
     const nodes = childrenOf(reader, null, limits);
     const only = nodes[0];
-    if (nodes.length === 1 && only?.kind === 'run') return only.run.id;
+    if (nodes.length === 1 && only?.kind === 'run') {
+      return only.run.id;
+    }
     const chosen = (await askFor(nodes, title))?.node;
-    if (chosen?.kind !== 'more') return chosen?.kind === 'run' ? chosen.run.id : undefined;
+    if (chosen?.kind !== 'more') {
+      return chosen?.kind === 'run' ? chosen.run.id : undefined;
+    }
     limits.grow(chosen.list);
   }
 }
@@ -34,13 +40,22 @@ export async function pickResumable(reader: StoreReader, title: string): Promise
 }
 
 async function askFor(nodes: readonly RunsNode[], title: string): Promise<NodeItem | undefined> {
-  return window.showQuickPick<NodeItem>(nodes.flatMap(itemOf), { title, placeHolder: 'Which run?', matchOnDescription: true });
+  return window.showQuickPick<NodeItem>(nodes.flatMap(itemOf), {
+    title,
+    placeHolder: 'Which run?',
+    matchOnDescription: true,
+  });
 }
 
 function itemOf(node: RunsNode): readonly NodeItem[] {
   switch (node.kind) {
-    case 'run': return [{ label: withoutIcons(node.run.title), description: runDescription(node), node }];
-    case 'more': return [{ label: 'Load more', description: `${String(node.left)} left`, node }];
-    case 'round': case 'episode': case 'queued': return [];
+    case 'run':
+      return [{ label: withoutIcons(node.run.title), description: runDescription(node), node }];
+    case 'more':
+      return [{ label: 'Load more', description: `${String(node.left)} left`, node }];
+    case 'round':
+    case 'episode':
+    case 'queued':
+      return [];
   }
 }

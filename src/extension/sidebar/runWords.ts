@@ -7,7 +7,10 @@ import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 
 /** What is shown next to a run in the tree. @param current the newest word on the run that goes on, whichever it is */
-export function runDescription({ run, status }: Pick<RunNode, 'run' | 'status'>, current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null): string {
+export function runDescription(
+  { run, status }: Pick<RunNode, 'run' | 'status'>,
+  current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null,
+): string {
   const remaining = status === 'running' && current?.run === run.id ? remainingWords(current.remainingSeconds) : '';
   const steps = `${isResumable(status) ? `${status}, ` : ''}${String(run.steps)} of ${String(run.plannedSteps)} steps${remaining === '' ? '' : `, ${remaining}`}`;
   const before = run.summary?.accuracy.before ?? null;
@@ -22,7 +25,9 @@ export function roundDescription(node: Pick<RoundNode, 'step' | 'episodes'>): st
 }
 
 function meanReturn(step: Step): string {
-  if (step.metrics === null) return 'unfinished';
+  if (step.metrics === null) {
+    return 'unfinished';
+  }
   return `mean return ${step.metrics.meanReturn?.toFixed(2) ?? 'not measured'}`;
 }
 

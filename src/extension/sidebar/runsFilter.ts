@@ -7,7 +7,11 @@ import type { ShownStatus } from '../../shared/records/runStatus.ts';
 export const STATUSES: readonly ShownStatus[] = ['running', 'done', 'cancelled', 'failed', 'interrupted'];
 
 /** What the user chose, as it is kept. Nothing chosen of a kind: that kind is not looked at. */
-export const isRunsFilter = object({ words: text(200), methods: list(text(200)), statuses: list(literal('running', 'done', 'cancelled', 'failed', 'interrupted')) });
+export const isRunsFilter = object({
+  words: text(200),
+  methods: list(text(200)),
+  statuses: list(literal('running', 'done', 'cancelled', 'failed', 'interrupted')),
+});
 export type RunsFilter = Guarded<typeof isRunsFilter>;
 
 export const NO_FILTER: RunsFilter = { words: '', methods: [], statuses: [] };
@@ -24,10 +28,17 @@ export function isFiltering({ words, methods, statuses }: RunsFilter): boolean {
 
 /** Whether a run is shown: every word stands in its title, method, status or id, in any case. */
 export function passes({ words, methods, statuses }: RunsFilter, { run, status }: FilteredRun): boolean {
-  if (methods.length > 0 && !methods.includes(run.method)) return false;
-  if (statuses.length > 0 && !statuses.includes(status)) return false;
+  if (methods.length > 0 && !methods.includes(run.method)) {
+    return false;
+  }
+  if (statuses.length > 0 && !statuses.includes(status)) {
+    return false;
+  }
   const text = `${run.title}\n${run.method}\n${status}\n${run.id}`.toLocaleLowerCase();
-  return words.toLocaleLowerCase().split(/\s+/u).every((word) => text.includes(word));
+  return words
+    .toLocaleLowerCase()
+    .split(/\s+/u)
+    .every((word) => text.includes(word));
 }
 
 /** The filter in a few words, for beside the title of the view. */
@@ -36,8 +47,12 @@ export function filterWords({ words, methods, statuses }: RunsFilter): string {
 }
 
 /** The values of one kind with how many runs have each, in the order in which they first come. */
-export function counted<T extends string>(values: readonly T[]): readonly { readonly value: T; readonly count: number }[] {
+export function counted<T extends string>(
+  values: readonly T[],
+): readonly { readonly value: T; readonly count: number }[] {
   const counts = new Map<T, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  for (const value of values) {
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
   return [...counts].map(([value, count]) => ({ value, count }));
 }

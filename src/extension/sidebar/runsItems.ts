@@ -17,11 +17,16 @@ const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
 /** How a node is shown. @param current the newest word on the run that goes on */
 export function itemOf(node: RunsNode, current: RunProgress | null): TreeItem {
   switch (node.kind) {
-    case 'run': return runItem(node, current);
-    case 'queued': return queuedItem(node);
-    case 'round': return roundItem(node);
-    case 'episode': return episodeItem(node);
-    case 'more': return moreItem(node);
+    case 'run':
+      return runItem(node, current);
+    case 'queued':
+      return queuedItem(node);
+    case 'round':
+      return roundItem(node);
+    case 'episode':
+      return episodeItem(node);
+    case 'more':
+      return moreItem(node);
   }
 }
 
@@ -51,7 +56,10 @@ function queuedItem({ id, job }: QueuedNode): TreeItem {
 }
 
 function roundItem(node: RoundNode): TreeItem {
-  const item = new TreeItem(node.label, node.episodes === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed);
+  const item = new TreeItem(
+    node.label,
+    node.episodes === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed,
+  );
   item.id = node.id;
   item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
   item.description = roundDescription(node);
@@ -74,9 +82,15 @@ function episodeItem(node: EpisodeNode): TreeItem {
 }
 
 function episodeIcon(value: number | null): ThemeIcon {
-  if (value === null) return new ThemeIcon('circle-slash', new ThemeColor('disabledForeground'));
-  if (value >= 1) return new ThemeIcon('check', new ThemeColor('testing.iconPassed'));
-  if (value <= 0) return new ThemeIcon('close', new ThemeColor('testing.iconFailed'));
+  if (value === null) {
+    return new ThemeIcon('circle-slash', new ThemeColor('disabledForeground'));
+  }
+  if (value >= 1) {
+    return new ThemeIcon('check', new ThemeColor('testing.iconPassed'));
+  }
+  if (value <= 0) {
+    return new ThemeIcon('close', new ThemeColor('testing.iconFailed'));
+  }
   return new ThemeIcon('circle-outline');
 }
 

@@ -1,5 +1,10 @@
 /** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
-import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../shared/records/evaluationRounds.ts';
+import {
+  evaluationRound,
+  evaluationTitle,
+  roundsInOrder,
+  type EvaluationRound,
+} from '../../shared/records/evaluationRounds.ts';
 import type { RunJob } from '../../shared/protocols/jobs.ts';
 import type { Episode, Phase, RunRecord, Step } from '../../shared/records/records.ts';
 import { isResumable, shownStatus, type ShownStatus } from '../../shared/records/runStatus.ts';
@@ -59,7 +64,19 @@ export type RunsNode = RunNode | RoundNode | EpisodeNode | MoreNode | QueuedNode
 /** The list at the top of the tree. */
 export const TOP = 'runs';
 
-type Reader = Pick<StoreReader, 'path' | 'run' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'episodes' | 'countEpisodes' | 'evaluationNumbers' | 'message'>;
+type Reader = Pick<
+  StoreReader,
+  | 'path'
+  | 'run'
+  | 'runs'
+  | 'countRuns'
+  | 'steps'
+  | 'countSteps'
+  | 'episodes'
+  | 'countEpisodes'
+  | 'evaluationNumbers'
+  | 'message'
+>;
 
 /** How many items of each list are shown. */
 export class Limits {
@@ -80,16 +97,33 @@ export class Limits {
 }
 
 /** The children of a node, or of the tree when it is null. @param filter which runs stand at the top */
-export function childrenOf(reader: Reader, node: RunsNode | null, limits: Limits, filter: RunsFilter = NO_FILTER): readonly RunsNode[] {
-  if (node === null) return runs(reader, limits, filter);
-  if (node.kind === 'run') return rounds(reader, node, limits);
-  if (node.kind === 'round') return episodes(reader, node, limits);
+export function childrenOf(
+  reader: Reader,
+  node: RunsNode | null,
+  limits: Limits,
+  filter: RunsFilter = NO_FILTER,
+): readonly RunsNode[] {
+  if (node === null) {
+    return runs(reader, limits, filter);
+  }
+  if (node.kind === 'run') {
+    return rounds(reader, node, limits);
+  }
+  if (node.kind === 'round') {
+    return episodes(reader, node, limits);
+  }
   return [];
 }
 
-/** Runs that wait for their turn, the last of them first: above the runs that began before. A resumed run is listed already. */
+/**
+ * Runs that wait for their turn, the last of them first: above the runs that began before. A resumed run is listed
+ * already.
+ */
 export function queuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
-  return jobs.filter(({ kind }) => kind === 'start').map((job): QueuedNode => ({ kind: 'queued', id: `queued:${job.id}`, job })).reverse();
+  return jobs
+    .filter(({ kind }) => kind === 'start')
+    .map((job): QueuedNode => ({ kind: 'queued', id: `queued:${job.id}`, job }))
+    .reverse();
 }
 
 /** Every run, newest first. */
@@ -100,11 +134,16 @@ export function allRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): re
 /** The run that a node is, or stands under. */
 export function runOfNode(node: RunsNode): string | undefined {
   switch (node.kind) {
-    case 'run': return node.run.id;
-    case 'round': return node.run;
-    case 'episode': return node.episode.run;
-    case 'more': return node.parent === null ? undefined : runOfNode(node.parent);
-    case 'queued': return undefined;
+    case 'run':
+      return node.run.id;
+    case 'round':
+      return node.run;
+    case 'episode':
+      return node.episode.run;
+    case 'more':
+      return node.parent === null ? undefined : runOfNode(node.parent);
+    case 'queued':
+      return undefined;
   }
 }
 
@@ -119,10 +158,15 @@ function runs(reader: Reader, limits: Limits, filter: RunsFilter): readonly Runs
 /** The node that a node stands under; undefined at the top. */
 export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
   switch (node.kind) {
-    case 'run': case 'queued': return undefined;
-    case 'round': return runNode(reader, node.run);
-    case 'episode': return roundNode(reader, node.episode);
-    case 'more': return node.parent ?? undefined;
+    case 'run':
+    case 'queued':
+      return undefined;
+    case 'round':
+      return runNode(reader, node.run);
+    case 'episode':
+      return roundNode(reader, node.episode);
+    case 'more':
+      return node.parent ?? undefined;
   }
 }
 
@@ -131,18 +175,29 @@ export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
  * @returns it with the filter under which the tree holds it: the one in force, or none where that leaves its run out
  * @throws C3Error('input') for a run that is not there
  */
-export function findRound(reader: Reader, round: Pick<Episode, 'run' | 'phase' | 'iteration'>, limits: Limits, filter: RunsFilter = NO_FILTER): { readonly node: RoundNode; readonly filter: RunsFilter } | undefined {
+export function findRound(
+  reader: Reader,
+  round: Pick<Episode, 'run' | 'phase' | 'iteration'>,
+  limits: Limits,
+  filter: RunsFilter = NO_FILTER,
+): { readonly node: RoundNode; readonly filter: RunsFilter } | undefined {
   const run = runNode(reader, round.run);
   const found = roundNode(reader, round);
-  if (found === undefined) return undefined;
+  if (found === undefined) {
+    return undefined;
+  }
   for (let offset = 0, open = true; open; offset += PAGE) {
     const page = reader.runs(offset, PAGE);
     const place = page.findIndex(({ id }) => id === round.run);
-    if (place >= 0) limits.atLeast(TOP, offset + place + 1);
+    if (place >= 0) {
+      limits.atLeast(TOP, offset + place + 1);
+    }
     open = place < 0 && page.length === PAGE;
   }
   // Steps are numbered from 1 without gaps.
-  if (round.phase === 'train') limits.atLeast(run.id, round.iteration);
+  if (round.phase === 'train') {
+    limits.atLeast(run.id, round.iteration);
+  }
   return { node: found, filter: passes(filter, run) ? filter : NO_FILTER };
 }
 
@@ -151,7 +206,10 @@ function runNode(reader: Pick<Reader, 'path' | 'run'>, id: string): RunNode {
   return { kind: 'run', id: run.id, run, status: shownStatus(run, isBeingWritten(reader.path)) };
 }
 
-function roundNode(reader: Reader, { run, phase, iteration }: Pick<Episode, 'run' | 'phase' | 'iteration'>): RoundNode | undefined {
+function roundNode(
+  reader: Reader,
+  { run, phase, iteration }: Pick<Episode, 'run' | 'phase' | 'iteration'>,
+): RoundNode | undefined {
   if (phase === 'train') {
     const [step] = iteration < 1 ? [] : reader.steps(run, iteration - 1, 1);
     return step?.iteration === iteration ? stepNode(run, step) : undefined;
@@ -161,14 +219,38 @@ function roundNode(reader: Reader, { run, phase, iteration }: Pick<Episode, 'run
 }
 
 function stepNode(run: string, step: Step): RoundNode {
-  return { kind: 'round', id: `${run}/train/${String(step.iteration)}`, run, phase: 'train', iteration: step.iteration, label: `Step ${String(step.iteration)}`, episodes: step.episodes, step };
+  return {
+    kind: 'round',
+    id: `${run}/train/${String(step.iteration)}`,
+    run,
+    phase: 'train',
+    iteration: step.iteration,
+    label: `Step ${String(step.iteration)}`,
+    episodes: step.episodes,
+    step,
+  };
 }
 
 /** Undefined where nothing was evaluated. */
-function evaluationNode(reader: Pick<Reader, 'countEpisodes'>, run: string, round: EvaluationRound): RoundNode | undefined {
+function evaluationNode(
+  reader: Pick<Reader, 'countEpisodes'>,
+  run: string,
+  round: EvaluationRound,
+): RoundNode | undefined {
   const { iteration } = round;
   const episodes = reader.countEpisodes({ run, phase: 'evaluate', iteration });
-  return episodes === 0 ? undefined : { kind: 'round', id: `${run}/evaluate/${String(iteration)}`, run, phase: 'evaluate', iteration, label: evaluationTitle(round), episodes, step: null };
+  return episodes === 0
+    ? undefined
+    : {
+        kind: 'round',
+        id: `${run}/evaluate/${String(iteration)}`,
+        run,
+        phase: 'evaluate',
+        iteration,
+        label: evaluationTitle(round),
+        episodes,
+        step: null,
+      };
 }
 
 /** Every run that can be taken to its end, newest first. */
@@ -190,7 +272,10 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
   const [last] = withMore(steps, node.id, node, reader.countSteps(run)).slice(steps.length);
   return [
     ...evaluations(({ stage }) => stage === 'before'),
-    ...steps.flatMap((step) => [step, ...evaluations((round) => round.stage === 'during' && round.step === step.iteration)]),
+    ...steps.flatMap((step) => [
+      step,
+      ...evaluations((round) => round.stage === 'during' && round.step === step.iteration),
+    ]),
     ...(last === undefined ? [] : [last]),
     ...evaluations(({ stage }) => stage === 'after'),
   ];
@@ -198,11 +283,23 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
 
 function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
   const { run, phase, iteration } = node;
-  const shown = reader.episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) }).map((episode): EpisodeNode => ({ kind: 'episode', id: `${node.id}/${String(episode.id)}`, episode, text: reader.message(episode.leaf).text }));
+  const shown = reader
+    .episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) })
+    .map((episode): EpisodeNode => ({
+      kind: 'episode',
+      id: `${node.id}/${String(episode.id)}`,
+      episode,
+      text: reader.message(episode.leaf).text,
+    }));
   return withMore(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));
 }
 
-function withMore(shown: readonly RunsNode[], list: string, parent: RunNode | RoundNode | null, total: number): readonly RunsNode[] {
+function withMore(
+  shown: readonly RunsNode[],
+  list: string,
+  parent: RunNode | RoundNode | null,
+  total: number,
+): readonly RunsNode[] {
   const left = total - shown.length;
   return left <= 0 ? shown : [...shown, { kind: 'more', id: `${list}/more`, list, parent, left }];
 }

@@ -1,6 +1,14 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
 import { setTimeout } from 'node:timers/promises';
-import { commands, EventEmitter, window, type Memento, type TreeDataProvider, type TreeItem, type TreeView } from 'vscode';
+import {
+  commands,
+  EventEmitter,
+  window,
+  type Memento,
+  type TreeDataProvider,
+  type TreeItem,
+  type TreeView,
+} from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import type { Phase } from '../../shared/records/records.ts';
 import { OlderStoreError } from '../../store/read/reader.ts';
@@ -9,7 +17,19 @@ import { askForFilter } from './filterRuns.ts';
 import type { Log } from '../common/log.ts';
 import type { RunController } from '../run/runController.ts';
 import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
-import { allRuns, childrenOf, findRound, Limits, parentOf, queuedNodes, runOfNode, TOP, type MoreNode, type RunNode, type RunsNode } from './runsModel.ts';
+import {
+  allRuns,
+  childrenOf,
+  findRound,
+  Limits,
+  parentOf,
+  queuedNodes,
+  runOfNode,
+  TOP,
+  type MoreNode,
+  type RunNode,
+  type RunsNode,
+} from './runsModel.ts';
 import { itemOf } from './runsItems.ts';
 import { runDescription } from './runWords.ts';
 import { StoreExaminedError, type StoreAccess } from '../engine/storeAccess.ts';
@@ -52,23 +72,49 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.memory = memory;
     const kept = memory.get<unknown>(FILTER_KEY);
     this.filter = isRunsFilter(kept) ? kept : NO_FILTER;
-    this.disposables.add(store.onDidChange(() => { this.storeChanged(); }));
-    this.disposables.add(running.onDidChange(() => { this.follow(); }));
-    this.view = this.disposables.add(window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }));
-    this.disposables.add(this.view.onDidExpandElement(({ element }) => { this.expanded.add(element.id); }));
-    this.disposables.add(this.view.onDidCollapseElement(({ element }) => { this.expanded.delete(element.id); }));
-    this.disposables.add(this.view.onDidChangeSelection(({ selection: [node] }) => {
-      const run = node === undefined ? undefined : runOfNode(node);
-      if (run !== undefined) this.chosen.fire(run);
-    }));
+    this.disposables.add(
+      store.onDidChange(() => {
+        this.storeChanged();
+      }),
+    );
+    this.disposables.add(
+      running.onDidChange(() => {
+        this.follow();
+      }),
+    );
+    this.view = this.disposables.add(
+      window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }),
+    );
+    this.disposables.add(
+      this.view.onDidExpandElement(({ element }) => {
+        this.expanded.add(element.id);
+      }),
+    );
+    this.disposables.add(
+      this.view.onDidCollapseElement(({ element }) => {
+        this.expanded.delete(element.id);
+      }),
+    );
+    this.disposables.add(
+      this.view.onDidChangeSelection(({ selection: [node] }) => {
+        const run = node === undefined ? undefined : runOfNode(node);
+        if (run !== undefined) {
+          this.chosen.fire(run);
+        }
+      }),
+    );
   }
 
   /** Asks which runs to show; the tree follows while the question is open. */
   async askForFilter(): Promise<void> {
     const reader = this.store.reader();
-    if (reader === null) return;
+    if (reader === null) {
+      return;
+    }
     const before = this.filter;
-    const chosen = await askForFilter(allRuns(reader), before, (filter) => { this.apply(filter); });
+    const chosen = await askForFilter(allRuns(reader), before, (filter) => {
+      this.apply(filter);
+    });
     this.apply(chosen ?? before);
     void this.memory.update(FILTER_KEY, this.filter);
   }
@@ -89,15 +135,23 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.changed.fire(undefined);
   }
 
-  /** Draws anew only the lists that hold something else now: a row that is drawn anew takes the click that was on its way to it. */
+  /**
+   * Draws anew only the lists that hold something else now: a row that is drawn anew takes the click that was on its
+   * way to it.
+   */
   private storeChanged(): void {
-    const isSame = ({ node, words }: { readonly node: RunsNode | undefined; readonly words: string }): boolean => this.read(node).words === words;
+    const isSame = ({ node, words }: { readonly node: RunsNode | undefined; readonly words: string }): boolean =>
+      this.read(node).words === words;
     const top = this.drawn.get(TOP);
     if (top === undefined || !isSame(top)) {
       this.refresh();
       return;
     }
-    for (const list of this.drawn.values()) if (list !== top && !isSame(list)) this.changed.fire(list.node);
+    for (const list of this.drawn.values()) {
+      if (list !== top && !isSame(list)) {
+        this.changed.fire(list.node);
+      }
+    }
   }
 
   /** Shows more of the list that ends with this node. */
@@ -109,12 +163,19 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   getChildren(node?: RunsNode): RunsNode[] {
     const { children, hasRuns, error, words } = this.read(node);
     this.drawn.set(node?.id ?? TOP, { node, words });
-    if (node === undefined) this.tell(hasRuns, error);
+    if (node === undefined) {
+      this.tell(hasRuns, error);
+    }
     return [...children];
   }
 
   /** The items of a list as the store has them now, and all that is shown and known of them as one text. */
-  private read(node: RunsNode | undefined): { readonly children: readonly RunsNode[]; readonly hasRuns: boolean; readonly error: C3Error | null; readonly words: string } {
+  private read(node: RunsNode | undefined): {
+    readonly children: readonly RunsNode[];
+    readonly hasRuns: boolean;
+    readonly error: C3Error | null;
+    readonly words: string;
+  } {
     try {
       const reader = this.store.reader();
       const stored = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
@@ -124,7 +185,9 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
       const items = children.map((child) => itemOf(child, null));
       return { children, hasRuns, error: null, words: JSON.stringify([hasRuns, items]) };
     } catch (error) {
-      if (!(error instanceof C3Error)) throw error;
+      if (!(error instanceof C3Error)) {
+        throw error;
+      }
       return { children: [], hasRuns: false, error, words: error.message };
     }
   }
@@ -134,13 +197,23 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     return reader === null ? undefined : parentOf(reader, node);
   }
 
-  /** Selects a step or an evaluation, with its episodes open below it, and gives it the focus; a filter that hides its run goes. @throws C3Error where it is not in the store */
+  /**
+   * Selects a step or an evaluation, with its episodes open below it, and gives it the focus; a filter that hides its
+   * run goes.
+   * @throws C3Error where it is not in the store
+   */
   async showRound(run: string, phase: Phase, iteration: number): Promise<void> {
     const reader = this.store.reader();
     const found = reader === null ? undefined : findRound(reader, { run, phase, iteration }, this.limits, this.filter);
-    if (found === undefined) throw new C3Error('input', `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${String(iteration)} of run ${run}: refresh the Runs view.`);
-    if (found.filter === this.filter) this.refresh();
-    else {
+    if (found === undefined) {
+      throw new C3Error(
+        'input',
+        `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${String(iteration)} of run ${run}: refresh the Runs view.`,
+      );
+    }
+    if (found.filter === this.filter) {
+      this.refresh();
+    } else {
       this.clearFilter();
       void window.setStatusBarMessage('The filter of the Runs view was cleared: it hid this run.', 10_000);
     }
@@ -153,32 +226,48 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     return node === undefined ? undefined : runOfNode(node);
   }
 
-  /** Shows what a run holds below it. The editor drops this while it draws the list anew, so it is asked again until the run is open. */
+  /**
+   * Shows what a run holds below it. The editor drops this while it draws the list anew, so it is asked again until the
+   * run is open.
+   */
   async expand(node: RunNode): Promise<void> {
     for (const pause of EXPAND_PAUSES) {
       await setTimeout(pause);
-      if (this.expanded.has(node.id)) return;
+      if (this.expanded.has(node.id)) {
+        return;
+      }
       await this.view.reveal(node, { select: false, focus: false, expand: true });
     }
   }
 
   getTreeItem(node: RunsNode): TreeItem {
     const { current } = this.running;
-    if (node.kind === 'run' && node.status === 'running') this.live = { node, words: runDescription(node, current) };
+    if (node.kind === 'run' && node.status === 'running') {
+      this.live = { node, words: runDescription(node, current) };
+    }
     return itemOf(node, current);
   }
 
-  /** Draws the item of the run that goes on again where its words have changed; the rest of the tree follows the store. */
+  /**
+   * Draws the item of the run that goes on again where its words have changed; the rest of the tree follows the store.
+   */
   private follow(): void {
     const queue = this.running.queued.map(({ id }) => id).join(' ');
     if (queue !== this.queue) {
       this.queue = queue;
       this.refresh();
     }
-    const { live, running: { current } } = this;
-    if (live === null || live.node.run.id !== current?.run) return;
+    const {
+      live,
+      running: { current },
+    } = this;
+    if (live === null || live.node.run.id !== current?.run) {
+      return;
+    }
     const words = runDescription(live.node, current);
-    if (words === live.words) return;
+    if (words === live.words) {
+      return;
+    }
     live.words = words;
     this.changed.fire(live.node);
   }
@@ -193,7 +282,9 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
     void commands.executeCommand('setContext', 'c3.storeOlder', error instanceof OlderStoreError);
-    if (problem !== null && problem !== this.problem && !(error instanceof StoreExaminedError)) this.log.error(problem);
+    if (problem !== null && problem !== this.problem && !(error instanceof StoreExaminedError)) {
+      this.log.error(problem);
+    }
     this.problem = problem;
     const filtering = hasRuns && isFiltering(this.filter);
     void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);

@@ -1,11 +1,15 @@
 /** The failure taxonomy panels, one for each run. */
 import { ViewColumn, type WebviewPanel } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
-import { isTaxonomyState, TAXONOMY_PANEL, type TaxonomyFromHost, type TaxonomyToHost } from '../../shared/protocols/taxonomyProtocol.ts';
+import {
+  isTaxonomyState,
+  TAXONOMY_PANEL,
+  type TaxonomyFromHost,
+  type TaxonomyToHost,
+} from '../../shared/protocols/taxonomyProtocol.ts';
 import type { Services } from '../services.ts';
 import { TaxonomySession } from './taxonomySession.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
-
 
 export class TaxonomyPanels {
   private readonly services: Services;
@@ -31,8 +35,11 @@ export class TaxonomyPanels {
 
   /** Brings a panel back after a reload; one whose state cannot be read is closed. */
   restore(panel: WebviewPanel, state: unknown): void {
-    if (isTaxonomyState(state)) this.adopt(panel, state.run);
-    else panel.dispose();
+    if (isTaxonomyState(state)) {
+      this.adopt(panel, state.run);
+    } else {
+      panel.dispose();
+    }
   }
 
   private adopt(panel: WebviewPanel, run: string): void {
@@ -42,16 +49,28 @@ export class TaxonomyPanels {
       engine: () => services.engine.client(),
       reader: () => {
         const reader = services.store.reader();
-        if (reader === null) throw new C3Error('store', 'The store of this run is gone: open the taxonomy from the Runs view.');
+        if (reader === null) {
+          throw new C3Error('store', 'The store of this run is gone: open the taxonomy from the Runs view.');
+        }
         return reader;
       },
       thresholds: services.thresholds,
-      post: (message) => { door.post(message); },
+      post: (message) => {
+        door.post(message);
+      },
       openMessage: this.openMessage,
-      failed: (message) => { services.log.error(message); },
+      failed: (message) => {
+        services.log.error(message);
+      },
     });
-    const door = new WebviewDoor<TaxonomyToHost, TaxonomyFromHost>(panel, TAXONOMY_PANEL, services, (message) => { void session.receive(message); });
-    const changes = services.store.onDidChange(() => { if (door.open) session.storeChanged(); });
+    const door = new WebviewDoor<TaxonomyToHost, TaxonomyFromHost>(panel, TAXONOMY_PANEL, services, (message) => {
+      void session.receive(message);
+    });
+    const changes = services.store.onDidChange(() => {
+      if (door.open) {
+        session.storeChanged();
+      }
+    });
     panel.onDidDispose(() => {
       changes.dispose();
       this.panels.delete(run);

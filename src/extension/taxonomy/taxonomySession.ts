@@ -1,7 +1,24 @@
-/** What one taxonomy panel asks and is told: another choice is an answer at once, the newest one wins, and labels are appended by the engine. */
+/**
+ * What one taxonomy panel asks and is told: another choice is an answer at once, the newest one wins, and labels are
+ * appended by the engine.
+ */
 import { hasCode, messageOf } from '../../shared/errors.ts';
-import { CASES_SHOWN, ALTERNATIVE_PREVIEW, type CaseDetail, type TaxonomyFromHost, type TaxonomyToHost } from '../../shared/protocols/taxonomyProtocol.ts';
-import { NO_FILTER, sameThresholds, type CaseLabel, type LabelParams, type TaxonomyParams, type TaxonomyThresholds, type TaxonomyView } from '../../shared/records/taxonomy.ts';
+import {
+  CASES_SHOWN,
+  ALTERNATIVE_PREVIEW,
+  type CaseDetail,
+  type TaxonomyFromHost,
+  type TaxonomyToHost,
+} from '../../shared/protocols/taxonomyProtocol.ts';
+import {
+  NO_FILTER,
+  sameThresholds,
+  type CaseLabel,
+  type LabelParams,
+  type TaxonomyParams,
+  type TaxonomyThresholds,
+  type TaxonomyView,
+} from '../../shared/records/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
@@ -49,7 +66,9 @@ export class TaxonomySession {
     switch (message.type) {
       case 'ready':
         this.choice = { thresholds: this.around.thresholds.get(), filter: message.filter, limit: message.limit };
-        await this.telling(() => { this.tellRun(); });
+        await this.telling(() => {
+          this.tellRun();
+        });
         await this.show();
         this.storeChanged();
         break;
@@ -62,7 +81,9 @@ export class TaxonomySession {
         await this.show();
         break;
       case 'case':
-        await this.telling(() => { this.around.post({ type: 'case', detail: caseDetail(this.around.reader(), message.bucket) }); });
+        await this.telling(() => {
+          this.around.post({ type: 'case', detail: caseDetail(this.around.reader(), message.bucket) });
+        });
         break;
       case 'label':
         await this.label(message);
@@ -75,7 +96,9 @@ export class TaxonomySession {
 
   /** The store may hold more than is shown. What is shown stays as it is; the page says how much there is by now. */
   storeChanged(): void {
-    if (this.buckets === null) return;
+    if (this.buckets === null) {
+      return;
+    }
     try {
       const reader = this.around.reader();
       const buckets = CASE_ORIGINS.reduce((sum, origin) => sum + reader.countBuckets({ run: this.run, origin }), 0);
@@ -88,12 +111,16 @@ export class TaxonomySession {
   /** Asks the engine for the newest choice until none is newer. */
   private async show(): Promise<void> {
     this.again = true;
-    if (this.answering) return;
+    if (this.answering) {
+      return;
+    }
     this.answering = true;
     try {
       while (this.again) {
         this.again = false;
-        await this.telling(async () => { await this.answer(); });
+        await this.telling(async () => {
+          await this.answer();
+        });
       }
     } finally {
       this.answering = false;
@@ -102,12 +129,18 @@ export class TaxonomySession {
 
   private async answer(): Promise<void> {
     const { choice, fresh } = this;
-    if (fresh) this.around.post({ type: 'working' });
+    if (fresh) {
+      this.around.post({ type: 'working' });
+    }
     const view = await this.around.engine().taxonomy({ run: this.run, ...choice, fresh });
-    if (fresh) this.fresh = false;
+    if (fresh) {
+      this.fresh = false;
+    }
     this.buckets = view.buckets;
     this.around.post({ type: 'view', view });
-    if (!sameThresholds(choice.thresholds, this.around.thresholds.get())) await this.around.thresholds.remember(choice.thresholds);
+    if (!sameThresholds(choice.thresholds, this.around.thresholds.get())) {
+      await this.around.thresholds.remember(choice.thresholds);
+    }
   }
 
   private async label({ bucket, name, note }: LabelParams): Promise<void> {
@@ -116,7 +149,11 @@ export class TaxonomySession {
     } catch (error) {
       const message = messageOf(error);
       this.around.failed(message);
-      this.around.post({ type: 'refused', bucket, message: hasCode(error, 'storeHeld') ? `Labels cannot be written now: ${message}` : message });
+      this.around.post({
+        type: 'refused',
+        bucket,
+        message: hasCode(error, 'storeHeld') ? `Labels cannot be written now: ${message}` : message,
+      });
       return;
     }
     this.around.post({ type: 'labelled', bucket });
@@ -147,8 +184,16 @@ export function caseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBuc
   return {
     bucket,
     alternatives: alternatives.map(({ decision, text, returns, evaluatorCalls, credit }) => ({
-      message: decision, text: beginning(text, ALTERNATIVE_PREVIEW), cut: text.length > ALTERNATIVE_PREVIEW, real: decision === real?.decision, returns, evaluatorCalls, credit,
+      message: decision,
+      text: beginning(text, ALTERNATIVE_PREVIEW),
+      cut: text.length > ALTERNATIVE_PREVIEW,
+      real: decision === real?.decision,
+      returns,
+      evaluatorCalls,
+      credit,
     })),
-    labels: reader.labelsOfBucket(bucket).map(({ name, note, author, createdAt }) => ({ name, note, author, createdAt })),
+    labels: reader
+      .labelsOfBucket(bucket)
+      .map(({ name, note, author, createdAt }) => ({ name, note, author, createdAt })),
   };
 }

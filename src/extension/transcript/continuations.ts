@@ -9,7 +9,16 @@ export interface Continuations {
 }
 
 /** The run's part costs a read of its snapshots. */
-export function continuationsOf(reader: Pick<StoreReader, 'ownContinuation' | 'snapshotsOfRun'>, { id, run }: Pick<Decision, 'id' | 'run'>): Continuations {
-  const all = reader.snapshotsOfRun(run).map(({ id: snapshot, iteration: step, file }): OfferedSnapshot => ({ id: snapshot, step, kept: step === 0 || file !== null }));
+export function continuationsOf(
+  reader: Pick<StoreReader, 'ownContinuation' | 'snapshotsOfRun'>,
+  { id, run }: Pick<Decision, 'id' | 'run'>,
+): Continuations {
+  const all = reader
+    .snapshotsOfRun(run)
+    .map(({ id: snapshot, iteration: step, file }): OfferedSnapshot => ({
+      id: snapshot,
+      step,
+      kept: step === 0 || file !== null,
+    }));
   return { own: reader.ownContinuation(id), snapshots: offeredSnapshots(all) };
 }

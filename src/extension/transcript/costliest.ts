@@ -10,13 +10,25 @@ export interface LowestCredit {
 }
 
 /**
- * The lowest-credit message of the episodes that go through a message, or of the whole transcript; where none is decided, the clearest candidate.
+ * The lowest-credit message of the episodes that go through a message, or of the whole transcript; where none is
+ * decided, the clearest candidate.
  * @param chosen null where none is
  * @returns the message, or one sentence where there is none to go to
  */
-export function costliestMessage(reader: Pick<StoreReader, 'costliestOf' | 'costliestThrough'>, target: TranscriptTarget, chosen: number | null): LowestCredit | string {
+export function costliestMessage(
+  reader: Pick<StoreReader, 'costliestOf' | 'costliestThrough'>,
+  target: TranscriptTarget,
+  chosen: number | null,
+): LowestCredit | string {
   const found = chosen === null ? reader.costliestOf(target) : reader.costliestThrough(chosen);
   const where = chosen === null ? 'transcript' : 'episode';
-  if (found !== null) return { message: found.message, words: found.decided ? `Lowest-credit message of this ${where}.` : `Clearest candidate of this ${where}; no message is decided to have hurt.` };
+  if (found !== null) {
+    return {
+      message: found.message,
+      words: found.decided
+        ? `Lowest-credit message of this ${where}.`
+        : `Clearest candidate of this ${where}; no message is decided to have hurt.`,
+    };
+  }
   return `No message of this ${where} has a credit that is below 0 or undecided: choose one and replay its alternatives (R in the message tree) to measure what it was worth.`;
 }

@@ -30,13 +30,18 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
       const questions = reader.searchQuestions({ query: pick.value, limit: SHOWN_QUESTIONS });
       pick.items = [...groupOf('questions', questions.map(questionItem)), ...groupOf('messages', messages.map(itemOf))];
       const shown = total > SHOWN ? `, the ${more ? 'newest' : 'best'} ${String(SHOWN)} shown` : '';
-      pick.title = pick.value.trim() === '' ? 'Find message' : `Find message: ${more ? 'more than ' : ''}${String(total)} found${shown}${questionWords(questions.length)}`;
+      pick.title =
+        pick.value.trim() === ''
+          ? 'Find message'
+          : `Find message: ${more ? 'more than ' : ''}${String(total)} found${shown}${questionWords(questions.length)}`;
     } catch (error) {
       pick.title = messageOf(error);
     }
   });
   return new Promise((resolve) => {
-    pick.onDidChangeValue(() => { search.trigger(); });
+    pick.onDidChangeValue(() => {
+      search.trigger();
+    });
     pick.onDidAccept(() => {
       resolve(pick.selectedItems[0]?.message ?? undefined);
       pick.hide();
@@ -52,7 +57,9 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
 
 /** Of more than are shown, as many are said to be there. */
 function questionWords(count: number): string {
-  if (count === 0) return '';
+  if (count === 0) {
+    return '';
+  }
   return `; in ${count === SHOWN_QUESTIONS ? 'at least ' : ''}${count === 1 ? '1 question' : `${String(count)} questions`}`;
 }
 
@@ -69,5 +76,11 @@ function questionItem({ run, phase, iteration, question, message }: FoundQuestio
 function itemOf(message: Message): MessageItem {
   const round = `${message.phase} ${String(message.iteration)}`;
   // The store has matched already; the editor must not sift once more by the label.
-  return { label: withoutIcons(message.eventType), description: withoutIcons(oneLine(message.text)), detail: `${withoutIcons(message.run)}, ${round}`, alwaysShow: true, message: message.id };
+  return {
+    label: withoutIcons(message.eventType),
+    description: withoutIcons(oneLine(message.text)),
+    detail: `${withoutIcons(message.run)}, ${round}`,
+    alwaysShow: true,
+    message: message.id,
+  };
 }

@@ -20,7 +20,9 @@ export class PanelReplay implements Disposable {
     this.services = services;
     this.changed = changed;
     this.watching = services.engine.onReplayProgress(({ message, bucket, done, total }) => {
-      if (this.current?.status === 'running' && message === this.current.message) this.set({ ...this.current, bucket, done, total });
+      if (this.current?.status === 'running' && message === this.current.message) {
+        this.set({ ...this.current, bucket, done, total });
+      }
     });
   }
 
@@ -31,7 +33,9 @@ export class PanelReplay implements Disposable {
 
   /** Starts a replay, unless one goes on. @throws where there is no engine to ask */
   start(params: ReplayParams): void {
-    if (this.current?.status === 'running') return;
+    if (this.current?.status === 'running') {
+      return;
+    }
     const client = this.services.engine.client();
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
@@ -39,10 +43,13 @@ export class PanelReplay implements Disposable {
     this.set({ message: params.message, status: 'running', bucket: null, done: 0, total: 0, error: null, settle });
     client.replay(params, cancellation.token).then(
       // Cancelled while the proof was made, it answers with all that was replayed.
-      (bucket) => { this.end(cancellation.token.isCancellationRequested ? 'cancelled' : 'done', bucket, null); },
+      (bucket) => {
+        this.end(cancellation.token.isCancellationRequested ? 'cancelled' : 'done', bucket, null);
+      },
       (error: unknown) => {
-        if (error instanceof CancelledError) this.end('cancelled', null, null);
-        else {
+        if (error instanceof CancelledError) {
+          this.end('cancelled', null, null);
+        } else {
           this.services.log.error(messageOf(error));
           this.end('failed', null, messageOf(error));
         }
@@ -52,7 +59,15 @@ export class PanelReplay implements Disposable {
 
   /** Replays a message in pairs until its credit is decided, with at most so many replays. */
   settle(message: number, replays: number): void {
-    this.start({ message, alternatives: 0, replays: 1, text: null, independent: false, continuation: AS_RECORDED, settle: { replays } });
+    this.start({
+      message,
+      alternatives: 0,
+      replays: 1,
+      text: null,
+      independent: false,
+      continuation: AS_RECORDED,
+      settle: { replays },
+    });
   }
 
   /** Stops what goes on; what arrived is kept. */
@@ -68,7 +83,9 @@ export class PanelReplay implements Disposable {
   private end(status: 'done' | 'cancelled' | 'failed', bucket: ReplayResult | null, error: string | null): void {
     this.cancellation?.dispose();
     this.cancellation = null;
-    if (this.current === null) return;
+    if (this.current === null) {
+      return;
+    }
     const { settle } = this.current;
     const spent = settle === null ? null : { ...settle, spent: bucket?.spent ?? null };
     this.set({ ...this.current, status, bucket: bucket ?? this.current.bucket, error, settle: spent });

@@ -23,11 +23,22 @@ type Parser = Service['parseProtocol'];
 function protocolOf(reader: Pick<StoreReader, 'runConfig'>, run: string, parse: Parser): ProtocolGraph | null {
   try {
     const config: unknown = JSON.parse(reader.runConfig(run));
-    if (!isRecord(config) || typeof config['protocolText'] !== 'string' || config['protocolText'].length > MOST_CHARACTERS) return null;
+    if (
+      !isRecord(config) ||
+      typeof config['protocolText'] !== 'string' ||
+      config['protocolText'].length > MOST_CHARACTERS
+    ) {
+      return null;
+    }
     const source = typeof config['protocolSource'] === 'string' ? config['protocolSource'] : 'protocol';
     const { name, occurrences } = parse(config['protocolText'], source);
-    if (occurrences.length > MOST_NODES) return null;
-    return { name, nodes: occurrences.map(({ id, role, turn, parents, scored }) => ({ id, role, turn, parents, scored })) };
+    if (occurrences.length > MOST_NODES) {
+      return null;
+    }
+    return {
+      name,
+      nodes: occurrences.map(({ id, role, turn, parents, scored }) => ({ id, role, turn, parents, scored })),
+    };
   } catch {
     // A picture is no reason to refuse a transcript.
     return null;

@@ -18,20 +18,32 @@ export function matches(
   replayed: boolean,
   labelled: ReadonlySet<number>,
 ): boolean {
-  if (filter.lane !== null && (filter.lane === 'replays') !== replayed) return false;
-  if (filter.role !== null && eventType !== filter.role) return false;
-  if (filter.credit !== null && signOf(credit) !== filter.credit) return false;
-  if (filter.outcome !== null && outcomeOf(value) !== filter.outcome) return false;
+  if (filter.lane !== null && (filter.lane === 'replays') !== replayed) {
+    return false;
+  }
+  if (filter.role !== null && eventType !== filter.role) {
+    return false;
+  }
+  if (filter.credit !== null && signOf(credit) !== filter.credit) {
+    return false;
+  }
+  if (filter.outcome !== null && outcomeOf(value) !== filter.outcome) {
+    return false;
+  }
   return filter.label === null || labelled.has(id);
 }
 
 function signOf(credit: number | null): NonNullable<TranscriptFilter['credit']> {
-  if (credit === null) return 'none';
+  if (credit === null) {
+    return 'none';
+  }
   return credit > 0 ? 'positive' : credit < 0 ? 'negative' : 'zero';
 }
 
 /** How an episode, or a message by the mean of its episodes, ended. */
 export function outcomeOf(value: number | null): NonNullable<TranscriptFilter['outcome']> {
-  if (value === null) return 'none';
+  if (value === null) {
+    return 'none';
+  }
   return value >= 1 ? 'won' : value <= 0 ? 'lost' : 'between';
 }

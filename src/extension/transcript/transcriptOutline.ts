@@ -1,16 +1,27 @@
 /**
- * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays sampled, depth first.
- * It holds ids only; what a row shows is read with its window.
+ * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
+ * sampled, depth first. It holds ids only; what a row shows is read with its window.
  */
 import type { StoreReader, TreeGroup } from '../../store/read/reader.ts';
 import type { Message } from '../../shared/records/records.ts';
-import { laneOf, PREVIEW, WINDOW, type Replays, type RowPlace, type TranscriptRow, type TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
+import {
+  laneOf,
+  PREVIEW,
+  WINDOW,
+  type Replays,
+  type RowPlace,
+  type TranscriptRow,
+  type TranscriptTarget,
+} from '../../shared/protocols/transcriptProtocol.ts';
 import { beginning } from '../../shared/text/visible.ts';
 
 /** What a layout is read from. */
 export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'instance'>;
 
-/** What a row is numbered with: the rows of one parent; in a lane, what continues the message and its alternatives apart. */
+/**
+ * What a row is numbered with: the rows of one parent; in a lane, what continues the message and its alternatives
+ * apart.
+ */
 type Among = number | string | null;
 
 /** A row as the outline keeps it: a message, or the lane of a message's replays. */
@@ -77,15 +88,33 @@ export class TranscriptOutline {
     const roots: Node[] = [];
     const numbers = new Map<Among, number>();
     for (const { key, id, lane, parent: parentKey, branch, among, position, siblings = 0, match = true } of members) {
-      const parent = parentKey === null ? null : byKey.get(parentKey) ?? null;
+      const parent = parentKey === null ? null : (byKey.get(parentKey) ?? null);
       const place = position ?? (numbers.get(among) ?? 0) + 1;
       numbers.set(among, place);
       const depth = (parent?.depth ?? 0) + 1;
-      const node: Node = { key, id, lane, branch, among, parent, match, position: place, siblings, children: [], index: 0, depth, descendants: 0 };
+      const node: Node = {
+        key,
+        id,
+        lane,
+        branch,
+        among,
+        parent,
+        match,
+        position: place,
+        siblings,
+        children: [],
+        index: 0,
+        depth,
+        descendants: 0,
+      };
       (parent?.children ?? roots).push(node);
       byKey.set(key, node);
     }
-    for (const node of byKey.values()) if (node.siblings === 0) node.siblings = numbers.get(node.among) ?? 1;
+    for (const node of byKey.values()) {
+      if (node.siblings === 0) {
+        node.siblings = numbers.get(node.among) ?? 1;
+      }
+    }
     this.byKey = byKey;
     this.nodes = numbered(roots);
     this.rows = this.nodes.length + 1;
@@ -93,7 +122,10 @@ export class TranscriptOutline {
     this.groups = groups;
     const messages = this.nodes.filter(({ lane }) => lane === null);
     // A transcript that is itself a replay request has no other messages.
-    const [replayed, own] = groups[0]?.phase === 'replay' ? [[], messages] : [messages.filter(({ branch }) => branch), messages.filter(({ branch }) => !branch)];
+    const [replayed, own] =
+      groups[0]?.phase === 'replay'
+        ? [[], messages]
+        : [messages.filter(({ branch }) => branch), messages.filter(({ branch }) => !branch)];
     this.counts = { own: counted(own), replayed: counted(replayed), made };
   }
 
@@ -102,14 +134,23 @@ export class TranscriptOutline {
     const { run, instance } = target;
     const own = reader.outline(target);
     const branch = target.phase === 'replay';
-    const members: Member[] = own.messages.map(({ id, parent }) => ({ key: id, id, parent, lane: null, branch, among: parent }));
+    const members: Member[] = own.messages.map(({ id, parent }) => ({
+      key: id,
+      id,
+      parent,
+      lane: null,
+      branch,
+      among: parent,
+    }));
     const versions = [own.version];
     const groups: TreeGroup[] = [target];
     const ids = new Set(members.map(({ id }) => id));
     const lanes = new Map<number, { requests: number; replays: number }>();
     const made = { requests: 0, replays: 0 };
     for (const { message, iteration } of reader.requestsOf(run, instance)) {
-      if (message === null || !ids.has(message)) continue;
+      if (message === null || !ids.has(message)) {
+        continue;
+      }
       const group: TreeGroup = { run, phase: 'replay', iteration, instance };
       groups.push(group);
       const sampled = reader.outline(group);
@@ -118,7 +159,14 @@ export class TranscriptOutline {
       const lane = lanes.get(message) ?? { requests: 0, replays: 0 };
       if (lane.requests === 0) {
         lanes.set(message, lane);
-        members.push({ key: laneOf(message), id: message, parent: message, lane, branch: true, among: `lane of ${String(message)}` });
+        members.push({
+          key: laneOf(message),
+          id: message,
+          parent: message,
+          lane,
+          branch: true,
+          among: `lane of ${String(message)}`,
+        });
       }
       for (const count of [lane, made]) {
         count.requests += 1;
@@ -126,7 +174,9 @@ export class TranscriptOutline {
       }
       members.push(...laneMembers(message, sampled.messages));
       // A later request may be about what this one sampled.
-      for (const { id } of sampled.messages) ids.add(id);
+      for (const { id } of sampled.messages) {
+        ids.add(id);
+      }
     }
     return new TranscriptOutline(members, versions.join(', '), groups, made);
   }
@@ -134,10 +184,24 @@ export class TranscriptOutline {
   /** The same transcript with some messages only, and those above them. */
   filtered(kept: ReadonlySet<number>): TranscriptOutline {
     const needed = new Set<Node>();
-    for (const id of kept) for (let node = this.byKey.get(id) ?? null; node !== null && !needed.has(node); node = node.parent) needed.add(node);
-    const members = this.nodes.filter((node) => needed.has(node)).map(({ key, id, parent, lane, branch, among, position, siblings }): Member => ({
-      key, id, parent: parent?.key ?? null, lane, branch, among, position, siblings, match: kept.has(key),
-    }));
+    for (const id of kept) {
+      for (let node = this.byKey.get(id) ?? null; node !== null && !needed.has(node); node = node.parent) {
+        needed.add(node);
+      }
+    }
+    const members = this.nodes
+      .filter((node) => needed.has(node))
+      .map(({ key, id, parent, lane, branch, among, position, siblings }): Member => ({
+        key,
+        id,
+        parent: parent?.key ?? null,
+        lane,
+        branch,
+        among,
+        position,
+        siblings,
+        match: kept.has(key),
+      }));
     return new TranscriptOutline(members, this.signature, this.groups, this.counts.made);
   }
 
@@ -150,10 +214,14 @@ export class TranscriptOutline {
   window(reader: OutlineReader, target: TranscriptTarget, offset: number): readonly TranscriptRow[] {
     const rows = offset === 0 ? [this.question(reader, target)] : [];
     const nodes = this.nodes.slice(Math.max(0, offset - 1), offset + WINDOW - 1);
-    const messages = new Map(reader.messages([...new Set(nodes.map(({ id }) => id))]).map((message) => [message.id, message]));
+    const messages = new Map(
+      reader.messages([...new Set(nodes.map(({ id }) => id))]).map((message) => [message.id, message]),
+    );
     for (const node of nodes) {
       const message = messages.get(node.id);
-      if (message !== undefined) rows.push(rowOf(node, message));
+      if (message !== undefined) {
+        rows.push(rowOf(node, message));
+      }
     }
     return rows;
   }
@@ -187,9 +255,24 @@ export class TranscriptOutline {
   private question(reader: OutlineReader, target: TranscriptTarget): TranscriptRow {
     const { question } = reader.instance(target.instance);
     return {
-      index: 0, depth: 0, parent: null, descendants: this.nodes.length, message: null, key: null, lane: null,
-      role: 'question', turn: 0, position: 1, siblings: 1,
-      text: beginning(question, PREVIEW), finish: null, return: null, leaves: 0, credit: null, branch: false, match: true,
+      index: 0,
+      depth: 0,
+      parent: null,
+      descendants: this.nodes.length,
+      message: null,
+      key: null,
+      lane: null,
+      role: 'question',
+      turn: 0,
+      position: 1,
+      siblings: 1,
+      text: beginning(question, PREVIEW),
+      finish: null,
+      return: null,
+      leaves: 0,
+      credit: null,
+      branch: false,
+      match: true,
     };
   }
 }
@@ -197,11 +280,17 @@ export class TranscriptOutline {
 /** The transcript in which a message stands; one that a request sampled stands in that of the message asked about. */
 export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>, id: number): TranscriptTarget {
   const message = reader.message(id);
-  if (message.phase !== 'replay') return groupTarget(message);
+  if (message.phase !== 'replay') {
+    return groupTarget(message);
+  }
   for (const above of reader.chain(id).toReversed()) {
-    if (above.phase !== 'replay') return groupTarget(above);
+    if (above.phase !== 'replay') {
+      return groupTarget(above);
+    }
     const asked = above.bucket === null ? null : reader.bucket(above.bucket).message;
-    if (asked !== null && asked !== id) return targetOf(reader, asked);
+    if (asked !== null && asked !== id) {
+      return targetOf(reader, asked);
+    }
   }
   return groupTarget(message);
 }
@@ -212,7 +301,9 @@ function groupTarget({ run, phase, iteration, instance }: Message): TranscriptTa
 
 function placeOf(node: Node): RowPlace {
   const ancestors: number[] = [];
-  for (let above = node.parent; above !== null; above = above.parent) ancestors.unshift(above.index);
+  for (let above = node.parent; above !== null; above = above.parent) {
+    ancestors.unshift(above.index);
+  }
   return { message: node.key, index: node.index, descendants: node.descendants, ancestors: [0, ...ancestors] };
 }
 
@@ -220,13 +311,22 @@ function counted(nodes: readonly Node[]): Counted {
   return { messages: nodes.length, matching: nodes.reduce((sum, { match }) => sum + (match ? 1 : 0), 0) };
 }
 
-/** What a request sampled, in the lane of the message that it is about: first what continues the message itself, then its alternatives with theirs. */
-function laneMembers(message: number, sampled: readonly { readonly id: number; readonly parent: number | null }[]): readonly Member[] {
+/**
+ * What a request sampled, in the lane of the message that it is about: first what continues the message itself, then
+ * its alternatives with theirs.
+ */
+function laneMembers(
+  message: number,
+  sampled: readonly { readonly id: number; readonly parent: number | null }[],
+): readonly Member[] {
   const continues = new Map<number, boolean>();
   const members = sampled.map(({ id, parent }): Member => {
     const above = parent === null ? undefined : continues.get(parent);
     continues.set(id, above ?? parent === message);
-    const place = above === undefined ? { parent: laneOf(message), among: `${parent === message ? 'continues' : 'instead of'} ${String(message)}` } : { parent, among: parent };
+    const place =
+      above === undefined
+        ? { parent: laneOf(message), among: `${parent === message ? 'continues' : 'instead of'} ${String(message)}` }
+        : { parent, among: parent };
     return { key: id, id, ...place, lane: null, branch: true };
   });
   return [true, false].flatMap((first) => members.filter(({ id }) => continues.get(id) === first));
@@ -245,10 +345,14 @@ function numbered(roots: readonly Node[]): readonly Node[] {
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     ordered.push(node);
     node.index = ordered.length;
-    for (const child of node.children.toReversed()) stack.push(child);
+    for (const child of node.children.toReversed()) {
+      stack.push(child);
+    }
   }
   for (const node of ordered.toReversed()) {
-    if (node.parent !== null) node.parent.descendants += node.descendants + 1;
+    if (node.parent !== null) {
+      node.parent.descendants += node.descendants + 1;
+    }
   }
   return ordered;
 }

@@ -78,10 +78,26 @@ export class TranscriptPanel {
     this.services = services;
     this.target = target;
     this.selected = selected;
-    this.door = new WebviewDoor(panel, TRANSCRIPT_PANEL, services, (message) => { this.guarded(() => { this.receive(message); }); });
-    this.disposables.add(services.store.onDidChange(() => { this.guarded(() => { this.refresh(); }); }));
-    this.disposables.add(services.comparing.onDidMark((message) => { this.door.post({ type: 'marked', message }); }));
-    this.replay = new PanelReplay(services, (state) => { this.door.postNewest({ type: 'replay', state }); });
+    this.door = new WebviewDoor(panel, TRANSCRIPT_PANEL, services, (message) => {
+      this.guarded(() => {
+        this.receive(message);
+      });
+    });
+    this.disposables.add(
+      services.store.onDidChange(() => {
+        this.guarded(() => {
+          this.refresh();
+        });
+      }),
+    );
+    this.disposables.add(
+      services.comparing.onDidMark((message) => {
+        this.door.post({ type: 'marked', message });
+      }),
+    );
+    this.replay = new PanelReplay(services, (state) => {
+      this.door.postNewest({ type: 'replay', state });
+    });
     panel.onDidDispose(() => {
       this.replay.dispose();
       this.disposables.dispose();
@@ -96,7 +112,12 @@ export class TranscriptPanel {
   /** Whether the panel shows this transcript. */
   shows(target: TranscriptTarget): boolean {
     const own = this.target;
-    return own.run === target.run && own.phase === target.phase && own.iteration === target.iteration && own.instance === target.instance;
+    return (
+      own.run === target.run &&
+      own.phase === target.phase &&
+      own.iteration === target.iteration &&
+      own.instance === target.instance
+    );
   }
 
   /** Shows a message, of this or of another transcript. */
@@ -112,7 +133,9 @@ export class TranscriptPanel {
         this.open([], message === null ? [] : [message]);
         return;
       }
-      if (message !== null) this.reveal(message);
+      if (message !== null) {
+        this.reveal(message);
+      }
     });
   }
 
@@ -122,18 +145,27 @@ export class TranscriptPanel {
     this.door.post({ type: 'focus' });
   }
 
-  /** Selects the lowest-credit message, or the clearest candidate: of the episode of the selected message, else of the transcript. @param orSay whether to say which, or that there is none */
+  /**
+   * Selects the lowest-credit message, or the clearest candidate: of the episode of the selected message, else of the
+   * transcript.
+   * @param orSay whether to say which, or that there is none
+   */
   goToCostliestMessage({ orSay = true }: { readonly orSay?: boolean } = {}): void {
     this.guarded(() => {
-      const of = this.costliest !== null && this.costliest.message === this.selected ? this.costliest.of : this.selected;
+      const of =
+        this.costliest !== null && this.costliest.message === this.selected ? this.costliest.of : this.selected;
       const found = costliestMessage(this.reader(), this.target, of);
       if (typeof found === 'string') {
-        if (orSay) void window.showInformationMessage(found);
+        if (orSay) {
+          void window.showInformationMessage(found);
+        }
         return;
       }
       this.costliest = { message: found.message, of };
       this.show(this.target, found.message);
-      if (orSay) window.setStatusBarMessage(found.words, SHORTLY);
+      if (orSay) {
+        window.setStatusBarMessage(found.words, SHORTLY);
+      }
     });
   }
 
@@ -141,33 +173,92 @@ export class TranscriptPanel {
   replayMessage(message: number): void {
     const { alternatives, replays } = replayDefaults();
     const sampled = { text: null, independent: false, continuation: AS_RECORDED };
-    this.guarded(() => { this.replay.start({ message, alternatives, replays, ...sampled }); });
+    this.guarded(() => {
+      this.replay.start({ message, alternatives, replays, ...sampled });
+    });
   }
 
   private receive(message: TranscriptToHost): void {
     switch (message.type) {
-      case 'ready': this.later(protocolReader().then((protocols) => { this.protocols = protocols; this.ready(message); })); break;
-      case 'filter': this.change(message); break;
-      case 'rows': this.rows(message.revision, message.offset); break;
-      case 'detail': this.door.post({ type: 'detail', id: message.id, detail: this.detail(message.message) }); break;
-      case 'why': this.door.post({ type: 'why', id: message.id, why: whyLost(this.reader(), message.message) }); break;
-      case 'locate': this.locate(message.message); break;
-      case 'selected': this.selected = message.message; break;
-      case 'replay': this.startReplay(message); break;
-      case 'settle': this.replay.settle(message.message, message.replays); break;
-      case 'verify': void this.services.verifier.verify(message.message); break;
+      case 'ready':
+        this.later(
+          protocolReader().then((protocols) => {
+            this.protocols = protocols;
+            this.ready(message);
+          }),
+        );
+        break;
+      case 'filter':
+        this.change(message);
+        break;
+      case 'rows':
+        this.rows(message.revision, message.offset);
+        break;
+      case 'detail':
+        this.door.post({ type: 'detail', id: message.id, detail: this.detail(message.message) });
+        break;
+      case 'why':
+        this.door.post({ type: 'why', id: message.id, why: whyLost(this.reader(), message.message) });
+        break;
+      case 'locate':
+        this.locate(message.message);
+        break;
+      case 'selected':
+        this.selected = message.message;
+        break;
+      case 'replay':
+        this.startReplay(message);
+        break;
+      case 'settle':
+        this.replay.settle(message.message, message.replays);
+        break;
+      case 'verify':
+        void this.services.verifier.verify(message.message);
+        break;
       case 'exportReport':
-      case 'copyLink': void commands.executeCommand(`c3.${message.type}`, { message: message.message }); break;
-      case 'chooseModel': this.later(this.chooseModel()); break;
-      case 'cancelReplay': this.replay.cancel(); break;
-      case 'goToCostliest': this.goToCostliestMessage(); break;
-      case 'locateRow': this.locateRow(message.revision, message.index); break;
-      case 'search': if (message.revision === this.revision) this.door.post({ type: 'found', revision: this.revision, hits: this.reading().search(this.reader(), message.query) }); break;
-      case 'compare': this.compare(message.message); break;
-      case 'comparePair': this.showComparison(message.left, message.right); break;
-      case 'endComparison': this.compared = null; break;
-      case 'openDiff': if (this.compared !== null) this.later(this.services.comparing.openDiff(this.compared.left, this.compared.right)); break;
-      case 'showContext': this.later(this.services.comparing.openContext(message.message, this.reader().message(message.message).eventType)); break;
+      case 'copyLink':
+        void commands.executeCommand(`c3.${message.type}`, { message: message.message });
+        break;
+      case 'chooseModel':
+        this.later(this.chooseModel());
+        break;
+      case 'cancelReplay':
+        this.replay.cancel();
+        break;
+      case 'goToCostliest':
+        this.goToCostliestMessage();
+        break;
+      case 'locateRow':
+        this.locateRow(message.revision, message.index);
+        break;
+      case 'search':
+        if (message.revision === this.revision) {
+          this.door.post({
+            type: 'found',
+            revision: this.revision,
+            hits: this.reading().search(this.reader(), message.query),
+          });
+        }
+        break;
+      case 'compare':
+        this.compare(message.message);
+        break;
+      case 'comparePair':
+        this.showComparison(message.left, message.right);
+        break;
+      case 'endComparison':
+        this.compared = null;
+        break;
+      case 'openDiff':
+        if (this.compared !== null) {
+          this.later(this.services.comparing.openDiff(this.compared.left, this.compared.right));
+        }
+        break;
+      case 'showContext':
+        this.later(
+          this.services.comparing.openContext(message.message, this.reader().message(message.message).eventType),
+        );
+        break;
     }
   }
 
@@ -178,18 +269,36 @@ export class TranscriptPanel {
     this.restored = true;
     // What came while no page listened was not looked at.
     this.catchUp();
-    if (fresh && !isOpen(message.filter)) this.change(message);
-    else this.open(message.collapsed, message.others);
+    if (fresh && !isOpen(message.filter)) {
+      this.change(message);
+    } else {
+      this.open(message.collapsed, message.others);
+    }
   }
 
-  private change({ filter, collapsed, others }: Pick<Extract<TranscriptToHost, { type: 'filter' }>, 'filter' | 'collapsed' | 'others'>): void {
+  private change({
+    filter,
+    collapsed,
+    others,
+  }: Pick<Extract<TranscriptToHost, { type: 'filter' }>, 'filter' | 'collapsed' | 'others'>): void {
     const number = ++this.asked;
     if (filter.label?.startsWith('class:') === true && this.classes === null) {
       const { target } = this;
-      this.later(this.findClasses().then(() => { if (number === this.asked && target === this.target) this.sift(filter, collapsed, others); }, (error: unknown) => {
-        if (number === this.asked) this.open(collapsed, others);
-        throw error;
-      }));
+      this.later(
+        this.findClasses().then(
+          () => {
+            if (number === this.asked && target === this.target) {
+              this.sift(filter, collapsed, others);
+            }
+          },
+          (error: unknown) => {
+            if (number === this.asked) {
+              this.open(collapsed, others);
+            }
+            throw error;
+          },
+        ),
+      );
     } else {
       this.sift(filter, collapsed, others);
     }
@@ -205,11 +314,29 @@ export class TranscriptPanel {
 
   private async findClasses(): Promise<void> {
     const { run } = this.target;
-    const { rows } = await this.services.engine.client().taxonomy({ run, thresholds: this.services.thresholds.get(), filter: ALL_CASES, limit: Number.MAX_SAFE_INTEGER, fresh: true });
-    if (run === this.target.run) this.classes = new Map([...Map.groupBy(rows, ({ verdict }) => verdict)].map(([verdict, cases]) => [verdict, new Set(cases.flatMap(({ message }) => message ?? []))]));
+    const { rows } = await this.services.engine
+      .client()
+      .taxonomy({
+        run,
+        thresholds: this.services.thresholds.get(),
+        filter: ALL_CASES,
+        limit: Number.MAX_SAFE_INTEGER,
+        fresh: true,
+      });
+    if (run === this.target.run) {
+      this.classes = new Map(
+        [...Map.groupBy(rows, ({ verdict }) => verdict)].map(([verdict, cases]) => [
+          verdict,
+          new Set(cases.flatMap(({ message }) => message ?? [])),
+        ]),
+      );
+    }
   }
 
-  /** Brings a message into sight; a filter that hides it goes. Where that makes another layout, the page first asks for it. */
+  /**
+   * Brings a message into sight; a filter that hides it goes. Where that makes another layout, the page first asks for
+   * it.
+   */
   private reveal(message: number): void {
     this.wanted = message;
     let other = this.catchUp();
@@ -219,26 +346,36 @@ export class TranscriptPanel {
       this.revision++;
       other = true;
     }
-    if (other) this.door.post({ type: 'changed' });
+    if (other) {
+      this.door.post({ type: 'changed' });
+    }
     this.tellWanted();
   }
 
   /** A place is told to a page that has its layout only. */
   private tellWanted(): void {
-    if (this.wanted === null || !this.door.open || this.told !== this.revision) return;
+    if (this.wanted === null || !this.door.open || this.told !== this.revision) {
+      return;
+    }
     const place = this.reading().place(this.wanted);
     this.wanted = null;
-    if (place !== null) this.door.post({ type: 'reveal', place });
+    if (place !== null) {
+      this.door.post({ type: 'reveal', place });
+    }
   }
 
   private locateRow(revision: number, index: number): void {
     const place = revision === this.revision ? this.reading().placeAt(index) : null;
-    if (place !== null) this.door.post({ type: 'reveal', place });
+    if (place !== null) {
+      this.door.post({ type: 'reveal', place });
+    }
   }
 
   private compare(message: number): void {
     const pair = this.services.comparing.choose(message);
-    if (pair !== null) this.showComparison(pair.left, pair.right);
+    if (pair !== null) {
+      this.showComparison(pair.left, pair.right);
+    }
   }
 
   /** Shows where two branches part. */
@@ -252,7 +389,11 @@ export class TranscriptPanel {
 
   /** A failure of work that ends later is told as any other. */
   private later(work: Promise<void>): void {
-    work.catch((error: unknown) => { this.guarded(() => { throw error; }); });
+    work.catch((error: unknown) => {
+      this.guarded(() => {
+        throw error;
+      });
+    });
   }
 
   /** Sends everything that a page needs to draw itself. */
@@ -260,7 +401,9 @@ export class TranscriptPanel {
     const reader = this.reader();
     const reading = this.reading();
     const landmarks = this.selected === null ? others : [...others, this.selected];
-    const places = [...new Set([...folded, ...landmarks])].map((id) => reading.place(id)).filter((place): place is RowPlace => place !== null);
+    const places = [...new Set([...folded, ...landmarks])]
+      .map((id) => reading.place(id))
+      .filter((place): place is RowPlace => place !== null);
     const near = [...new Set(landmarks)].flatMap((message) => {
       const index = reading.nearest(message);
       return index === null ? [] : [{ message, index }];
@@ -284,48 +427,87 @@ export class TranscriptPanel {
   }
 
   private rows(revision: number, offset: number): void {
-    if (revision !== this.revision) return;
+    if (revision !== this.revision) {
+      return;
+    }
     const reader = remembering(this.reader());
     const marks = new VerificationMarks(reader);
-    const rows = this.reading().window(reader, offset).map((row): MarkedRow => {
-      const { message, lane, branch } = row;
-      if (message === null || lane !== null) return { ...row, verification: null, other: null };
-      return { ...row, verification: marks.of(message, branch), other: branch ? marks.otherOf(message) : null };
-    });
+    const rows = this.reading()
+      .window(reader, offset)
+      .map((row): MarkedRow => {
+        const { message, lane, branch } = row;
+        if (message === null || lane !== null) {
+          return { ...row, verification: null, other: null };
+        }
+        return { ...row, verification: marks.of(message, branch), other: branch ? marks.otherOf(message) : null };
+      });
     this.door.post({ type: 'rows', revision, offset, rows });
   }
 
   private detail(id: number): MessageDetail {
     const reader = this.reader();
-    const [message, decision, known] = [reader.message(id), reader.decision(id), reader.bucketsFor(id, ALTERNATIVES_SHOWN)];
-    const buckets = known.map((bucket): DrawnBucket => ({ ...bucket, draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey) }));
-    const requests = buckets.filter((bucket) => bucket.origin === 'request').slice(-REQUESTS_SHOWN).reverse();
+    const [message, decision, known] = [
+      reader.message(id),
+      reader.decision(id),
+      reader.bucketsFor(id, ALTERNATIVES_SHOWN),
+    ];
+    const buckets = known.map((bucket): DrawnBucket => ({
+      ...bucket,
+      draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey),
+    }));
+    const requests = buckets
+      .filter((bucket) => bucket.origin === 'request')
+      .slice(-REQUESTS_SHOWN)
+      .reverse();
     const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
-    return { message, code: this.isCode(reader, message), context: decision.context, streamKey: decision.streamKey, tokenHash: decision.tokenHash, buckets: shown, estimates: estimatesOf(message, known), ...continuationsOf(reader, decision) };
+    return {
+      message,
+      code: this.isCode(reader, message),
+      context: decision.context,
+      streamKey: decision.streamKey,
+      tokenHash: decision.tokenHash,
+      buckets: shown,
+      estimates: estimatesOf(message, known),
+      ...continuationsOf(reader, decision),
+    };
   }
 
   /** Whether a message is what the tests of its instance run. */
   private isCode(reader: StoreReader, { eventType, turn }: Pick<Message, 'eventType' | 'turn'>): boolean {
     const { run, instance } = this.target;
-    return reader.instance(instance).tests !== undefined && this.protocols?.(reader, run)?.nodes.some((node) => node.scored && node.role === eventType && node.turn === turn) === true;
+    return (
+      reader.instance(instance).tests !== undefined &&
+      this.protocols?.(reader, run)?.nodes.some(
+        (node) => node.scored && node.role === eventType && node.turn === turn,
+      ) === true
+    );
   }
 
   private locate(message: number): void {
     // The page may name what came since the store was last looked at.
-    if (this.catchUp()) this.door.post({ type: 'changed' });
-    if (this.reading().place(message) === null && !this.reading().hides(message)) this.show(targetOf(this.reader(), message), message);
-    else this.reveal(message);
+    if (this.catchUp()) {
+      this.door.post({ type: 'changed' });
+    }
+    if (this.reading().place(message) === null && !this.reading().hides(message)) {
+      this.show(targetOf(this.reader(), message), message);
+    } else {
+      this.reveal(message);
+    }
   }
 
   /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
   private refresh(): void {
-    if (this.door.open && this.catchUp()) this.door.postNewest({ type: 'changed' });
+    if (this.door.open && this.catchUp()) {
+      this.door.postNewest({ type: 'changed' });
+    }
   }
 
   /** Takes what was added meanwhile into the reading; whether the layout is another one now. */
   private catchUp(): boolean {
     const fresh = this.read?.refreshed(this.reader()) ?? null;
-    if (fresh === this.read) return false;
+    if (fresh === this.read) {
+      return false;
+    }
     this.read = fresh;
     this.revision++;
     return true;
@@ -341,7 +523,9 @@ export class TranscriptPanel {
 
   private reader(): StoreReader {
     const reader = this.services.store.reader();
-    if (reader === null) throw new C3Error('store', 'The store of this transcript is gone: open a transcript from the Runs view.');
+    if (reader === null) {
+      throw new C3Error('store', 'The store of this transcript is gone: open a transcript from the Runs view.');
+    }
     return reader;
   }
 
@@ -349,20 +533,36 @@ export class TranscriptPanel {
     // Loaded when first asked: hardly any panel does.
     const { askForModelFolder } = await import('../model/chooseModel.ts');
     const folder = await askForModelFolder(this.services.modelFolders);
-    if (folder !== undefined) this.door.post({ type: 'modelChosen', folder });
+    if (folder !== undefined) {
+      this.door.post({ type: 'modelChosen', folder });
+    }
   }
 
   private startReplay({ message, alternatives, replays, text, independent, continuation }: ReplayMessage): void {
     const params = { message, alternatives, replays, text, independent, continuation };
     const { model } = continuation;
-    if (model === null || this.services.modelFolders.wasChosen(model)) this.replay.start(params);
-    else this.later(this.confirmModel(model).then((yes) => { if (yes) this.replay.start(params); }));
+    if (model === null || this.services.modelFolders.wasChosen(model)) {
+      this.replay.start(params);
+    } else {
+      this.later(
+        this.confirmModel(model).then((yes) => {
+          if (yes) {
+            this.replay.start(params);
+          }
+        }),
+      );
+    }
   }
 
   /** A form may hold a path from before a reload; a page may name any. */
   private async confirmModel(folder: string): Promise<boolean> {
-    const yes = await confirmed(`Load the model in ${oneLine(folder, 300)} and continue this replay with it?`, 'Load model');
-    if (yes) await this.services.modelFolders.choose(folder);
+    const yes = await confirmed(
+      `Load the model in ${oneLine(folder, 300)} and continue this replay with it?`,
+      'Load model',
+    );
+    if (yes) {
+      await this.services.modelFolders.choose(folder);
+    }
     return yes;
   }
 
@@ -380,7 +580,14 @@ export class TranscriptPanel {
 /** Question, answer and place of a transcript. */
 function headerOf(reader: StoreReader, target: TranscriptTarget, protocols: ProtocolReader | null): TranscriptHeader {
   const { question, answer, source } = reader.instance(target.instance);
-  return { title: roundTitle(target.phase, target.iteration), subtitle: reader.run(target.run).title, question, answer, source, protocol: protocols?.(reader, target.run) ?? null };
+  return {
+    title: roundTitle(target.phase, target.iteration),
+    subtitle: reader.run(target.run).title,
+    question,
+    answer,
+    source,
+    protocol: protocols?.(reader, target.run) ?? null,
+  };
 }
 
 /** The roles of the run's protocol. */

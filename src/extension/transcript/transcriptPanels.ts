@@ -1,10 +1,13 @@
 /** All open transcript panels: a click uses the one last looked at, unless a panel of its own is asked for. */
 import { ViewColumn, type WebviewPanel } from 'vscode';
-import { TRANSCRIPT_PANEL, isTranscriptState, type TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
+import {
+  TRANSCRIPT_PANEL,
+  isTranscriptState,
+  type TranscriptTarget,
+} from '../../shared/protocols/transcriptProtocol.ts';
 import type { Services } from '../services.ts';
 import { TranscriptPanel } from './transcriptPanel.ts';
 import { createPanel } from '../webview/webviewDoor.ts';
-
 
 export class TranscriptPanels {
   private readonly services: Services;
@@ -15,43 +18,60 @@ export class TranscriptPanels {
     this.services = services;
   }
 
-  /** The panel that has the focus, or was last looked at: a command that is given elsewhere, as in the walkthrough, means that one. */
+  /**
+   * The panel that has the focus, or was last looked at: a command that is given elsewhere, as in the walkthrough,
+   * means that one.
+   */
   get active(): TranscriptPanel | undefined {
     return this.panels.find((candidate) => candidate.panel.active) ?? this.panels.at(-1);
   }
 
   /** Shows a message in its transcript; `beside` asks for a panel of its own. */
   open(target: TranscriptTarget, message: number | null, beside = false): TranscriptPanel {
-    const present = beside ? undefined : this.panels.findLast((candidate) => candidate.shows(target)) ?? this.panels.at(-1);
+    const present = beside
+      ? undefined
+      : (this.panels.findLast((candidate) => candidate.shows(target)) ?? this.panels.at(-1));
     if (present !== undefined) {
       present.show(target, message);
       present.focus();
       return present;
     }
-    const panel = createPanel(TRANSCRIPT_PANEL, this.services, { viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active, preserveFocus: false });
+    const panel = createPanel(TRANSCRIPT_PANEL, this.services, {
+      viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active,
+      preserveFocus: false,
+    });
     return this.adopt(panel, target, message);
   }
 
   /** Brings a panel back after a reload; one whose state cannot be read is closed. */
   restore(panel: WebviewPanel, state: unknown): void {
-    if (isTranscriptState(state)) this.adopt(panel, state.target, state.selected);
-    else panel.dispose();
+    if (isTranscriptState(state)) {
+      this.adopt(panel, state.target, state.selected);
+    } else {
+      panel.dispose();
+    }
   }
 
   private adopt(panel: WebviewPanel, target: TranscriptTarget, message: number | null): TranscriptPanel {
     const transcript = new TranscriptPanel(panel, this.services, target, message);
     this.panels.push(transcript);
     panel.onDidChangeViewState(() => {
-      if (!panel.active) return;
+      if (!panel.active) {
+        return;
+      }
       this.forget(transcript);
       this.panels.push(transcript);
     });
-    panel.onDidDispose(() => { this.forget(transcript); });
+    panel.onDidDispose(() => {
+      this.forget(transcript);
+    });
     return transcript;
   }
 
   private forget(transcript: TranscriptPanel): void {
     const index = this.panels.indexOf(transcript);
-    if (index >= 0) this.panels.splice(index, 1);
+    if (index >= 0) {
+      this.panels.splice(index, 1);
+    }
   }
 }

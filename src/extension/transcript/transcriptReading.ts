@@ -1,6 +1,15 @@
 /** What one panel reads of its transcript: the layout under the filter in force, kept up to date, and searched. */
 import type { VerdictName } from '../../shared/records/taxonomy.ts';
-import { MOST_HITS, NO_FILTER, type RowPlace, type SearchHits, type TranscriptFilter, type TranscriptLayout, type TranscriptRow, type TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
+import {
+  MOST_HITS,
+  NO_FILTER,
+  type RowPlace,
+  type SearchHits,
+  type TranscriptFilter,
+  type TranscriptLayout,
+  type TranscriptRow,
+  type TranscriptTarget,
+} from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isOpen, matches } from './transcriptFilter.ts';
 import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
@@ -8,7 +17,8 @@ import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
 /** Hits counted in a run; finding more takes too long. */
 const MOST_FOUND = 300_000;
 
-type Reader = OutlineReader & Pick<StoreReader, 'facts' | 'searchIds' | 'questionHas' | 'labelledMessages' | 'version' | 'newestVerification'>;
+type Reader = OutlineReader &
+  Pick<StoreReader, 'facts' | 'searchIds' | 'questionHas' | 'labelledMessages' | 'version' | 'newestVerification'>;
 
 /** The messages of each failure class of a run. */
 export type ClassMembers = ReadonlyMap<VerdictName, ReadonlySet<number>>;
@@ -23,7 +33,13 @@ export class TranscriptReading {
   private readonly classes: ClassMembers | null;
 
   /** Reads a transcript. @param classes needed for a filter by class; without it such a filter matches nothing */
-  constructor(reader: Reader, target: TranscriptTarget, filter: TranscriptFilter = NO_FILTER, classes: ClassMembers | null = null, full?: TranscriptOutline) {
+  constructor(
+    reader: Reader,
+    target: TranscriptTarget,
+    filter: TranscriptFilter = NO_FILTER,
+    classes: ClassMembers | null = null,
+    full?: TranscriptOutline,
+  ) {
     this.target = target;
     this.filter = filter;
     this.classes = classes;
@@ -37,10 +53,14 @@ export class TranscriptReading {
   refreshed(reader: Reader): TranscriptReading {
     const verification = reader.newestVerification();
     const stamp = reader.version();
-    if (stamp === this.stamp) return this;
+    if (stamp === this.stamp) {
+      return this;
+    }
     const full = TranscriptOutline.read(reader, this.target);
     this.stamp = stamp;
-    if (full.signature === this.full.signature && verification === this.verification) return this;
+    if (full.signature === this.full.signature && verification === this.verification) {
+      return this;
+    }
     return new TranscriptReading(reader, this.target, this.filter, this.classes, full);
   }
 
@@ -49,7 +69,10 @@ export class TranscriptReading {
     return new TranscriptReading(reader, this.target, filter, classes, this.full);
   }
 
-  /** Rows of the layout, what the run and replay requests sampled, how much of it matches, and the lanes that begin folded. */
+  /**
+   * Rows of the layout, what the run and replay requests sampled, how much of it matches, and the lanes that begin
+   * folded.
+   */
   get sizes(): Pick<TranscriptLayout, 'rows' | 'messages' | 'matching' | 'replayed' | 'lanes'> {
     const { own, replayed, made } = this.full.counts;
     const shown = this.shown.counts;
@@ -79,10 +102,14 @@ export class TranscriptReading {
 
   /** The nearest row that is left before a message which the filter hides; null for any other message. */
   nearest(message: number): number | null {
-    if (!this.hides(message)) return null;
+    if (!this.hides(message)) {
+      return null;
+    }
     for (let index = (this.full.indexOf(message) ?? 0) - 1; index > 0; index--) {
       const left = this.shown.indexOf(this.full.keyAt(index) ?? 0);
-      if (left !== null) return left;
+      if (left !== null) {
+        return left;
+      }
     }
     return 0;
   }
@@ -94,12 +121,23 @@ export class TranscriptReading {
 
   /** The rows whose messages contain every word of a query; the first row is the question. */
   search(reader: Reader, query: string): SearchHits {
-    if (query.trim() === '') return { query, rows: [], total: 0, hidden: 0, elsewhere: 0 };
+    if (query.trim() === '') {
+      return { query, rows: [], total: 0, hidden: 0, elsewhere: 0 };
+    }
     const ids = reader.searchIds(this.target.run, query, MOST_FOUND);
     const here = ids.filter((id) => this.full.has(id));
-    const found = here.map((id) => this.shown.indexOf(id)).filter((index) => index !== null).sort((a, b) => a - b);
+    const found = here
+      .map((id) => this.shown.indexOf(id))
+      .filter((index) => index !== null)
+      .sort((a, b) => a - b);
     const rows = reader.questionHas(this.target.instance, query) ? [0, ...found] : found;
-    return { query, rows: rows.slice(0, MOST_HITS), total: rows.length, hidden: here.length - found.length, elsewhere: ids.length === MOST_FOUND ? null : ids.length - here.length };
+    return {
+      query,
+      rows: rows.slice(0, MOST_HITS),
+      total: rows.length,
+      hidden: here.length - found.length,
+      elsewhere: ids.length === MOST_FOUND ? null : ids.length - here.length,
+    };
   }
 
   private matching(reader: Reader): ReadonlySet<number> {
@@ -107,15 +145,22 @@ export class TranscriptReading {
     const labelled = this.labelled(reader, filter.label);
     const kept = new Set<number>();
     for (const [place, group] of this.full.groups.entries()) {
-      for (const facts of reader.facts(group)) if (matches(filter, facts, place > 0, labelled)) kept.add(facts.id);
+      for (const facts of reader.facts(group)) {
+        if (matches(filter, facts, place > 0, labelled)) {
+          kept.add(facts.id);
+        }
+      }
     }
     return kept;
   }
 
   private labelled(reader: Reader, label: string | null): ReadonlySet<number> {
-    if (label === null) return new Set();
-    if (label.startsWith('label:')) return new Set(reader.labelledMessages(this.target.run, label.slice('label:'.length)));
+    if (label === null) {
+      return new Set();
+    }
+    if (label.startsWith('label:')) {
+      return new Set(reader.labelledMessages(this.target.run, label.slice('label:'.length)));
+    }
     return new Map<string, ReadonlySet<number>>(this.classes ?? []).get(label.slice('class:'.length)) ?? new Set();
   }
 }
-

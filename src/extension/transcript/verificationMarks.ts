@@ -1,17 +1,27 @@
-/** Which marks a row of the transcript wears: what re-executing the replays of its message showed, and what continued it. */
+/**
+ * Which marks a row of the transcript wears: what re-executing the replays of its message showed, and what continued
+ * it.
+ */
 import { continuationWords } from '../../shared/records/continuation.ts';
 import type { Bucket, Message, VerificationMark } from '../../shared/records/records.ts';
 import { markOf } from '../../shared/records/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../../store/read/reader.ts';
 
-/** A reader that reads each message once: rows and their marks ask for the same ones. Only for as long as nothing new is to be seen. */
+/**
+ * A reader that reads each message once: rows and their marks ask for the same ones. Only for as long as nothing new is
+ * to be seen.
+ */
 export function remembering<Base extends Pick<StoreReader, 'message' | 'messages'>>(reader: Base): Base {
   const known = new Map<number, Message>();
   const keep = (message: Message): Message => {
     known.set(message.id, message);
     return message;
   };
-  return { ...reader, message: (id: number) => known.get(id) ?? keep(reader.message(id)), messages: (ids: readonly number[]) => reader.messages(ids).map(keep) };
+  return {
+    ...reader,
+    message: (id: number) => known.get(id) ?? keep(reader.message(id)),
+    messages: (ids: readonly number[]) => reader.messages(ids).map(keep),
+  };
 }
 
 type Reader = Pick<StoreReader, 'message' | 'outline' | 'requestsOf' | 'verdictsOfBucket' | 'continuationOf'>;
@@ -33,25 +43,44 @@ export class VerificationMarks {
   }
 
   /**
-   * The mark of a message over the replays that begin with it or run through it: those of its own bucket, or of the request that sampled it.
-   * @param branch whether a request sampled it: such a message says so too while nothing was verified; a run's own wears a mark only once there is one
+   * The mark of a message over the replays that begin with it or run through it: those of its own bucket, or of the
+   * request that sampled it.
+   * @param branch whether a request sampled it: such a message says so too while nothing was verified; a run's own
+   *   wears a mark only once there is one
    */
   of(id: number, branch: boolean): VerificationMark | null {
     const message = this.reader.message(id);
     const bucket = this.bucketOf(message);
-    if (bucket === null) return null;
+    if (bucket === null) {
+      return null;
+    }
     const verdicts = message.bucket === null ? this.throughOf(bucket, message) : this.ofAlternatives(bucket);
     const mark = markOf(verdicts.get(id) ?? []);
-    if (branch) return mark ?? { state: 'unverified', label: 'not verified yet', detail: 'it was not continued to the end of the episode' };
+    if (branch) {
+      return (
+        mark ?? {
+          state: 'unverified',
+          label: 'not verified yet',
+          detail: 'it was not continued to the end of the episode',
+        }
+      );
+    }
     return mark?.state === 'unverified' ? null : mark;
   }
 
-  /** What continued a branch, in words, where that is another distribution than that of the message asked about; null elsewhere. */
+  /**
+   * What continued a branch, in words, where that is another distribution than that of the message asked about; null
+   * elsewhere.
+   */
   otherOf(id: number): string | null {
     const bucket = this.bucketOf(this.reader.message(id));
-    if (bucket === null) return null;
+    if (bucket === null) {
+      return null;
+    }
     const known = this.others.get(bucket);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const found = this.reader.continuationOf(bucket);
     const words = found === null ? null : continuationWords(found);
     this.others.set(bucket, words);
@@ -79,13 +108,21 @@ export class VerificationMarks {
   /** The same by every message of the request that they run through. */
   private throughOf(bucket: number, { run, phase, iteration, instance }: Message): VerdictsByMessage {
     const known = this.through.get(bucket);
-    if (known !== undefined) return known;
-    const parents = new Map(this.reader.outline({ run, phase, iteration, instance }).messages.map(({ id, parent }) => [id, parent]));
+    if (known !== undefined) {
+      return known;
+    }
+    const parents = new Map(
+      this.reader.outline({ run, phase, iteration, instance }).messages.map(({ id, parent }) => [id, parent]),
+    );
     const ways: { readonly id: number; readonly verdict: ReplayVerdict }[] = [];
     for (const verdict of this.verdictsOf(bucket)) {
-      for (let id: number | null = verdict.leaf; id !== null; id = parents.get(id) ?? null) ways.push({ id, verdict });
+      for (let id: number | null = verdict.leaf; id !== null; id = parents.get(id) ?? null) {
+        ways.push({ id, verdict });
+      }
     }
-    const read = new Map([...Map.groupBy(ways, ({ id }) => id)].map(([id, steps]) => [id, steps.map(({ verdict }) => verdict)]));
+    const read = new Map(
+      [...Map.groupBy(ways, ({ id }) => id)].map(([id, steps]) => [id, steps.map(({ verdict }) => verdict)]),
+    );
     this.through.set(bucket, read);
     return read;
   }

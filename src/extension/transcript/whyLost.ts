@@ -20,13 +20,18 @@ const MOST_ALTERNATIVES = 1_000;
 export function whyLost(reader: Reader, id: number): WhyLost | null {
   const messages = episodeThrough(reader, id);
   const end = messages.at(-1);
-  if (end === undefined || end.return === null || end.return >= 1) return null;
+  if (end === undefined || end.return === null || end.return >= 1) {
+    return null;
+  }
   const found = decisiveOf(messages);
   const { id: leaf, return: value } = end;
-  if (found === null) return { leaf, return: value, decided: false, decisive: null, best: null };
+  if (found === null) {
+    return { leaf, return: value, decided: false, decisive: null, best: null };
+  }
   const { message, decided } = found;
   const decisive = ofMessage(message);
-  const best = decisive === null ? null : bestOf({ text: message.text, credit: decisive.credit }, alternativesOf(reader, message));
+  const best =
+    decisive === null ? null : bestOf({ text: message.text, credit: decisive.credit }, alternativesOf(reader, message));
   return { leaf, return: value, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
 }
 
@@ -35,8 +40,13 @@ function episodeThrough(reader: Reader, id: number): readonly Message[] {
   for (let last = messages.at(-1); last !== undefined && messages.length < MOST_MESSAGES;) {
     const { phase, iteration } = last;
     const below = reader.children(last.id).filter((child) => child.phase === phase && child.iteration === iteration);
-    last = below.reduce<Message | undefined>((least, child) => ((child.return ?? Infinity) < (least?.return ?? Infinity) ? child : least), below[0]);
-    if (last !== undefined) messages.push(last);
+    last = below.reduce<Message | undefined>(
+      (least, child) => ((child.return ?? Infinity) < (least?.return ?? Infinity) ? child : least),
+      below[0],
+    );
+    if (last !== undefined) {
+      messages.push(last);
+    }
   }
   return messages;
 }
@@ -48,13 +58,20 @@ function alternativesOf(reader: Reader, { id }: Message): readonly Alternative[]
 }
 
 function ofMessage({ id, eventType, turn, text, finish, return: value, credit }: Message): WhyMessage | null {
-  return credit === null ? null : part({ message: id, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
+  return credit === null
+    ? null
+    : part({ message: id, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
-function ofAlternative({ decision, text, finish, returns, credit }: Alternative, { eventType, turn }: Message): WhyMessage | null {
+function ofAlternative(
+  { decision, text, finish, returns, credit }: Alternative,
+  { eventType, turn }: Message,
+): WhyMessage | null {
   const scored = returns.filter((value) => value !== null);
   const value = scored.length === 0 ? null : scored.reduce((sum, one) => sum + one, 0) / scored.length;
-  return credit === null ? null : part({ message: decision, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
+  return credit === null
+    ? null
+    : part({ message: decision, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
 function part(message: WhyMessage & { readonly credit: Headline }): WhyMessage {

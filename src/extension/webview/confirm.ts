@@ -1,4 +1,7 @@
-/** The host's own question before something that a page asked for has an effect beyond its panel: what a page draws, its user may not have clicked. */
+/**
+ * The host's own question before something that a page asked for has an effect beyond its panel: what a page draws, its
+ * user may not have clicked.
+ */
 import { window } from 'vscode';
 import { withoutLinks } from '../common/plainText.ts';
 
@@ -12,7 +15,9 @@ let asking = false;
  * @returns false where it was not confirmed, or another question is open
  */
 export async function confirmed(question: string, action: string, detail?: string): Promise<boolean> {
-  if (asking) return false;
+  if (asking) {
+    return false;
+  }
   asking = true;
   try {
     const options = { modal: true, ...(detail !== undefined && { detail: withoutLinks(detail) }) };

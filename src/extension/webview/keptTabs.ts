@@ -6,7 +6,9 @@ const GROUPS = ['First', 'Second', 'Third', 'Fourth', 'Fifth', 'Sixth', 'Seventh
 
 /** The tabs of a kind of panel; the editor puts a prefix of its own before the kind. */
 export function tabsOfPanel(viewType: string): readonly Tab[] {
-  return window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(({ input }) => input instanceof TabInputWebview && input.viewType.endsWith(viewType));
+  return window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .filter(({ input }) => input instanceof TabInputWebview && input.viewType.endsWith(viewType));
 }
 
 /**
@@ -14,7 +16,9 @@ export function tabsOfPanel(viewType: string): readonly Tab[] {
  * @returns false where it cannot be shown: it is closed then
  */
 export async function bringBack(tab: Tab): Promise<boolean> {
-  if (await showTab(tab)) return true;
+  if (await showTab(tab)) {
+    return true;
+  }
   await window.tabGroups.close(tab);
   return false;
 }
@@ -23,7 +27,9 @@ export async function bringBack(tab: Tab): Promise<boolean> {
 async function showTab(tab: Tab): Promise<boolean> {
   const group = GROUPS[tab.group.viewColumn - 1];
   const index = tab.group.tabs.indexOf(tab);
-  if (group === undefined || index < 0) return false;
+  if (group === undefined || index < 0) {
+    return false;
+  }
   await commands.executeCommand(`workbench.action.focus${group}EditorGroup`);
   await commands.executeCommand('workbench.action.openEditorAtIndex', index);
   return true;

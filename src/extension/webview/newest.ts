@@ -1,4 +1,7 @@
-/** Sending what makes earlier messages of its type stale, no faster than it arrives: a page that is slow is never far behind. */
+/**
+ * Sending what makes earlier messages of its type stale, no faster than it arrives: a page that is slow is never far
+ * behind.
+ */
 
 export class Newest<Message extends { readonly type: string }> {
   private readonly send: (message: Message) => PromiseLike<unknown>;
@@ -10,7 +13,10 @@ export class Newest<Message extends { readonly type: string }> {
     this.send = send;
   }
 
-  /** Sends a message at once, or once the one of its type that is on its way has arrived; a newer one takes its place until then. */
+  /**
+   * Sends a message at once, or once the one of its type that is on its way has arrived; a newer one takes its place
+   * until then.
+   */
   tell(message: Message): void {
     const { type } = message;
     const { underWay } = this;
@@ -22,7 +28,9 @@ export class Newest<Message extends { readonly type: string }> {
     const arrived = (): void => {
       const next = underWay.get(type) ?? null;
       underWay.delete(type);
-      if (next !== null && underWay === this.underWay) this.tell(next);
+      if (next !== null && underWay === this.underWay) {
+        this.tell(next);
+      }
     };
     this.send(message).then(arrived, arrived);
   }

@@ -1,4 +1,6 @@
-/** The door between a panel and its web page: typed both ways, checked on the way in, open only while the page listens. */
+/**
+ * The door between a panel and its web page: typed both ways, checked on the way in, open only while the page listens.
+ */
 import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
 import type { Panel } from '../../shared/protocols/panel.ts';
 import { Disposables } from '../common/disposables.ts';
@@ -15,15 +17,25 @@ export interface DoorContext {
 export class WebviewDoor<ToHost extends { readonly type: string }, FromHost extends { readonly type: string }> {
   readonly panel: WebviewPanel;
   private readonly disposables = new Disposables();
-  /** A page listens from its "ready" until it is hidden: the editor then throws it away and loads it anew when shown again. */
+  /**
+   * A page listens from its "ready" until it is hidden: the editor then throws it away and loads it anew when shown
+   * again.
+   */
   private listening = false;
-  private readonly newest = new Newest<FromHost>((message) => (this.listening ? this.panel.webview.postMessage(message) : Promise.resolve(false)));
+  private readonly newest = new Newest<FromHost>((message) =>
+    this.listening ? this.panel.webview.postMessage(message) : Promise.resolve(false),
+  );
 
   /**
-   * Loads the page. The page's first message is "ready", which the panel answers with all that it has to show; so nothing needs
-   * to be kept for a page that does not listen.
+   * Loads the page. The page's first message is "ready", which the panel answers with all that it has to show; so
+   * nothing needs to be kept for a page that does not listen.
    */
-  constructor(panel: WebviewPanel, { bundle, icon, guard }: Panel<ToHost>, context: DoorContext, receive: (message: ToHost) => void) {
+  constructor(
+    panel: WebviewPanel,
+    { bundle, icon, guard }: Panel<ToHost>,
+    context: DoorContext,
+    receive: (message: ToHost) => void,
+  ) {
     this.panel = panel;
     const folder = webviewFolder(context.extensionUri);
     const { webview } = panel;
@@ -36,15 +48,29 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
         }
         if (message.type === 'ready') {
           // A page that was thrown away never tells that something arrived.
-          if (!this.listening) this.newest.forget();
+          if (!this.listening) {
+            this.newest.forget();
+          }
           this.listening = true;
         }
         receive(message);
       }),
     );
-    this.disposables.add(panel.onDidChangeViewState(() => { if (!panel.visible) this.listening = false; }));
-    this.disposables.add(panel.onDidDispose(() => { this.listening = false; this.disposables.dispose(); }));
-    const iconOf = (theme: 'light' | 'dark'): Uri => Uri.joinPath(context.extensionUri, 'media', `${icon}-${theme}.svg`);
+    this.disposables.add(
+      panel.onDidChangeViewState(() => {
+        if (!panel.visible) {
+          this.listening = false;
+        }
+      }),
+    );
+    this.disposables.add(
+      panel.onDidDispose(() => {
+        this.listening = false;
+        this.disposables.dispose();
+      }),
+    );
+    const iconOf = (theme: 'light' | 'dark'): Uri =>
+      Uri.joinPath(context.extensionUri, 'media', `${icon}-${theme}.svg`);
     panel.iconPath = { light: iconOf('light'), dark: iconOf('dark') };
     webview.html = webviewPage({
       title: panel.title,
@@ -61,12 +87,16 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
 
   /** Tells the page, when it listens. */
   post(message: FromHost): void {
-    if (this.listening) void this.panel.webview.postMessage(message);
+    if (this.listening) {
+      void this.panel.webview.postMessage(message);
+    }
   }
 
   /** Tells the page what makes earlier messages of its type stale. */
   postNewest(message: FromHost): void {
-    if (this.listening) this.newest.tell(message);
+    if (this.listening) {
+      this.newest.tell(message);
+    }
   }
 }
 
@@ -76,7 +106,10 @@ export function createPanel(
   { extensionUri }: Pick<DoorContext, 'extensionUri'>,
   where: ViewColumn | { readonly viewColumn: ViewColumn; readonly preserveFocus: boolean },
 ): WebviewPanel {
-  return window.createWebviewPanel(view, title, where, { enableScripts: true, localResourceRoots: [webviewFolder(extensionUri)] });
+  return window.createWebviewPanel(view, title, where, {
+    enableScripts: true,
+    localResourceRoots: [webviewFolder(extensionUri)],
+  });
 }
 
 /** Where the bundles of the panels lie; nothing else can be loaded by them. */

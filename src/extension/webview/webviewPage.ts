@@ -10,9 +10,10 @@ export interface PageParts {
 }
 
 /**
- * The HTML of a panel. The policy allows one script, by nonce, what that script loads with its own nonce, and our own style sheet: no image, no network, no evaluation, no style in markup.
- * The toolkit's styles are constructed style sheets; it only tries one style element, with the nonce that it finds in the page. That is
- * another nonce than the script's, so that nothing in the page names the one that could run a script.
+ * The HTML of a panel. The policy allows one script, by nonce, what that script loads with its own nonce, and our own
+ * style sheet: no image, no network, no evaluation, no style in markup. The toolkit's styles are constructed style
+ * sheets; it only tries one style element, with the nonce that it finds in the page. That is another nonce than the
+ * script's, so that nothing in the page names the one that could run a script.
  */
 export function webviewPage({ title, cspSource, script, style }: PageParts): string {
   const scriptNonce = randomBytes(24).toString('base64url');

@@ -36,9 +36,15 @@ const PACE = 100;
 /**
  * Reads every target from the weights of a folder.
  * @param ignored a tensor that the architecture has no use for
- * @throws C3Error('model') naming file and tensor: files or tensors that are missing, damaged or of another shape, or belong to another architecture
+ * @throws C3Error('model') naming file and tensor: files or tensors that are missing, damaged or of another shape, or
+ *   belong to another architecture
  */
-export async function readWeights(folder: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean, reading: Reading = {}): Promise<void> {
+export async function readWeights(
+  folder: string,
+  targets: readonly TensorTarget[],
+  ignored: (name: string) => boolean,
+  reading: Reading = {},
+): Promise<void> {
   const single = join(folder, WEIGHTS_FILE);
   const indexPath = join(folder, INDEX_FILE);
   const singleBytes = await sizeOf(single);
@@ -51,23 +57,48 @@ export async function readWeights(folder: string, targets: readonly TensorTarget
   const places = await readIndex(indexPath);
   const known = new Set(targets.map(({ name }) => name));
   const surplus = Object.keys(places).find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
-  if (surplus !== undefined) throw unexpected(indexPath, surplus);
+  if (surplus !== undefined) {
+    throw unexpected(indexPath, surplus);
+  }
   const shards = Map.groupBy(targets, ({ name }) => {
     const shard = Object.hasOwn(places, name) ? places[name] : undefined;
-    if (shard === undefined) throw new C3Error('model', `${indexPath} names no file for tensor ${name}; the weights do not belong to this config.json.`);
-    if (!SHARD_NAME.test(shard)) throw new C3Error('model', `${indexPath} gives tensor ${name} a place that is no file beside it: ${shown(shard)}; copy the weights again from their source.`);
+    if (shard === undefined) {
+      throw new C3Error(
+        'model',
+        `${indexPath} names no file for tensor ${name}; the weights do not belong to this config.json.`,
+      );
+    }
+    if (!SHARD_NAME.test(shard)) {
+      throw new C3Error(
+        'model',
+        `${indexPath} gives tensor ${name} a place that is no file beside it: ${shown(shard)}; copy the weights again from their source.`,
+      );
+    }
     return shard;
   });
   // A missing file is named before gigabytes of the others are read.
   const sizes = new Map<string, number>();
   for (const [shard, [first]] of shards) {
     const size = await sizeOf(join(folder, shard));
-    if (size === null) throw new C3Error('model', `${join(folder, shard)} is missing, where ${INDEX_FILE} places tensor ${first?.name ?? ''}; copy the weights again from their source.`);
+    if (size === null) {
+      throw new C3Error(
+        'model',
+        `${join(folder, shard)} is missing, where ${INDEX_FILE} places tensor ${first?.name ?? ''}; copy the weights again from their source.`,
+      );
+    }
     sizes.set(shard, size);
   }
-  const progress = new FileProgress([...sizes.values()].reduce((total, size) => total + size, 0), reading);
+  const progress = new FileProgress(
+    [...sizes.values()].reduce((total, size) => total + size, 0),
+    reading,
+  );
   for (const [shard, members] of shards) {
-    await readTensors(join(folder, shard), members, (name) => ignored(name) || Object.hasOwn(places, name), progress.onPart);
+    await readTensors(
+      join(folder, shard),
+      members,
+      (name) => ignored(name) || Object.hasOwn(places, name),
+      progress.onPart,
+    );
     progress.fileDone(sizes.get(shard) ?? 0);
   }
 }
@@ -100,25 +131,39 @@ class FileProgress {
   private tell(): void {
     const done = this.finished + this.inFile;
     const now = performance.now();
-    if (done < this.total && now - this.told < PACE) return;
+    if (done < this.total && now - this.told < PACE) {
+      return;
+    }
     this.told = now;
     this.onProgress?.(done, this.total);
   }
 }
 
 /** Reads every target from one file. @throws C3Error('model') as of readWeights */
-export async function readTensors(path: string, targets: readonly TensorTarget[], ignored: (name: string) => boolean = () => false, onPart?: OnPart): Promise<void> {
+export async function readTensors(
+  path: string,
+  targets: readonly TensorTarget[],
+  ignored: (name: string) => boolean = () => false,
+  onPart?: OnPart,
+): Promise<void> {
   await SafetensorsFile.reading(path, async (file) => {
     const known = new Set(targets.map(({ name }) => name));
-    for (const target of targets) await file.read(target, onPart);
+    for (const target of targets) {
+      await file.read(target, onPart);
+    }
     const surplus = [...file.tensors.keys()].find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
-    if (surplus !== undefined) throw unexpected(path, surplus);
+    if (surplus !== undefined) {
+      throw unexpected(path, surplus);
+    }
   });
 }
 
 /** Weights that nothing would use mean that something else would be computed than the model. */
 const unexpected = (path: string, name: string): C3Error =>
-  new C3Error('model', `${path}: tensor ${shown(name)} has no place in the architecture that config.json describes; the weights do not belong to it.`);
+  new C3Error(
+    'model',
+    `${path}: tensor ${shown(name)} has no place in the architecture that config.json describes; the weights do not belong to it.`,
+  );
 
 /** What a parser says of a text may quote it. */
 const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
@@ -133,8 +178,11 @@ async function sizeOf(path: string): Promise<number | null> {
 }
 
 async function readIndex(path: string): Promise<Readonly<Record<string, string>>> {
-  const wrong = (what: string): C3Error => new C3Error('model', `${path} ${what}; copy the weights again from their source.`);
-  if (((await sizeOf(path)) ?? 0) > MAX_INDEX_BYTES) throw wrong('is far longer than an index');
+  const wrong = (what: string): C3Error =>
+    new C3Error('model', `${path} ${what}; copy the weights again from their source.`);
+  if (((await sizeOf(path)) ?? 0) > MAX_INDEX_BYTES) {
+    throw wrong('is far longer than an index');
+  }
   const bytes = await readModelFile(path, MAX_INDEX_BYTES, 'copy the weights again from their source');
   let json: unknown;
   try {
@@ -143,7 +191,11 @@ async function readIndex(path: string): Promise<Readonly<Record<string, string>>
     throw wrong(`cannot be read (${oneLine(error)})`);
   }
   const parsed = indexSchema.safeParse(json);
-  if (!parsed.success) throw wrong('has no weight_map from tensors to files');
-  if (new Set(Object.values(parsed.data.weight_map)).size > MAX_SHARDS) throw wrong(`names more than ${String(MAX_SHARDS)} files`);
+  if (!parsed.success) {
+    throw wrong('has no weight_map from tensors to files');
+  }
+  if (new Set(Object.values(parsed.data.weight_map)).size > MAX_SHARDS) {
+    throw wrong(`names more than ${String(MAX_SHARDS)} files`);
+  }
   return parsed.data.weight_map;
 }

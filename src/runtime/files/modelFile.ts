@@ -7,7 +7,10 @@ import { openRegular, readRegular } from '../../files/regularFile.ts';
  * @param advice what to do where it cannot be read
  * @throws C3Error('model') naming the file, where it cannot be opened, or is a folder, a FIFO, a device or a socket
  */
-export const openModelFile = (path: string, advice: string): Promise<{ readonly file: FileHandle; readonly size: number }> => openRegular(path, advice, 'model');
+export const openModelFile = (
+  path: string,
+  advice: string,
+): Promise<{ readonly file: FileHandle; readonly size: number }> => openRegular(path, advice, 'model');
 
 /**
  * Reads a file of a model folder as a whole.

@@ -34,7 +34,8 @@ export interface StoredTensor {
   readonly end: number;
 }
 
-const damaged = (place: string, what: string): C3Error => new C3Error('model', `${place}: ${what}; copy the weights again from their source.`);
+const damaged = (place: string, what: string): C3Error =>
+  new C3Error('model', `${place}: ${what}; copy the weights again from their source.`);
 
 /**
  * Length of the header in bytes.
@@ -43,10 +44,19 @@ const damaged = (place: string, what: string): C3Error => new C3Error('model', `
  * @throws C3Error('model') where the file cannot hold such a header
  */
 export function headerLength(start: Uint8Array, fileBytes: number, place: string): number {
-  if (start.length < HEADER_LENGTH_BYTES) throw damaged(place, 'the file is too short for a safetensors header');
+  if (start.length < HEADER_LENGTH_BYTES) {
+    throw damaged(place, 'the file is too short for a safetensors header');
+  }
   const length = Number(new DataView(start.buffer, start.byteOffset, start.byteLength).getBigUint64(0, true));
-  if (HEADER_LENGTH_BYTES + length > fileBytes) throw damaged(place, 'the safetensors header is truncated');
-  if (length > MAX_HEADER_BYTES) throw damaged(place, `the safetensors header has ${String(length)} bytes, more than the ${String(MAX_HEADER_BYTES)} that are read`);
+  if (HEADER_LENGTH_BYTES + length > fileBytes) {
+    throw damaged(place, 'the safetensors header is truncated');
+  }
+  if (length > MAX_HEADER_BYTES) {
+    throw damaged(
+      place,
+      `the safetensors header has ${String(length)} bytes, more than the ${String(MAX_HEADER_BYTES)} that are read`,
+    );
+  }
   return length;
 }
 
@@ -55,7 +65,11 @@ export function headerLength(start: Uint8Array, fileBytes: number, place: string
  * @param dataBytes bytes of the file after the header
  * @throws C3Error('model') naming the file and the tensor
  */
-export function parseHeader(bytes: Uint8Array, dataBytes: number, place: string): { tensors: Map<string, StoredTensor>; metadata: Record<string, string> } {
+export function parseHeader(
+  bytes: Uint8Array,
+  dataBytes: number,
+  place: string,
+): { tensors: Map<string, StoredTensor>; metadata: Record<string, string> } {
   const fail = (what: string): C3Error => damaged(place, what);
   let header: unknown;
   try {
@@ -63,16 +77,26 @@ export function parseHeader(bytes: Uint8Array, dataBytes: number, place: string)
   } catch (error) {
     throw fail(`the safetensors header is not JSON (${shown(messageOf(error))})`);
   }
-  if (typeof header !== 'object' || header === null || Array.isArray(header)) throw fail('the safetensors header is not an object');
+  if (typeof header !== 'object' || header === null || Array.isArray(header)) {
+    throw fail('the safetensors header is not an object');
+  }
   const tensors = new Map<string, StoredTensor>();
   const metadata: Record<string, string> = {};
   const entries = Object.entries(header) as [string, unknown][];
-  if (entries.length > MAX_TENSORS) throw fail(`the safetensors header names ${String(entries.length)} tensors, more than the ${String(MAX_TENSORS)} that are read`);
+  if (entries.length > MAX_TENSORS) {
+    throw fail(
+      `the safetensors header names ${String(entries.length)} tensors, more than the ${String(MAX_TENSORS)} that are read`,
+    );
+  }
   for (const [name, entry] of entries) {
     if (name === '__metadata__') {
-      if (typeof entry !== 'object' || entry === null) throw fail('the safetensors metadata is not an object');
+      if (typeof entry !== 'object' || entry === null) {
+        throw fail('the safetensors metadata is not an object');
+      }
       for (const [key, value] of Object.entries(entry) as [string, unknown][]) {
-        if (typeof value !== 'string') throw fail(`the safetensors metadata gives ${shown(key)} a value that is no text`);
+        if (typeof value !== 'string') {
+          throw fail(`the safetensors metadata gives ${shown(key)} a value that is no text`);
+        }
         metadata[key] = value;
       }
       continue;
@@ -80,13 +104,19 @@ export function parseHeader(bytes: Uint8Array, dataBytes: number, place: string)
     const tensor = checkedEntry(entry, name, fail);
     const needed = tensor.shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[tensor.dtype];
     const stored = tensor.end - tensor.start;
-    if (tensor.end > dataBytes) throw fail(`tensor ${shown(name)} is truncated`);
-    if (stored !== needed) throw fail(`tensor ${shown(name)} has ${String(stored)} bytes where its shape needs ${String(needed)}`);
+    if (tensor.end > dataBytes) {
+      throw fail(`tensor ${shown(name)} is truncated`);
+    }
+    if (stored !== needed) {
+      throw fail(`tensor ${shown(name)} has ${String(stored)} bytes where its shape needs ${String(needed)}`);
+    }
     tensors.set(name, tensor);
   }
   let end = 0;
   for (const [name, tensor] of [...tensors].sort(([, a], [, b]) => a.start - b.start || a.end - b.end)) {
-    if (tensor.start < end) throw fail(`tensor ${shown(name)} begins before the one in front of it ends`);
+    if (tensor.start < end) {
+      throw fail(`tensor ${shown(name)} begins before the one in front of it ends`);
+    }
     end = tensor.end;
   }
   return { tensors, metadata };
@@ -98,22 +128,47 @@ export function parseHeader(bytes: Uint8Array, dataBytes: number, place: string)
  * @param place how error messages name the file
  * @throws C3Error('model') on a truncated or inconsistent file, naming the file and the tensor
  */
-export function readSafetensors(file: Uint8Array, place: string): { tensors: Map<string, NamedTensor>; metadata: Record<string, string> } {
+export function readSafetensors(
+  file: Uint8Array,
+  place: string,
+): { tensors: Map<string, NamedTensor>; metadata: Record<string, string> } {
   const data = HEADER_LENGTH_BYTES + headerLength(file, file.length, place);
   const { tensors, metadata } = parseHeader(file.subarray(HEADER_LENGTH_BYTES, data), file.length - data, place);
-  const read = [...tensors].map(([name, { dtype, shape, start, end }]) => [name, { name, shape, data: toFloat32(file.subarray(data + start, data + end), dtype) }] as const);
+  const read = [...tensors].map(
+    ([name, { dtype, shape, start, end }]) =>
+      [name, { name, shape, data: toFloat32(file.subarray(data + start, data + end), dtype) }] as const,
+  );
   return { tensors: new Map(read), metadata };
 }
 
 function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Error): StoredTensor {
-  const { dtype, shape, data_offsets: offsets } = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
-  const isLength = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-  if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') throw fail(`tensor ${shown(name)} has the unsupported type ${typeof dtype === 'string' ? shown(dtype) : typeof dtype}`);
-  if (!Array.isArray(shape) || !shape.every(isLength)) throw fail(`tensor ${shown(name)} has no valid shape`);
-  if (shape.length > MAX_AXES) throw fail(`tensor ${shown(name)} has ${String(shape.length)} dimensions, more than the ${String(MAX_AXES)} that are read`);
-  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isLength)) throw fail(`tensor ${shown(name)} has no valid offsets`);
+  const {
+    dtype,
+    shape,
+    data_offsets: offsets,
+  } = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
+  const isLength = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+  if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') {
+    throw fail(
+      `tensor ${shown(name)} has the unsupported type ${typeof dtype === 'string' ? shown(dtype) : typeof dtype}`,
+    );
+  }
+  if (!Array.isArray(shape) || !shape.every(isLength)) {
+    throw fail(`tensor ${shown(name)} has no valid shape`);
+  }
+  if (shape.length > MAX_AXES) {
+    throw fail(
+      `tensor ${shown(name)} has ${String(shape.length)} dimensions, more than the ${String(MAX_AXES)} that are read`,
+    );
+  }
+  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isLength)) {
+    throw fail(`tensor ${shown(name)} has no valid offsets`);
+  }
   const [start, end] = offsets as [number, number];
-  if (end < start) throw fail(`tensor ${shown(name)} has no valid offsets`);
+  if (end < start) {
+    throw fail(`tensor ${shown(name)} has no valid offsets`);
+  }
   return { dtype, shape, start, end };
 }
 
@@ -121,15 +176,21 @@ function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Er
 export function toFloat32(bytes: Uint8Array, dtype: StoredType): Float32Array {
   // A copy begins at an aligned address, and the file's own memory can be freed.
   const { buffer } = new Uint8Array(bytes);
-  if (dtype === 'F32') return new Float32Array(buffer);
+  if (dtype === 'F32') {
+    return new Float32Array(buffer);
+  }
   const halves = new Uint16Array(buffer);
   const result = new Float32Array(halves.length);
   if (dtype === 'F16') {
     const table = halfTable();
-    for (let index = 0; index < halves.length; index++) result[index] = table[halves[index] ?? 0] ?? 0;
+    for (let index = 0; index < halves.length; index++) {
+      result[index] = table[halves[index] ?? 0] ?? 0;
+    }
   } else {
     const bits = new Uint32Array(result.buffer);
-    for (let index = 0; index < halves.length; index++) bits[index] = (halves[index] ?? 0) << 16;
+    for (let index = 0; index < halves.length; index++) {
+      bits[index] = (halves[index] ?? 0) << 16;
+    }
   }
   return result;
 }
@@ -146,8 +207,12 @@ export function halfToFloat(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 0x1f;
   const fraction = half & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
+  if (exponent === 0) {
+    return sign * fraction * 2 ** -24;
+  }
+  if (exponent === 31) {
+    return fraction === 0 ? sign * Infinity : NaN;
+  }
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
@@ -155,9 +220,15 @@ export function halfToFloat(half: number): number {
 export function floatToHalf(value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const magnitude = Math.abs(value);
-  if (Number.isNaN(value)) return 0x7e00;
-  if (magnitude >= 65520) return sign | 0x7c00;
-  if (magnitude < 2 ** -14) return sign | roundHalfToEven(magnitude * 2 ** 24);
+  if (Number.isNaN(value)) {
+    return 0x7e00;
+  }
+  if (magnitude >= 65520) {
+    return sign | 0x7c00;
+  }
+  if (magnitude < 2 ** -14) {
+    return sign | roundHalfToEven(magnitude * 2 ** 24);
+  }
   const exponent = Math.floor(Math.log2(magnitude));
   const scaled = roundHalfToEven((magnitude / 2 ** exponent - 1) * 1024);
   return sign | (((exponent + 15) << 10) + scaled);
@@ -166,16 +237,24 @@ export function floatToHalf(value: number): number {
 function roundHalfToEven(value: number): number {
   const floor = Math.floor(value);
   const rest = value - floor;
-  if (rest > 0.5 || (rest === 0.5 && floor % 2 === 1)) return floor + 1;
+  if (rest > 0.5 || (rest === 0.5 && floor % 2 === 1)) {
+    return floor + 1;
+  }
   return floor;
 }
 
 /**
  * Serialises float32 tensors, as F32 or rounded to F16, in the order given.
  * @param pieceBytes a file is never in memory as a whole: it may be longer than any buffer
- * @returns the file's bytes: first the header, then pieces of at most so many bytes, which may share the tensors' memory
+ * @returns the file's bytes: first the header, then pieces of at most so many bytes, which may share the tensors'
+ *   memory
  */
-export function* writeSafetensors(tensors: readonly NamedTensor[], dtype: 'F32' | 'F16', metadata: Readonly<Record<string, string>> = {}, pieceBytes = PIECE_BYTES): Generator<Uint8Array, undefined> {
+export function* writeSafetensors(
+  tensors: readonly NamedTensor[],
+  dtype: 'F32' | 'F16',
+  metadata: Readonly<Record<string, string>> = {},
+  pieceBytes = PIECE_BYTES,
+): Generator<Uint8Array, undefined> {
   const width = ELEMENT_BYTES[dtype];
   const header: Record<string, unknown> = { __metadata__: metadata };
   let offset = 0;
@@ -190,17 +269,27 @@ export function* writeSafetensors(tensors: readonly NamedTensor[], dtype: 'F32' 
   start.fill(0x20, HEADER_LENGTH_BYTES).set(json, HEADER_LENGTH_BYTES);
   yield start;
   for (const { data } of tensors) {
-    for (const piece of piecesOf(data, Math.floor(pieceBytes / width))) yield bytesOf(dtype === 'F32' ? piece : Uint16Array.from(piece, floatToHalf));
+    for (const piece of piecesOf(data, Math.floor(pieceBytes / width))) {
+      yield bytesOf(dtype === 'F32' ? piece : Uint16Array.from(piece, floatToHalf));
+    }
   }
 }
 
-/** The bytes of float32 numbers in views of at most so many bytes: what hashes or writes them may take less than a whole vector at a time. */
+/**
+ * The bytes of float32 numbers in views of at most so many bytes: what hashes or writes them may take less than a whole
+ * vector at a time.
+ */
 export function* bytePieces(data: Float32Array, pieceBytes = PIECE_BYTES): Generator<Uint8Array, undefined> {
-  for (const piece of piecesOf(data, Math.floor(pieceBytes / ELEMENT_BYTES.F32))) yield bytesOf(piece);
+  for (const piece of piecesOf(data, Math.floor(pieceBytes / ELEMENT_BYTES.F32))) {
+    yield bytesOf(piece);
+  }
 }
 
 function* piecesOf(data: Float32Array, elements: number): Generator<Float32Array, undefined> {
-  for (let from = 0; from < data.length; from += elements) yield data.subarray(from, from + elements);
+  for (let from = 0; from < data.length; from += elements) {
+    yield data.subarray(from, from + elements);
+  }
 }
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength);
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);

@@ -1,4 +1,7 @@
-/** Reading tensors of safetensors files into memory that is there already: piece by piece, so that a file is never in memory as a whole. */
+/**
+ * Reading tensors of safetensors files into memory that is there already: piece by piece, so that a file is never in
+ * memory as a whole.
+ */
 import type { FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { openModelFile } from './modelFile.ts';
@@ -20,7 +23,10 @@ export interface TensorTarget {
 
 type TargetNumbers = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
 
-/** Told each part of a target as soon as it is filled, and the bytes that it took in the file; what it throws ends the reading. */
+/**
+ * Told each part of a target as soon as it is filled, and the bytes that it took in the file; what it throws ends the
+ * reading.
+ */
 export type OnPart = (part: TargetNumbers, bytes: number) => void;
 
 /** An open file whose header has been checked against its length. */
@@ -31,11 +37,19 @@ export class SafetensorsFile {
   private readonly file: FileHandle;
   private readonly start: number;
   /** One is converted while the other is read into. */
-  private buffers: readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>] = [new Uint8Array(PIECE), new Uint8Array(PIECE)];
+  private buffers: readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>] = [
+    new Uint8Array(PIECE),
+    new Uint8Array(PIECE),
+  ];
   /** A piece as float32, before it is rounded to float16. */
   private readonly widened = new Float32Array(PIECE / ELEMENT_BYTES.F16);
 
-  private constructor(path: string, file: FileHandle, { tensors, metadata }: ReturnType<typeof parseHeader>, start: number) {
+  private constructor(
+    path: string,
+    file: FileHandle,
+    { tensors, metadata }: ReturnType<typeof parseHeader>,
+    start: number,
+  ) {
     this.path = path;
     this.file = file;
     this.tensors = tensors;
@@ -48,7 +62,11 @@ export class SafetensorsFile {
    * @param advice what to do where it cannot be read
    * @throws C3Error('model') where it cannot be read, or is truncated or inconsistent, naming the file and the tensor
    */
-  static async reading<Result>(path: string, work: (file: SafetensorsFile) => Promise<Result>, advice = ADVICE): Promise<Result> {
+  static async reading<Result>(
+    path: string,
+    work: (file: SafetensorsFile) => Promise<Result>,
+    advice = ADVICE,
+  ): Promise<Result> {
     const { file, size } = await openModelFile(path, advice);
     try {
       const header = headerLength(await bytesAt(file, 0, Math.min(size, HEADER_LENGTH_BYTES), path), size, path);
@@ -60,16 +78,30 @@ export class SafetensorsFile {
     }
   }
 
-  /** Reads one tensor. @throws C3Error('model') where it is missing, of another shape, or holds a value that is no finite number, or none that its place can hold */
+  /**
+   * Reads one tensor.
+   * @throws C3Error('model') where it is missing, of another shape, or holds a value that is no finite number, or none
+   *   that its place can hold
+   */
   async read({ name, shape, into }: TensorTarget, onPart: OnPart = () => undefined): Promise<void> {
     const tensor = this.tensors.get(name);
-    if (tensor === undefined) throw new C3Error('model', `${this.path}: tensor ${name} is missing; the weights do not belong to this config.json.`);
-    if (tensor.shape.join('x') !== shape.join('x')) {
-      throw new C3Error('model', `${this.path}: tensor ${name} has shape [${tensor.shape.join(', ')}] where config.json needs [${shape.join(', ')}].`);
+    if (tensor === undefined) {
+      throw new C3Error(
+        'model',
+        `${this.path}: tensor ${name} is missing; the weights do not belong to this config.json.`,
+      );
     }
-    if (into.length === 0) return;
+    if (tensor.shape.join('x') !== shape.join('x')) {
+      throw new C3Error(
+        'model',
+        `${this.path}: tensor ${name} has shape [${tensor.shape.join(', ')}] where config.json needs [${shape.join(', ')}].`,
+      );
+    }
+    if (into.length === 0) {
+      return;
+    }
     let next = this.piece(tensor, into, 0);
-    for (let done = 0; done < into.length; ) {
+    for (let done = 0; done < into.length;) {
       const bytes = await next;
       const part = into.subarray(done, done + bytes.length / ELEMENT_BYTES[tensor.dtype]);
       done += part.length;
@@ -79,17 +111,37 @@ export class SafetensorsFile {
         next.catch(() => undefined);
       }
       const numbers = part instanceof Float32Array ? part : this.widened.subarray(0, part.length);
-      if (!convertInto(bytes, tensor.dtype, numbers)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`);
-      if (!(part instanceof Float32Array) && !roundInto(numbers, part)) throw new C3Error('model', `${this.path}: tensor ${name} holds a value beyond the reach of float16; set device.precision: float32.`);
+      if (!convertInto(bytes, tensor.dtype, numbers)) {
+        throw new C3Error(
+          'model',
+          `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`,
+        );
+      }
+      if (!(part instanceof Float32Array) && !roundInto(numbers, part)) {
+        throw new C3Error(
+          'model',
+          `${this.path}: tensor ${name} holds a value beyond the reach of float16; set device.precision: float32.`,
+        );
+      }
       onPart(part, bytes.length);
     }
   }
 
-  /** The bytes of a tensor from its element `from` on: float32 in the place where they stay, other types in one of two buffers that take turns. */
-  private async piece({ dtype, start }: StoredTensor, into: TargetNumbers, from: number): Promise<Uint8Array<ArrayBuffer>> {
+  /**
+   * The bytes of a tensor from its element `from` on: float32 in the place where they stay, other types in one of two
+   * buffers that take turns.
+   */
+  private async piece(
+    { dtype, start }: StoredTensor,
+    into: TargetNumbers,
+    from: number,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const width = ELEMENT_BYTES[dtype];
     const length = Math.min(PIECE, (into.length - from) * width);
-    const buffer = dtype === 'F32' && into instanceof Float32Array ? new Uint8Array(into.buffer, into.byteOffset + from * width, length) : this.otherBuffer();
+    const buffer =
+      dtype === 'F32' && into instanceof Float32Array
+        ? new Uint8Array(into.buffer, into.byteOffset + from * width, length)
+        : this.otherBuffer();
     return fill(this.file, buffer.subarray(0, length), this.start + start + from * width, this.path);
   }
 
@@ -99,21 +151,30 @@ export class SafetensorsFile {
   }
 }
 
-const bytesAt = (file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array<ArrayBuffer>> => fill(file, new Uint8Array(length), position, path);
+const bytesAt = (file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array<ArrayBuffer>> =>
+  fill(file, new Uint8Array(length), position, path);
 
 /** Reads as many bytes as there is room for. */
-async function fill(file: FileHandle, bytes: Uint8Array<ArrayBuffer>, position: number, path: string): Promise<Uint8Array<ArrayBuffer>> {
-  for (let done = 0; done < bytes.length; ) {
+async function fill(
+  file: FileHandle,
+  bytes: Uint8Array<ArrayBuffer>,
+  position: number,
+  path: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  for (let done = 0; done < bytes.length;) {
     let read: number;
     try {
       ({ bytesRead: read } = await file.read(bytes, done, bytes.length - done, position + done));
     } catch (error) {
       throw unreadable(path, error);
     }
-    if (read === 0) throw new C3Error('model', `${path} became shorter while it was read; copy the weights again from their source.`);
+    if (read === 0) {
+      throw new C3Error('model', `${path} became shorter while it was read; copy the weights again from their source.`);
+    }
     done += read;
   }
   return bytes;
 }
 
-const unreadable = (path: string, error: unknown): C3Error => new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; ${ADVICE}.`, { cause: error });
+const unreadable = (path: string, error: unknown): C3Error =>
+  new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; ${ADVICE}.`, { cause: error });

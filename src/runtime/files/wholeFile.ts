@@ -5,7 +5,8 @@ import { PRIVATE_FILE, unfinishedName } from '../../files/newFile.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
 /**
- * Writes a file for the user alone beside its place, forces it to the disk and moves it there. Nothing is written through a link.
+ * Writes a file for the user alone beside its place, forces it to the disk and moves it there. Nothing is written
+ * through a link.
  * @param content all of it, or its pieces in order, each made when those before are written
  * @throws C3Error('store') where it cannot be written; nothing is left behind and what stood there stays
  */
@@ -23,7 +24,9 @@ export async function writeWhole(path: string, content: Uint8Array | Iterable<Ui
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw new C3Error('store', `Cannot write ${path}: ${messageOf(error)}; free space or choose another folder.`, { cause: error });
+    throw new C3Error('store', `Cannot write ${path}: ${messageOf(error)}; free space or choose another folder.`, {
+      cause: error,
+    });
   }
   await syncFolder(dirname(path));
 }

@@ -1,14 +1,32 @@
-/** Generation on the CPU: prefill, and decoding steps over a key-value cache that stays in ordinary memory and is never copied for a step. */
+/**
+ * Generation on the CPU: prefill, and decoding steps over a key-value cache that stays in ordinary memory and is never
+ * copied for a step.
+ */
 import type { Tensor } from 'onnxruntime-node';
 import { exactThreads } from '../model/exactThreads.ts';
-import { buildEnterGraph, buildExitGraph, buildMiddleGraph, buildPrefillGraph, cacheNames, nextName } from './generationGraph.ts';
+import {
+  buildEnterGraph,
+  buildExitGraph,
+  buildMiddleGraph,
+  buildPrefillGraph,
+  cacheNames,
+  nextName,
+} from './generationGraph.ts';
 import { CacheMemory, KeyValueCache } from './keyValueCache.ts';
 import { weightFeeds, type PolicyWeights } from '../model/lora.ts';
 import { roundUp, TIME_MULTIPLE } from '../train/pack.ts';
 import { planPrefill, type Decoder, type Prefilled, type PrefillPlan, type RowBatch } from './rowBatch.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Outputs } from '../session/session.ts';
 import { sharedPrefixes } from './sharedPrefixes.ts';
-import { EMBEDDING, FINAL_NORM, headName, OUTPUT_PARTS, partName, PROJECTION_PARTS, type TransformerConfig } from '../model/transformer.ts';
+import {
+  EMBEDDING,
+  FINAL_NORM,
+  headName,
+  OUTPUT_PARTS,
+  partName,
+  PROJECTION_PARTS,
+  type TransformerConfig,
+} from '../model/transformer.ts';
 
 type TensorFeeds = Readonly<Record<string, Tensor>>;
 
@@ -21,7 +39,14 @@ export class DecodeSessions implements Decoder {
   readonly exit: Session;
   readonly memory: CacheMemory;
 
-  private constructor(config: TransformerConfig, memory: CacheMemory, prefill: Session, enter: Session, middle: Session, exit: Session) {
+  private constructor(
+    config: TransformerConfig,
+    memory: CacheMemory,
+    prefill: Session,
+    enter: Session,
+    middle: Session,
+    exit: Session,
+  ) {
     this.config = config;
     this.memory = memory;
     this.prefill = prefill;
@@ -34,10 +59,23 @@ export class DecodeSessions implements Decoder {
    * Compiles the graphs; they use fewer threads than given where more would make a result depend on its batch.
    * @param memory for the cache, where sessions that never work at the same time share it
    */
-  static async create(config: TransformerConfig, device: DeviceSettings, memory = new CacheMemory()): Promise<DecodeSessions> {
+  static async create(
+    config: TransformerConfig,
+    device: DeviceSettings,
+    memory = new CacheMemory(),
+  ): Promise<DecodeSessions> {
     const exact = { ...device, threads: exactThreads(config, device.threads) };
-    const compile = async (build: (config: TransformerConfig) => Parameters<typeof Session.create>[0]): Promise<Session> => Session.create(build(config), exact);
-    return new DecodeSessions(config, memory, await compile(buildPrefillGraph), await compile(buildEnterGraph), await compile(buildMiddleGraph), await compile(buildExitGraph));
+    const compile = async (
+      build: (config: TransformerConfig) => Parameters<typeof Session.create>[0],
+    ): Promise<Session> => Session.create(build(config), exact);
+    return new DecodeSessions(
+      config,
+      memory,
+      await compile(buildPrefillGraph),
+      await compile(buildEnterGraph),
+      await compile(buildMiddleGraph),
+      await compile(buildExitGraph),
+    );
   }
 
   batch(weights: PolicyWeights, capacity: number, slots: number): Promise<RowBatch> {
@@ -45,7 +83,9 @@ export class DecodeSessions implements Decoder {
   }
 
   async release(): Promise<void> {
-    for (const session of [this.prefill, this.enter, this.middle, this.exit]) await session.release();
+    for (const session of [this.prefill, this.enter, this.middle, this.exit]) {
+      await session.release();
+    }
   }
 }
 
@@ -74,12 +114,21 @@ class DecodeBatch implements RowBatch {
     this.sessions = sessions;
     this.weights = weightFeeds(config, weights);
     const pick = (entries: readonly (readonly [input: string, parameter: string])[]): TensorFeeds =>
-      Object.fromEntries(entries.flatMap(([input, parameter]) => (this.weights[parameter] === undefined ? [] : [[input, this.weights[parameter]]])));
-    this.enterWeights = pick([[EMBEDDING, EMBEDDING], ...PROJECTION_PARTS.map((part) => [part, partName(0, part)] as const)]);
+      Object.fromEntries(
+        entries.flatMap(([input, parameter]) =>
+          this.weights[parameter] === undefined ? [] : [[input, this.weights[parameter]]],
+        ),
+      );
+    this.enterWeights = pick([
+      [EMBEDDING, EMBEDDING],
+      ...PROJECTION_PARTS.map((part) => [part, partName(0, part)] as const),
+    ]);
     this.stageWeights = Array.from({ length: config.layers }, (_, layer) =>
       pick([
         ...OUTPUT_PARTS.map((part) => [part, partName(layer, part)] as const),
-        ...(layer === config.layers - 1 ? [[FINAL_NORM, FINAL_NORM] as const, [headName(config), headName(config)] as const] : PROJECTION_PARTS.map((part) => [nextName(part), partName(layer + 1, part)] as const)),
+        ...(layer === config.layers - 1
+          ? [[FINAL_NORM, FINAL_NORM] as const, [headName(config), headName(config)] as const]
+          : PROJECTION_PARTS.map((part) => [nextName(part), partName(layer + 1, part)] as const)),
       ]),
     );
     this.cache = new KeyValueCache(config, capacity, roundUp(slots, TIME_MULTIPLE), sessions.memory);
@@ -89,7 +138,11 @@ class DecodeBatch implements RowBatch {
   }
 
   async prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled> {
-    const { feeds, time, places, reused } = planPrefill(prompts, temperatures, sharedPrefixes(this.sessions.config, prompts));
+    const { feeds, time, places, reused } = planPrefill(
+      prompts,
+      temperatures,
+      sharedPrefixes(this.sessions.config, prompts),
+    );
     const outputs = await this.sessions.prefill.run({ ...this.weights, ...feeds });
     this.computed = { outputs, time, places };
     return { logprobs: floatData(outputs, 'logprobs'), reused };
@@ -98,11 +151,21 @@ class DecodeBatch implements RowBatch {
   admit(row: number, prompt: number, length: number): void {
     const { outputs, time, places } = this.computed;
     const place = places[prompt];
-    if (place === undefined) throw new Error(`Prompt ${String(prompt)} was not prefilled.`);
+    if (place === undefined) {
+      throw new Error(`Prompt ${String(prompt)} was not prefilled.`);
+    }
     this.cache.reserve(length, row);
     for (let layer = 0; layer < this.sessions.config.layers; layer++) {
       const names = cacheNames(layer);
-      this.cache.fill(layer, row, floatData(outputs, names.keys), floatData(outputs, names.values), time, place, length);
+      this.cache.fill(
+        layer,
+        row,
+        floatData(outputs, names.keys),
+        floatData(outputs, names.values),
+        time,
+        place,
+        length,
+      );
     }
     this.cache.show(row, length);
   }
@@ -121,11 +184,21 @@ class DecodeBatch implements RowBatch {
     const { config, enter, middle, exit } = this.sessions;
     const count = Math.max(2, rows);
     let furthest = 0n;
-    for (let row = 0; row < rows; row++) if ((this.positions[row] ?? 0n) > furthest) furthest = this.positions[row] ?? 0n;
+    for (let row = 0; row < rows; row++) {
+      if ((this.positions[row] ?? 0n) > furthest) {
+        furthest = this.positions[row] ?? 0n;
+      }
+    }
     this.cache.reserve(Number(furthest) + 1, rows);
-    for (let row = 0; row < rows; row++) this.cache.show(row, Number(this.positions[row]) + 1);
+    for (let row = 0; row < rows; row++) {
+      this.cache.show(row, Number(this.positions[row]) + 1);
+    }
     const positions = longs(this.positions.subarray(0, count), [count, 1]);
-    let stage = await enter.run({ ...this.enterWeights, tokens: ints(this.tokens.subarray(0, count), [count, 1]), positions });
+    let stage = await enter.run({
+      ...this.enterWeights,
+      tokens: ints(this.tokens.subarray(0, count), [count, 1]),
+      positions,
+    });
     for (let layer = 0; layer < config.layers; layer++) {
       this.cache.append(layer, rows, this.positions, floatData(stage, 'next_keys'), floatData(stage, 'next_values'));
       const feeds = { ...this.stageWeights[layer], ...this.cache.feeds(layer, count), ...stageFeeds(stage) };

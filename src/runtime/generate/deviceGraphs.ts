@@ -1,4 +1,7 @@
-/** Generation graphs for accelerators: a whole decoding step in one graph, and the rearrangement of a cache that stays on the device. */
+/**
+ * Generation graphs for accelerators: a whole decoding step in one graph, and the rearrangement of a cache that stays
+ * on the device.
+ */
 import { Graph, type Value } from '../graph/graph.ts';
 import { embed, layerOutput, logits, project, tablesOf } from '../model/decoder.ts';
 import { cacheNames } from './generationGraph.ts';
@@ -9,7 +12,8 @@ import { reshape, unsqueeze } from '../graph/ops/shape.ts';
 import { layerWeights, parameterInputs, type TransformerConfig } from '../model/transformer.ts';
 
 /** Names of all cache tensors, layer by layer. */
-export const cacheParts = ({ layers }: TransformerConfig): string[] => Array.from({ length: layers }, (_, layer) => Object.values(cacheNames(layer))).flat();
+export const cacheParts = ({ layers }: TransformerConfig): string[] =>
+  Array.from({ length: layers }, (_, layer) => Object.values(cacheNames(layer))).flat();
 
 /** A cache tensor as a graph gives it back. */
 export const nextPart = (part: string): string => `next.${part}`;
@@ -17,9 +21,10 @@ export const nextPart = (part: string): string => `next.${part}`;
 export const freshPart = (part: string): string => `fresh.${part}`;
 
 /**
- * A decoding step. Inputs: the parameters; tokens int32 [rows, 1]; positions int64 [rows, 1] and the same numbers as places int32 [rows, 1];
- * slots int32 [slots] = 0, 1, ...; ones float [slots, 2]; the cache keys_i, values_i [rows, key-value heads, slots, width]; temperature float [rows, 1].
- * Outputs: logprobs [rows, vocabulary]; next.keys_i, next.values_i: the cache with each row's keys and values at its place.
+ * A decoding step. Inputs: the parameters; tokens int32 [rows, 1]; positions int64 [rows, 1] and the same numbers as
+ * places int32 [rows, 1]; slots int32 [slots] = 0, 1, ...; ones float [slots, 2]; the cache keys_i, values_i [rows,
+ * key-value heads, slots, width]; temperature float [rows, 1]. Outputs: logprobs [rows, vocabulary]; next.keys_i,
+ * next.values_i: the cache with each row's keys and values at its place.
  */
 export function buildStepGraph(config: TransformerConfig): Graph {
   const g = new Graph('step');
@@ -38,7 +43,12 @@ export function buildStepGraph(config: TransformerConfig): Graph {
     const own = project(g, config, weights, hidden, positions, tables);
     const names = cacheNames(layer);
     const extended = (name: string, fresh: Value): Value => {
-      const cache = select(g, written, fresh, g.floatInput(name, ['rows', config.keyValueHeads, 'slots', config.headDim]));
+      const cache = select(
+        g,
+        written,
+        fresh,
+        g.floatInput(name, ['rows', config.keyValueHeads, 'slots', config.headDim]),
+      );
       g.output(nextPart(name), cache);
       return cache;
     };
@@ -51,16 +61,22 @@ export function buildStepGraph(config: TransformerConfig): Graph {
 }
 
 /**
- * Rows of a cache in another order, with more slots. Inputs: the cache keys_i, values_i [rows, key-value heads, slots, width]; with `fresh` also
- * fresh.keys_i, fresh.values_i [prompts, key-value heads, time, width], whose rows are counted on from those of the cache; pads and freshPads int64
- * [8] as Pad takes them; sources int32 [taken]: for each row to be, the row that it comes from. Outputs: next.keys_i, next.values_i.
+ * Rows of a cache in another order, with more slots. Inputs: the cache keys_i, values_i [rows, key-value heads, slots,
+ * width]; with `fresh` also fresh.keys_i, fresh.values_i [prompts, key-value heads, time, width], whose rows are
+ * counted on from those of the cache; pads and freshPads int64 [8] as Pad takes them; sources int32 [taken]: for each
+ * row to be, the row that it comes from. Outputs: next.keys_i, next.values_i.
  */
 export function buildArrangeGraph(config: TransformerConfig, fresh: boolean): Graph {
   const g = new Graph('arrange');
   const { keyValueHeads, headDim } = config;
   const sources = g.input('sources', 'int32', ['taken']);
   const padded = (name: string, rows: string, slots: string, pads: Value): Value =>
-    g.apply({ op: 'Pad', inputs: [g.floatInput(name, [rows, keyValueHeads, slots, headDim]), pads], dtype: 'float32', shape: [rows, keyValueHeads, 'room', headDim] });
+    g.apply({
+      op: 'Pad',
+      inputs: [g.floatInput(name, [rows, keyValueHeads, slots, headDim]), pads],
+      dtype: 'float32',
+      shape: [rows, keyValueHeads, 'room', headDim],
+    });
   const pads = g.input('pads', 'int64', [8]);
   const freshPads = fresh ? g.input('freshPads', 'int64', [8]) : undefined;
   for (const name of cacheParts(config)) {
@@ -68,8 +84,23 @@ export function buildArrangeGraph(config: TransformerConfig, fresh: boolean): Gr
     const all =
       freshPads === undefined
         ? cache
-        : g.apply({ op: 'Concat', inputs: [cache, padded(freshPart(name), 'prompts', 'time', freshPads)], attributes: { axis: 0 }, dtype: 'float32', shape: ['all', keyValueHeads, 'room', headDim] });
-    g.output(nextPart(name), g.apply({ op: 'Gather', inputs: [all, sources], attributes: { axis: 0 }, dtype: 'float32', shape: ['taken', keyValueHeads, 'room', headDim] }));
+        : g.apply({
+            op: 'Concat',
+            inputs: [cache, padded(freshPart(name), 'prompts', 'time', freshPads)],
+            attributes: { axis: 0 },
+            dtype: 'float32',
+            shape: ['all', keyValueHeads, 'room', headDim],
+          });
+    g.output(
+      nextPart(name),
+      g.apply({
+        op: 'Gather',
+        inputs: [all, sources],
+        attributes: { axis: 0 },
+        dtype: 'float32',
+        shape: ['taken', keyValueHeads, 'room', headDim],
+      }),
+    );
   }
   return g;
 }

@@ -24,7 +24,15 @@ export class DeviceSessions implements Decoder {
   readonly rearrange: Session;
   readonly extend: Session;
 
-  private constructor(config: TransformerConfig, weights: DeviceWeights, ownsWeights: boolean, prefill: Session, step: Session, rearrange: Session, extend: Session) {
+  private constructor(
+    config: TransformerConfig,
+    weights: DeviceWeights,
+    ownsWeights: boolean,
+    prefill: Session,
+    step: Session,
+    rearrange: Session,
+    extend: Session,
+  ) {
     this.config = config;
     this.weights = weights;
     this.ownsWeights = ownsWeights;
@@ -34,8 +42,14 @@ export class DeviceSessions implements Decoder {
     this.extend = extend;
   }
 
-  /** @param weights parameters on the device, where a trainer shares them; whoever made them releases them, after this */
-  static async create(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights): Promise<DeviceSessions> {
+  /**
+   * @param weights parameters on the device, where a trainer shares them; whoever made them releases them, after this
+   */
+  static async create(
+    config: TransformerConfig,
+    device: DeviceSettings,
+    weights?: DeviceWeights,
+  ): Promise<DeviceSessions> {
     const exact = { ...device, threads: exactThreads(config, device.threads) };
     const parts = cacheParts(config);
     const next = parts.map(nextPart);
@@ -55,8 +69,12 @@ export class DeviceSessions implements Decoder {
   }
 
   async release(): Promise<void> {
-    for (const session of [this.prefill, this.step, this.rearrange, this.extend]) await session.release();
-    if (this.ownsWeights) await this.weights.release();
+    for (const session of [this.prefill, this.step, this.rearrange, this.extend]) {
+      await session.release();
+    }
+    if (this.ownsWeights) {
+      await this.weights.release();
+    }
   }
 }
 
@@ -92,7 +110,9 @@ class DeviceBatch implements RowBatch {
   }
 
   async prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled> {
-    if (this.fresh !== NOTHING) await this.arrange(this.sources.length, 0);
+    if (this.fresh !== NOTHING) {
+      await this.arrange(this.sources.length, 0);
+    }
     // A row of the cache is gathered as a whole here, so every prompt has its own.
     const { feeds, time, reused } = planPrefill(prompts, temperatures, separately(prompts));
     const { outputs, kept } = await this.sessions.prefill.runKeeping({ ...this.weights, ...feeds });
@@ -118,8 +138,12 @@ class DeviceBatch implements RowBatch {
     // Two rows at least, as everywhere.
     const count = Math.max(2, rows);
     this.sources.length = rows;
-    while (this.sources.length < count) this.sources.push(this.sources[0] ?? 0);
-    for (let row = rows; row < count; row++) this.set(row, this.tokens[0] ?? 0, Number(this.positions[0] ?? 0n), 1);
+    while (this.sources.length < count) {
+      this.sources.push(this.sources[0] ?? 0);
+    }
+    for (let row = rows; row < count; row++) {
+      this.set(row, this.tokens[0] ?? 0, Number(this.positions[0] ?? 0n), 1);
+    }
     const positions = this.positions.subarray(0, count);
     const places = Int32Array.from(positions, Number);
     await this.arrange(count, Math.max(...places) + 1);
@@ -130,7 +154,10 @@ class DeviceBatch implements RowBatch {
       tokens: ints(this.tokens.subarray(0, count), [count, 1]),
       positions: longs(positions, [count, 1]),
       places: ints(places, [count, 1]),
-      slots: ints(Int32Array.from({ length: slots }, (_, slot) => slot), [slots]),
+      slots: ints(
+        Int32Array.from({ length: slots }, (_, slot) => slot),
+        [slots],
+      ),
       ones: floats(new Float32Array(2 * slots).fill(1), [slots, 2]),
       temperature: floats(this.temperatures.subarray(0, count), [count, 1]),
     });
@@ -147,29 +174,49 @@ class DeviceBatch implements RowBatch {
   /** Brings rows to their places, in a cache of at least `needed` slots. */
   private async arrange(rows: number, needed: number): Promise<void> {
     const { cache, fresh } = this;
-    const slots = needed <= cache.slots && fresh.slots <= cache.slots ? cache.slots : Math.min(this.limit, roundUp(Math.max(needed, fresh.slots), TIME_MULTIPLE) + GROWTH);
-    if (rows === cache.rows && slots === cache.slots && this.sources.every((source, row) => source === row)) return;
+    const slots =
+      needed <= cache.slots && fresh.slots <= cache.slots
+        ? cache.slots
+        : Math.min(this.limit, roundUp(Math.max(needed, fresh.slots), TIME_MULTIPLE) + GROWTH);
+    if (rows === cache.rows && slots === cache.slots && this.sources.every((source, row) => source === row)) {
+      return;
+    }
     const { kept } = await this.arranged(Int32Array.from(this.sources), Math.max(slots, cache.slots));
     disposeAll(Object.values(fresh.held));
     this.fresh = NOTHING;
     this.replace(kept, rows, Math.max(slots, cache.slots));
-    for (let row = 0; row < rows; row++) this.sources[row] = row;
+    for (let row = 0; row < rows; row++) {
+      this.sources[row] = row;
+    }
   }
 
   private arranged(sources: Int32Array, slots: number): Promise<Results> {
     const { cache, fresh } = this;
     const sorted = ints(sources, [sources.length]);
     const parts = cacheParts(this.sessions.config);
-    const room = (from: Cache): ReturnType<typeof longs> => longs(BigInt64Array.of(0n, 0n, 0n, 0n, 0n, 0n, BigInt(slots - from.slots), 0n), [8]);
-    if (fresh === NOTHING) return this.sessions.rearrange.runKeeping({ ...cache.held, pads: room(cache), sources: sorted });
-    if (cache === NOTHING) return this.sessions.rearrange.runKeeping({ ...fresh.held, pads: room(fresh), sources: sorted });
+    const room = (from: Cache): ReturnType<typeof longs> =>
+      longs(BigInt64Array.of(0n, 0n, 0n, 0n, 0n, 0n, BigInt(slots - from.slots), 0n), [8]);
+    if (fresh === NOTHING) {
+      return this.sessions.rearrange.runKeeping({ ...cache.held, pads: room(cache), sources: sorted });
+    }
+    if (cache === NOTHING) {
+      return this.sessions.rearrange.runKeeping({ ...fresh.held, pads: room(fresh), sources: sorted });
+    }
     const added = Object.fromEntries(parts.map((part) => [freshPart(part), found(fresh.held, part)]));
-    return this.sessions.extend.runKeeping({ ...cache.held, ...added, pads: room(cache), freshPads: room(fresh), sources: sorted });
+    return this.sessions.extend.runKeeping({
+      ...cache.held,
+      ...added,
+      pads: room(cache),
+      freshPads: room(fresh),
+      sources: sorted,
+    });
   }
 
   private replace(kept: Held, rows: number, slots: number): void {
     disposeAll(Object.values(this.cache.held));
-    const held = Object.fromEntries(cacheParts(this.sessions.config).map((part) => [part, found(kept, nextPart(part))]));
+    const held = Object.fromEntries(
+      cacheParts(this.sessions.config).map((part) => [part, found(kept, nextPart(part))]),
+    );
     this.cache = { held, rows, slots };
   }
 }

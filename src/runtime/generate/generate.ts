@@ -1,4 +1,6 @@
-/** Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places. */
+/**
+ * Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places.
+ */
 import { traitsOf } from '../../shared/devices.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { DecodeSessions } from './decodeSessions.ts';
@@ -72,23 +74,42 @@ export class Generator {
    * @param weights parameters on the device, where a trainer shares them
    * @param memory for the cache on the CPU, where generators that never work at the same time share it
    */
-  static async create(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights, memory?: CacheMemory): Promise<Generator> {
+  static async create(
+    config: TransformerConfig,
+    device: DeviceSettings,
+    weights?: DeviceWeights,
+    memory?: CacheMemory,
+  ): Promise<Generator> {
     const { accelerator } = traitsOf(device);
-    return new Generator(accelerator ? await DeviceSessions.create(config, device, weights) : await DecodeSessions.create(config, device, memory));
+    return new Generator(
+      accelerator
+        ? await DeviceSessions.create(config, device, weights)
+        : await DecodeSessions.create(config, device, memory),
+    );
   }
 
   /**
    * Answers every request, in the order given.
-   * @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token; CancelledError
+   * @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token;
+   *   CancelledError
    */
-  async generate(weights: PolicyWeights, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]> {
+  async generate(
+    weights: PolicyWeights,
+    requests: readonly GenerationRequest[],
+    control: GenerationControl,
+  ): Promise<Completion[]> {
     requests.forEach((request, index) => {
       checkRequest(this.config, request, `Request ${String(index)}`);
     });
-    if (requests.length === 0) return [];
+    if (requests.length === 0) {
+      return [];
+    }
     const slots = Math.max(...requests.map(({ prompt, maxNewTokens }) => prompt.length + maxNewTokens));
     const { layers, keyValueHeads, headDim } = this.config;
-    const capacity = Math.max(2, Math.min(MAX_ROWS, requests.length, Math.floor(MAX_CACHE_BYTES / (8 * layers * keyValueHeads * headDim * slots))));
+    const capacity = Math.max(
+      2,
+      Math.min(MAX_ROWS, requests.length, Math.floor(MAX_CACHE_BYTES / (8 * layers * keyValueHeads * headDim * slots))),
+    );
     const batch = await this.decoder.batch(weights, capacity, slots);
     try {
       return await new Wave(requests, batch, capacity, this.config.vocabularySize, control).run();
@@ -103,13 +124,24 @@ export class Generator {
 }
 
 /** @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token */
-export function checkRequest(config: TransformerConfig, { prompt, maxNewTokens }: Pick<GenerationRequest, 'prompt' | 'maxNewTokens'>, place: string): void {
+export function checkRequest(
+  config: TransformerConfig,
+  { prompt, maxNewTokens }: Pick<GenerationRequest, 'prompt' | 'maxNewTokens'>,
+  place: string,
+): void {
   const needed = prompt.length + maxNewTokens;
-  if (prompt.length === 0) throw new C3Error('input', `${place} has an empty prompt; give at least one token.`);
-  if (maxNewTokens < 1) throw new C3Error('input', `${place} asks for no new tokens; set max_new_tokens to at least 1.`);
+  if (prompt.length === 0) {
+    throw new C3Error('input', `${place} has an empty prompt; give at least one token.`);
+  }
+  if (maxNewTokens < 1) {
+    throw new C3Error('input', `${place} asks for no new tokens; set max_new_tokens to at least 1.`);
+  }
   checkTokens(config, prompt, place);
   if (needed > config.maxPositions) {
-    throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten the prompt or lower max_new_tokens.`);
+    throw new C3Error(
+      'input',
+      `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten the prompt or lower max_new_tokens.`,
+    );
   }
 }
 
@@ -127,7 +159,13 @@ class Wave {
   /** Once half the rows are free, all of them are filled before the next step. */
   private filling = true;
 
-  constructor(requests: readonly GenerationRequest[], batch: RowBatch, capacity: number, vocabularySize: number, control: GenerationControl) {
+  constructor(
+    requests: readonly GenerationRequest[],
+    batch: RowBatch,
+    capacity: number,
+    vocabularySize: number,
+    control: GenerationControl,
+  ) {
     this.requests = requests;
     this.batch = batch;
     this.capacity = capacity;
@@ -138,18 +176,28 @@ class Wave {
 
   async run(): Promise<Completion[]> {
     while (this.waiting.length > 0 || this.rows.length > 0) {
-      if (this.control.cancelled()) throw new CancelledError();
-      const filling = this.waiting.length > 0 && (this.filling || this.rows.length <= this.capacity / 2) && this.rows.length < this.capacity;
+      if (this.control.cancelled()) {
+        throw new CancelledError();
+      }
+      const filling =
+        this.waiting.length > 0 &&
+        (this.filling || this.rows.length <= this.capacity / 2) &&
+        this.rows.length < this.capacity;
       this.filling = filling;
-      if (filling) await this.admit();
-      else await this.step();
+      if (filling) {
+        await this.admit();
+      } else {
+        await this.step();
+      }
     }
     return this.completions;
   }
 
   private request(index: number): GenerationRequest {
     const request = this.requests[index];
-    if (request === undefined) throw new Error(`No request ${String(index)}.`);
+    if (request === undefined) {
+      throw new Error(`No request ${String(index)}.`);
+    }
     return request;
   }
 
@@ -160,10 +208,14 @@ class Wave {
     let longest = 0;
     for (let group = this.waiting[0]; group !== undefined && free > 0; group = this.waiting[0]) {
       longest = Math.max(longest, this.request(group[0] ?? 0).prompt.length);
-      if (groups.length > 0 && (groups.length + 1) * longest > MAX_PREFILL_TOKENS) break;
+      if (groups.length > 0 && (groups.length + 1) * longest > MAX_PREFILL_TOKENS) {
+        break;
+      }
       // A group larger than the free rows is split; its rest is prefilled again when rows are free.
       const taken = group.splice(0, free);
-      if (group.length === 0) this.waiting.shift();
+      if (group.length === 0) {
+        this.waiting.shift();
+      }
       groups.push(taken);
       free -= taken.length;
     }
@@ -199,16 +251,27 @@ class Wave {
   private async step(): Promise<void> {
     for (let index = 0; index < this.rows.length; index++) {
       const row = this.rows[index];
-      if (row !== undefined) this.batch.set(index, row.tokens[row.length - 1] ?? 0, row.request.prompt.length + row.length - 1, scaledBy(row.request));
+      if (row !== undefined) {
+        this.batch.set(
+          index,
+          row.tokens[row.length - 1] ?? 0,
+          row.request.prompt.length + row.length - 1,
+          scaledBy(row.request),
+        );
+      }
     }
     const logprobs = await this.batch.step(this.rows.length);
-    for (let row = 0; row < this.rows.length; row++) this.appendToken(row, logprobs, row);
+    for (let row = 0; row < this.rows.length; row++) {
+      this.appendToken(row, logprobs, row);
+    }
     this.removeFinished();
   }
 
   private appendToken(rowIndex: number, logprobs: Float32Array, source: number): void {
     const row = this.rows[rowIndex];
-    if (row === undefined) return;
+    if (row === undefined) {
+      return;
+    }
     const distribution = logprobs.subarray(source * this.vocabularySize, (source + 1) * this.vocabularySize);
     const token = sampleToken(distribution, row.request, row.stream?.uniform(row.length) ?? 0);
     row.tokens[row.length] = token;
@@ -220,9 +283,13 @@ class Wave {
   private removeFinished(): void {
     for (let index = this.rows.length - 1; index >= 0; index--) {
       const row = this.rows[index];
-      if (row === undefined) continue;
+      if (row === undefined) {
+        continue;
+      }
       const ended = ends(row.request, row.tokens[row.length - 1]);
-      if (!ended && row.length < row.request.maxNewTokens) continue;
+      if (!ended && row.length < row.request.maxNewTokens) {
+        continue;
+      }
       const completion: Completion = {
         tokens: row.tokens.slice(0, row.length),
         logprobs: row.logprobs.slice(0, row.length),
@@ -233,14 +300,17 @@ class Wave {
       this.completions[row.index] = completion;
       this.control.onCompletion?.(row.index, completion);
       const moved = this.rows.pop();
-      if (moved === undefined || moved === row) continue;
+      if (moved === undefined || moved === row) {
+        continue;
+      }
       this.batch.move(this.rows.length, index);
       this.rows[index] = moved;
     }
   }
 }
 
-const ends = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: number | undefined): boolean => token !== undefined && (token === endToken || otherEndTokens.includes(token));
+const ends = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: number | undefined): boolean =>
+  token !== undefined && (token === endToken || otherEndTokens.includes(token));
 
 /** Greedy tokens are reported at temperature 1. */
 const scaledBy = ({ temperature }: GenerationRequest): number => (temperature === 0 ? 1 : temperature);
@@ -251,8 +321,11 @@ function groupByPrompt(requests: readonly GenerationRequest[]): number[][] {
   for (const [index, request] of requests.entries()) {
     const key = `${String(request.temperature)}:${request.prompt.join(',')}`;
     const members = groups.get(key);
-    if (members === undefined) groups.set(key, [index]);
-    else members.push(index);
+    if (members === undefined) {
+      groups.set(key, [index]);
+    } else {
+      members.push(index);
+    }
   }
   const length = (group: readonly number[]): number => requests[group[0] ?? 0]?.prompt.length ?? 0;
   return [...groups.values()].sort((a, b) => length(a) - length(b));

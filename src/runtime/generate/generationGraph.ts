@@ -1,4 +1,7 @@
-/** Graphs that generate: prefill of whole prompts, and one decoding step in stages, between which the key-value cache grows. */
+/**
+ * Graphs that generate: prefill of whole prompts, and one decoding step in stages, between which the key-value cache
+ * grows.
+ */
 import { Graph, type Value } from '../graph/graph.ts';
 import { embed, forward, layerOutput, logits, project, tablesOf, type Projections } from '../model/decoder.ts';
 import { div } from '../graph/ops/elementwise.ts';
@@ -6,24 +9,44 @@ import { gatherRows } from '../graph/ops/gather.ts';
 import { logSoftmax } from '../graph/ops/normalise.ts';
 import { reshape } from '../graph/ops/shape.ts';
 import { packedInputs } from '../train/trainingGraph.ts';
-import { EMBEDDING, FINAL_NORM, headName, layerParameterInputs, OUTPUT_PARTS, parameterInputs, PROJECTION_PARTS, weightInput, type LayerPart, type Parameters, type TransformerConfig } from '../model/transformer.ts';
+import {
+  EMBEDDING,
+  FINAL_NORM,
+  headName,
+  layerParameterInputs,
+  OUTPUT_PARTS,
+  parameterInputs,
+  PROJECTION_PARTS,
+  weightInput,
+  type LayerPart,
+  type Parameters,
+  type TransformerConfig,
+} from '../model/transformer.ts';
 
 /** Names of one layer's keys and values. */
-export const cacheNames = (layer: number): { keys: string; values: string } => ({ keys: `keys_${String(layer)}`, values: `values_${String(layer)}` });
+export const cacheNames = (layer: number): { keys: string; values: string } => ({
+  keys: `keys_${String(layer)}`,
+  values: `values_${String(layer)}`,
+});
 
 /** Input that gives a part of the next layer where a graph also has the same part of this one. */
 export const nextName = (part: LayerPart): string => `next.${part}`;
 
 /**
- * Prefill. Inputs: tokens, segments int32 [rows, time] (segment 0, or -1 for padding), positions int64 [rows * time, 1], slots int32 [time],
- * ones float [time, 2], last int32 [prompts] (flat index of each prompt's last token), temperature float [prompts, 1].
- * Outputs: logprobs [prompts, vocabulary] of the next token; keys_i, values_i [rows, key-value heads, time, head width].
+ * Prefill. Inputs: tokens, segments int32 [rows, time] (segment 0, or -1 for padding), positions int64 [rows * time,
+ * 1], slots int32 [time], ones float [time, 2], last int32 [prompts] (flat index of each prompt's last token),
+ * temperature float [prompts, 1]. Outputs: logprobs [prompts, vocabulary] of the next token; keys_i, values_i [rows,
+ * key-value heads, time, head width].
  */
 export function buildPrefillGraph(config: TransformerConfig): Graph {
   const g = new Graph('prefill');
   const parameters = parameterInputs(g, config);
   const { hidden, projections } = forward(g, config, parameters, packedInputs(g));
-  const last = gatherRows(g, reshape(g, hidden, ['positions', config.hiddenSize]), g.input('last', 'int32', ['prompts']));
+  const last = gatherRows(
+    g,
+    reshape(g, hidden, ['positions', config.hiddenSize]),
+    g.input('last', 'int32', ['prompts']),
+  );
   publishLogprobs(g, config, parameters, last, 'prompts');
   projections.forEach(({ keys, values }, layer) => {
     const names = cacheNames(layer);
@@ -34,22 +57,25 @@ export function buildPrefillGraph(config: TransformerConfig): Graph {
 }
 
 /**
- * First stage of a decoding step. Inputs: tokens int32 [rows, 1], positions int64 [rows, 1], the embeddings and the projection parts of layer 0.
- * Outputs: hidden [rows, 1, hidden], queries [rows, heads, 1, width], keys and values [rows, key-value heads, 1, width] for the caller to store.
+ * First stage of a decoding step. Inputs: tokens int32 [rows, 1], positions int64 [rows, 1], the embeddings and the
+ * projection parts of layer 0. Outputs: hidden [rows, 1, hidden], queries [rows, heads, 1, width], keys and values
+ * [rows, key-value heads, 1, width] for the caller to store.
  */
 export function buildEnterGraph(config: TransformerConfig): Graph {
   const g = new Graph('enter');
   const tokens = g.input('tokens', 'int32', ['rows', 1]);
-  const parameters = new Map([[EMBEDDING, weightInput(g, config, { name: EMBEDDING, shape: [config.vocabularySize, config.hiddenSize] })]]);
+  const parameters = new Map([
+    [EMBEDDING, weightInput(g, config, { name: EMBEDDING, shape: [config.vocabularySize, config.hiddenSize] })],
+  ]);
   const hidden = embed(g, parameters, tokens);
   publishStage(g, hidden, projectWith(g, config, hidden, layerParameterInputs(g, config, PROJECTION_PARTS)));
   return g;
 }
 
 /**
- * Middle stage: a layer's output, then the next layer's projections. Inputs: hidden and queries of the stage before, the cache of this layer
- * with the fresh keys and values in it, bias, visible and ones (see `attention`), positions, the output parts of this layer and the projection parts
- * (`next.PART`) of the next. Outputs as of the first stage.
+ * Middle stage: a layer's output, then the next layer's projections. Inputs: hidden and queries of the stage before,
+ * the cache of this layer with the fresh keys and values in it, bias, visible and ones (see `attention`), positions,
+ * the output parts of this layer and the projection parts (`next.PART`) of the next. Outputs as of the first stage.
  */
 export function buildMiddleGraph(config: TransformerConfig): Graph {
   const g = new Graph('middle');
@@ -58,19 +84,30 @@ export function buildMiddleGraph(config: TransformerConfig): Graph {
   return g;
 }
 
-/** Last stage: the last layer's output, then the output projection. Inputs as of the middle stage, with temperature float [rows, 1]; output: logprobs [rows, vocabulary]. */
+/**
+ * Last stage: the last layer's output, then the output projection. Inputs as of the middle stage, with temperature
+ * float [rows, 1]; output: logprobs [rows, vocabulary].
+ */
 export function buildExitGraph(config: TransformerConfig): Graph {
   const g = new Graph('exit');
   const hidden = reshape(g, stageOutput(g, config), ['rows', config.hiddenSize]);
   const parameters = new Map([
     [FINAL_NORM, weightInput(g, config, { name: FINAL_NORM, shape: [config.hiddenSize] })],
-    [headName(config), weightInput(g, config, { name: headName(config), shape: [config.vocabularySize, config.hiddenSize] })],
+    [
+      headName(config),
+      weightInput(g, config, { name: headName(config), shape: [config.vocabularySize, config.hiddenSize] }),
+    ],
   ]);
   publishLogprobs(g, config, parameters, hidden, 'rows');
   return g;
 }
 
-function projectWith(g: Graph, config: TransformerConfig, hidden: Value, weights: ReadonlyMap<LayerPart, Value>): Projections {
+function projectWith(
+  g: Graph,
+  config: TransformerConfig,
+  hidden: Value,
+  weights: ReadonlyMap<LayerPart, Value>,
+): Projections {
   return project(g, config, partsOf(weights), hidden, g.input('positions', 'int64', ['rows', 1]), tablesOf(g, config));
 }
 
@@ -79,7 +116,10 @@ function stageOutput(g: Graph, config: TransformerConfig): Value {
   const hidden = g.floatInput('hidden', ['rows', 1, config.hiddenSize]);
   const queries = g.floatInput('queries', ['rows', heads, 1, headDim]);
   const cache = (name: string): Value => g.floatInput(name, ['rows', keyValueHeads, 'slots', headDim]);
-  const mask = { bias: g.floatInput('bias', ['rows', 1, 1, 'slots']), visible: g.floatInput('visible', ['rows', 1, 1, 'slots']) };
+  const mask = {
+    bias: g.floatInput('bias', ['rows', 1, 1, 'slots']),
+    visible: g.floatInput('visible', ['rows', 1, 1, 'slots']),
+  };
   const attended = { keys: cache('keys'), values: cache('values'), mask, ones: g.floatInput('ones', ['slots', 2]) };
   return layerOutput(g, config, partsOf(layerParameterInputs(g, config, OUTPUT_PARTS)), hidden, queries, attended);
 }
@@ -87,7 +127,9 @@ function stageOutput(g: Graph, config: TransformerConfig): Value {
 function partsOf(weights: ReadonlyMap<LayerPart, Value>): (part: LayerPart) => Value {
   return (part) => {
     const value = weights.get(part);
-    if (value === undefined) throw new Error(`The stage has no ${part}.`);
+    if (value === undefined) {
+      throw new Error(`The stage has no ${part}.`);
+    }
     return value;
   };
 }
@@ -99,6 +141,15 @@ function publishStage(g: Graph, hidden: Value, { queries, keys, values }: Projec
   g.output('next_values', values);
 }
 
-function publishLogprobs(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value, rows: string): void {
-  g.output('logprobs', logSoftmax(g, div(g, logits(g, config, parameters, hidden), g.floatInput('temperature', [rows, 1]))));
+function publishLogprobs(
+  g: Graph,
+  config: TransformerConfig,
+  parameters: Parameters,
+  hidden: Value,
+  rows: string,
+): void {
+  g.output(
+    'logprobs',
+    logSoftmax(g, div(g, logits(g, config, parameters, hidden), g.floatInput('temperature', [rows, 1]))),
+  );
 }

@@ -22,7 +22,9 @@ export class CacheMemory {
   /** The array of a number, of at least the given length; its content is left from earlier. */
   array(number: number, length: number): Float32Array {
     const known = this.arrays[number];
-    if (known !== undefined && known.length >= length) return known;
+    if (known !== undefined && known.length >= length) {
+      return known;
+    }
     const made = new Float32Array(length);
     this.arrays[number] = made;
     return made;
@@ -52,19 +54,25 @@ export class KeyValueCache {
     this.capacity = capacity;
     this.limit = limit;
     const length = capacity * this.heads * limit * this.width;
-    this.layers = Array.from({ length: config.layers }, (_, layer) => ({ keys: memory.array(2 * layer, length), values: memory.array(2 * layer + 1, length) }));
+    this.layers = Array.from({ length: config.layers }, (_, layer) => ({
+      keys: memory.array(2 * layer, length),
+      values: memory.array(2 * layer + 1, length),
+    }));
     this.seen = new Int32Array(capacity);
   }
 
   /** Makes room for `needed` slots, keeping what the first `rows` rows hold. */
   reserve(needed: number, rows: number): void {
-    if (needed <= this.slots) return;
+    if (needed <= this.slots) {
+      return;
+    }
     const slots = Math.min(this.limit, roundUp(needed, SLOT_MULTIPLE) + SLOT_MULTIPLE);
     const chunk = this.slots * this.width;
     const stride = slots * this.width;
     for (const { keys, values } of this.layers) {
       for (const array of [keys, values]) {
-        // From the end, where nothing is overwritten that is still to move. What no row has written yet must be a finite number.
+        // From the end, where nothing is overwritten that is still to move. What no row has written yet must be a
+        // finite number.
         for (let place = this.capacity * this.heads - 1; place >= 0; place--) {
           const kept = place < rows * this.heads ? chunk : 0;
           array.copyWithin(place * stride, place * chunk, place * chunk + kept);
@@ -76,15 +84,20 @@ export class KeyValueCache {
     this.bias = new Float32Array(this.capacity * slots).fill(HIDDEN);
     this.seen.fill(0, rows);
     this.visible = new Float32Array(this.capacity * slots);
-    for (let row = 0; row < rows; row++) this.mark(row, 0, this.seen[row] ?? 0, true);
+    for (let row = 0; row < rows; row++) {
+      this.mark(row, 0, this.seen[row] ?? 0, true);
+    }
     this.fed = undefined;
   }
 
   /** Lets a row see its first `slots` slots and no others. */
   show(row: number, slots: number): void {
     const before = this.seen[row] ?? 0;
-    if (slots > before) this.mark(row, before, slots, true);
-    else this.mark(row, slots, before, false);
+    if (slots > before) {
+      this.mark(row, before, slots, true);
+    } else {
+      this.mark(row, slots, before, false);
+    }
     this.seen[row] = slots;
   }
 
@@ -95,14 +108,25 @@ export class KeyValueCache {
   }
 
   /** Copies a prefilled prompt of `length` tokens out of keys and values [rows, heads, time, width] into a row. */
-  fill(layer: number, row: number, keys: Float32Array, values: Float32Array, time: number, place: PromptPlace, length: number): void {
+  fill(
+    layer: number,
+    row: number,
+    keys: Float32Array,
+    values: Float32Array,
+    time: number,
+    place: PromptPlace,
+    length: number,
+  ): void {
     const { heads, slots, width } = this;
     const target = this.layer(layer);
     const { prefix, start } = place;
     for (let head = 0; head < heads; head++) {
       const from = (place.row * heads + head) * time * width;
       const to = (row * heads + head) * slots * width;
-      for (const [source, array] of [[keys, target.keys], [values, target.values]] as const) {
+      for (const [source, array] of [
+        [keys, target.keys],
+        [values, target.values],
+      ] as const) {
         array.set(source.subarray(from, from + prefix * width), to);
         array.set(source.subarray(from + start * width, from + (start + length - prefix) * width), to + prefix * width);
         array.fill(0, to + length * width, to + slots * width);
@@ -139,7 +163,9 @@ export class KeyValueCache {
 
   /** What a stage reads of one layer: keys, values, bias and ones for the first `rows` rows. */
   feeds(layer: number, rows: number): Readonly<Record<string, Tensor>> {
-    if (this.fed?.rows !== rows) this.fed = { rows, layers: this.layers.map((one) => this.tensors(one, rows)) };
+    if (this.fed?.rows !== rows) {
+      this.fed = { rows, layers: this.layers.map((one) => this.tensors(one, rows)) };
+    }
     return this.fed.layers[layer] ?? {};
   }
 
@@ -158,7 +184,9 @@ export class KeyValueCache {
 
   private layer(index: number): Layer {
     const layer = this.layers[index];
-    if (layer === undefined) throw new Error(`The cache has no layer ${String(index)}.`);
+    if (layer === undefined) {
+      throw new Error(`The cache has no layer ${String(index)}.`);
+    }
     return layer;
   }
 }

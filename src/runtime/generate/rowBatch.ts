@@ -35,13 +35,19 @@ export interface RowBatch {
   set(row: number, token: number, position: number, temperature: number): void;
   /** Moves the row `from` to the place of the row `to`. */
   move(from: number, to: number): void;
-  /** Reads the tokens that were set for the first `rows` rows. @returns the log-probabilities of what follows, [rows (2 at least), vocabulary] */
+  /**
+   * Reads the tokens that were set for the first `rows` rows.
+   * @returns the log-probabilities of what follows, [rows (2 at least), vocabulary]
+   */
   step(rows: number): Promise<Float32Array>;
   /** Gives the cache back. */
   release(): void;
 }
 
-/** Where the keys and values of a prompt lie after prefill: its first `prefix` tokens from slot 0 of a row on, the others from slot `start` on. */
+/**
+ * Where the keys and values of a prompt lie after prefill: its first `prefix` tokens from slot 0 of a row on, the
+ * others from slot `start` on.
+ */
 export interface PromptPlace {
   readonly row: number;
   readonly prefix: number;
@@ -61,9 +67,14 @@ export interface PrefillPlan {
 
 /**
  * Lays prompts out in rows.
- * @param groups prompts that share a row, by their indices, with the length of what they have in common; see `sharedPrefixes`
+ * @param groups prompts that share a row, by their indices, with the length of what they have in common; see
+ *   `sharedPrefixes`
  */
-export function planPrefill(prompts: readonly Int32Array[], temperatures: readonly number[], groups: readonly PrefixGroup[]): PrefillPlan {
+export function planPrefill(
+  prompts: readonly Int32Array[],
+  temperatures: readonly number[],
+  groups: readonly PrefixGroup[],
+): PrefillPlan {
   const time = roundUp(Math.max(...groups.map(({ length }) => length)), TIME_MULTIPLE);
   const tokens = new Int32Array(groups.length * time);
   const positions = new BigInt64Array(groups.length * time);
@@ -84,7 +95,9 @@ export function planPrefill(prompts: readonly Int32Array[], temperatures: readon
     };
     members.forEach((index, member) => {
       const prompt = prompts[index] ?? new Int32Array();
-      if (member === 0) put(prompt, 0, prefix, 0);
+      if (member === 0) {
+        put(prompt, 0, prefix, 0);
+      }
       places[index] = { row, prefix, start: slot - row * time };
       reused[index] = member === 0 ? 0 : prefix;
       put(prompt, prefix, prompt.length, member + 1);
@@ -92,6 +105,10 @@ export function planPrefill(prompts: readonly Int32Array[], temperatures: readon
       temperature[index] = temperatures[index] ?? 1;
     });
   });
-  const feeds = { ...rowFeeds(tokens, positions, segments, groups.length, time), last: ints(last, [last.length]), temperature: floats(temperature, [last.length, 1]) };
+  const feeds = {
+    ...rowFeeds(tokens, positions, segments, groups.length, time),
+    last: ints(last, [last.length]),
+    temperature: floats(temperature, [last.length, 1]),
+  };
   return { feeds, time, places, reused };
 }

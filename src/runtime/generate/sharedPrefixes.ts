@@ -15,20 +15,24 @@ export interface PrefixGroup {
 const WORTHWHILE_SHARE = 0.5;
 
 /** Every prompt in a row of its own. */
-export const separately = (prompts: readonly Int32Array[]): PrefixGroup[] => prompts.map(({ length }, index) => ({ members: [index], prefix: length - 1, length }));
+export const separately = (prompts: readonly Int32Array[]): PrefixGroup[] =>
+  prompts.map(({ length }, index) => ({ members: [index], prefix: length - 1, length }));
 
 /**
- * Groups prompts by what they begin with; every prompt is in one group. Where padding would eat up what is saved, each stands alone.
- * A row ends where its members' own tokens would reach another slice of attention's sums than they reach in a row of their own (see exactSlots):
- * sharing changes no bit.
+ * Groups prompts by what they begin with; every prompt is in one group. Where padding would eat up what is saved, each
+ * stands alone. A row ends where its members' own tokens would reach another slice of attention's sums than they reach
+ * in a row of their own (see exactSlots): sharing changes no bit.
  */
 export function sharedPrefixes(config: TransformerConfig, prompts: readonly Int32Array[]): readonly PrefixGroup[] {
   const order = prompts.map((_, index) => index).sort((a, b) => compare(prompts[a], prompts[b]) || a - b);
   const groups: PrefixGroup[] = [];
   for (const index of order) {
     const joined = groups.length === 0 ? undefined : join(config, prompts, groups[groups.length - 1], index);
-    if (joined === undefined) groups.push({ members: [index], prefix: (prompts[index]?.length ?? 1) - 1, length: prompts[index]?.length ?? 0 });
-    else groups[groups.length - 1] = joined;
+    if (joined === undefined) {
+      groups.push({ members: [index], prefix: (prompts[index]?.length ?? 1) - 1, length: prompts[index]?.length ?? 0 });
+    } else {
+      groups[groups.length - 1] = joined;
+    }
   }
   const slots = (of: readonly PrefixGroup[]): number => of.length * Math.max(...of.map(({ length }) => length));
   const alone = separately(prompts);
@@ -36,13 +40,22 @@ export function sharedPrefixes(config: TransformerConfig, prompts: readonly Int3
 }
 
 /** The group with one more member; undefined where that does not pay or would not be exact. */
-function join(config: TransformerConfig, prompts: readonly Int32Array[], group: PrefixGroup | undefined, index: number): PrefixGroup | undefined {
+function join(
+  config: TransformerConfig,
+  prompts: readonly Int32Array[],
+  group: PrefixGroup | undefined,
+  index: number,
+): PrefixGroup | undefined {
   const [first, added] = [prompts[group?.members[0] ?? -1], prompts[index]];
-  if (group === undefined || first === undefined || added === undefined) return undefined;
+  if (group === undefined || first === undefined || added === undefined) {
+    return undefined;
+  }
   const prefix = Math.min(group.prefix, common(first, added));
   const members = [...group.members, index];
   const lengths = members.map((member) => prompts[member]?.length ?? 0);
-  if (prefix < WORTHWHILE_SHARE * Math.max(...lengths)) return undefined;
+  if (prefix < WORTHWHILE_SHARE * Math.max(...lengths)) {
+    return undefined;
+  }
   const length = lengths.reduce((total, own) => total + own - prefix, prefix);
   return sameSlice(exactSlots(config), prefix, length - 1) ? { members, prefix, length } : undefined;
 }
@@ -51,13 +64,21 @@ function join(config: TransformerConfig, prompts: readonly Int32Array[], group: 
 function common(a: Int32Array, b: Int32Array): number {
   const longest = Math.min(a.length, b.length) - 1;
   let length = 0;
-  while (length < longest && a[length] === b[length]) length++;
+  while (length < longest && a[length] === b[length]) {
+    length++;
+  }
   return length;
 }
 
 function compare(a: Int32Array | undefined, b: Int32Array | undefined): number {
-  if (a === undefined || b === undefined) return 0;
+  if (a === undefined || b === undefined) {
+    return 0;
+  }
   const shorter = Math.min(a.length, b.length);
-  for (let place = 0; place < shorter; place++) if (a[place] !== b[place]) return (a[place] ?? 0) - (b[place] ?? 0);
+  for (let place = 0; place < shorter; place++) {
+    if (a[place] !== b[place]) {
+      return (a[place] ?? 0) - (b[place] ?? 0);
+    }
+  }
   return a.length - b.length;
 }

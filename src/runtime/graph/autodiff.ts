@@ -10,7 +10,9 @@ import { add } from './ops/elementwise.ts';
  */
 export function gradients(g: Graph, loss: Value, parameters: readonly Value[]): readonly Value[] {
   return pullback(g, g.nodes, loss, g.scalar(1), parameters).map((gradient, index) => {
-    if (gradient === undefined) throw new Error(`The loss does not depend on ${parameters[index]?.name ?? '?'}.`);
+    if (gradient === undefined) {
+      throw new Error(`The loss does not depend on ${parameters[index]?.name ?? '?'}.`);
+    }
     return gradient;
   });
 }
@@ -22,16 +24,28 @@ export function gradients(g: Graph, loss: Value, parameters: readonly Value[]): 
  * @returns one cotangent for each, undefined where the result does not depend on it
  * @throws when a node on the way has no vjp
  */
-export function pullback(g: Graph, through: readonly GraphNode[], result: Value, cotangent: Value, wanted: readonly Value[]): readonly (Value | undefined)[] {
+export function pullback(
+  g: Graph,
+  through: readonly GraphNode[],
+  result: Value,
+  cotangent: Value,
+  wanted: readonly Value[],
+): readonly (Value | undefined)[] {
   const nodes = [...through];
   const reachable = new Set(wanted.map((value) => value.name));
   for (const node of nodes) {
-    if (node.inputs.some((value) => reachable.has(value.name))) for (const output of node.outputs) reachable.add(output.name);
+    if (node.inputs.some((value) => reachable.has(value.name))) {
+      for (const output of node.outputs) {
+        reachable.add(output.name);
+      }
+    }
   }
   const cotangents = new Map<string, Value>([[result.name, cotangent]]);
   for (const node of nodes.reverse()) {
     const incoming = node.outputs.map((value) => cotangents.get(value.name));
-    if (incoming.every((value) => value === undefined) || !node.outputs.some((value) => reachable.has(value.name))) continue;
+    if (incoming.every((value) => value === undefined) || !node.outputs.some((value) => reachable.has(value.name))) {
+      continue;
+    }
     if (node.vjp === undefined) {
       if (node.inputs.some((value) => reachable.has(value.name) && value.dtype.startsWith('float'))) {
         throw new Error(`No derivative is known for the node that makes ${node.outputs[0]?.name ?? '?'}.`);
@@ -41,7 +55,9 @@ export function pullback(g: Graph, through: readonly GraphNode[], result: Value,
     const asked = node.inputs.map((value) => reachable.has(value.name));
     node.vjp(incoming, asked).forEach((own, index) => {
       const input = node.inputs[index];
-      if (input === undefined || own === undefined || !reachable.has(input.name)) return;
+      if (input === undefined || own === undefined || !reachable.has(input.name)) {
+        return;
+      }
       const known = cotangents.get(input.name);
       cotangents.set(input.name, known === undefined ? own : add(g, known, own));
     });

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { encodeModel, type Attribute, type Dim, type DType, type OnnxNode, type OnnxTensor, type OnnxValueInfo } from './onnx.ts';
+import {
+  encodeModel,
+  type Attribute,
+  type Dim,
+  type DType,
+  type OnnxNode,
+  type OnnxTensor,
+  type OnnxValueInfo,
+} from './onnx.ts';
 
 export type { Attribute, Dim, DType } from './onnx.ts';
 
@@ -18,7 +26,10 @@ export type FloatType = 'float32' | 'float64';
  * to those of its inputs (undefined where the input is not differentiable).
  * @param wanted which inputs' are of use; the others may be left out
  */
-export type Vjp = (cotangents: readonly (Value | undefined)[], wanted: readonly boolean[]) => readonly (Value | undefined)[];
+export type Vjp = (
+  cotangents: readonly (Value | undefined)[],
+  wanted: readonly boolean[],
+) => readonly (Value | undefined)[];
 
 /** A node together with how it is differentiated. */
 export interface GraphNode {
@@ -36,7 +47,14 @@ export interface NodeSpec {
   readonly vjp?: Vjp;
 }
 
-const ELEMENT_BYTES: Readonly<Record<DType, number>> = { float32: 4, float64: 8, float16: 2, int32: 4, int64: 8, bool: 1 };
+const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
+  float32: 4,
+  float64: 8,
+  float16: 2,
+  int32: 4,
+  int64: 8,
+  bool: 1,
+};
 
 /** Constants of more bytes are told apart by their hash. */
 const LONG_CONSTANT = 256;
@@ -75,7 +93,14 @@ export class Graph {
   /** Publishes a value as a graph output under a name of its own. */
   output(name: string, value: Value): void {
     this.claim(name);
-    this.onnxNodes.push({ op: 'Identity', domain: '', name: `output_${name}`, inputs: [value.name], outputs: [name], attributes: {} });
+    this.onnxNodes.push({
+      op: 'Identity',
+      domain: '',
+      name: `output_${name}`,
+      inputs: [value.name],
+      outputs: [name],
+      attributes: {},
+    });
     this.graphOutputs.push({ name, dtype: value.dtype, shape: value.shape });
   }
 
@@ -92,7 +117,11 @@ export class Graph {
 
   /** An int64 constant; rank 1 unless a shape is given. */
   ints(data: readonly number[], shape: readonly number[] = [data.length]): Value {
-    return this.constant('int64', BigInt64Array.from(data, (item) => BigInt(item)), shape);
+    return this.constant(
+      'int64',
+      BigInt64Array.from(data, (item) => BigInt(item)),
+      shape,
+    );
   }
 
   /** An int32 constant; rank 1 unless a shape is given. */
@@ -103,7 +132,11 @@ export class Graph {
   /** Appends a node and returns its outputs. */
   node(spec: NodeSpec): readonly Value[] {
     const id = this.counter++;
-    const outputs = spec.outputs.map((type, index) => ({ name: `${spec.op}_${String(id)}_${String(index)}`, dtype: type.dtype, shape: type.shape }));
+    const outputs = spec.outputs.map((type, index) => ({
+      name: `${spec.op}_${String(id)}_${String(index)}`,
+      dtype: type.dtype,
+      shape: type.shape,
+    }));
     this.onnxNodes.push({
       op: spec.op,
       domain: spec.domain ?? '',
@@ -120,12 +153,15 @@ export class Graph {
   apply(spec: Omit<NodeSpec, 'outputs'> & { readonly dtype: DType; readonly shape: readonly Dim[] }): Value {
     const { dtype, shape, ...rest } = spec;
     const [output] = this.node({ ...rest, outputs: [{ dtype, shape }] });
-    if (output === undefined) throw new Error('A node without outputs.');
+    if (output === undefined) {
+      throw new Error('A node without outputs.');
+    }
     return output;
   }
 
   /**
-   * Several nodes that are differentiated as one: what `build` appends has no derivative of its own, the given one stands for all of it.
+   * Several nodes that are differentiated as one: what `build` appends has no derivative of its own, the given one
+   * stands for all of it.
    * @param vjp as for a node, over `inputs` and the values that `build` returns
    */
   composite(inputs: readonly Value[], build: () => readonly Value[], vjp: Vjp): readonly Value[] {
@@ -137,9 +173,19 @@ export class Graph {
   }
 
   /** A composite with one output. */
-  compositeOf(inputs: readonly Value[], build: () => Value, vjp: (cotangent: Value) => readonly (Value | undefined)[]): Value {
-    const [output] = this.composite(inputs, () => [build()], ([dy]) => (dy === undefined ? inputs.map(() => undefined) : vjp(dy)));
-    if (output === undefined) throw new Error('A composite without outputs.');
+  compositeOf(
+    inputs: readonly Value[],
+    build: () => Value,
+    vjp: (cotangent: Value) => readonly (Value | undefined)[],
+  ): Value {
+    const [output] = this.composite(
+      inputs,
+      () => [build()],
+      ([dy]) => (dy === undefined ? inputs.map(() => undefined) : vjp(dy)),
+    );
+    if (output === undefined) {
+      throw new Error('A composite without outputs.');
+    }
     return output;
   }
 
@@ -158,21 +204,31 @@ export class Graph {
   private neededNodes(): OnnxNode[] {
     const needed = new Set(this.graphOutputs.map(({ name }) => name));
     const isNeeded = (node: OnnxNode): boolean => {
-      if (!node.outputs.some((name) => needed.has(name))) return false;
-      for (const name of node.inputs) needed.add(name);
+      if (!node.outputs.some((name) => needed.has(name))) {
+        return false;
+      }
+      for (const name of node.inputs) {
+        needed.add(name);
+      }
       return true;
     };
     return this.onnxNodes.toReversed().filter(isNeeded).reverse();
   }
 
-  private constant(dtype: DType, data: Float32Array | Float64Array | BigInt64Array | Int32Array, shape: readonly number[]): Value {
+  private constant(
+    dtype: DType,
+    data: Float32Array | Float64Array | BigInt64Array | Int32Array,
+    shape: readonly number[],
+  ): Value {
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     if (shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[dtype] !== bytes.length) {
       throw new Error(`A constant of ${String(data.length)} elements does not fill the shape [${shape.join(', ')}].`);
     }
     const key = `${dtype}[${shape.join(',')}]${bytes.length > LONG_CONSTANT ? createHash('sha256').update(bytes).digest('base64') : Buffer.from(bytes).toString('base64')}`;
     const known = this.constants.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const name = `constant_${String(this.constants.size)}`;
     this.claim(name);
     this.initializers.set(name, { name, dtype, dims: shape, bytes });
@@ -182,7 +238,9 @@ export class Graph {
   }
 
   private claim(name: string): void {
-    if (this.names.has(name)) throw new Error(`The graph already has a value named ${name}.`);
+    if (this.names.has(name)) {
+      throw new Error(`The graph already has a value named ${name}.`);
+    }
     this.names.add(name);
   }
 }

@@ -8,7 +8,8 @@ export type DType = 'float32' | 'float64' | 'float16' | 'int64' | 'int32' | 'boo
 /** A dimension: a length, or the name of one that is known only when the graph runs. */
 export type Dim = number | string;
 
-export type Attribute = number | string | readonly number[] | { readonly float: number } | { readonly tensor: OnnxTensor };
+export type Attribute =
+  number | string | readonly number[] | { readonly float: number } | { readonly tensor: OnnxTensor };
 
 export interface OnnxTensor {
   readonly name: string;
@@ -41,7 +42,14 @@ export interface OnnxGraph {
   readonly outputs: readonly OnnxValueInfo[];
 }
 
-const DATA_TYPE: Readonly<Record<DType, number>> = { float32: 1, float64: 11, int32: 6, int64: 7, bool: 9, float16: 10 };
+const DATA_TYPE: Readonly<Record<DType, number>> = {
+  float32: 1,
+  float64: 11,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+};
 const IR_VERSION = 10;
 const OPSET = 21;
 const ATTRIBUTE_FLOAT = 1;
@@ -62,25 +70,43 @@ export function encodeModel(graph: OnnxGraph): Uint8Array {
 }
 
 function writeOpset(opset: { domain: string; version: number }, writer: PbfWriter): void {
-  if (opset.domain !== '') writer.writeStringField(1, opset.domain);
+  if (opset.domain !== '') {
+    writer.writeStringField(1, opset.domain);
+  }
   writer.writeVarintField(2, opset.version);
 }
 
 function writeGraph(graph: OnnxGraph, writer: PbfWriter): void {
-  for (const node of graph.nodes) writer.writeMessage(1, writeNode, node);
+  for (const node of graph.nodes) {
+    writer.writeMessage(1, writeNode, node);
+  }
   writer.writeStringField(2, graph.name);
-  for (const tensor of graph.initializers) writer.writeMessage(5, writeTensor, tensor);
-  for (const value of graph.inputs) writer.writeMessage(11, writeValueInfo, value);
-  for (const value of graph.outputs) writer.writeMessage(12, writeValueInfo, value);
+  for (const tensor of graph.initializers) {
+    writer.writeMessage(5, writeTensor, tensor);
+  }
+  for (const value of graph.inputs) {
+    writer.writeMessage(11, writeValueInfo, value);
+  }
+  for (const value of graph.outputs) {
+    writer.writeMessage(12, writeValueInfo, value);
+  }
 }
 
 function writeNode(node: OnnxNode, writer: PbfWriter): void {
-  for (const input of node.inputs) writer.writeStringField(1, input);
-  for (const output of node.outputs) writer.writeStringField(2, output);
+  for (const input of node.inputs) {
+    writer.writeStringField(1, input);
+  }
+  for (const output of node.outputs) {
+    writer.writeStringField(2, output);
+  }
   writer.writeStringField(3, node.name);
   writer.writeStringField(4, node.op);
-  for (const [name, value] of Object.entries(node.attributes)) writer.writeMessage(5, writeAttribute, { name, value });
-  if (node.domain !== '') writer.writeStringField(7, node.domain);
+  for (const [name, value] of Object.entries(node.attributes)) {
+    writer.writeMessage(5, writeAttribute, { name, value });
+  }
+  if (node.domain !== '') {
+    writer.writeStringField(7, node.domain);
+  }
 }
 
 function writeAttribute({ name, value }: { name: string; value: Attribute }, writer: PbfWriter): void {
@@ -98,13 +124,17 @@ function writeAttribute({ name, value }: { name: string; value: Attribute }, wri
     writer.writeMessage(5, writeTensor, value.tensor);
     writer.writeVarintField(20, ATTRIBUTE_TENSOR);
   } else {
-    for (const item of value) writer.writeVarintField(8, item);
+    for (const item of value) {
+      writer.writeVarintField(8, item);
+    }
     writer.writeVarintField(20, ATTRIBUTE_INTS);
   }
 }
 
 function writeTensor(tensor: OnnxTensor, writer: PbfWriter): void {
-  for (const dim of tensor.dims) writer.writeVarintField(1, dim);
+  for (const dim of tensor.dims) {
+    writer.writeVarintField(1, dim);
+  }
   writer.writeVarintField(2, DATA_TYPE[tensor.dtype]);
   writer.writeStringField(8, tensor.name);
   writer.writeBytesField(9, tensor.bytes);
@@ -125,10 +155,15 @@ function writeTensorType(value: OnnxValueInfo, writer: PbfWriter): void {
 }
 
 function writeShape(shape: readonly Dim[], writer: PbfWriter): void {
-  for (const dim of shape) writer.writeMessage(1, writeDim, dim);
+  for (const dim of shape) {
+    writer.writeMessage(1, writeDim, dim);
+  }
 }
 
 function writeDim(dim: Dim, writer: PbfWriter): void {
-  if (typeof dim === 'number') writer.writeVarintField(1, dim);
-  else writer.writeStringField(2, dim);
+  if (typeof dim === 'number') {
+    writer.writeVarintField(1, dim);
+  } else {
+    writer.writeStringField(2, dim);
+  }
 }

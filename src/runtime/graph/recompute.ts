@@ -1,7 +1,7 @@
 /**
- * Pieces of a graph whose inner values are computed again in the backward pass instead of kept for it (Chen et al. 2016, Training Deep Nets with
- * Sublinear Memory Cost). ONNX Runtime computes equal nodes once and orders nodes as it likes, so what is built again stands on a value of its own,
- * which is there only when its turn has come.
+ * Pieces of a graph whose inner values are computed again in the backward pass instead of kept for it (Chen et al.
+ * 2016, Training Deep Nets with Sublinear Memory Cost). ONNX Runtime computes equal nodes once and orders nodes as it
+ * likes, so what is built again stands on a value of its own, which is there only when its turn has come.
  */
 import { pullback } from './autodiff.ts';
 import type { Graph, Value } from './graph.ts';
@@ -19,7 +19,9 @@ export function recomputed(g: Graph, x: Value, build: Build): Value {
     inputs,
     outputs: [y],
     vjp: ([dy], wanted) => {
-      if (dy === undefined) return inputs.map(() => undefined);
+      if (dy === undefined) {
+        return inputs.map(() => undefined);
+      }
       const [dx, ...others] = gradientsAgain(g, after(g, x, [dy]), build, dy, outside, wanted);
       return [dx && after(g, dx, present(others)), ...others];
     },
@@ -28,12 +30,18 @@ export function recomputed(g: Graph, x: Value, build: Build): Value {
 }
 
 /**
- * `build(x, targets)` in `count` runs of neighbouring rows, one after the other, forward and backward, so that only one run's inner values are there at a time.
- * A row of what it gives must depend on the same row of x and targets alone.
+ * `build(x, targets)` in `count` runs of neighbouring rows, one after the other, forward and backward, so that only one
+ * run's inner values are there at a time. A row of what it gives must depend on the same row of x and targets alone.
  * @param x float [rows, width], at least `2 * count` rows: a matrix product of one row takes another kernel
  * @param targets int [rows, 1]
  */
-export function inChunks(g: Graph, count: number, x: Value, targets: Value, build: (x: Value, targets: Value) => Value): Value {
+export function inChunks(
+  g: Graph,
+  count: number,
+  x: Value,
+  targets: Value,
+  build: (x: Value, targets: Value) => Value,
+): Value {
   const start = g.nodes.length;
   const lengths = chunkLengths(g, x, count);
   const targetParts = splitRows(g, targets, lengths, count);
@@ -55,16 +63,22 @@ export function inChunks(g: Graph, count: number, x: Value, targets: Value, buil
     inputs,
     outputs: [y],
     vjp: ([dy], wanted) => {
-      if (dy === undefined) return inputs.map(() => undefined);
+      if (dy === undefined) {
+        return inputs.map(() => undefined);
+      }
       const parts = splitRows(g, dy, lengths, count);
       const rows: Value[] = [];
       let sums: readonly (Value | undefined)[] = [];
       chunks.forEach((chunk, index) => {
         const part = parts[index];
-        if (part === undefined) return;
+        if (part === undefined) {
+          return;
+        }
         const turn = after(g, chunk.rows, [part, ...rows.slice(-1), ...present(sums)]);
         const [dx, ...others] = gradientsAgain(g, turn, chunk.build, part, outside, wanted);
-        if (dx !== undefined) rows.push(dx);
+        if (dx !== undefined) {
+          rows.push(dx);
+        }
         sums = others.map((own, place) => {
           const known = sums[place];
           return own === undefined || known === undefined ? own : add(g, known, own);
@@ -86,8 +100,17 @@ function asOne(g: Graph, x: Value, build: Build): { readonly y: Value; readonly 
   return { y, outside: [...new Map(read.map((value) => [value.name, value])).values()] };
 }
 
-/** Builds a piece again and differentiates it: the cotangents of x and of what it reads outside, those that are wanted. */
-function gradientsAgain(g: Graph, x: Value, build: Build, dy: Value, outside: readonly Value[], wanted: readonly boolean[]): readonly (Value | undefined)[] {
+/**
+ * Builds a piece again and differentiates it: the cotangents of x and of what it reads outside, those that are wanted.
+ */
+function gradientsAgain(
+  g: Graph,
+  x: Value,
+  build: Build,
+  dy: Value,
+  outside: readonly Value[],
+  wanted: readonly boolean[],
+): readonly (Value | undefined)[] {
   const start = g.nodes.length;
   const y = build(x);
   const inputs = [x, ...outside];
@@ -98,8 +121,8 @@ function gradientsAgain(g: Graph, x: Value, build: Build, dy: Value, outside: re
 }
 
 /**
- * x, bit for bit, but not before the others are computed: minus a zero made of one element of each. (Plus would turn -0 into 0; a product with 0 would
- * pass on what is no number.)
+ * x, bit for bit, but not before the others are computed: minus a zero made of one element of each. (Plus would turn -0
+ * into 0; a product with 0 would pass on what is no number.)
  */
 function after(g: Graph, x: Value, others: readonly Value[]): Value {
   const zero = (other: Value): Value => cast(g, lessOrEqual(g, abs(g, firstElement(g, other)), g.scalar(-1)), g.float);
@@ -114,7 +137,8 @@ function firstElement(g: Graph, x: Value): Value {
 
 /** int64 [count]: as even as can be. */
 function chunkLengths(g: Graph, x: Value, count: number): Value {
-  const whole = (op: string, a: Value, b: Value, length: number): Value => g.apply({ op, inputs: [a, b], dtype: 'int64', shape: [length] });
+  const whole = (op: string, a: Value, b: Value, length: number): Value =>
+    g.apply({ op, inputs: [a, b], dtype: 'int64', shape: [length] });
   const rows = g.apply({ op: 'Shape', inputs: [x], attributes: { start: 0, end: 1 }, dtype: 'int64', shape: [1] });
   const ends = (first: number): Value => {
     const ordinals = Array.from({ length: count }, (_, index) => first + index);
@@ -125,9 +149,23 @@ function chunkLengths(g: Graph, x: Value, count: number): Value {
 
 /** Runs of rows; chunks of one graph have the same lengths. */
 const splitRows = (g: Graph, x: Value, lengths: Value, count: number): readonly Value[] =>
-  g.node({ op: 'Split', inputs: [x, lengths], attributes: { axis: 0 }, outputs: Array.from({ length: count }, (_, index) => ({ dtype: x.dtype, shape: [`chunk ${String(index)}`, ...x.shape.slice(1)] })) });
+  g.node({
+    op: 'Split',
+    inputs: [x, lengths],
+    attributes: { axis: 0 },
+    outputs: Array.from({ length: count }, (_, index) => ({
+      dtype: x.dtype,
+      shape: [`chunk ${String(index)}`, ...x.shape.slice(1)],
+    })),
+  });
 
 const joinRows = (g: Graph, parts: readonly Value[], like: Value): Value =>
-  g.apply({ op: 'Concat', inputs: parts, attributes: { axis: 0 }, dtype: like.dtype, shape: [like.shape[0] ?? 1, ...(parts[0]?.shape.slice(1) ?? [])] });
+  g.apply({
+    op: 'Concat',
+    inputs: parts,
+    attributes: { axis: 0 },
+    dtype: like.dtype,
+    shape: [like.shape[0] ?? 1, ...(parts[0]?.shape.slice(1) ?? [])],
+  });
 
 const present = (values: readonly (Value | undefined)[]): readonly Value[] => values.flatMap((value) => value ?? []);

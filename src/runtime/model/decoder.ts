@@ -1,4 +1,7 @@
-/** The layers of the decoder as graph pieces: RMSNorm, biases and head norms where a family has them, rotary positions (half-split), grouped-query attention, SwiGLU. */
+/**
+ * The layers of the decoder as graph pieces: RMSNorm, biases and head norms where a family has them, rotary positions
+ * (half-split), grouped-query attention, SwiGLU.
+ */
 import type { Dim, Graph, Value } from '../graph/graph.ts';
 import { attention, type AttentionInputs, type AttentionMask } from '../graph/ops/attention.ts';
 import { add, cast, mul, swiglu } from '../graph/ops/elementwise.ts';
@@ -8,7 +11,18 @@ import { rmsNorm } from '../graph/ops/normalise.ts';
 import { rotaryTables, rotate, scaledFrequency, type RotaryTables } from './rotary.ts';
 import { reshape, slice, split, transpose } from '../graph/ops/shape.ts';
 import { recomputed } from '../graph/recompute.ts';
-import { EMBEDDING, FINAL_NORM, headName, layerWeights, needed, type AdapterModule, type LayerPart, type LayerWeights, type Parameters, type TransformerConfig } from './transformer.ts';
+import {
+  EMBEDDING,
+  FINAL_NORM,
+  headName,
+  layerWeights,
+  needed,
+  type AdapterModule,
+  type LayerPart,
+  type LayerWeights,
+  type Parameters,
+  type TransformerConfig,
+} from './transformer.ts';
 
 /** Queries, keys and values of one layer, [rows, heads, time, width]. */
 export interface Projections {
@@ -17,7 +31,10 @@ export interface Projections {
   readonly values: Value;
 }
 
-/** What attention reads beside queries: keys and values [rows, key-value heads, slots, width], mask and ones as of `attention`. */
+/**
+ * What attention reads beside queries: keys and values [rows, key-value heads, slots, width], mask and ones as of
+ * `attention`.
+ */
 export type Attended = Omit<AttentionInputs, 'queries'>;
 
 export interface ForwardInputs {
@@ -37,8 +54,17 @@ export interface ForwardOutputs {
   readonly projections: readonly Projections[];
 }
 
-/** The decoder stack over whole rows. @param recompute whether a backward pass computes each layer again; there are no projections then */
-export function forward(g: Graph, config: TransformerConfig, parameters: Parameters, inputs: ForwardInputs, recompute = false): ForwardOutputs {
+/**
+ * The decoder stack over whole rows.
+ * @param recompute whether a backward pass computes each layer again; there are no projections then
+ */
+export function forward(
+  g: Graph,
+  config: TransformerConfig,
+  parameters: Parameters,
+  inputs: ForwardInputs,
+  recompute = false,
+): ForwardOutputs {
   const projections: Projections[] = [];
   const tables = tablesOf(g, config);
   const mask = { bias: forGroups(g, config, inputs.mask.bias), visible: forGroups(g, config, inputs.mask.visible) };
@@ -47,7 +73,15 @@ export function forward(g: Graph, config: TransformerConfig, parameters: Paramet
     const weights = layerWeights(parameters, layer);
     const through = (x: Value): { readonly projected: Projections; readonly output: Value } => {
       const projected = project(g, config, weights, x, inputs.positions, tables);
-      return { projected, output: layerOutput(g, config, weights, x, projected.queries, { keys: projected.keys, values: projected.values, mask, ones: inputs.ones }) };
+      return {
+        projected,
+        output: layerOutput(g, config, weights, x, projected.queries, {
+          keys: projected.keys,
+          values: projected.values,
+          mask,
+          ones: inputs.ones,
+        }),
+      };
     };
     if (recompute) {
       hidden = recomputed(g, hidden, (x) => through(x).output);
@@ -61,25 +95,45 @@ export function forward(g: Graph, config: TransformerConfig, parameters: Paramet
 }
 
 /** The rotary tables of an architecture. */
-export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables => rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, scaledFrequency(config.ropeScaling));
+export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables =>
+  rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, scaledFrequency(config.ropeScaling));
 
 /** Token embeddings, [...tokens, hidden]. */
-export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value => widened(g, gatherRows(g, needed(parameters, EMBEDDING), tokens));
+export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value =>
+  widened(g, gatherRows(g, needed(parameters, EMBEDDING), tokens));
 
 /** Float16 numbers in the graph's float type; others as they are. */
 const widened = (g: Graph, x: Value): Value => (x.dtype === 'float16' ? cast(g, x, g.float) : x);
 
-/** A layer's normalised input as queries, keys and values; queries and keys with their heads normalised where the family does so, and rotated. hidden [rows, time, hidden], positions int64 [rows * time, 1]. */
-export function project(g: Graph, config: TransformerConfig, weights: LayerWeights, hidden: Value, positions: Value, tables: RotaryTables): Projections {
+/**
+ * A layer's normalised input as queries, keys and values; queries and keys with their heads normalised where the family
+ * does so, and rotated. hidden [rows, time, hidden], positions int64 [rows * time, 1].
+ */
+export function project(
+  g: Graph,
+  config: TransformerConfig,
+  weights: LayerWeights,
+  hidden: Value,
+  positions: Value,
+  tables: RotaryTables,
+): Projections {
   const normed = rmsNorm(g, hidden, weights('input_layernorm'), config.rmsEpsilon);
   const { heads, keyValueHeads, headDim } = config;
-  const headNorm = (x: Value, part: LayerPart): Value => (config.queryKeyNorm === true ? normaliseHeads(g, x, weights(part), config.rmsEpsilon) : x);
+  const headNorm = (x: Value, part: LayerPart): Value =>
+    config.queryKeyNorm === true ? normaliseHeads(g, x, weights(part), config.rmsEpsilon) : x;
   const turn = (x: Value, part: LayerPart): Value => rotate(g, headNorm(x, part), positions, tables);
-  const adapted = (x: Value, module: 'q_proj' | 'k_proj' | 'v_proj'): Value => withLowRank(g, config, weights, `self_attn.${module}`, normed, x);
+  const adapted = (x: Value, module: 'q_proj' | 'k_proj' | 'v_proj'): Value =>
+    withLowRank(g, config, weights, `self_attn.${module}`, normed, x);
   const product = linear(g, normed, weights('self_attn.qkv_proj'));
   const projected = config.attentionBias === true ? add(g, product, weights('self_attn.qkv_proj.bias')) : product;
-  const [queries, keys, values] = split(g, projected, 2, [heads * headDim, keyValueHeads * headDim, keyValueHeads * headDim]);
-  if (queries === undefined || keys === undefined || values === undefined) throw new Error('A split gives as many parts as it was asked for.');
+  const [queries, keys, values] = split(g, projected, 2, [
+    heads * headDim,
+    keyValueHeads * headDim,
+    keyValueHeads * headDim,
+  ]);
+  if (queries === undefined || keys === undefined || values === undefined) {
+    throw new Error('A split gives as many parts as it was asked for.');
+  }
   return {
     queries: splitHeads(g, turn(adapted(queries, 'q_proj'), 'self_attn.q_norm'), heads, headDim),
     keys: splitHeads(g, turn(adapted(keys, 'k_proj'), 'self_attn.k_norm'), keyValueHeads, headDim),
@@ -88,21 +142,40 @@ export function project(g: Graph, config: TransformerConfig, weights: LayerWeigh
 }
 
 /** A layer's output: attention over what is visible, then the gated unit, each added to what came in. */
-export function layerOutput(g: Graph, config: TransformerConfig, weights: LayerWeights, hidden: Value, queries: Value, attended: Attended): Value {
-  const product = (x: Value, matrix: AdaptedPart): Value => withLowRank(g, config, weights, matrix, x, linear(g, x, weights(matrix)));
+export function layerOutput(
+  g: Graph,
+  config: TransformerConfig,
+  weights: LayerWeights,
+  hidden: Value,
+  queries: Value,
+  attended: Attended,
+): Value {
+  const product = (x: Value, matrix: AdaptedPart): Value =>
+    withLowRank(g, config, weights, matrix, x, linear(g, x, weights(matrix)));
   const between = add(g, hidden, product(groupedAttention(g, config, queries, attended), 'self_attn.o_proj'));
   const normed = rmsNorm(g, between, weights('post_attention_layernorm'), config.rmsEpsilon);
   const gated = swiglu(g, product(normed, 'mlp.gate_proj'), product(normed, 'mlp.up_proj'));
   return add(g, between, product(gated, 'mlp.down_proj'));
 }
 
-/** Matrices with factors beside them, as parts of a layer; queries, keys and values are joined, their factors are not. */
+/**
+ * Matrices with factors beside them, as parts of a layer; queries, keys and values are joined, their factors are not.
+ */
 type AdaptedPart = Extract<LayerPart, `${string}.${'o_proj' | 'gate_proj' | 'up_proj' | 'down_proj'}`>;
 type AdaptedPlace = AdaptedPart | `self_attn.${'q_proj' | 'k_proj' | 'v_proj'}`;
 
 /** x W^T and the term of the low-rank factors beside W: (alpha / rank) x A^T B^T. @param product x W^T */
-function withLowRank(g: Graph, { adapter }: TransformerConfig, weights: LayerWeights, place: AdaptedPlace, x: Value, product: Value): Value {
-  if (adapter === undefined || !adapter.targetModules.includes(MODULES[place])) return product;
+function withLowRank(
+  g: Graph,
+  { adapter }: TransformerConfig,
+  weights: LayerWeights,
+  place: AdaptedPlace,
+  x: Value,
+  product: Value,
+): Value {
+  if (adapter === undefined || !adapter.targetModules.includes(MODULES[place])) {
+    return product;
+  }
   const inner = mul(g, linear(g, x, weights(`${place}.lora_A`)), g.scalar(adapter.alpha / adapter.rank));
   return add(g, product, linear(g, inner, weights(`${place}.lora_B`)));
 }
@@ -120,7 +193,11 @@ const MODULES: Readonly<Record<AdaptedPlace, AdapterModule>> = {
 /** Logits of hidden states [rows, hidden]: final normalisation, then the output projection. */
 export function logits(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value): Value {
   const head = needed(parameters, headName(config));
-  return linear(g, rmsNorm(g, hidden, needed(parameters, FINAL_NORM), config.rmsEpsilon), config.halves === 'widened' ? widened(g, head) : head);
+  return linear(
+    g,
+    rmsNorm(g, hidden, needed(parameters, FINAL_NORM), config.rmsEpsilon),
+    config.halves === 'widened' ? widened(g, head) : head,
+  );
 }
 
 /** RMSNorm of every head of [rows, time, heads * width], weight [width]. */
@@ -128,20 +205,27 @@ function normaliseHeads(g: Graph, x: Value, weight: Value, epsilon: number): Val
   const [rows, time] = leading(x);
   const width = Number(weight.shape[0]);
   const heads = Number(x.shape[2]) / width;
-  return reshape(g, rmsNorm(g, reshape(g, x, [rows, time, heads, width]), weight, epsilon), [rows, time, heads * width]);
+  return reshape(g, rmsNorm(g, reshape(g, x, [rows, time, heads, width]), weight, epsilon), [
+    rows,
+    time,
+    heads * width,
+  ]);
 }
 
 /** [rows, time, heads * width] to [rows, heads, time, width]. */
 function splitHeads(g: Graph, x: Value, heads: number, width: number): Value {
   const [rows, time] = leading(x);
   // One token: its heads already follow each other as they should.
-  if (time === 1) return reshape(g, x, [rows, heads, 1, width]);
+  if (time === 1) {
+    return reshape(g, x, [rows, heads, 1, width]);
+  }
   return transpose(g, reshape(g, x, [rows, time, heads, width]), [0, 2, 1, 3]);
 }
 
 /**
- * Grouped-query attention, [rows, time, heads * width]. The query heads of one key-value head become extra query rows of one matrix product.
- * A single query row would take another kernel than several, so it is asked twice: decoding then gives the bits of prefill and training.
+ * Grouped-query attention, [rows, time, heads * width]. The query heads of one key-value head become extra query rows
+ * of one matrix product. A single query row would take another kernel than several, so it is asked twice: decoding then
+ * gives the bits of prefill and training.
  * @param attended its mask is [rows, 1, group * time (or 1), slots]
  */
 function groupedAttention(g: Graph, config: TransformerConfig, queries: Value, attended: Attended): Value {
@@ -150,12 +234,24 @@ function groupedAttention(g: Graph, config: TransformerConfig, queries: Value, a
   const time = queries.shape[2] ?? 1;
   const grouped = reshape(g, queries, [rows, keyValueHeads, times(time, heads / keyValueHeads), headDim]);
   if (time === 1 && heads === keyValueHeads) {
-    const twice = g.apply({ op: 'Concat', inputs: [grouped, grouped], attributes: { axis: 2 }, dtype: grouped.dtype, shape: [rows, heads, 2, headDim] });
+    const twice = g.apply({
+      op: 'Concat',
+      inputs: [grouped, grouped],
+      attributes: { axis: 2 },
+      dtype: grouped.dtype,
+      shape: [rows, heads, 2, headDim],
+    });
     return reshape(g, slice(g, attention(g, { ...attended, queries: twice }), 2, 0, 1), [rows, 1, heads * headDim]);
   }
   const mixed = attention(g, { ...attended, queries: grouped });
-  if (time === 1) return reshape(g, mixed, [rows, 1, heads * headDim]);
-  return reshape(g, transpose(g, reshape(g, mixed, [rows, heads, time, headDim]), [0, 2, 1, 3]), [rows, time, heads * headDim]);
+  if (time === 1) {
+    return reshape(g, mixed, [rows, 1, heads * headDim]);
+  }
+  return reshape(g, transpose(g, reshape(g, mixed, [rows, heads, time, headDim]), [0, 2, 1, 3]), [
+    rows,
+    time,
+    heads * headDim,
+  ]);
 }
 
 /** A mask [rows, 1, time, slots] repeated for every query head of a group; decoding (time 1) broadcasts instead. */
@@ -163,7 +259,9 @@ function forGroups(g: Graph, config: TransformerConfig, mask: Value): Value {
   const group = config.heads / config.keyValueHeads;
   const [rows] = leading(mask);
   const time = mask.shape[2] ?? 1;
-  if (time === 1 || group === 1) return mask;
+  if (time === 1 || group === 1) {
+    return mask;
+  }
   return g.apply({
     op: 'Concat',
     inputs: Array.from({ length: group }, () => mask),
@@ -174,7 +272,9 @@ function forGroups(g: Graph, config: TransformerConfig, mask: Value): Value {
 }
 
 function times(dim: Dim, factor: number): Dim {
-  if (factor === 1) return dim;
+  if (factor === 1) {
+    return dim;
+  }
   return typeof dim === 'number' ? dim * factor : `${String(factor)}*${dim}`;
 }
 

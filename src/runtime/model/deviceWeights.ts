@@ -35,14 +35,18 @@ class DeviceVectors {
     this.sets.delete(flat);
     this.sets.set(flat, held);
     for (const [oldest, tensors] of this.sets) {
-      if (this.sets.size <= this.kept) break;
+      if (this.sets.size <= this.kept) {
+        break;
+      }
       this.sets.delete(oldest);
       disposeAll(Object.values(tensors));
     }
   }
 
   clear(): void {
-    for (const held of this.sets.values()) disposeAll(Object.values(held));
+    for (const held of this.sets.values()) {
+      disposeAll(Object.values(held));
+    }
     this.sets.clear();
   }
 
@@ -62,7 +66,10 @@ export class DeviceWeights {
   constructor(config: TransformerConfig, device: DeviceSettings, shared?: DeviceWeights) {
     this.models = shared?.models ?? new DeviceVectors(graphParameterViews(config), KEPT_MODELS, device);
     this.ownsModels = shared === undefined;
-    this.adapters = config.adapter === undefined ? undefined : new DeviceVectors(consecutiveViews(adapterSpecs(config)), KEPT_ADAPTERS, device);
+    this.adapters =
+      config.adapter === undefined
+        ? undefined
+        : new DeviceVectors(consecutiveViews(adapterSpecs(config)), KEPT_ADAPTERS, device);
   }
 
   get memory(): DeviceMemory {
@@ -71,7 +78,9 @@ export class DeviceWeights {
 
   /** All that a graph takes as weights. The tensors stay this object's. */
   async of(weights: PolicyWeights): Promise<Held> {
-    if (!('adapter' in weights)) return this.models.of(weights);
+    if (!('adapter' in weights)) {
+      return this.models.of(weights);
+    }
     return { ...(await this.models.of(weights.model)), ...(await this.trained.of(weights.adapter)) };
   }
 
@@ -82,6 +91,8 @@ export class DeviceWeights {
 
   async release(): Promise<void> {
     await this.adapters?.release();
-    if (this.ownsModels) await this.models.release();
+    if (this.ownsModels) {
+      await this.models.release();
+    }
   }
 }

@@ -1,9 +1,10 @@
 /**
  * How many threads may share a matrix product so that a row's result does not depend on the rows beside it.
  *
- * ONNX Runtime's CPU product (MLAS, core/mlas/lib/sgemm.cpp) adds up the inner axis in slices, whose length follows from the columns that
- * one thread works on. Columns are divided among threads only where there are fewer rows than columns and enough work, so a row can be
- * added up in other slices in a small batch than in a large one, unless every share of the columns gives the same slices.
+ * ONNX Runtime's CPU product (MLAS, core/mlas/lib/sgemm.cpp) adds up the inner axis in slices, whose length follows
+ * from the columns that one thread works on. Columns are divided among threads only where there are fewer rows than
+ * columns and enough work, so a row can be added up in other slices in a small batch than in a large one, unless every
+ * share of the columns gives the same slices.
  */
 import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
@@ -25,25 +26,36 @@ export function exactThreads(config: TransformerConfig, threads: number): number
     [hiddenSize, vocabularySize],
     ...adapterSpecs(config).map(({ shape: [columns = 1, inner = 1] }) => [inner, columns] as const),
   ];
-  // Attention's products are divided among threads one by one while there are enough of them: two rows at least, each with its key-value heads.
+  // Attention's products are divided among threads one by one while there are enough of them: two rows at least, each
+  // with its key-value heads.
   let exact = Math.min(threads, 2 * config.keyValueHeads);
-  while (exact > 1 && !products.every(([inner, columns]) => sliceLength(inner, smallestShare(columns, exact)) === sliceLength(inner, columns))) exact--;
+  while (
+    exact > 1 &&
+    !products.every(
+      ([inner, columns]) => sliceLength(inner, smallestShare(columns, exact)) === sliceLength(inner, columns),
+    )
+  ) {
+    exact--;
+  }
   return exact;
 }
 
 /**
- * How many slots attention adds up in one go. Up to here the sum over a row's visible slots is the same wherever they stand among masked ones;
- * beyond, it also depends on which slice of this length they are in.
+ * How many slots attention adds up in one go. Up to here the sum over a row's visible slots is the same wherever they
+ * stand among masked ones; beyond, it also depends on which slice of this length they are in.
  */
 export const exactSlots = ({ headDim }: TransformerConfig): number => sliceLength(Infinity, headDim);
 
 /** Whether two slots are in the same slice, and so everything between them. */
-export const sameSlice = (slice: number, first: number, last: number): boolean => Math.floor(first / slice) === Math.floor(last / slice);
+export const sameSlice = (slice: number, first: number, last: number): boolean =>
+  Math.floor(first / slice) === Math.floor(last / slice);
 
 /** Inner elements that are added up before the next slice begins. */
 function sliceLength(inner: number, columns: number): number {
   let depth = PANEL_DEPTH;
-  for (let width = PANEL_COLUMNS; columns < inner && width > SHARE_MULTIPLE && width / 2 >= columns; width /= 2) depth *= 2;
+  for (let width = PANEL_COLUMNS; columns < inner && width > SHARE_MULTIPLE && width / 2 >= columns; width /= 2) {
+    depth *= 2;
+  }
   return Math.min(depth, inner);
 }
 

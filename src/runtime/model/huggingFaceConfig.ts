@@ -14,7 +14,10 @@ const DEFAULT_THETA = 10000;
 
 /** config.json of published models has a few kilobytes. */
 export const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
-/** At least twice what the largest open models have (Llama 3.1 405B, Llama 4, Gemma 3, merges of up to 200 layers), and few enough that nothing sized from one is large. */
+/**
+ * At least twice what the largest open models have (Llama 3.1 405B, Llama 4, Gemma 3, merges of up to 200 layers), and
+ * few enough that nothing sized from one is large.
+ */
 const MOST = {
   vocab_size: 2 ** 20,
   hidden_size: 2 ** 16,
@@ -33,7 +36,11 @@ const MOST_TABLE = 2 ** 29;
 
 const count = z.int().positive();
 const positive = z.number().positive();
-const ropeSchema = z.looseObject({ rope_type: z.string().nullish(), type: z.string().nullish(), rope_theta: positive.nullish() });
+const ropeSchema = z.looseObject({
+  rope_type: z.string().nullish(),
+  type: z.string().nullish(),
+  rope_theta: positive.nullish(),
+});
 
 const configSchema = z.looseObject({
   vocab_size: count,
@@ -53,7 +60,11 @@ const configSchema = z.looseObject({
 type ConfigJson = z.infer<typeof configSchema>;
 
 const linearSchema = z.looseObject({ factor: positive });
-const llama3Schema = linearSchema.extend({ low_freq_factor: positive, high_freq_factor: positive, original_max_position_embeddings: count });
+const llama3Schema = linearSchema.extend({
+  low_freq_factor: positive,
+  high_freq_factor: positive,
+  original_max_position_embeddings: count,
+});
 
 /** Keys that change what is computed: the values under which nothing changes, and what another value stands for. */
 const NEUTRAL: readonly (readonly [key: string, values: readonly unknown[], meaning: string])[] = [
@@ -66,7 +77,8 @@ const NEUTRAL: readonly (readonly [key: string, values: readonly unknown[], mean
 ];
 
 /**
- * Reads a configuration of the families llama (Llama 2 and 3.x), qwen2 (also 2.5 and Coder) and qwen3, in the layouts of Transformers 4 and 5.
+ * Reads a configuration of the families llama (Llama 2 and 3.x), qwen2 (also 2.5 and Coder) and qwen3, in the layouts
+ * of Transformers 4 and 5.
  * @param path how error messages name the file
  * @throws C3Error('model') naming the key, for anything that the runtime does not compute exactly as the family does
  */
@@ -79,10 +91,16 @@ export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig 
   refuseUnsupported(json, fail);
   const headDim = c.head_dim ?? derivedHeadDim(c, family, fail);
   refuseLarge({ head_dim: headDim }, fail);
-  if (headDim % 2 !== 0) throw fail(`head_dim: ${String(headDim)} is odd, and rotary positions turn pairs`);
+  if (headDim % 2 !== 0) {
+    throw fail(`head_dim: ${String(headDim)} is odd, and rotary positions turn pairs`);
+  }
   const keyValueHeads = c.num_key_value_heads ?? (family === 'llama' ? c.num_attention_heads : undefined);
-  if (keyValueHeads === undefined) throw fail('num_key_value_heads: missing');
-  if (c.num_attention_heads % keyValueHeads !== 0) throw fail('num_attention_heads is no multiple of num_key_value_heads');
+  if (keyValueHeads === undefined) {
+    throw fail('num_key_value_heads: missing');
+  }
+  if (c.num_attention_heads % keyValueHeads !== 0) {
+    throw fail('num_attention_heads is no multiple of num_key_value_heads');
+  }
   const rope = readRope(c, fail);
   const config: TransformerConfig = {
     vocabularySize: c.vocab_size,
@@ -105,80 +123,137 @@ export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig 
 }
 
 /** Before anything is sized from a dimension. */
-function refuseLarge(sizes: Readonly<Partial<Record<Dimension, number | null | undefined>>>, fail: (what: string) => C3Error): void {
+function refuseLarge(
+  sizes: Readonly<Partial<Record<Dimension, number | null | undefined>>>,
+  fail: (what: string) => C3Error,
+): void {
   for (const [key, most] of Object.entries(MOST) as [Dimension, number][]) {
     const value = sizes[key] ?? 0;
-    if (value > most) throw fail(`${key}: ${String(value)} is more than the ${String(most)} that the runtime takes; choose a smaller model`);
+    if (value > most) {
+      throw fail(
+        `${key}: ${String(value)} is more than the ${String(most)} that the runtime takes; choose a smaller model`,
+      );
+    }
   }
 }
 
 /** What several dimensions make together. */
 function refuseProducts(config: TransformerConfig, fail: (what: string) => C3Error): void {
   const parameters = totalParameters(config);
-  if (parameters > MOST_PARAMETERS) throw fail(`the sizes make ${String(parameters)} parameters, more than the ${String(MOST_PARAMETERS)} that the runtime takes; choose a smaller model`);
+  if (parameters > MOST_PARAMETERS) {
+    throw fail(
+      `the sizes make ${String(parameters)} parameters, more than the ${String(MOST_PARAMETERS)} that the runtime takes; choose a smaller model`,
+    );
+  }
   const table = config.maxPositions * config.headDim;
-  if (table > MOST_TABLE) throw fail(`max_position_embeddings: ${String(config.maxPositions)} times head_dim: ${String(config.headDim)} is more than the ${String(MOST_TABLE)} that a table of positions holds; lower max_position_embeddings`);
+  if (table > MOST_TABLE) {
+    throw fail(
+      `max_position_embeddings: ${String(config.maxPositions)} times head_dim: ${String(config.headDim)} is more than the ${String(MOST_TABLE)} that a table of positions holds; lower max_position_embeddings`,
+    );
+  }
 }
 
 function readObject(bytes: Uint8Array, path: string): Readonly<Record<string, unknown>> {
   try {
     const parsed = z.record(z.string(), z.unknown()).safeParse(JSON.parse(new TextDecoder().decode(bytes)));
-    if (parsed.success) return parsed.data;
+    if (parsed.success) {
+      return parsed.data;
+    }
   } catch (error) {
     throw new C3Error('model', `${path} is not JSON: ${messageOf(error)}.`);
   }
   throw new C3Error('model', `${path} is not a JSON object.`);
 }
 
-function understood<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string, fail: (what: string) => C3Error): z.output<Schema> {
+function understood<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: string,
+  fail: (what: string) => C3Error,
+): z.output<Schema> {
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    return parsed.data;
+  }
   const issue = parsed.error.issues[0];
-  throw fail(`${[...(place === '' ? [] : [place]), ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'not understood'}`);
+  throw fail(
+    `${[...(place === '' ? [] : [place]), ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'not understood'}`,
+  );
 }
 
 function familyOf(json: Readonly<Record<string, unknown>>, fail: (what: string) => C3Error): Family {
   const type = json['model_type'];
   const known = Object.keys(FAMILIES);
   const family = (known as Family[]).find((name) => name === type);
-  if (family === undefined) throw fail(`model_type: ${shown(type)} is not supported; choose a model of ${known.join(', ')}`);
+  if (family === undefined) {
+    throw fail(`model_type: ${shown(type)} is not supported; choose a model of ${known.join(', ')}`);
+  }
   const named: unknown = json['architectures'];
   const other: unknown = Array.isArray(named) ? named.find((name) => name !== FAMILIES[family]) : undefined;
-  if (other !== undefined) throw fail(`architectures: ${shown(other)} is not supported; choose a ${FAMILIES[family]}`);
+  if (other !== undefined) {
+    throw fail(`architectures: ${shown(other)} is not supported; choose a ${FAMILIES[family]}`);
+  }
   return family;
 }
 
 function refuseUnsupported(json: Readonly<Record<string, unknown>>, fail: (what: string) => C3Error): void {
   for (const [key, values, meaning] of NEUTRAL) {
     const value = json[key];
-    if (value !== undefined && value !== null && !values.includes(value)) throw fail(`${key}: ${shown(value)} asks for ${meaning}, which is not supported; choose a model without`);
+    if (value !== undefined && value !== null && !values.includes(value)) {
+      throw fail(`${key}: ${shown(value)} asks for ${meaning}, which is not supported; choose a model without`);
+    }
   }
   const kinds: unknown = json['layer_types'];
   const other: unknown = Array.isArray(kinds) ? kinds.find((kind) => kind !== 'full_attention') : undefined;
-  if (other !== undefined) throw fail(`layer_types: ${shown(other)} is not supported; choose a model with full_attention in every layer`);
+  if (other !== undefined) {
+    throw fail(`layer_types: ${shown(other)} is not supported; choose a model with full_attention in every layer`);
+  }
 }
 
 function derivedHeadDim(c: ConfigJson, family: Family, fail: (what: string) => C3Error): number {
-  if (family === 'qwen3') throw fail('head_dim: missing');
+  if (family === 'qwen3') {
+    throw fail('head_dim: missing');
+  }
   const width = c.hidden_size / c.num_attention_heads;
-  if (!Number.isInteger(width)) throw fail('hidden_size is no multiple of num_attention_heads, and head_dim is missing');
+  if (!Number.isInteger(width)) {
+    throw fail('hidden_size is no multiple of num_attention_heads, and head_dim is missing');
+  }
   return width;
 }
 
 /** `rope_parameters` of Transformers 5, or `rope_theta` and `rope_scaling` of earlier versions. */
-function readRope(c: ConfigJson, fail: (what: string) => C3Error): { readonly theta: number; readonly scaling: RopeScaling | undefined } {
-  const [key, rope] = c.rope_parameters ? (['rope_parameters', c.rope_parameters] as const) : (['rope_scaling', c.rope_scaling ?? {}] as const);
+function readRope(
+  c: ConfigJson,
+  fail: (what: string) => C3Error,
+): { readonly theta: number; readonly scaling: RopeScaling | undefined } {
+  const [key, rope] = c.rope_parameters
+    ? (['rope_parameters', c.rope_parameters] as const)
+    : (['rope_scaling', c.rope_scaling ?? {}] as const);
   const theta = rope.rope_theta ?? c.rope_theta ?? DEFAULT_THETA;
   const type = rope.rope_type ?? rope.type ?? 'default';
   const partial = rope['partial_rotary_factor'];
-  if (partial !== undefined && partial !== 1) throw fail(`${key}.partial_rotary_factor: ${shown(partial)} asks for rotation of a part of each head, which is not supported; choose a model without`);
+  if (partial !== undefined && partial !== 1) {
+    throw fail(
+      `${key}.partial_rotary_factor: ${shown(partial)} asks for rotation of a part of each head, which is not supported; choose a model without`,
+    );
+  }
   // One set of parameters per kind of layer stands one level deeper.
-  if (Object.values(rope).some((value) => typeof value === 'object' && value !== null)) throw fail(`${key}: different rotary positions per kind of layer are not supported; choose a model with one`);
-  if (type === 'default') return { theta, scaling: undefined };
-  if (type === 'linear') return { theta, scaling: { type, factor: understood(linearSchema, rope, key, fail).factor } };
-  if (type !== 'llama3') throw fail(`${key}: the scaling ${shown(type)} is not supported; choose a model with default, linear or llama3`);
+  if (Object.values(rope).some((value) => typeof value === 'object' && value !== null)) {
+    throw fail(`${key}: different rotary positions per kind of layer are not supported; choose a model with one`);
+  }
+  if (type === 'default') {
+    return { theta, scaling: undefined };
+  }
+  if (type === 'linear') {
+    return { theta, scaling: { type, factor: understood(linearSchema, rope, key, fail).factor } };
+  }
+  if (type !== 'llama3') {
+    throw fail(`${key}: the scaling ${shown(type)} is not supported; choose a model with default, linear or llama3`);
+  }
   const scaling = understood(llama3Schema, rope, key, fail);
-  if (scaling.high_freq_factor <= scaling.low_freq_factor) throw fail(`${key}.high_freq_factor: must be above low_freq_factor`);
+  if (scaling.high_freq_factor <= scaling.low_freq_factor) {
+    throw fail(`${key}.high_freq_factor: must be above low_freq_factor`);
+  }
   return {
     theta,
     scaling: {
@@ -215,7 +290,9 @@ export function configToJson(config: TransformerConfig): Readonly<Record<string,
 }
 
 function ropeToJson(scaling: RopeScaling): Readonly<Record<string, unknown>> {
-  if (scaling.type === 'linear') return { rope_type: scaling.type, factor: scaling.factor };
+  if (scaling.type === 'linear') {
+    return { rope_type: scaling.type, factor: scaling.factor };
+  }
   return {
     rope_type: scaling.type,
     factor: scaling.factor,

@@ -1,4 +1,7 @@
-/** Adapters of a model (LoRA, see AdapterSettings): their parameters as flat vectors with named views, their first values, and the names of what they make. */
+/**
+ * Adapters of a model (LoRA, see AdapterSettings): their parameters as flat vectors with named views, their first
+ * values, and the names of what they make.
+ */
 import { createHash } from 'node:crypto';
 import type { Tensor } from 'onnxruntime-node';
 import { traitsOf } from '../../shared/devices.ts';
@@ -6,7 +9,13 @@ import { C3Error, nearestName } from '../../shared/errors.ts';
 import { consecutiveViews, parameterFeeds, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import { Stream, streamKey } from '../random.ts';
 import type { DeviceSettings } from '../session/session.ts';
-import { ADAPTER_MODULES, adapterSpecs, type AdapterModule, type AdapterSettings, type TransformerConfig } from './transformer.ts';
+import {
+  ADAPTER_MODULES,
+  adapterSpecs,
+  type AdapterModule,
+  type AdapterSettings,
+  type TransformerConfig,
+} from './transformer.ts';
 
 /** The agent of an adapter that all of a team share. */
 export const WHOLE_TEAM = '';
@@ -28,62 +37,106 @@ export interface AdaptedWeights {
 export type PolicyWeights = ModelNumbers | AdaptedWeights;
 
 /** The architecture with an adapter of these settings beside its matrices; undefined takes one away. */
-export const withAdapter = ({ adapter: _, ...config }: TransformerConfig, settings: AdapterSettings | undefined): TransformerConfig => (settings === undefined ? config : { ...config, adapter: settings });
+export const withAdapter = (
+  { adapter: _, ...config }: TransformerConfig,
+  settings: AdapterSettings | undefined,
+): TransformerConfig => (settings === undefined ? config : { ...config, adapter: settings });
 
 /** The architecture with its weights as a device holds them. */
 export const withHalves = (config: TransformerConfig, device: DeviceSettings): TransformerConfig =>
   (device.precision ?? 'float32') === 'float32' ? config : { ...config, halves: traitsOf(device).halves };
 
-/** The modules by name. @param place how the error names what lists them @throws C3Error('input') for one that can have no adapter, or none at all */
+/**
+ * The modules by name.
+ * @param place how the error names what lists them
+ * @throws C3Error('input') for one that can have no adapter, or none at all
+ */
 export function adapterModules(names: readonly string[], place: string): AdapterModule[] {
   const isModule = (name: string): name is AdapterModule => ADAPTER_MODULES.some((module) => module === name);
   const unknown = names.find((name) => !isModule(name));
   if (unknown !== undefined) {
     const nearest = nearestName(unknown, ADAPTER_MODULES);
-    throw new C3Error('input', `${place}: ${JSON.stringify(unknown.slice(0, 100))} is no target module; ${nearest === undefined ? `known are ${ADAPTER_MODULES.join(', ')}.` : `did you mean ${nearest}?`}`);
+    throw new C3Error(
+      'input',
+      `${place}: ${JSON.stringify(unknown.slice(0, 100))} is no target module; ${nearest === undefined ? `known are ${ADAPTER_MODULES.join(', ')}.` : `did you mean ${nearest}?`}`,
+    );
   }
-  if (names.length === 0) throw new C3Error('input', `${place}: an adapter needs at least one target module; known are ${ADAPTER_MODULES.join(', ')}.`);
+  if (names.length === 0) {
+    throw new C3Error(
+      'input',
+      `${place}: an adapter needs at least one target module; known are ${ADAPTER_MODULES.join(', ')}.`,
+    );
+  }
   return names.filter(isModule);
 }
 
 /** The layout of an adapter's flat vector. */
-export const adapterViews = (config: TransformerConfig, settings: AdapterSettings): readonly ParameterView[] => consecutiveViews(adapterSpecs(withAdapter(config, settings)));
+export const adapterViews = (config: TransformerConfig, settings: AdapterSettings): readonly ParameterView[] =>
+  consecutiveViews(adapterSpecs(withAdapter(config, settings)));
 
-export const adapterParameterCount = (config: TransformerConfig, settings: AdapterSettings): number => adapterViews(config, settings).reduce((total, { length }) => total + length, 0);
+export const adapterParameterCount = (config: TransformerConfig, settings: AdapterSettings): number =>
+  adapterViews(config, settings).reduce((total, { length }) => total + length, 0);
 
 /** One tensor for each weight that a graph of this architecture takes, sharing the memory of the vectors. */
 export function weightFeeds(config: TransformerConfig, weights: PolicyWeights): Record<string, Tensor> {
-  if (!('adapter' in weights)) return parameterFeeds(config, weights);
-  return { ...parameterFeeds(config, weights.model), ...viewFeeds(consecutiveViews(adapterSpecs(config)), weights.adapter) };
+  if (!('adapter' in weights)) {
+    return parameterFeeds(config, weights);
+  }
+  return {
+    ...parameterFeeds(config, weights.model),
+    ...viewFeeds(consecutiveViews(adapterSpecs(config)), weights.adapter),
+  };
 }
 
 /**
- * A fresh adapter, which changes nothing: B is 0, A uniform in +-1 / sqrt(in) as PEFT draws it (Kaiming with a = sqrt(5)), each from a stream of its own.
+ * A fresh adapter, which changes nothing: B is 0, A uniform in +-1 / sqrt(in) as PEFT draws it (Kaiming with a =
+ * sqrt(5)), each from a stream of its own.
  * @param agent whose it is; agents draw different numbers
  */
-export function initialAdapter(config: TransformerConfig, settings: AdapterSettings, seed: number, agent = WHOLE_TEAM): Float32Array {
+export function initialAdapter(
+  config: TransformerConfig,
+  settings: AdapterSettings,
+  seed: number,
+  agent = WHOLE_TEAM,
+): Float32Array {
   const flat = new Float32Array(adapterParameterCount(config, settings));
   for (const { name, shape, offset, length } of adapterViews(config, settings)) {
-    if (isB(name)) continue;
+    if (isB(name)) {
+      continue;
+    }
     const bound = 1 / Math.sqrt(shape[1] ?? 1);
-    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, eventType: agent, turn: 0, sibling: 0 }));
-    for (let index = 0; index < length; index++) flat[offset + index] = bound * (2 * stream.uniform(index) - 1);
+    const stream = new Stream(
+      streamKey({ seed, scope: 'initial', uidSha: name, eventType: agent, turn: 0, sibling: 0 }),
+    );
+    for (let index = 0; index < length; index++) {
+      flat[offset + index] = bound * (2 * stream.uniform(index) - 1);
+    }
   }
   return flat;
 }
 
 /**
- * The name of a base with the adapters of its agents: SHA-256 over the base's name, the settings and each adapter's agent and float32 bytes. Where every
- * B is 0 the policy is the base, and so is the name.
+ * The name of a base with the adapters of its agents: SHA-256 over the base's name, the settings and each adapter's
+ * agent and float32 bytes. Where every B is 0 the policy is the base, and so is the name.
  */
-export function adapterSnapshotId(config: TransformerConfig, { settings, base }: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>): string {
+export function adapterSnapshotId(
+  config: TransformerConfig,
+  { settings, base }: AdapterOrigin,
+  adapters: ReadonlyMap<string, Float32Array>,
+): string {
   const factors = adapterViews(config, settings).filter(({ name }) => isB(name));
-  const moved = [...adapters.values()].some((flat) => factors.some(({ offset, length }) => flat.subarray(offset, offset + length).some((value) => value !== 0)));
-  if (!moved) return base;
+  const moved = [...adapters.values()].some((flat) =>
+    factors.some(({ offset, length }) => flat.subarray(offset, offset + length).some((value) => value !== 0)),
+  );
+  if (!moved) {
+    return base;
+  }
   const modules = ADAPTER_MODULES.filter((module) => settings.targetModules.includes(module));
   const hash = createHash('sha256').update(JSON.stringify([base, settings.rank, settings.alpha, modules]));
   for (const [agent, { buffer, byteOffset, byteLength }] of [...adapters].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (agent !== WHOLE_TEAM) hash.update(JSON.stringify(agent));
+    if (agent !== WHOLE_TEAM) {
+      hash.update(JSON.stringify(agent));
+    }
     hash.update(new Uint8Array(buffer, byteOffset, byteLength));
   }
   return hash.digest('hex');

@@ -1,6 +1,6 @@
 /**
- * Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors in one folder, or in one folder for each agent, as PEFT places
- * adapters that have names. Transformers and vLLM read the same files.
+ * Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors in one folder, or in one folder for
+ * each agent, as PEFT places adapters that have names. Transformers and vLLM read the same files.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
@@ -29,7 +29,12 @@ const ADVICE = `choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHT
 const PREFIX = 'base_model.model.';
 const storedName = (name: string): string => PREFIX + name;
 
-const settingsSchema = z.looseObject({ peft_type: z.literal('LORA'), r: z.int().positive(), lora_alpha: z.number().positive(), target_modules: z.array(z.string()) });
+const settingsSchema = z.looseObject({
+  peft_type: z.literal('LORA'),
+  r: z.int().positive(),
+  lora_alpha: z.number().positive(),
+  target_modules: z.array(z.string()),
+});
 
 /** Keys of PEFT under which something else would be computed, unless they are off. */
 const UNSUPPORTED: readonly (readonly [key: string, meaning: string])[] = [
@@ -54,7 +59,11 @@ const UNSUPPORTED: readonly (readonly [key: string, meaning: string])[] = [
   ['velora_config', 'compressed activations'],
 ];
 const isOff = (value: unknown): boolean =>
-  value === undefined || value === null || value === false || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+  value === undefined ||
+  value === null ||
+  value === false ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Adapters as a file or folder holds them. */
 export interface StoredAdapters {
@@ -66,12 +75,18 @@ export interface StoredAdapters {
 }
 
 /** The settings as adapter_config.json names them. */
-export const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings): Record<string, unknown> => ({ peft_type: 'LORA', r: rank, lora_alpha: alpha, target_modules: ADAPTER_MODULES.filter((module) => targetModules.includes(module)) });
+export const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings): Record<string, unknown> => ({
+  peft_type: 'LORA',
+  r: rank,
+  lora_alpha: alpha,
+  target_modules: ADAPTER_MODULES.filter((module) => targetModules.includes(module)),
+});
 
 /**
  * Reads settings.
  * @param place how messages name where they stand
- * @throws C3Error('model') naming the key, for anything that the runtime does not compute as PEFT does; C3Error('input') for a target module that it does not know
+ * @throws C3Error('model') naming the key, for anything that the runtime does not compute as PEFT does;
+ *   C3Error('input') for a target module that it does not know
  */
 export function parseAdapterSettings(text: string, place: string): AdapterSettings {
   const fail = (what: string): C3Error => new C3Error('model', `${place}: ${what}.`);
@@ -84,28 +99,63 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   const parsed = settingsSchema.safeParse(json);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}; a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules`);
+    throw fail(
+      `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}; a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules`,
+    );
   }
   const unsupported = UNSUPPORTED.find(([key]) => !isOff(parsed.data[key]));
-  if (unsupported !== undefined) throw fail(`${unsupported[0]} asks for ${unsupported[1]}, which the runtime does not compute`);
-  if (parsed.data.r > MAX_RANK) throw fail(`r: ${String(parsed.data.r)} is more than the ${String(MAX_RANK)} that the runtime takes; choose an adapter of a smaller rank`);
+  if (unsupported !== undefined) {
+    throw fail(`${unsupported[0]} asks for ${unsupported[1]}, which the runtime does not compute`);
+  }
+  if (parsed.data.r > MAX_RANK) {
+    throw fail(
+      `r: ${String(parsed.data.r)} is more than the ${String(MAX_RANK)} that the runtime takes; choose an adapter of a smaller rank`,
+    );
+  }
   const { bias } = parsed.data;
-  if (!isOff(bias) && bias !== 'none') throw fail('bias asks for trained biases, which the runtime does not compute');
-  return { rank: parsed.data.r, alpha: parsed.data.lora_alpha, targetModules: adapterModules(parsed.data.target_modules, place) };
+  if (!isOff(bias) && bias !== 'none') {
+    throw fail('bias asks for trained biases, which the runtime does not compute');
+  }
+  return {
+    rank: parsed.data.r,
+    alpha: parsed.data.lora_alpha,
+    targetModules: adapterModules(parsed.data.target_modules, place),
+  };
 }
 
 /** How the file of several agents tells their tensors apart. */
 const agentPrefix = (index: number): string => `agent_${String(index)}.`;
 
-/** Writes all adapters of a snapshot as one safetensors file, whole or not at all; its metadata name settings, base and agents. @throws C3Error('store') */
-export async function saveAdapterFile(path: string, config: TransformerConfig, { settings, base }: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>): Promise<void> {
+/**
+ * Writes all adapters of a snapshot as one safetensors file, whole or not at all; its metadata name settings, base and
+ * agents.
+ * @throws C3Error('store')
+ */
+export async function saveAdapterFile(
+  path: string,
+  config: TransformerConfig,
+  { settings, base }: AdapterOrigin,
+  adapters: ReadonlyMap<string, Float32Array>,
+): Promise<void> {
   const agents = [...adapters.keys()].sort();
   const named = agents.length !== 1 || agents[0] !== WHOLE_TEAM;
   const tensors = agents.flatMap((agent, index) => {
     const parameters = adapters.get(agent) ?? new Float32Array();
-    return adapterViews(config, settings).map(({ name, shape, offset, length }) => ({ name: (named ? agentPrefix(index) : '') + storedName(name), shape, data: parameters.subarray(offset, offset + length) }));
+    return adapterViews(config, settings).map(({ name, shape, offset, length }) => ({
+      name: (named ? agentPrefix(index) : '') + storedName(name),
+      shape,
+      data: parameters.subarray(offset, offset + length),
+    }));
   });
-  await writeWhole(path, writeSafetensors(tensors, 'F32', { format: 'pt', c3_adapter: JSON.stringify(settingsToJson(settings)), c3_base: base, ...(named && { c3_agents: JSON.stringify(agents) }) }));
+  await writeWhole(
+    path,
+    writeSafetensors(tensors, 'F32', {
+      format: 'pt',
+      c3_adapter: JSON.stringify(settingsToJson(settings)),
+      c3_base: base,
+      ...(named && { c3_agents: JSON.stringify(agents) }),
+    }),
+  );
 }
 
 /** What a name must be to serve as a folder's too; others get a number instead. */
@@ -117,40 +167,89 @@ const FOLDER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
  * @returns the folders that hold one adapter each
  * @throws C3Error('store')
  */
-export async function saveAdapters(folder: string, config: TransformerConfig, origin: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>, baseModel: string | null): Promise<string[]> {
-  const json = { ...settingsToJson(origin.settings), task_type: 'CAUSAL_LM', base_model_name_or_path: baseModel, bias: 'none', lora_dropout: 0, fan_in_fan_out: false, use_dora: false, use_rslora: false, inference_mode: true };
-  const places = [...adapters].map(([agent, parameters], index) => ({ agent, parameters, place: agent === WHOLE_TEAM ? folder : join(folder, FOLDER_NAME.test(agent) ? agent : `agent-${String(index)}`) }));
+export async function saveAdapters(
+  folder: string,
+  config: TransformerConfig,
+  origin: AdapterOrigin,
+  adapters: ReadonlyMap<string, Float32Array>,
+  baseModel: string | null,
+): Promise<string[]> {
+  const json = {
+    ...settingsToJson(origin.settings),
+    task_type: 'CAUSAL_LM',
+    base_model_name_or_path: baseModel,
+    bias: 'none',
+    lora_dropout: 0,
+    fan_in_fan_out: false,
+    use_dora: false,
+    use_rslora: false,
+    inference_mode: true,
+  };
+  const places = [...adapters].map(([agent, parameters], index) => ({
+    agent,
+    parameters,
+    place: agent === WHOLE_TEAM ? folder : join(folder, FOLDER_NAME.test(agent) ? agent : `agent-${String(index)}`),
+  }));
   for (const { agent, parameters, place } of places) {
     try {
       await mkdir(place, { recursive: true });
     } catch (error) {
-      throw new C3Error('store', `Cannot make the folder ${place}: ${messageOf(error)}; choose another one.`, { cause: error });
+      throw new C3Error('store', `Cannot make the folder ${place}: ${messageOf(error)}; choose another one.`, {
+        cause: error,
+      });
     }
     // The configuration last: a folder that has one is complete.
     await saveAdapterFile(join(place, ADAPTER_WEIGHTS_FILE), config, origin, new Map([[WHOLE_TEAM, parameters]]));
-    await writeWhole(join(place, ADAPTER_CONFIG_FILE), Buffer.from(`${JSON.stringify(agent === WHOLE_TEAM ? json : { ...json, c3_agent: agent }, null, 2)}\n`));
+    await writeWhole(
+      join(place, ADAPTER_CONFIG_FILE),
+      Buffer.from(`${JSON.stringify(agent === WHOLE_TEAM ? json : { ...json, c3_agent: agent }, null, 2)}\n`),
+    );
   }
   return places.map(({ place }) => place);
 }
 
 /** True for a file that `saveAdapterFile` wrote. @throws C3Error('model') where it is no safetensors file */
 export async function isAdapterFile(path: string): Promise<boolean> {
-  return SafetensorsFile.reading(path, ({ tensors }) => Promise.resolve([...tensors.keys()].some((name) => name.includes(PREFIX))));
+  return SafetensorsFile.reading(path, ({ tensors }) =>
+    Promise.resolve([...tensors.keys()].some((name) => name.includes(PREFIX))),
+  );
 }
 
-/** Reads a folder that PEFT or `saveAdapters` wrote: one adapter, or a folder for each agent. @throws C3Error('model') naming file and key or tensor */
+/**
+ * Reads a folder that PEFT or `saveAdapters` wrote: one adapter, or a folder for each agent.
+ * @throws C3Error('model') naming file and key or tensor
+ */
 export async function loadAdapters(folder: string, config: TransformerConfig): Promise<StoredAdapters> {
   if (existsSync(join(folder, ADAPTER_CONFIG_FILE))) {
     const { settings, parameters, base } = await loadOne(folder, config);
     return { settings, adapters: new Map([[WHOLE_TEAM, parameters]]), base };
   }
-  const below = (await readdir(folder).catch(() => [])).sort().filter((name) => existsSync(join(folder, name, ADAPTER_CONFIG_FILE)));
-  if (below.length === 0) throw new C3Error('model', `${folder} has no ${ADAPTER_CONFIG_FILE}, nor have the folders in it; choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}.`);
+  const below = (await readdir(folder).catch(() => []))
+    .sort()
+    .filter((name) => existsSync(join(folder, name, ADAPTER_CONFIG_FILE)));
+  if (below.length === 0) {
+    throw new C3Error(
+      'model',
+      `${folder} has no ${ADAPTER_CONFIG_FILE}, nor have the folders in it; choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}.`,
+    );
+  }
   const all = await Promise.all(below.map((name) => loadOne(join(folder, name), config)));
   const [first = { settings: { rank: 1, alpha: 1, targetModules: [] }, base: null }] = all;
-  const other = all.find(({ settings, base }) => JSON.stringify([settingsToJson(settings), base]) !== JSON.stringify([settingsToJson(first.settings), first.base]));
-  if (other !== undefined) throw new C3Error('model', `${other.folder} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`);
-  return { settings: first.settings, adapters: new Map(all.map(({ agent, parameters }) => [agent, parameters])), base: first.base };
+  const other = all.find(
+    ({ settings, base }) =>
+      JSON.stringify([settingsToJson(settings), base]) !== JSON.stringify([settingsToJson(first.settings), first.base]),
+  );
+  if (other !== undefined) {
+    throw new C3Error(
+      'model',
+      `${other.folder} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`,
+    );
+  }
+  return {
+    settings: first.settings,
+    adapters: new Map(all.map(({ agent, parameters }) => [agent, parameters])),
+    base: first.base,
+  };
 }
 
 interface OneAdapter {
@@ -168,10 +267,18 @@ async function loadOne(folder: string, config: TransformerConfig): Promise<OneAd
   const text = (await readModelFile(path, MAX_CONFIG_BYTES, ADVICE)).toString('utf8');
   const settings = parseAdapterSettings(text, path);
   const agent = agentSchema.safeParse(JSON.parse(text));
-  if (!agent.success) throw new C3Error('model', `${path}: c3_agent: is no text; copy the adapter again from its source.`);
+  if (!agent.success) {
+    throw new C3Error('model', `${path}: c3_agent: is no text; copy the adapter again from its source.`);
+  }
   return SafetensorsFile.reading(
     join(folder, ADAPTER_WEIGHTS_FILE),
-    async (file) => ({ folder, agent: agent.data.c3_agent ?? basename(folder), settings, parameters: (await parametersIn(file, config, settings, [''])).get('') ?? new Float32Array(), base: file.metadata['c3_base'] ?? null }),
+    async (file) => ({
+      folder,
+      agent: agent.data.c3_agent ?? basename(folder),
+      settings,
+      parameters: (await parametersIn(file, config, settings, [''])).get('') ?? new Float32Array(),
+      base: file.metadata['c3_base'] ?? null,
+    }),
     ADVICE,
   );
 }
@@ -182,12 +289,26 @@ export async function loadAdapterFile(path: string, config: TransformerConfig): 
     path,
     async (file) => {
       const { c3_adapter: settingsText, c3_agents: agentsText, c3_base: base } = file.metadata;
-      if (settingsText === undefined) throw new C3Error('model', `${path} does not say what adapter it holds; choose the folder with its ${ADAPTER_CONFIG_FILE}.`);
+      if (settingsText === undefined) {
+        throw new C3Error(
+          'model',
+          `${path} does not say what adapter it holds; choose the folder with its ${ADAPTER_CONFIG_FILE}.`,
+        );
+      }
       const settings = parseAdapterSettings(settingsText, path);
       const agents = agentsText === undefined ? null : parseAgents(agentsText, path);
       const prefixes = agents === null ? [''] : agents.map((_, index) => agentPrefix(index));
       const parameters = await parametersIn(file, config, settings, prefixes);
-      return { settings, adapters: new Map(prefixes.map((prefix, index) => [agents?.[index] ?? WHOLE_TEAM, parameters.get(prefix) ?? new Float32Array()])), base: base ?? null };
+      return {
+        settings,
+        adapters: new Map(
+          prefixes.map((prefix, index) => [
+            agents?.[index] ?? WHOLE_TEAM,
+            parameters.get(prefix) ?? new Float32Array(),
+          ]),
+        ),
+        base: base ?? null,
+      };
     },
     ADVICE,
   );
@@ -197,12 +318,22 @@ function parseAgents(text: string, path: string): string[] {
   try {
     return z.array(z.string()).min(1).max(MAX_AGENTS).parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('model', `${path}: the list of agents cannot be read; copy the adapter again from its source.`, { cause: error });
+    throw new C3Error('model', `${path}: the list of agents cannot be read; copy the adapter again from its source.`, {
+      cause: error,
+    });
   }
 }
 
-/** The flat vectors of the adapters in a file, one for each prefix; every tensor of the file must belong to one, and all are looked at before any is read. */
-async function parametersIn(file: SafetensorsFile, config: TransformerConfig, settings: AdapterSettings, prefixes: readonly string[]): Promise<Map<string, Float32Array>> {
+/**
+ * The flat vectors of the adapters in a file, one for each prefix; every tensor of the file must belong to one, and all
+ * are looked at before any is read.
+ */
+async function parametersIn(
+  file: SafetensorsFile,
+  config: TransformerConfig,
+  settings: AdapterSettings,
+  prefixes: readonly string[],
+): Promise<Map<string, Float32Array>> {
   const { path, tensors } = file;
   const views = adapterViews(config, settings);
   const known = new Set<string>();
@@ -214,21 +345,47 @@ async function parametersIn(file: SafetensorsFile, config: TransformerConfig, se
     }
   }
   const surplus = [...tensors.keys()].find((name) => !known.has(name));
-  if (surplus !== undefined) throw new C3Error('model', `${path}: tensor ${JSON.stringify(surplus.slice(0, 100))} belongs to no target module of this model; choose the model that the adapter was trained over.`);
+  if (surplus !== undefined) {
+    throw new C3Error(
+      'model',
+      `${path}: tensor ${JSON.stringify(surplus.slice(0, 100))} belongs to no target module of this model; choose the model that the adapter was trained over.`,
+    );
+  }
   const result = new Map<string, Float32Array>();
   for (const prefix of prefixes) {
     const parameters = new Float32Array(adapterParameterCount(config, settings));
-    for (const { name, shape, offset, length } of views) await file.read({ name: prefix + storedName(name), shape, into: parameters.subarray(offset, offset + length) });
+    for (const { name, shape, offset, length } of views) {
+      await file.read({ name: prefix + storedName(name), shape, into: parameters.subarray(offset, offset + length) });
+    }
     result.set(prefix, parameters);
   }
   return result;
 }
 
 /** Whether a tensor is there and of the right shape. */
-function checkTensor(tensor: StoredTensor | undefined, name: string, { name: own, shape }: ParameterView, { rank }: AdapterSettings, path: string): void {
-  if (tensor === undefined) throw new C3Error('model', `${path}: tensor ${name} is missing; choose the model that the adapter was trained over.`);
-  if (tensor.shape.join('x') === shape.join('x')) return;
+function checkTensor(
+  tensor: StoredTensor | undefined,
+  name: string,
+  { name: own, shape }: ParameterView,
+  { rank }: AdapterSettings,
+  path: string,
+): void {
+  if (tensor === undefined) {
+    throw new C3Error(
+      'model',
+      `${path}: tensor ${name} is missing; choose the model that the adapter was trained over.`,
+    );
+  }
+  if (tensor.shape.join('x') === shape.join('x')) {
+    return;
+  }
   const axis = own.endsWith('.lora_A.weight') ? 0 : 1;
-  const why = tensor.shape.length === 2 && tensor.shape[axis] !== rank ? `its rank is not ${String(rank)} as ${ADAPTER_CONFIG_FILE} says` : 'the adapter was trained over another model';
-  throw new C3Error('model', `${path}: tensor ${name} has shape [${tensor.shape.join(', ')}] where [${shape.join(', ')}] is needed: ${why}.`);
+  const why =
+    tensor.shape.length === 2 && tensor.shape[axis] !== rank
+      ? `its rank is not ${String(rank)} as ${ADAPTER_CONFIG_FILE} says`
+      : 'the adapter was trained over another model';
+  throw new C3Error(
+    'model',
+    `${path}: tensor ${name} has shape [${tensor.shape.join(', ')}] where [${shape.join(', ')}] is needed: ${why}.`,
+  );
 }

@@ -1,4 +1,7 @@
-/** A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face layout. */
+/**
+ * A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face
+ * layout.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +15,13 @@ import { Stream, streamKey } from '../random.ts';
 import { writeSafetensors } from '../files/safetensors.ts';
 import type { TensorTarget } from '../files/safetensorsFile.ts';
 import { floats, halves } from '../session/session.ts';
-import { graphParameterSpecs, parameterSpecs, totalParameters, type ParameterSpec, type TransformerConfig } from './transformer.ts';
+import {
+  graphParameterSpecs,
+  parameterSpecs,
+  totalParameters,
+  type ParameterSpec,
+  type TransformerConfig,
+} from './transformer.ts';
 import { writeWhole } from '../files/wholeFile.ts';
 
 /** A model's parameters: float32, or the bits of float16 numbers where they are not trained. */
@@ -27,10 +36,12 @@ export interface ParameterView {
 }
 
 /** The layout of the flat parameter vector. */
-export const parameterViews = (config: TransformerConfig): readonly ParameterView[] => consecutiveViews(parameterSpecs(config));
+export const parameterViews = (config: TransformerConfig): readonly ParameterView[] =>
+  consecutiveViews(parameterSpecs(config));
 
 /** The same vector as graphs take it. */
-export const graphParameterViews = (config: TransformerConfig): readonly ParameterView[] => consecutiveViews(graphParameterSpecs(config));
+export const graphParameterViews = (config: TransformerConfig): readonly ParameterView[] =>
+  consecutiveViews(graphParameterSpecs(config));
 
 /** Parameters one after the other in a flat vector. */
 export function consecutiveViews(specs: readonly ParameterSpec[]): readonly ParameterView[] {
@@ -45,32 +56,50 @@ export function consecutiveViews(specs: readonly ParameterSpec[]): readonly Para
 
 export const parameterCount = (config: TransformerConfig): number => totalParameters(config);
 
-/** One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds. */
-export function parameterFeeds(config: TransformerConfig, flat: ModelNumbers, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
+/**
+ * One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds.
+ */
+export function parameterFeeds(
+  config: TransformerConfig,
+  flat: ModelNumbers,
+  rename: (name: string) => string = (name) => name,
+): Record<string, Tensor> {
   return viewFeeds(graphParameterViews(config), flat, rename);
 }
 
 /** The same for any layout of a flat vector. */
-export function viewFeeds(views: readonly ParameterView[], flat: ModelNumbers, rename: (name: string) => string = (name) => name): Record<string, Tensor> {
-  const tensor = ({ shape, offset, length }: ParameterView): Tensor => (flat instanceof Float32Array ? floats(flat.subarray(offset, offset + length), shape) : halves(flat.subarray(offset, offset + length), shape));
+export function viewFeeds(
+  views: readonly ParameterView[],
+  flat: ModelNumbers,
+  rename: (name: string) => string = (name) => name,
+): Record<string, Tensor> {
+  const tensor = ({ shape, offset, length }: ParameterView): Tensor =>
+    flat instanceof Float32Array
+      ? floats(flat.subarray(offset, offset + length), shape)
+      : halves(flat.subarray(offset, offset + length), shape);
   return Object.fromEntries(views.map((view) => [rename(view.name), tensor(view)]));
 }
 
 /**
- * Fresh parameters: normal with deviation 0.02 (output projections of each block scaled by 1/sqrt(2 layers), as in GPT-2), norms 1, biases 0.
- * Every parameter has a stream of its own, so the values do not depend on the order of drawing.
+ * Fresh parameters: normal with deviation 0.02 (output projections of each block scaled by 1/sqrt(2 layers), as in
+ * GPT-2), norms 1, biases 0. Every parameter has a stream of its own, so the values do not depend on the order of
+ * drawing.
  */
 export function initialParameters(config: TransformerConfig, seed: number): Float32Array {
   const flat = new Float32Array(parameterCount(config));
   for (const { name, offset, length } of parameterViews(config)) {
-    if (name.endsWith('.bias')) continue;
+    if (name.endsWith('.bias')) {
+      continue;
+    }
     if (name.endsWith('norm.weight')) {
       flat.fill(1, offset, offset + length);
       continue;
     }
     const deviation = /(o_proj|down_proj)\.weight$/.test(name) ? 0.02 / Math.sqrt(2 * config.layers) : 0.02;
     const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, eventType: '', turn: 0, sibling: 0 }));
-    for (let index = 0; index < length; index++) flat[offset + index] = deviation * stream.normal(index);
+    for (let index = 0; index < length; index++) {
+      flat[offset + index] = deviation * stream.normal(index);
+    }
   }
   return flat;
 }
@@ -78,7 +107,8 @@ export function initialParameters(config: TransformerConfig, seed: number): Floa
 const HASHED_BYTES = 2 ** 26;
 
 /** The name of a set of parameters: SHA-256 over the configuration and the numbers' bytes. */
-export const snapshotId = (config: TransformerConfig, flat: ModelNumbers): string => new SnapshotHash(config, flat).id(() => false);
+export const snapshotId = (config: TransformerConfig, flat: ModelNumbers): string =>
+  new SnapshotHash(config, flat).id(() => false);
 
 /** Names parameters, whose first ones can be hashed while the others are still being read. */
 class SnapshotHash {
@@ -88,19 +118,25 @@ class SnapshotHash {
 
   constructor(config: TransformerConfig, flat: ModelNumbers) {
     this.hash = createHash('sha256').update(JSON.stringify(configToJson(config)));
-    if (!(flat instanceof Float32Array)) this.hash.update('float16');
+    if (!(flat instanceof Float32Array)) {
+      this.hash.update('float16');
+    }
     this.bytes = new Uint8Array(flat.buffer, flat.byteOffset, flat.byteLength);
   }
 
   /** Says that a part has its values; one that does not follow what was hashed waits for the end. */
   filled(part: ModelNumbers): void {
-    if (part.byteOffset - this.bytes.byteOffset === this.done) this.advance(part.byteLength);
+    if (part.byteOffset - this.bytes.byteOffset === this.done) {
+      this.advance(part.byteLength);
+    }
   }
 
   /** @throws CancelledError */
   id(cancelled: () => boolean): string {
     while (this.done < this.bytes.length) {
-      if (cancelled()) throw new CancelledError();
+      if (cancelled()) {
+        throw new CancelledError();
+      }
       this.advance(Math.min(HASHED_BYTES, this.bytes.length - this.done));
     }
     return this.hash.digest('hex');
@@ -130,16 +166,27 @@ export interface LoadOptions {
  * @returns the model, and the name of its parameters as of snapshotId
  * @throws C3Error('model') naming the file and what is wrong with it; CancelledError
  */
-export async function loadModel(folder: string, options?: LoadOptions & { readonly precision?: 'float32' }): Promise<LoadedModel & { readonly snapshot: string }>;
-export async function loadModel(folder: string, options?: LoadOptions): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }>;
-export async function loadModel(folder: string, { precision = 'float32', onProgress, cancelled = () => false }: LoadOptions = {}): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
+export async function loadModel(
+  folder: string,
+  options?: LoadOptions & { readonly precision?: 'float32' },
+): Promise<LoadedModel & { readonly snapshot: string }>;
+export async function loadModel(
+  folder: string,
+  options?: LoadOptions,
+): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }>;
+export async function loadModel(
+  folder: string,
+  { precision = 'float32', onProgress, cancelled = () => false }: LoadOptions = {},
+): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
   const config = await loadConfig(folder);
   // Names, shapes and lengths first: there is no memory for numbers that no file holds.
   await readWeights(folder, emptyTargets(config), unusedBy(config));
   const parameters = roomFor(config, folder, precision);
   const hash = new SnapshotHash(config, parameters);
   const onPart = (part: ModelNumbers): void => {
-    if (cancelled()) throw new CancelledError();
+    if (cancelled()) {
+      throw new CancelledError();
+    }
     hash.filled(part);
   };
   await readWeights(folder, targetsIn(config, parameters), unusedBy(config), { onPart, onProgress });
@@ -147,19 +194,30 @@ export async function loadModel(folder: string, { precision = 'float32', onProgr
 }
 
 /** @throws C3Error('model') where this machine cannot hold so many numbers */
-function roomFor(config: TransformerConfig, folder: string, precision: Precision): Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> {
+function roomFor(
+  config: TransformerConfig,
+  folder: string,
+  precision: Precision,
+): Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> {
   const count = parameterCount(config);
   try {
     return precision === 'float16' ? new Uint16Array(count) : new Float32Array(count);
   } catch (error) {
-    throw new C3Error('model', `${folder}: ${String(count)} parameters take more memory than there is (${messageOf(error)}); choose a smaller model.`, { cause: error });
+    throw new C3Error(
+      'model',
+      `${folder}: ${String(count)} parameters take more memory than there is (${messageOf(error)}); choose a smaller model.`,
+      { cause: error },
+    );
   }
 }
 
 /** Loads config.json alone. @throws C3Error('model') */
 export async function loadConfig(folder: string): Promise<TransformerConfig> {
   const path = join(folder, CONFIG_FILE);
-  return parseConfig(await readModelFile(path, MAX_CONFIG_BYTES, `choose a folder with ${CONFIG_FILE} and ${WEIGHTS_FILE}`), path);
+  return parseConfig(
+    await readModelFile(path, MAX_CONFIG_BYTES, `choose a folder with ${CONFIG_FILE} and ${WEIGHTS_FILE}`),
+    path,
+  );
 }
 
 /** Reads the parameters of a configuration from one safetensors file. */
@@ -170,10 +228,18 @@ export async function loadParameters(config: TransformerConfig, path: string): P
 }
 
 /** Targets without room: all that reading checks before it reads is checked, and nothing is read. */
-export const emptyTargets = (config: TransformerConfig): TensorTarget[] => parameterSpecs(config).map(({ name, shape }) => ({ name, shape, into: new Float32Array() }));
+export const emptyTargets = (config: TransformerConfig): TensorTarget[] =>
+  parameterSpecs(config).map(({ name, shape }) => ({ name, shape, into: new Float32Array() }));
 
-const targetsIn = (config: TransformerConfig, flat: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>): TensorTarget[] =>
-  parameterViews(config).map(({ name, shape, offset, length }) => ({ name, shape, into: flat.subarray(offset, offset + length) }));
+const targetsIn = (
+  config: TransformerConfig,
+  flat: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>,
+): TensorTarget[] =>
+  parameterViews(config).map(({ name, shape, offset, length }) => ({
+    name,
+    shape,
+    into: flat.subarray(offset, offset + length),
+  }));
 
 /** Checkpoints may hold the output projection beside the embeddings that it is tied to. */
 const unusedBy =
@@ -182,8 +248,17 @@ const unusedBy =
     tieEmbeddings && name === 'lm_head.weight';
 
 /** Writes the parameters as one safetensors file, whole or not at all. */
-export async function saveParameters(config: TransformerConfig, flat: Float32Array, path: string, dtype: 'F32' | 'F16' = 'F32'): Promise<void> {
-  const tensors = parameterViews(config).map(({ name, shape, offset, length }) => ({ name, shape, data: flat.subarray(offset, offset + length) }));
+export async function saveParameters(
+  config: TransformerConfig,
+  flat: Float32Array,
+  path: string,
+  dtype: 'F32' | 'F16' = 'F32',
+): Promise<void> {
+  const tensors = parameterViews(config).map(({ name, shape, offset, length }) => ({
+    name,
+    shape,
+    data: flat.subarray(offset, offset + length),
+  }));
   await writeWhole(path, writeSafetensors(tensors, dtype, { format: 'pt' }));
 }
 

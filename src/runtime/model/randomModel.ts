@@ -1,4 +1,7 @@
-/** Checkpoints of random weights, of any size: written piece by piece as bfloat16, in shards as the families' published ones are. */
+/**
+ * Checkpoints of random weights, of any size: written piece by piece as bfloat16, in shards as the families' published
+ * ones are.
+ */
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CONFIG_FILE, configToJson } from './huggingFaceConfig.ts';
@@ -31,16 +34,23 @@ export interface RandomModelSettings {
 }
 
 /**
- * Writes a folder that loadModel reads: config.json and model.safetensors, or its shards with their index. Matrices are uniform with deviation 0.02, norms
- * 1, biases 0. Every tensor has a stream of its own, so that the values depend neither on the order nor on the shards.
+ * Writes a folder that loadModel reads: config.json and model.safetensors, or its shards with their index. Matrices are
+ * uniform with deviation 0.02, norms 1, biases 0. Every tensor has a stream of its own, so that the values depend
+ * neither on the order nor on the shards.
  */
-export async function writeRandomModel(folder: string, config: TransformerConfig, { seed, shardBytes = SHARD_BYTES, onPiece = () => undefined }: RandomModelSettings): Promise<void> {
+export async function writeRandomModel(
+  folder: string,
+  config: TransformerConfig,
+  { seed, shardBytes = SHARD_BYTES, onPiece = () => undefined }: RandomModelSettings,
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, CONFIG_FILE), `${JSON.stringify(configToJson(config), null, 2)}\n`);
   const views = parameterViews(config);
   const shards = shardsOf(views, shardBytes);
   const total = bytesOf(views);
-  const names = shards.map((_, shard) => (shards.length === 1 ? WEIGHTS_FILE : `model-${padded(shard + 1)}-of-${padded(shards.length)}.safetensors`));
+  const names = shards.map((_, shard) =>
+    shards.length === 1 ? WEIGHTS_FILE : `model-${padded(shard + 1)}-of-${padded(shards.length)}.safetensors`,
+  );
   let done = 0;
   for (const [shard, members] of shards.entries()) {
     await writeShard(join(folder, names[shard] ?? ''), members, seed, (bytes) => {
@@ -48,12 +58,18 @@ export async function writeRandomModel(folder: string, config: TransformerConfig
       onPiece(done, total);
     });
   }
-  if (shards.length === 1) return;
+  if (shards.length === 1) {
+    return;
+  }
   const places = shards.flatMap((members, shard) => members.map(({ name }) => [name, names[shard]] as const));
-  await writeFile(join(folder, INDEX_FILE), `${JSON.stringify({ metadata: { total_size: total }, weight_map: Object.fromEntries(places) }, null, 2)}\n`);
+  await writeFile(
+    join(folder, INDEX_FILE),
+    `${JSON.stringify({ metadata: { total_size: total }, weight_map: Object.fromEntries(places) }, null, 2)}\n`,
+  );
 }
 
-const bytesOf = (views: readonly ParameterView[]): number => views.reduce((bytes, { length }) => bytes + length * ELEMENT, 0);
+const bytesOf = (views: readonly ParameterView[]): number =>
+  views.reduce((bytes, { length }) => bytes + length * ELEMENT, 0);
 const padded = (number: number): string => String(number).padStart(5, '0');
 
 /** Tensors in their order, each file as full as it may be. */
@@ -72,7 +88,12 @@ function shardsOf(views: readonly ParameterView[], limit: number): readonly (rea
   return shards;
 }
 
-async function writeShard(path: string, members: readonly ParameterView[], seed: number, onPiece: (bytes: number) => void): Promise<void> {
+async function writeShard(
+  path: string,
+  members: readonly ParameterView[],
+  seed: number,
+  onPiece: (bytes: number) => void,
+): Promise<void> {
   const file = await open(path, 'w');
   try {
     await file.write(headerOf(members));
@@ -92,7 +113,9 @@ async function writeShard(path: string, members: readonly ParameterView[], seed:
 }
 
 async function writeAll(file: Awaited<ReturnType<typeof open>>, bytes: Uint8Array): Promise<void> {
-  for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done)).bytesWritten;
+  for (let done = 0; done < bytes.length;) {
+    done += (await file.write(bytes, done)).bytesWritten;
+  }
 }
 
 function headerOf(members: readonly ParameterView[]): Uint8Array {
@@ -111,8 +134,12 @@ function headerOf(members: readonly ParameterView[]): Uint8Array {
 
 /** What fills a part of a tensor from its element `from` on, an even number. */
 function drawer(name: string, seed: number): (part: Uint16Array, from: number) => void {
-  if (name.endsWith('norm.weight')) return (part) => part.fill(ONE);
-  if (name.endsWith('.bias')) return (part) => part.fill(0);
+  if (name.endsWith('norm.weight')) {
+    return (part) => part.fill(ONE);
+  }
+  if (name.endsWith('.bias')) {
+    return (part) => part.fill(0);
+  }
   const key = streamKey({ seed, scope: 'initial', uidSha: name, eventType: '', turn: 0, sibling: 0 });
   const [first, second] = [Number.parseInt(key.slice(0, 8), 16), Number.parseInt(key.slice(8, 16), 16)];
   const values = valueTable();
@@ -120,12 +147,17 @@ function drawer(name: string, seed: number): (part: Uint16Array, from: number) =
     for (let index = 0; index < part.length; index += 2) {
       const bits = mixed(mixed(((from + index) >>> 1) ^ first) ^ second);
       part[index] = values[bits & (VALUES - 1)] ?? 0;
-      if (index + 1 < part.length) part[index + 1] = values[bits >>> 21] ?? 0;
+      if (index + 1 < part.length) {
+        part[index + 1] = values[bits >>> 21] ?? 0;
+      }
     }
   };
 }
 
-/** A counter's 32 bits mixed, one to one (the finaliser of MurmurHash3): far quicker than Philox, and weights that are only timed need no more. */
+/**
+ * A counter's 32 bits mixed, one to one (the finaliser of MurmurHash3): far quicker than Philox, and weights that are
+ * only timed need no more.
+ */
 function mixed(counter: number): number {
   let bits = counter;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

@@ -15,10 +15,17 @@ export interface RotaryTables {
 /** A frequency in radians per position as a scaling changes it. */
 export type FrequencyScale = (frequency: number) => number;
 
-export function rotaryTables(g: Graph, positions: number, width: number, theta: number, scaled: FrequencyScale = (frequency) => frequency): RotaryTables {
+export function rotaryTables(
+  g: Graph,
+  positions: number,
+  width: number,
+  theta: number,
+  scaled: FrequencyScale = (frequency) => frequency,
+): RotaryTables {
   const half = width / 2;
   const frequencies = Array.from({ length: half }, (_, index) => scaled(theta ** (-index / half)));
-  const make = (): Float32Array | Float64Array => (g.float === 'float32' ? new Float32Array(positions * half) : new Float64Array(positions * half));
+  const make = (): Float32Array | Float64Array =>
+    g.float === 'float32' ? new Float32Array(positions * half) : new Float64Array(positions * half);
   const [cos, sin] = [make(), make()];
   for (let position = 0, at = 0; position < positions; position++) {
     for (let index = 0; index < half; index++, at++) {
@@ -31,13 +38,18 @@ export function rotaryTables(g: Graph, positions: number, width: number, theta: 
 }
 
 /**
- * How a scaling changes frequencies. `llama3` keeps wavelengths up to original / high, divides those from original / low on by the factor, and goes
- * between them linearly in original / wavelength (Transformers, modeling_rope_utils, _compute_llama3_parameters).
+ * How a scaling changes frequencies. `llama3` keeps wavelengths up to original / high, divides those from original /
+ * low on by the factor, and goes between them linearly in original / wavelength (Transformers, modeling_rope_utils,
+ * _compute_llama3_parameters).
  */
 export function scaledFrequency(scaling: RopeScaling | undefined): FrequencyScale {
-  if (scaling === undefined) return (frequency) => frequency;
+  if (scaling === undefined) {
+    return (frequency) => frequency;
+  }
   const { factor } = scaling;
-  if (scaling.type === 'linear') return (frequency) => frequency / factor;
+  if (scaling.type === 'linear') {
+    return (frequency) => frequency / factor;
+  }
   const { lowFrequencyFactor: low, highFrequencyFactor: high, originalMaxPositions } = scaling;
   return (frequency) => {
     const turns = (originalMaxPositions * frequency) / (2 * Math.PI);
@@ -53,12 +65,23 @@ export function scaledFrequency(scaling: RopeScaling | undefined): FrequencyScal
 export function rotate(g: Graph, x: Value, positions: Value, tables: RotaryTables): Value {
   // One token per row: the operator refuses rows longer than its tables, and packed rows may be.
   const rows = reshape(g, x, [positions.shape[0] ?? 1, 1, x.shape.at(-1) ?? 1]);
-  return reshapeLike(g, g.float === 'float64' ? rotateByParts(g, rows, positions, tables) : rotateRows(g, rows, positions, tables), x);
+  return reshapeLike(
+    g,
+    g.float === 'float64' ? rotateByParts(g, rows, positions, tables) : rotateRows(g, rows, positions, tables),
+    x,
+  );
 }
 
 function rotateRows(g: Graph, rows: Value, positions: Value, { cos, sin }: RotaryTables): Value {
   const apply = (x: Value, sine: Value, vjp?: Vjp): Value =>
-    g.apply({ op: 'RotaryEmbedding', domain: 'com.microsoft', inputs: [x, positions, cos, sine], dtype: x.dtype, shape: x.shape, ...(vjp && { vjp }) });
+    g.apply({
+      op: 'RotaryEmbedding',
+      domain: 'com.microsoft',
+      inputs: [x, positions, cos, sine],
+      dtype: x.dtype,
+      shape: x.shape,
+      ...(vjp && { vjp }),
+    });
   // The gradient turns back.
   return apply(rows, sin, ([dy]) => [dy && apply(dy, neg(g, sin))]);
 }
@@ -72,6 +95,10 @@ function rotateByParts(g: Graph, x: Value, positions: Value, tables: RotaryTable
   const split = reshape(g, x, [x.shape[0] ?? 1, heads, 2 * half]);
   const first = slice(g, split, 2, 0, half);
   const second = slice(g, split, 2, half, 2 * half);
-  const turned = concat(g, [sub(g, mul(g, first, cos), mul(g, second, sin)), add(g, mul(g, second, cos), mul(g, first, sin))], 2);
+  const turned = concat(
+    g,
+    [sub(g, mul(g, first, cos), mul(g, second, sin)), add(g, mul(g, second, cos), mul(g, first, sin))],
+    2,
+  );
   return reshape(g, turned, x.shape);
 }

@@ -1,6 +1,6 @@
 /**
- * A decoder-only transformer of the Llama, Qwen2 and Qwen3 families: its sizes, and its parameters with the names and layouts of Hugging Face
- * checkpoints (a linear weight is [out, in]).
+ * A decoder-only transformer of the Llama, Qwen2 and Qwen3 families: its sizes, and its parameters with the names and
+ * layouts of Hugging Face checkpoints (a linear weight is [out, in]).
  */
 import { C3Error } from '../../shared/errors.ts';
 import type { AdapterModule } from '../../shared/runNames.ts';
@@ -26,18 +26,25 @@ export interface TransformerConfig {
   /** How rotary frequencies are changed for long contexts. Left out: they are as `ropeTheta` gives them. */
   readonly ropeScaling?: RopeScaling;
   /**
-   * For weights in float16: whether a matrix is made float32 for each product with it (on the CPU, which has no other), or products with it are computed in
-   * float16 (on accelerators). Everything else is float32. Left out: weights are float32.
+   * For weights in float16: whether a matrix is made float32 for each product with it (on the CPU, which has no other),
+   * or products with it are computed in float16 (on accelerators). Everything else is float32. Left out: weights are
+   * float32.
    */
   readonly halves?: 'widened' | 'computed';
-  /** Low-rank factors beside the matrices. They are parameters of their own, not the checkpoint's. Left out: there are none. */
+  /**
+   * Low-rank factors beside the matrices. They are parameters of their own, not the checkpoint's. Left out: there are
+   * none.
+   */
   readonly adapter?: AdapterSettings;
 }
 
 /** The matrices of a layer that can have an adapter. */
 export { ADAPTER_MODULES, type AdapterModule } from '../../shared/runNames.ts';
 
-/** Low-rank adapters (LoRA, Hu et al. 2022, section 4.1): x W^T becomes x W^T + (alpha / rank) x A^T B^T with A [rank, in] and B [out, rank]. */
+/**
+ * Low-rank adapters (LoRA, Hu et al. 2022, section 4.1): x W^T becomes x W^T + (alpha / rank) x A^T B^T with A [rank,
+ * in] and B [out, rank].
+ */
 export interface AdapterSettings {
   readonly rank: number;
   readonly alpha: number;
@@ -45,22 +52,37 @@ export interface AdapterSettings {
   readonly targetModules: readonly AdapterModule[];
 }
 
-/** `linear` divides every frequency (Chen et al. 2023); `llama3` only the slow ones (Llama 3.1), wavelengths measured against the context it was trained on. */
+/**
+ * `linear` divides every frequency (Chen et al. 2023); `llama3` only the slow ones (Llama 3.1), wavelengths measured
+ * against the context it was trained on.
+ */
 export type RopeScaling =
   | { readonly type: 'linear'; readonly factor: number }
-  | { readonly type: 'llama3'; readonly factor: number; readonly lowFrequencyFactor: number; readonly highFrequencyFactor: number; readonly originalMaxPositions: number };
+  | {
+      readonly type: 'llama3';
+      readonly factor: number;
+      readonly lowFrequencyFactor: number;
+      readonly highFrequencyFactor: number;
+      readonly originalMaxPositions: number;
+    };
 
 /** @throws C3Error('input') when a token id lies outside the vocabulary: the tokenizer belongs to another model */
 export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32Array, place: string): void {
   const unknown = tokens.find((token) => token < 0 || token >= vocabularySize);
-  if (unknown === undefined) return;
-  throw new C3Error('input', `${place} has the token id ${String(unknown)} where the model knows ${String(vocabularySize)} tokens; use the model's own tokenizer.`);
+  if (unknown === undefined) {
+    return;
+  }
+  throw new C3Error(
+    'input',
+    `${place} has the token id ${String(unknown)} where the model knows ${String(vocabularySize)} tokens; use the model's own tokenizer.`,
+  );
 }
 
 /** Checkpoint names of what stands outside the layers. */
 export const EMBEDDING = 'model.embed_tokens.weight';
 export const FINAL_NORM = 'model.norm.weight';
-export const headName = ({ tieEmbeddings }: TransformerConfig): string => (tieEmbeddings ? EMBEDDING : 'lm_head.weight');
+export const headName = ({ tieEmbeddings }: TransformerConfig): string =>
+  tieEmbeddings ? EMBEDDING : 'lm_head.weight';
 
 export interface ParameterSpec {
   readonly name: string;
@@ -101,7 +123,9 @@ export function parameterSpecs(config: TransformerConfig): readonly ParameterSpe
     );
   }
   specs.push({ name: FINAL_NORM, shape: [hiddenSize] });
-  if (!config.tieEmbeddings) specs.push({ name: headName(config), shape: [config.vocabularySize, hiddenSize] });
+  if (!config.tieEmbeddings) {
+    specs.push({ name: headName(config), shape: [config.vocabularySize, hiddenSize] });
+  }
   return specs;
 }
 
@@ -117,23 +141,32 @@ export function totalParameters(config: TransformerConfig): number {
 }
 
 /**
- * The parameters as graphs take them: in the order of `parameterSpecs`, but each layer's q_proj, k_proj and v_proj as one matrix `qkv_proj`, and their
- * biases as one vector. The three are neighbours in that order, so what is joined is a view of the same numbers.
+ * The parameters as graphs take them: in the order of `parameterSpecs`, but each layer's q_proj, k_proj and v_proj as
+ * one matrix `qkv_proj`, and their biases as one vector. The three are neighbours in that order, so what is joined is a
+ * view of the same numbers.
  */
 export function graphParameterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
   const joined = (config.heads + 2 * config.keyValueHeads) * config.headDim;
   return parameterSpecs(config).flatMap(({ name, shape }) => {
-    if (/[kv]_proj\.(weight|bias)$/.test(name)) return [];
-    return /q_proj\.(weight|bias)$/.test(name) ? [{ name: name.replace('q_proj', 'qkv_proj'), shape: [joined, ...shape.slice(1)] }] : [{ name, shape }];
+    if (/[kv]_proj\.(weight|bias)$/.test(name)) {
+      return [];
+    }
+    return /q_proj\.(weight|bias)$/.test(name)
+      ? [{ name: name.replace('q_proj', 'qkv_proj'), shape: [joined, ...shape.slice(1)] }]
+      : [{ name, shape }];
   });
 }
 
 /** Every parameter of the adapter: A and B of each of its matrices, in checkpoint order, with the names of PEFT. */
 export function adapterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
   const { adapter } = config;
-  if (adapter === undefined) return [];
+  if (adapter === undefined) {
+    return [];
+  }
   return parameterSpecs(config).flatMap(({ name, shape: [outputs = 1, inputs = 1] }) => {
-    if (!adapter.targetModules.some((module) => name.endsWith(`.${module}.weight`))) return [];
+    if (!adapter.targetModules.some((module) => name.endsWith(`.${module}.weight`))) {
+      return [];
+    }
     const stem = name.slice(0, -'.weight'.length);
     return [
       { name: `${stem}.lora_A.weight`, shape: [adapter.rank, inputs] },
@@ -143,10 +176,14 @@ export function adapterSpecs(config: TransformerConfig): readonly ParameterSpec[
 }
 
 /** What training changes: the adapter where there is one, else everything. */
-export const trainedSpecs = (config: TransformerConfig): readonly ParameterSpec[] => (config.adapter === undefined ? graphParameterSpecs(config) : adapterSpecs(config));
+export const trainedSpecs = (config: TransformerConfig): readonly ParameterSpec[] =>
+  config.adapter === undefined ? graphParameterSpecs(config) : adapterSpecs(config);
 
 /** All that a graph takes as weights. */
-const inputSpecs = (config: TransformerConfig): readonly ParameterSpec[] => [...graphParameterSpecs(config), ...adapterSpecs(config)];
+const inputSpecs = (config: TransformerConfig): readonly ParameterSpec[] => [
+  ...graphParameterSpecs(config),
+  ...adapterSpecs(config),
+];
 
 export type Parameters = ReadonlyMap<string, Value>;
 
@@ -155,9 +192,19 @@ export function parameterInputs(g: Graph, config: TransformerConfig): Parameters
   return new Map(inputSpecs(config).map((spec) => [spec.name, weightInput(g, config, spec)]));
 }
 
-/** A weight as an input, as the graph computes with it; the embeddings as they are held, for only a few of their rows are read. */
-export function weightInput(g: Graph, { halves }: TransformerConfig, { name, shape }: ParameterSpec, inputName = name): Value {
-  if (halves === undefined || isFactor(name)) return g.floatInput(inputName, shape);
+/**
+ * A weight as an input, as the graph computes with it; the embeddings as they are held, for only a few of their rows
+ * are read.
+ */
+export function weightInput(
+  g: Graph,
+  { halves }: TransformerConfig,
+  { name, shape }: ParameterSpec,
+  inputName = name,
+): Value {
+  if (halves === undefined || isFactor(name)) {
+    return g.floatInput(inputName, shape);
+  }
   const held = g.input(inputName, 'float16', shape);
   return name === EMBEDDING || (halves === 'computed' && shape.length > 1) ? held : cast(g, held, g.float);
 }
@@ -165,7 +212,12 @@ export function weightInput(g: Graph, { halves }: TransformerConfig, { name, sha
 const isFactor = (name: string): boolean => /\.lora_[AB]\.weight$/.test(name);
 
 /** Declares parts of one layer, those that the architecture has, under names that do not say which layer. */
-export function layerParameterInputs(g: Graph, config: TransformerConfig, parts: readonly LayerPart[], rename: (part: LayerPart) => string = (part) => part): ReadonlyMap<LayerPart, Value> {
+export function layerParameterInputs(
+  g: Graph,
+  config: TransformerConfig,
+  parts: readonly LayerPart[],
+  rename: (part: LayerPart) => string = (part) => part,
+): ReadonlyMap<LayerPart, Value> {
   const specs = new Map(inputSpecs(config).map((spec) => [spec.name, spec]));
   return new Map(
     parts.flatMap((part) => {
@@ -177,7 +229,10 @@ export function layerParameterInputs(g: Graph, config: TransformerConfig, parts:
 
 /** The tensors of a layer, as graphs name them. */
 export type LayerPart = (typeof PROJECTION_PARTS)[number] | (typeof OUTPUT_PARTS)[number];
-/** What turns a layer's input into queries, keys and values; bias, norms and low-rank factors only where the architecture has them. */
+/**
+ * What turns a layer's input into queries, keys and values; bias, norms and low-rank factors only where the
+ * architecture has them.
+ */
 export const PROJECTION_PARTS = [
   'input_layernorm',
   'self_attn.qkv_proj',
@@ -208,7 +263,8 @@ export const OUTPUT_PARTS = [
   'mlp.down_proj.lora_B',
 ] as const;
 /** Name of a part of one layer. */
-export const partName = (layer: number, part: LayerPart): string => `model.layers.${String(layer)}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
+export const partName = (layer: number, part: LayerPart): string =>
+  `model.layers.${String(layer)}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
 
 /** The weights of one layer, by part. */
 export type LayerWeights = (part: LayerPart) => Value;
@@ -221,6 +277,8 @@ export function layerWeights(parameters: Parameters, layer: number): LayerWeight
 /** A parameter that must be there. */
 export function needed(parameters: Parameters, name: string): Value {
   const value = parameters.get(name);
-  if (value === undefined) throw new Error(`The graph has no parameter ${name}.`);
+  if (value === undefined) {
+    throw new Error(`The graph has no parameter ${name}.`);
+  }
   return value;
 }

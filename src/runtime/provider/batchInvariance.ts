@@ -1,6 +1,7 @@
 /**
- * The measurement behind exact replay: whether a row of a product, or of attention, depends on the rows beside it or on its padding.
- * Products run as generation runs them: weights are inputs, at least two rows stand together, keys are padded to a multiple of TIME_MULTIPLE.
+ * The measurement behind exact replay: whether a row of a product, or of attention, depends on the rows beside it or on
+ * its padding. Products run as generation runs them: weights are inputs, at least two rows stand together, keys are
+ * padded to a multiple of TIME_MULTIPLE.
  */
 import type { Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';
@@ -49,14 +50,28 @@ export interface RowOperator {
  * @param seconds no further shape is begun after these
  * @throws C3Error('model') when the provider is not to be had
  */
-export async function measureBatchInvariance(device: DeviceSettings, seconds = Infinity, products = PRODUCTS): Promise<BatchInvariance> {
+export async function measureBatchInvariance(
+  device: DeviceSettings,
+  seconds = Infinity,
+  products = PRODUCTS,
+): Promise<BatchInvariance> {
   const end = performance.now() + 1000 * seconds;
-  const operators = [...products.map((shape) => () => productOf(...shape)), ...ATTENTIONS.map((shape) => () => attentionOf(...shape))];
+  const operators = [
+    ...products.map((shape) => () => productOf(...shape)),
+    ...ATTENTIONS.map((shape) => () => attentionOf(...shape)),
+  ];
   const total = { shapes: 0, elements: 0, differing: 0 };
   for (const build of operators) {
-    if (performance.now() >= end) break;
+    if (performance.now() >= end) {
+      break;
+    }
     // Generation runs a batch of one with a second row beside it.
-    const { elements, differing } = await compareBatches(build(), device, BATCHES.map((rows) => Math.max(2, rows)), LARGEST);
+    const { elements, differing } = await compareBatches(
+      build(),
+      device,
+      BATCHES.map((rows) => Math.max(2, rows)),
+      LARGEST,
+    );
     total.shapes++;
     total.elements += elements;
     total.differing += differing;
@@ -65,12 +80,19 @@ export async function measureBatchInvariance(device: DeviceSettings, seconds = I
 }
 
 /**
- * Runs an operator on batches of several sizes, each at another place of its input, and compares every row with the same row of one large batch.
+ * Runs an operator on batches of several sizes, each at another place of its input, and compares every row with the
+ * same row of one large batch.
  * @throws C3Error('model') when the provider is not to be had
  */
-export async function compareBatches({ graph, feeds }: RowOperator, device: DeviceSettings, batches: readonly number[], largest: number): Promise<{ readonly elements: number; readonly differing: number }> {
+export async function compareBatches(
+  { graph, feeds }: RowOperator,
+  device: DeviceSettings,
+  batches: readonly number[],
+  largest: number,
+): Promise<{ readonly elements: number; readonly differing: number }> {
   const session = await Session.create(graph, device);
-  const run = async (first: number, rows: number): Promise<Float32Array> => floatData(await session.run(feeds(first, rows)), 'result');
+  const run = async (first: number, rows: number): Promise<Float32Array> =>
+    floatData(await session.run(feeds(first, rows)), 'result');
   try {
     const reference = await run(0, largest);
     const width = reference.length / largest;
@@ -79,7 +101,11 @@ export async function compareBatches({ graph, feeds }: RowOperator, device: Devi
       const first = (PLACES * rows) % (largest - rows + 1);
       const values = await run(first, rows);
       count.elements += values.length;
-      for (let index = 0; index < values.length; index++) if (!Object.is(values[index], reference[first * width + index])) count.differing++;
+      for (let index = 0; index < values.length; index++) {
+        if (!Object.is(values[index], reference[first * width + index])) {
+          count.differing++;
+        }
+      }
     }
     return count;
   } finally {
@@ -97,13 +123,19 @@ export const describeInvariance = ({ shapes, differing }: BatchInvariance): stri
 /** rows @ weight^T. */
 export function productOf(inner: number, columns: number): RowOperator {
   const graph = new Graph('product');
-  graph.output('result', linear(graph, graph.floatInput('rows', ['rows', inner]), graph.floatInput('weight', [columns, inner])));
+  graph.output(
+    'result',
+    linear(graph, graph.floatInput('rows', ['rows', inner]), graph.floatInput('weight', [columns, inner])),
+  );
   const weight = floats(noiseRows(inner, columns)(0, columns), [columns, inner]);
   const input = noiseRows(inner, inner);
   return { graph, feeds: (first, rows) => ({ rows: floats(input(first, rows), [rows, inner]), weight }) };
 }
 
-/** Queries over keys and values of which the last are hidden; batches of different size have different padding. @param queries of each row and head */
+/**
+ * Queries over keys and values of which the last are hidden; batches of different size have different padding.
+ * @param queries of each row and head
+ */
 export function attentionOf(heads: number, width: number, used: number, queries = 2): RowOperator {
   const graph = new Graph('attention');
   const cached = ['rows', heads, 'slots', width] as const;
@@ -111,15 +143,24 @@ export function attentionOf(heads: number, width: number, used: number, queries 
     queries: graph.floatInput('queries', ['rows', heads, queries, width]),
     keys: graph.floatInput('keys', cached),
     values: graph.floatInput('values', cached),
-    mask: { bias: graph.floatInput('bias', [1, 1, 1, 'slots']), visible: graph.floatInput('visible', [1, 1, 1, 'slots']) },
+    mask: {
+      bias: graph.floatInput('bias', [1, 1, 1, 'slots']),
+      visible: graph.floatInput('visible', [1, 1, 1, 'slots']),
+    },
     ones: graph.floatInput('ones', ['slots', 2]),
   });
   graph.output('result', result);
   const length = used * width;
-  const [query, key, value] = [noiseRows(heads * queries * width, 1), noiseRows(heads * length, 2), noiseRows(heads * length, 3)];
+  const [query, key, value] = [
+    noiseRows(heads * queries * width, 1),
+    noiseRows(heads * length, 2),
+    noiseRows(heads * length, 3),
+  ];
   const padded = (lines: Float32Array, rows: number, slots: number): Tensor => {
     const cache = new Float32Array(rows * heads * slots * width);
-    for (let line = 0; line < rows * heads; line++) cache.set(lines.subarray(line * length, (line + 1) * length), line * slots * width);
+    for (let line = 0; line < rows * heads; line++) {
+      cache.set(lines.subarray(line * length, (line + 1) * length), line * slots * width);
+    }
     return floats(cache, [rows, heads, slots, width]);
   };
   return {
@@ -142,13 +183,16 @@ export function attentionOf(heads: number, width: number, used: number, queries 
 const PADDINGS = 6;
 
 /**
- * Rows of numbers in [-1, 1), each by its place: a multiplicative hash (Knuth 1998, 6.4) mixed twice. What they are does not matter, only that they round.
+ * Rows of numbers in [-1, 1), each by its place: a multiplicative hash (Knuth 1998, 6.4) mixed twice. What they are
+ * does not matter, only that they round.
  * @returns rows `first` to `first + rows - 1`; they are computed when first asked for
  */
 export function noiseRows(width: number, seed: number): (first: number, rows: number) => Float32Array {
   let known = new Float32Array();
   return (first, rows) => {
-    if (known.length < (first + rows) * width) known = Float32Array.from({ length: (first + rows) * width }, (_, place) => hashed(place, seed));
+    if (known.length < (first + rows) * width) {
+      known = Float32Array.from({ length: (first + rows) * width }, (_, place) => hashed(place, seed));
+    }
     return known.subarray(first * width, (first + rows) * width);
   };
 }

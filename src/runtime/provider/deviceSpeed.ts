@@ -51,7 +51,12 @@ export async function deviceSeconds(device: DeviceSettings, limit: number): Prom
       prompt: requests[row]?.prompt ?? new Int32Array(),
       messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }],
     }));
-    await trainer.step(initialState(parameters), contexts, { loss: 'ppo', learningRate: 1e-4, temperature: 1, klCoefficient: 0.01 }, cancelled);
+    await trainer.step(
+      initialState(parameters),
+      contexts,
+      { loss: 'ppo', learningRate: 1e-4, temperature: 1, klCoefficient: 0.01 },
+      cancelled,
+    );
   };
   try {
     await round(performance.now() + 1000 * (limit + WARM_UP));
@@ -59,7 +64,9 @@ export async function deviceSeconds(device: DeviceSettings, limit: number): Prom
     await round(started + 1000 * limit);
     return (performance.now() - started) / 1000;
   } catch (error) {
-    if (error instanceof CancelledError) return null;
+    if (error instanceof CancelledError) {
+      return null;
+    }
     throw error;
   } finally {
     await generator.release();

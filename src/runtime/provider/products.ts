@@ -1,4 +1,6 @@
-/** The weight products of a step, bare: what this runtime takes for them alone is the limit of what a step can reach. */
+/**
+ * The weight products of a step, bare: what this runtime takes for them alone is the limit of what a step can reach.
+ */
 import type { Tensor } from 'onnxruntime-node';
 import type { DeviceWeights } from '../model/deviceWeights.ts';
 import { Graph, type Value } from '../graph/graph.ts';
@@ -22,19 +24,33 @@ export interface WeightProduct {
   readonly rows: 'rows' | 'predicted';
 }
 
-const KINDS: Readonly<Record<Pass, readonly ProductKind[]>> = { forward: ['output'], training: ['output', 'inputGradient', 'weightGradient'] };
+const KINDS: Readonly<Record<Pass, readonly ProductKind[]>> = {
+  forward: ['output'],
+  training: ['output', 'inputGradient', 'weightGradient'],
+};
 
 /** Every product of an architecture with a weight. Looking up an embedding is none. */
 export function weightProducts(config: TransformerConfig, pass: Pass): WeightProduct[] {
   return graphParameterSpecs(config).flatMap(({ name, shape: [outputs, inputs] }) => {
-    if (outputs === undefined || inputs === undefined || (name === EMBEDDING && name !== headName(config))) return [];
-    return KINDS[pass].map((kind) => ({ kind, weight: name, outputs, inputs, rows: name === headName(config) ? ('predicted' as const) : ('rows' as const) }));
+    if (outputs === undefined || inputs === undefined || (name === EMBEDDING && name !== headName(config))) {
+      return [];
+    }
+    return KINDS[pass].map((kind) => ({
+      kind,
+      weight: name,
+      outputs,
+      inputs,
+      rows: name === headName(config) ? ('predicted' as const) : ('rows' as const),
+    }));
   });
 }
 
 /** Floating-point operations: a multiplication and an addition for every row and element of a weight. */
 export function operations(products: readonly WeightProduct[], rows: number, predicted: number): number {
-  return products.reduce((total, product) => total + 2 * product.outputs * product.inputs * (product.rows === 'rows' ? rows : predicted), 0);
+  return products.reduce(
+    (total, product) => total + 2 * product.outputs * product.inputs * (product.rows === 'rows' ? rows : predicted),
+    0,
+  );
 }
 
 /** Inputs of the graph beside the weights: X [rows, inputs] and dY [rows, outputs] of a weight. */
@@ -51,13 +67,17 @@ export function buildProductsGraph(config: TransformerConfig, pass: Pass): Graph
     const w = g.floatInput(weight, [outputs, inputs]);
     const x = g.floatInput(inputName(weight), [rows, inputs]);
     const dy = pass === 'training' ? g.floatInput(cotangentName(weight), [rows, outputs]) : undefined;
-    for (const product of products) g.output(productName(product), firstRow(g, multiply(g, product.kind, w, x, dy)));
+    for (const product of products) {
+      g.output(productName(product), firstRow(g, multiply(g, product.kind, w, x, dy)));
+    }
   }
   return g;
 }
 
 function multiply(g: Graph, kind: ProductKind, w: Value, x: Value, dy: Value | undefined): Value {
-  if (kind === 'output' || dy === undefined) return linear(g, x, w);
+  if (kind === 'output' || dy === undefined) {
+    return linear(g, x, w);
+  }
   return kind === 'inputGradient' ? matmul(g, dy, w) : matmul(g, swapLast(g, dy), x);
 }
 
@@ -84,14 +104,27 @@ export class BareProducts {
    * @param held keeps the parameters on the device, where there is one; the products go before it
    * @throws C3Error('model') when the device refuses the graph
    */
-  static async create(config: TransformerConfig, parameters: Float32Array, device: DeviceSettings, pass: Pass, held?: DeviceWeights): Promise<BareProducts> {
+  static async create(
+    config: TransformerConfig,
+    parameters: Float32Array,
+    device: DeviceSettings,
+    pass: Pass,
+    held?: DeviceWeights,
+  ): Promise<BareProducts> {
     const products = weightProducts(config, pass);
     const names = new Set(products.map(({ weight }) => weight));
-    const weights = Object.fromEntries(Object.entries<Feeds[string]>(held === undefined ? parameterFeeds(config, parameters) : await held.of(parameters)).filter(([name]) => names.has(name)));
+    const weights = Object.fromEntries(
+      Object.entries<Feeds[string]>(
+        held === undefined ? parameterFeeds(config, parameters) : await held.of(parameters),
+      ).filter(([name]) => names.has(name)),
+    );
     return new BareProducts(await Session.create(buildProductsGraph(config, pass), device), products, weights);
   }
 
-  /** Multiplies once: `rows` positions, of which the output projection sees `predicted`. One row reads each weight once and does little else: the reading is the limit. */
+  /**
+   * Multiplies once: `rows` positions, of which the output projection sees `predicted`. One row reads each weight once
+   * and does little else: the reading is the limit.
+   */
   async run(rows: number, predicted: number): Promise<void> {
     const key = `${String(rows)}:${String(predicted)}`;
     const feeds = this.feeds.get(key) ?? this.operands(rows, predicted);
@@ -107,7 +140,12 @@ export class BareProducts {
     const made = new Map<string, Tensor>();
     const operand = (side: string, count: number, width: number): Tensor => {
       const key = `${side}:${String(count)}:${String(width)}`;
-      const known = made.get(key) ?? floats(Float32Array.from({ length: count * width }, (_, index) => Math.sin(index + side.length)), [count, width]);
+      const known =
+        made.get(key) ??
+        floats(
+          Float32Array.from({ length: count * width }, (_, index) => Math.sin(index + side.length)),
+          [count, width],
+        );
       made.set(key, known);
       return known;
     };
@@ -115,7 +153,9 @@ export class BareProducts {
     for (const { kind, weight, outputs, inputs, rows: which } of this.products) {
       const count = which === 'rows' ? rows : predicted;
       feeds[inputName(weight)] = operand('input', count, inputs);
-      if (kind !== 'output') feeds[cotangentName(weight)] = operand('cotangent', count, outputs);
+      if (kind !== 'output') {
+        feeds[cotangentName(weight)] = operand('cotangent', count, outputs);
+      }
     }
     return feeds;
   }

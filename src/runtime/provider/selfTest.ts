@@ -1,4 +1,7 @@
-/** A short check that a provider computes what the CPU computes, the same in any batch, and that generation and training agree on it. */
+/**
+ * A short check that a provider computes what the CPU computes, the same in any batch, and that generation and training
+ * agree on it.
+ */
 import { traitsOf } from '../../shared/devices.ts';
 import { Generator, type Completion, type GenerationRequest } from '../generate/generate.ts';
 import { Graph, type NodeSpec } from '../graph/graph.ts';
@@ -36,7 +39,8 @@ const COMPLETIONS = 5;
 const NEVER = (): boolean => false;
 
 /**
- * Runs single operators, a small generation and one optimiser step on a device and, where that is no CPU, on the CPU too.
+ * Runs single operators, a small generation and one optimiser step on a device and, where that is no CPU, on the CPU
+ * too.
  * @throws C3Error('model') when the provider is not to be had
  */
 export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> {
@@ -44,17 +48,23 @@ export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> 
   const { accelerator } = traitsOf(device);
   const cpu: DeviceSettings = { threads };
   try {
-    if (accelerator) within(largestDifference(await runOperators(device), await runOperators(cpu)), 'operators and the CPU');
+    if (accelerator) {
+      within(largestDifference(await runOperators(device), await runOperators(cpu)), 'operators and the CPU');
+    }
     const parameters = initialParameters(TINY, 1).map((value) => 6 * value);
     const { contexts, completions } = await generation(device, parameters);
     const agreement = within(await scoreDifference(device, parameters, contexts), 'sampler and trainer');
     const count = `${String(completions)} completions the same in two orders, sampler and trainer within ${agreement}`;
-    if (!accelerator) return { passed: true, sentence: `passed: ${count}` };
+    if (!accelerator) {
+      return { passed: true, sentence: `passed: ${count}` };
+    }
     const score = within(await scoreDifference(cpu, parameters, contexts), 'log-probabilities and the CPU');
     const step = within(await stepDifference(device, cpu, parameters, contexts), 'a training step and the CPU');
     return { passed: true, sentence: `passed: ${count}, within ${score} of the CPU, a training step within ${step}` };
   } catch (error) {
-    if (error instanceof Mismatch) return { passed: false, sentence: `failed: ${error.message}` };
+    if (error instanceof Mismatch) {
+      return { passed: false, sentence: `failed: ${error.message}` };
+    }
     throw error;
   }
 }
@@ -63,7 +73,9 @@ export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> 
 class Mismatch extends Error {}
 
 function within(difference: number, what: string): string {
-  if (!(difference <= TOLERANCE)) throw new Mismatch(`${what} differ by ${difference.toExponential(1)}`);
+  if (!(difference <= TOLERANCE)) {
+    throw new Mismatch(`${what} differ by ${difference.toExponential(1)}`);
+  }
   return difference.toExponential(1);
 }
 
@@ -90,25 +102,40 @@ async function runOperators(device: DeviceSettings): Promise<Float32Array[]> {
   };
   publish('product', { op: 'MatMul', inputs: [x, g.floatInput('weight', [inner, columns])] }, columns);
   publish('softmax', { op: 'Softmax', inputs: [x], attributes: { axis: -1 } });
-  publish('normalised', { op: 'SimplifiedLayerNormalization', inputs: [x, g.floatInput('scale', [inner])], attributes: { axis: -1, epsilon: { float: 1e-6 }, stash_type: 1 } });
+  publish('normalised', {
+    op: 'SimplifiedLayerNormalization',
+    inputs: [x, g.floatInput('scale', [inner])],
+    attributes: { axis: -1, epsilon: { float: 1e-6 }, stash_type: 1 },
+  });
   publish('gathered', { op: 'Gather', inputs: [x, g.input('order', 'int64', ['rows'])], attributes: { axis: 0 } });
-  publish('scattered', { op: 'ScatterElements', inputs: [x, g.input('slots', 'int64', ['rows', 1]), g.floatInput('updates', ['rows', 1])], attributes: { axis: 1 } });
+  publish('scattered', {
+    op: 'ScatterElements',
+    inputs: [x, g.input('slots', 'int64', ['rows', 1]), g.floatInput('updates', ['rows', 1])],
+    attributes: { axis: 1 },
+  });
   publish('selected', { op: 'Where', inputs: [g.input('mask', 'bool', ['rows', 1]), x, g.scalar(-1)] });
   publish('summed', { op: 'ReduceSum', inputs: [x, g.ints([1])], attributes: { keepdims: 1 } }, 1);
   const session = await Session.create(g, device);
   try {
     const outputs = await session.run(operatorFeeds(rows, inner, columns));
-    return Object.keys(outputs).sort().map((name) => floatData(outputs, name));
+    return Object.keys(outputs)
+      .sort()
+      .map((name) => floatData(outputs, name));
   } finally {
     await session.release();
   }
 }
 
 function operatorFeeds(rows: number, inner: number, columns: number): Feeds {
-  const stream = new Stream(streamKey({ seed: 0, scope: 'self-test', uidSha: '', eventType: 'operators', turn: 0, sibling: 0 }));
+  const stream = new Stream(
+    streamKey({ seed: 0, scope: 'self-test', uidSha: '', eventType: 'operators', turn: 0, sibling: 0 }),
+  );
   let drawn = 0;
   const draw = (...dims: number[]): ReturnType<typeof floats> =>
-    floats(Float32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, () => stream.normal(drawn++)), dims);
+    floats(
+      Float32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, () => stream.normal(drawn++)),
+      dims,
+    );
   const order = Array.from({ length: rows }, (_, row) => BigInt((5 * row + 2) % rows));
   const mask = draw(rows, 1);
   return {
@@ -116,14 +143,23 @@ function operatorFeeds(rows: number, inner: number, columns: number): Feeds {
     weight: draw(inner, columns),
     scale: draw(inner),
     order: longs(BigInt64Array.from(order), [rows]),
-    slots: longs(BigInt64Array.from(order, (row) => 6n * row), [rows, 1]),
+    slots: longs(
+      BigInt64Array.from(order, (row) => 6n * row),
+      [rows, 1],
+    ),
     updates: draw(rows, 1),
-    mask: bools(Array.from(floatData({ mask }, 'mask'), (value) => value > 0), [rows, 1]),
+    mask: bools(
+      Array.from(floatData({ mask }, 'mask'), (value) => value > 0),
+      [rows, 1],
+    ),
   };
 }
 
 /** Completions of a small random model, made in two orders. */
-async function generation(device: DeviceSettings, parameters: Float32Array): Promise<{ contexts: TrainingContext[]; completions: number }> {
+async function generation(
+  device: DeviceSettings,
+  parameters: Float32Array,
+): Promise<{ contexts: TrainingContext[]; completions: number }> {
   const requests: GenerationRequest[] = Array.from({ length: COMPLETIONS }, (_, index) => ({
     prompt: Int32Array.from({ length: 5 + index }, (__, position) => (7 * index + 3 * position) % TINY.vocabularySize),
     maxNewTokens: 7 - index,
@@ -138,10 +174,19 @@ async function generation(device: DeviceSettings, parameters: Float32Array): Pro
     const together = await generator.generate(parameters, requests, { cancelled: NEVER });
     const reversed = (await generator.generate(parameters, [...requests].reverse(), { cancelled: NEVER })).reverse();
     const differing = together.filter((completion, index) => !same(completion, reversed[index])).length;
-    if (differing > 0) throw new Mismatch(`${String(differing)} of ${String(requests.length)} completions depend on their batch`);
+    if (differing > 0) {
+      throw new Mismatch(`${String(differing)} of ${String(requests.length)} completions depend on their batch`);
+    }
     const contexts = together.map(({ tokens, logprobs }, index) => ({
       prompt: requests[index]?.prompt ?? new Int32Array(),
-      messages: [{ tokens, behaviour: logprobs, reference: logprobs.map((value) => value - 0.1), advantages: logprobs.map((_, token) => 1 - (token % 3)) }],
+      messages: [
+        {
+          tokens,
+          behaviour: logprobs,
+          reference: logprobs.map((value) => value - 0.1),
+          advantages: logprobs.map((_, token) => 1 - (token % 3)),
+        },
+      ],
     }));
     return { contexts, completions: requests.length };
   } finally {
@@ -149,31 +194,52 @@ async function generation(device: DeviceSettings, parameters: Float32Array): Pro
   }
 }
 
-const same = (a: Completion, b: Completion | undefined): boolean => a.tokens.join() === b?.tokens.join() && a.logprobs.join() === b.logprobs.join();
+const same = (a: Completion, b: Completion | undefined): boolean =>
+  a.tokens.join() === b?.tokens.join() && a.logprobs.join() === b.logprobs.join();
 
 /** Largest difference between the sampled log-probabilities and a device's scores of the same tokens. */
-async function scoreDifference(device: DeviceSettings, parameters: Float32Array, contexts: readonly TrainingContext[]): Promise<number> {
+async function scoreDifference(
+  device: DeviceSettings,
+  parameters: Float32Array,
+  contexts: readonly TrainingContext[],
+): Promise<number> {
   const trainer = new Trainer(TINY, device);
   try {
     const scored = await trainer.score(parameters, contexts, 1, NEVER);
-    return largestDifference(scored.flat(), contexts.flatMap(({ messages }) => messages.map(({ behaviour }) => behaviour)));
+    return largestDifference(
+      scored.flat(),
+      contexts.flatMap(({ messages }) => messages.map(({ behaviour }) => behaviour)),
+    );
   } finally {
     await trainer.release();
   }
 }
 
-/** Largest difference of one optimiser step's loss, gradient and, where the gradient is more than rounding, parameters. */
-async function stepDifference(device: DeviceSettings, cpu: DeviceSettings, parameters: Float32Array, contexts: readonly TrainingContext[]): Promise<number> {
+/**
+ * Largest difference of one optimiser step's loss, gradient and, where the gradient is more than rounding, parameters.
+ */
+async function stepDifference(
+  device: DeviceSettings,
+  cpu: DeviceSettings,
+  parameters: Float32Array,
+  contexts: readonly TrainingContext[],
+): Promise<number> {
   const [own, reference] = [await step(device, parameters, contexts), await step(cpu, parameters, contexts)];
-  // AdamW's first step moves every parameter by the learning rate, in the direction of its gradient's sign: of a gradient near 0 the sign means nothing.
-  const sure = (values: Float32Array): Float32Array => values.map((value, index) => (Math.abs(reference.momentum[index] ?? 0) > 1e-6 ? value : 0));
+  // AdamW's first step moves every parameter by the learning rate, in the direction of its gradient's sign: of a
+  // gradient near 0 the sign means nothing.
+  const sure = (values: Float32Array): Float32Array =>
+    values.map((value, index) => (Math.abs(reference.momentum[index] ?? 0) > 1e-6 ? value : 0));
   return largestDifference(
     [Float32Array.of(own.loss), own.momentum, sure(own.parameters)],
     [Float32Array.of(reference.loss), reference.momentum, sure(reference.parameters)],
   );
 }
 
-async function step(device: DeviceSettings, parameters: Float32Array, contexts: readonly TrainingContext[]): Promise<{ loss: number; momentum: Float32Array; parameters: Float32Array }> {
+async function step(
+  device: DeviceSettings,
+  parameters: Float32Array,
+  contexts: readonly TrainingContext[],
+): Promise<{ loss: number; momentum: Float32Array; parameters: Float32Array }> {
   const trainer = new Trainer(TINY, device);
   try {
     const { state, loss } = await trainer.step(initialState(parameters), contexts, STEP, NEVER);

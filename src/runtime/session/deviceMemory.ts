@@ -1,4 +1,7 @@
-/** Moves named tensors between ordinary memory and the device, many in one call. On the CPU both are the same memory and nothing is copied. */
+/**
+ * Moves named tensors between ordinary memory and the device, many in one call. On the CPU both are the same memory and
+ * nothing is copied.
+ */
 import type { Tensor } from 'onnxruntime-node';
 import { DeviceTensor } from './deviceTensor.ts';
 import { Graph, type DType } from '../graph/graph.ts';
@@ -21,7 +24,9 @@ export class DeviceMemory {
 
   /** Copies on the device (on the CPU: the tensors themselves, which must not change any more). */
   async upload(tensors: Outputs): Promise<Held> {
-    if (!keepsOutputs(this.device)) return Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, new DeviceTensor(tensor)]));
+    if (!keepsOutputs(this.device)) {
+      return Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, new DeviceTensor(tensor)]));
+    }
     const { kept } = await (await this.mover('up', tensors)).runKeeping(tensors);
     return Object.fromEntries(Object.keys(tensors).map((name) => [name, found(kept, copyOf(name))]));
   }
@@ -29,14 +34,18 @@ export class DeviceMemory {
   /** Copies in ordinary memory (on the CPU: the tensors themselves). */
   async download(held: Held): Promise<Outputs> {
     const tensors = Object.fromEntries(Object.entries(held).map(([name, { tensor }]) => [name, tensor]));
-    if (!keepsOutputs(this.device)) return tensors;
+    if (!keepsOutputs(this.device)) {
+      return tensors;
+    }
     // getData() of such a tensor ends the process, so an Identity graph brings it over.
     const copies = await (await this.mover('down', tensors)).run(tensors);
     return Object.fromEntries(Object.keys(held).map((name) => [name, found(copies, copyOf(name))]));
   }
 
   async release(): Promise<void> {
-    for (const session of this.movers.values()) await (await session).release();
+    for (const session of this.movers.values()) {
+      await (await session).release();
+    }
     this.movers.clear();
   }
 
@@ -44,9 +53,13 @@ export class DeviceMemory {
     const entries = Object.entries(tensors);
     const key = JSON.stringify([direction, entries.map(([name, { type, dims }]) => [name, type, dims])]);
     const known = this.movers.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const g = new Graph(direction);
-    for (const [name, { type, dims }] of entries) g.output(copyOf(name), g.input(name, elementType(type), dims));
+    for (const [name, { type, dims }] of entries) {
+      g.output(copyOf(name), g.input(name, elementType(type), dims));
+    }
     const created = Session.create(g, this.device, direction === 'up' ? Object.keys(tensors).map(copyOf) : []);
     this.movers.set(key, created);
     return created;
@@ -54,13 +67,17 @@ export class DeviceMemory {
 }
 
 function elementType(type: Tensor.Type): DType {
-  if (type === 'float32' || type === 'float16' || type === 'int32') return type;
+  if (type === 'float32' || type === 'float16' || type === 'int32') {
+    return type;
+  }
   throw new Error(`Tensors of ${type} are not kept on a device.`);
 }
 
 /** An entry that must be there. */
 export function found<Value>(record: Readonly<Record<string, Value>>, name: string): Value {
   const value = record[name];
-  if (value === undefined) throw new Error(`There is no tensor ${name}.`);
+  if (value === undefined) {
+    throw new Error(`There is no tensor ${name}.`);
+  }
   return value;
 }

@@ -1,15 +1,26 @@
 /**
- * A tensor that stays where the graphs compute. ONNX Runtime frees the memory of an accelerator only when it is told to, never by garbage
- * collection; so whoever gets a device tensor disposes of it, and every one that is held is counted.
+ * A tensor that stays where the graphs compute. ONNX Runtime frees the memory of an accelerator only when it is told
+ * to, never by garbage collection; so whoever gets a device tensor disposes of it, and every one that is held is
+ * counted.
  */
 import type { Tensor } from 'onnxruntime-node';
 
-const ELEMENT_BYTES: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, int64: 8, bool: 1, float64: 8 };
+const ELEMENT_BYTES: Readonly<Record<string, number>> = {
+  float32: 4,
+  float16: 2,
+  int32: 4,
+  int64: 8,
+  bool: 1,
+  float64: 8,
+};
 
 /** What this thread holds at the moment. */
 const held = { tensors: 0, bytes: 0 };
 
-/** Device tensors of this thread that were not disposed of, and their bytes. Those of the CPU provider count alike, so that its tests find leaks. */
+/**
+ * Device tensors of this thread that were not disposed of, and their bytes. Those of the CPU provider count alike, so
+ * that its tests find leaks.
+ */
 export const heldOnDevice = (): { readonly tensors: number; readonly bytes: number } => ({ ...held });
 
 /** How many tensors of one origin are held. */
@@ -27,7 +38,9 @@ export class DeviceTensor {
   constructor(tensor: Tensor, origin?: Origin) {
     this.held = tensor;
     this.origin = origin;
-    if (origin !== undefined) origin.alive++;
+    if (origin !== undefined) {
+      origin.alive++;
+    }
     this.dims = tensor.dims;
     this.bytes = tensor.dims.reduce((product, dim) => product * dim, ELEMENT_BYTES[tensor.type] ?? 0);
     held.tensors++;
@@ -36,23 +49,33 @@ export class DeviceTensor {
 
   /** The tensor, for feeding a graph. @throws Error after dispose */
   get tensor(): Tensor {
-    if (this.held === undefined) throw new Error('A device tensor was used after it had been disposed of.');
+    if (this.held === undefined) {
+      throw new Error('A device tensor was used after it had been disposed of.');
+    }
     return this.held;
   }
 
   /** Gives the memory back; a second call does nothing. */
   dispose(): void {
     const tensor = this.held;
-    if (tensor === undefined) return;
+    if (tensor === undefined) {
+      return;
+    }
     this.held = undefined;
     held.tensors--;
     held.bytes -= this.bytes;
-    if (this.origin !== undefined) this.origin.alive--;
-    if (tensor.location === 'gpu-buffer') tensor.dispose();
+    if (this.origin !== undefined) {
+      this.origin.alive--;
+    }
+    if (tensor.location === 'gpu-buffer') {
+      tensor.dispose();
+    }
   }
 }
 
 /** Disposes of all of them. */
 export function disposeAll(tensors: Iterable<DeviceTensor>): void {
-  for (const tensor of tensors) tensor.dispose();
+  for (const tensor of tensors) {
+    tensor.dispose();
+  }
 }

@@ -31,16 +31,23 @@ export interface Results {
 }
 
 export const floats = (data: Float32Array, dims: readonly number[]): Tensor => new Tensor('float32', data, dims);
-/** A float16 tensor of the numbers' bits: the runtime's binding takes no other array for them, and the package's constructor would turn this one into another. */
-export const halves = (bits: Uint16Array, dims: readonly number[]): Tensor => Object.defineProperty(new Tensor('uint16', bits, dims), 'type', { value: 'float16' });
+/**
+ * A float16 tensor of the numbers' bits: the runtime's binding takes no other array for them, and the package's
+ * constructor would turn this one into another.
+ */
+export const halves = (bits: Uint16Array, dims: readonly number[]): Tensor =>
+  Object.defineProperty(new Tensor('uint16', bits, dims), 'type', { value: 'float16' });
 export const longs = (data: BigInt64Array, dims: readonly number[]): Tensor => new Tensor('int64', data, dims);
 export const ints = (data: Int32Array, dims: readonly number[]): Tensor => new Tensor('int32', data, dims);
-export const bools = (data: readonly boolean[], dims: readonly number[]): Tensor => new Tensor('bool', Uint8Array.from(data, Number), dims);
+export const bools = (data: readonly boolean[], dims: readonly number[]): Tensor =>
+  new Tensor('bool', Uint8Array.from(data, Number), dims);
 
 /** The float32 elements of an output. */
 export function floatData(outputs: Outputs, name: string): Float32Array {
   const data = outputs[name]?.data;
-  if (!(data instanceof Float32Array)) throw new C3Error('model', `The graph gave no float32 output ${name}; reinstall onnxruntime-node.`);
+  if (!(data instanceof Float32Array)) {
+    throw new C3Error('model', `The graph gave no float32 output ${name}; reinstall onnxruntime-node.`);
+  }
   return data;
 }
 
@@ -77,17 +84,25 @@ export class Session {
         enableMemPattern: false,
         // Sessions take turns: a thread that went on waiting for one would hold up the next one's.
         extra: { session: { force_spinning_stop: '1' } },
-        ...(keptOutputs !== null && { preferredOutputLocation: Object.fromEntries(keep.map((name) => [name, keptOutputs])) }),
+        ...(keptOutputs !== null && {
+          preferredOutputLocation: Object.fromEntries(keep.map((name) => [name, keptOutputs])),
+        }),
       });
       return new Session(session, keep);
     } catch (error) {
-      throw new C3Error('model', `ONNX Runtime refused a graph on ${provider}: ${messageOf(error)}; run \`c3 doctor\`.`, { cause: error });
+      throw new C3Error(
+        'model',
+        `ONNX Runtime refused a graph on ${provider}: ${messageOf(error)}; run \`c3 doctor\`.`,
+        { cause: error },
+      );
     }
   }
 
   /** Runs a graph that keeps nothing on the device; outputs are fresh tensors in ordinary memory. */
   async run(feeds: Feeds): Promise<Outputs> {
-    if (this.keep.size > 0) throw new Error('This session keeps outputs on the device; call runKeeping.');
+    if (this.keep.size > 0) {
+      throw new Error('This session keeps outputs on the device; call runKeeping.');
+    }
     return this.session.run(unwrap(feeds));
   }
 
@@ -96,21 +111,33 @@ export class Session {
     const outputs: Record<string, Tensor> = {};
     const kept: Record<string, DeviceTensor> = {};
     for (const [name, tensor] of Object.entries(await this.session.run(unwrap(feeds)))) {
-      if (this.keep.has(name)) kept[name] = new DeviceTensor(tensor, this.kept);
-      else outputs[name] = tensor;
+      if (this.keep.has(name)) {
+        kept[name] = new DeviceTensor(tensor, this.kept);
+      } else {
+        outputs[name] = tensor;
+      }
     }
     return { outputs, kept };
   }
 
-  /** @throws Error while tensors that it kept are held: their memory goes with it, and disposing of them later would end the process */
+  /**
+   * @throws Error while tensors that it kept are held: their memory goes with it, and disposing of them later would end
+   *   the process
+   */
   async release(): Promise<void> {
-    if (this.kept.alive > 0) throw new Error(`A graph was released while ${String(this.kept.alive)} tensors that it kept on the device are held.`);
+    if (this.kept.alive > 0) {
+      throw new Error(
+        `A graph was released while ${String(this.kept.alive)} tensors that it kept on the device are held.`,
+      );
+    }
     await this.session.release();
   }
 }
 
 function unwrap(feeds: Feeds): Record<string, Tensor> {
-  return Object.fromEntries(Object.entries(feeds).map(([name, value]) => [name, value instanceof DeviceTensor ? value.tensor : value]));
+  return Object.fromEntries(
+    Object.entries(feeds).map(([name, value]) => [name, value instanceof DeviceTensor ? value.tensor : value]),
+  );
 }
 
 /** The version of the runtime package. */

@@ -1,4 +1,7 @@
-/** AdamW in ordinary memory: one pass over the state, in place. An accelerator takes the same step as a graph (buildUpdateGraph). */
+/**
+ * AdamW in ordinary memory: one pass over the state, in place. An accelerator takes the same step as a graph
+ * (buildUpdateGraph).
+ */
 import type { AdamWConstants } from './trainingGraph.ts';
 
 /** A parameter's place in the flat vectors, with its gradient. */
@@ -26,13 +29,20 @@ export function gradientNorm(gradients: readonly PlacedGradient[]): number {
 }
 
 /**
- * One step (Loshchilov & Hutter 2019), gradients scaled to a global norm of at most maxNorm: momentum and variance change in place.
- * Every number is computed in float64 and stored in float32.
+ * One step (Loshchilov & Hutter 2019), gradients scaled to a global norm of at most maxNorm: momentum and variance
+ * change in place. Every number is computed in float64 and stored in float32.
  * @param norm of the gradients
  * @param t the number of this step, from 1
  * @returns the new parameters, in an array of their own
  */
-export function adamwStep(state: AdamWState, gradients: readonly PlacedGradient[], norm: number, learningRate: number, t: number, constants: AdamWConstants): Float32Array {
+export function adamwStep(
+  state: AdamWState,
+  gradients: readonly PlacedGradient[],
+  norm: number,
+  learningRate: number,
+  t: number,
+  constants: AdamWConstants,
+): Float32Array {
   const { beta1, beta2, epsilon, weightDecay, maxNorm } = constants;
   const { parameters, momentum, variance } = state;
   const scale = Math.min(1, maxNorm / (norm + 1e-6));

@@ -21,22 +21,39 @@ export interface WeightsGroup {
 type Items = readonly { readonly agent?: string }[];
 
 /** The agent whose state answers for a speaker: its own, or the whole team's. */
-export const stateOf = (training: ReadonlyMap<string, unknown>, agent = WHOLE_TEAM): string => (training.has(agent) ? agent : WHOLE_TEAM);
+export const stateOf = (training: ReadonlyMap<string, unknown>, agent = WHOLE_TEAM): string =>
+  training.has(agent) ? agent : WHOLE_TEAM;
 
 /** What the states of a training stand on; undefined where whole models are trained. */
-export const adapterOf = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] => [...training.values()][0]?.adapter;
+export const adapterOf = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] =>
+  [...training.values()][0]?.adapter;
 
 /** Items by the weights of a snapshot that their agents speak with, in order of appearance. */
 export function heldGroups({ model, team }: Held, items: Items): WeightsGroup[] {
-  return grouped(team?.adapters ?? new Map<string, Float32Array>(), items, (adapter) => (adapter === undefined ? model : { model, adapter }), team?.origin.settings);
+  return grouped(
+    team?.adapters ?? new Map<string, Float32Array>(),
+    items,
+    (adapter) => (adapter === undefined ? model : { model, adapter }),
+    team?.origin.settings,
+  );
 }
 
 /** Items by what is trained for their agents, in order of appearance. @param training has something for every agent */
 export function trainedGroups(training: ReadonlyMap<string, TrainingState>, items: Items): WeightsGroup[] {
-  return grouped(training, items, (state) => (state === undefined ? new Float32Array() : weightsOf(state)), adapterOf(training)?.settings);
+  return grouped(
+    training,
+    items,
+    (state) => (state === undefined ? new Float32Array() : weightsOf(state)),
+    adapterOf(training)?.settings,
+  );
 }
 
-function grouped<Owned>(owned: ReadonlyMap<string, Owned>, items: Items, weightsFor: (own: Owned | undefined) => PolicyWeights, settings: AdapterSettings | undefined): WeightsGroup[] {
+function grouped<Owned>(
+  owned: ReadonlyMap<string, Owned>,
+  items: Items,
+  weightsFor: (own: Owned | undefined) => PolicyWeights,
+  settings: AdapterSettings | undefined,
+): WeightsGroup[] {
   return [...Map.groupBy(items.keys(), (index) => stateOf(owned, items[index]?.agent))].map(([agent, indices]) => {
     const weights = weightsFor(owned.get(agent));
     return { weights, settings: 'adapter' in weights ? settings : undefined, indices };

@@ -1,4 +1,7 @@
-/** The whole state of training in one file: parameters, or those of each agent's adapter and what they stand on; AdamW's two moments and its step; a value head with its own. */
+/**
+ * The whole state of training in one file: parameters, or those of each agent's adapter and what they stand on; AdamW's
+ * two moments and its step; a value head with its own.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { z } from 'zod';
@@ -15,25 +18,46 @@ import { writeWhole } from '../files/wholeFile.ts';
 
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 
-/** What is trained, by agent: one state for all where no agent has an adapter of its own. States of one training have the same adapter origin. */
+/**
+ * What is trained, by agent: one state for all where no agent has an adapter of its own. States of one training have
+ * the same adapter origin.
+ */
 export type TrainingStates = ReadonlyMap<string, TrainingState>;
 
 const agentsSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
 
 /** A vector of the file; the only state of a training stands without a number. */
-const tensorName = (vector: (typeof VECTORS)[number], index: number): string => (index === 0 ? vector : `${vector}.${String(index)}`);
+const tensorName = (vector: (typeof VECTORS)[number], index: number): string =>
+  index === 0 ? vector : `${vector}.${String(index)}`;
 
 const headTensorName = (vector: (typeof VECTORS)[number]): string => `value_head.${vector}`;
 
-/** Writes training states, with the value head where there is one, as float32 safetensors, whole or not at all. @throws C3Error('store') */
+/**
+ * Writes training states, with the value head where there is one, as float32 safetensors, whole or not at all.
+ * @throws C3Error('store')
+ */
 export async function saveTrainingStates(states: TrainingStates, path: string, head?: ValueHead): Promise<void> {
   const all = [...states.values()];
-  const tensors = all.flatMap((state, index) => VECTORS.map((name) => ({ name: tensorName(name, index), shape: [state[name].length], data: state[name] })));
+  const tensors = all.flatMap((state, index) =>
+    VECTORS.map((name) => ({ name: tensorName(name, index), shape: [state[name].length], data: state[name] })),
+  );
   const agents = JSON.stringify([...states].map(([agent, { step }]) => [agent, step]));
   const origin = originToText(all[0]?.adapter);
-  const headTensors = head === undefined ? [] : VECTORS.map((name) => ({ name: headTensorName(name), shape: [head[name].length], data: head[name] }));
-  const ofHead: Record<string, string> = head === undefined ? {} : { valueHeadStep: String(head.step), valueHeadSha256: headDigest(head) };
-  await writeWhole(path, writeSafetensors([...tensors, ...headTensors], 'F32', { agents, ...origin, sha256: digest(agents, origin, all), ...ofHead }));
+  const headTensors =
+    head === undefined
+      ? []
+      : VECTORS.map((name) => ({ name: headTensorName(name), shape: [head[name].length], data: head[name] }));
+  const ofHead: Record<string, string> =
+    head === undefined ? {} : { valueHeadStep: String(head.step), valueHeadSha256: headDigest(head) };
+  await writeWhole(
+    path,
+    writeSafetensors([...tensors, ...headTensors], 'F32', {
+      agents,
+      ...origin,
+      sha256: digest(agents, origin, all),
+      ...ofHead,
+    }),
+  );
 }
 
 /**
@@ -41,11 +65,17 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
  * @param modelOf the parameters of a snapshot that adapters stand on
  * @throws C3Error('model') when the file is missing, damaged or another model's
  */
-export async function loadTrainingStates(config: TransformerConfig, path: string, modelOf: (base: string) => Promise<ModelNumbers>): Promise<TrainingStates> {
+export async function loadTrainingStates(
+  config: TransformerConfig,
+  path: string,
+  modelOf: (base: string) => Promise<ModelNumbers>,
+): Promise<TrainingStates> {
   try {
     await access(path, constants.R_OK);
   } catch (error) {
-    throw new C3Error('model', `Cannot read the checkpoint ${path}: ${messageOf(error)}; resume from an older one.`, { cause: error });
+    throw new C3Error('model', `Cannot read the checkpoint ${path}: ${messageOf(error)}; resume from an older one.`, {
+      cause: error,
+    });
   }
   return SafetensorsFile.reading(path, async (file) => {
     const { metadata } = file;
@@ -53,49 +83,81 @@ export async function loadTrainingStates(config: TransformerConfig, path: string
     const count = origin === undefined ? parameterCount(config) : adapterParameterCount(config, origin.settings);
     const vector = async (name: string): Promise<Float32Array> => {
       const shape = file.tensors.get(name)?.shape;
-      if (shape?.length !== 1 || shape[0] !== count) throw new C3Error('model', `${path} is no checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${String(count)} are needed; delete it.`);
+      if (shape?.length !== 1 || shape[0] !== count) {
+        throw new C3Error(
+          'model',
+          `${path} is no checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${String(count)} are needed; delete it.`,
+        );
+      }
       const into = new Float32Array(count);
       await file.read({ name, shape, into });
       return into;
     };
     const states = new Map<string, TrainingState>();
     for (const [index, [agent, step]] of parseAgents(metadata['agents'] ?? '', path).entries()) {
-      const [parameters, momentum, variance] = [await vector(tensorName('parameters', index)), await vector(tensorName('momentum', index)), await vector(tensorName('variance', index))];
+      const [parameters, momentum, variance] = [
+        await vector(tensorName('parameters', index)),
+        await vector(tensorName('momentum', index)),
+        await vector(tensorName('variance', index)),
+      ];
       states.set(agent, { parameters, momentum, variance, step });
     }
     if (metadata['sha256'] !== digest(metadata['agents'] ?? '', originToText(origin), [...states.values()])) {
       throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
     }
-    if (origin === undefined) return states;
+    if (origin === undefined) {
+      return states;
+    }
     const adapter: AdapterBase = { ...origin, model: await modelOf(origin.base) };
     return new Map([...states].map(([agent, state]) => [agent, { ...state, adapter }]));
   });
 }
 
-/** Reads the value head of a checkpoint; undefined where it has none. @throws C3Error('model') when it is damaged or another model's */
+/**
+ * Reads the value head of a checkpoint; undefined where it has none.
+ * @throws C3Error('model') when it is damaged or another model's
+ */
 export async function loadValueHead({ hiddenSize }: TransformerConfig, path: string): Promise<ValueHead | undefined> {
   return SafetensorsFile.reading(path, async (file) => {
     const { valueHeadStep, valueHeadSha256 } = file.metadata;
-    if (valueHeadStep === undefined) return undefined;
-    const head = { parameters: new Float32Array(hiddenSize), momentum: new Float32Array(hiddenSize), variance: new Float32Array(hiddenSize), step: Number(valueHeadStep) };
-    for (const name of VECTORS) await file.read({ name: headTensorName(name), shape: [hiddenSize], into: head[name] });
-    if (valueHeadSha256 !== headDigest(head)) throw new C3Error('model', `The checkpoint ${path} is damaged: its value head does not have its hash; delete it.`);
+    if (valueHeadStep === undefined) {
+      return undefined;
+    }
+    const head = {
+      parameters: new Float32Array(hiddenSize),
+      momentum: new Float32Array(hiddenSize),
+      variance: new Float32Array(hiddenSize),
+      step: Number(valueHeadStep),
+    };
+    for (const name of VECTORS) {
+      await file.read({ name: headTensorName(name), shape: [hiddenSize], into: head[name] });
+    }
+    if (valueHeadSha256 !== headDigest(head)) {
+      throw new C3Error(
+        'model',
+        `The checkpoint ${path} is damaged: its value head does not have its hash; delete it.`,
+      );
+    }
     return head;
   });
 }
 
-const headDigest = (head: ValueHead): string => updateWith(createHash('sha256').update(`value head ${String(head.step)}\n`), head).digest('hex');
+const headDigest = (head: ValueHead): string =>
+  updateWith(createHash('sha256').update(`value head ${String(head.step)}\n`), head).digest('hex');
 
 function parseAgents(text: string, path: string): [agent: string, step: number][] {
   try {
     return agentsSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('model', `The checkpoint ${path} does not say whose numbers it holds; delete it.`, { cause: error });
+    throw new C3Error('model', `The checkpoint ${path} does not say whose numbers it holds; delete it.`, {
+      cause: error,
+    });
   }
 }
 
 /** Metadata that say what adapters stand on; none for a whole model's state. */
-const originToText = (origin: AdapterOrigin | undefined): Record<string, string> => (origin === undefined ? {} : { adapter: JSON.stringify(settingsToJson(origin.settings)), base: origin.base });
+const originToText = (origin: AdapterOrigin | undefined): Record<string, string> =>
+  origin === undefined ? {} : { adapter: JSON.stringify(settingsToJson(origin.settings)), base: origin.base };
 
 function originOf({ adapter, base }: Readonly<Record<string, string>>, path: string): AdapterOrigin | undefined {
   return adapter === undefined ? undefined : { settings: parseAdapterSettings(adapter, path), base: base ?? '' };
@@ -103,13 +165,21 @@ function originOf({ adapter, base }: Readonly<Record<string, string>>, path: str
 
 function digest(agents: string, origin: Readonly<Record<string, string>>, states: readonly TrainingState[]): string {
   const hash = createHash('sha256').update(`${agents}\n`);
-  for (const text of Object.values(origin)) hash.update(`${text}\n`);
-  for (const state of states) updateWith(hash, state);
+  for (const text of Object.values(origin)) {
+    hash.update(`${text}\n`);
+  }
+  for (const state of states) {
+    updateWith(hash, state);
+  }
   return hash.digest('hex');
 }
 
 /** Adds the bytes of all vectors to a hash. */
 function updateWith(hash: Hash, state: Pick<TrainingState, (typeof VECTORS)[number]>): Hash {
-  for (const name of VECTORS) for (const piece of bytePieces(state[name])) hash.update(piece);
+  for (const name of VECTORS) {
+    for (const piece of bytePieces(state[name])) {
+      hash.update(piece);
+    }
+  }
   return hash;
 }

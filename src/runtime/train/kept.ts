@@ -4,23 +4,38 @@ import type { TrainingStates } from './checkpoint.ts';
 import type { TrainingState } from './trainer.ts';
 
 /** A copy of states whose moments are in ordinary memory: a step changes moments in place, and parameters never. */
-export const copyOfStates = (states: TrainingStates): TrainingStates => new Map([...states].map(([agent, state]) => [agent, copyOf(state)]));
+export const copyOfStates = (states: TrainingStates): TrainingStates =>
+  new Map([...states].map(([agent, state]) => [agent, copyOf(state)]));
 
-const copyOf = (state: TrainingState): TrainingState => ({ ...state, momentum: state.momentum.slice(), variance: state.variance.slice() });
+const copyOf = (state: TrainingState): TrainingState => ({
+  ...state,
+  momentum: state.momentum.slice(),
+  variance: state.variance.slice(),
+});
 
 /**
  * States on the way from those that were kept to those of now.
- * @param share 0: those kept, with their optimizer; up to 1: parameters at this share of the way, and the optimizer of now
+ * @param share 0: those kept, with their optimizer; up to 1: parameters at this share of the way, and the optimizer of
+ *   now
  * @throws C3Error('input') for a share outside [0, 1]
  */
 export function movedBack(kept: TrainingStates, now: TrainingStates, share: number): TrainingStates {
-  if (!(share >= 0 && share <= 1)) throw new C3Error('input', `A share of ${String(share)} is no place between the kept state and the present one; give 0 to 1.`);
-  if (share === 0) return copyOfStates(kept);
-  return new Map([...now].map(([agent, state]) => {
-    const from = kept.get(agent)?.parameters ?? state.parameters;
-    const parameters = state.parameters.map((value, index) => between(from[index] ?? value, value, share));
-    return [agent, { ...copyOf(state), parameters }];
-  }));
+  if (!(share >= 0 && share <= 1)) {
+    throw new C3Error(
+      'input',
+      `A share of ${String(share)} is no place between the kept state and the present one; give 0 to 1.`,
+    );
+  }
+  if (share === 0) {
+    return copyOfStates(kept);
+  }
+  return new Map(
+    [...now].map(([agent, state]) => {
+      const from = kept.get(agent)?.parameters ?? state.parameters;
+      const parameters = state.parameters.map((value, index) => between(from[index] ?? value, value, share));
+      return [agent, { ...copyOf(state), parameters }];
+    }),
+  );
 }
 
 const between = (from: number, to: number, share: number): number => from + share * (to - from);

@@ -7,7 +7,10 @@ import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
 
 export interface TrainingMessage {
   readonly tokens: Int32Array;
-  /** Per token: log-probability when it was sampled, under the reference policy, and the advantage; unused for supervised training. */
+  /**
+   * Per token: log-probability when it was sampled, under the reference policy, and the advantage; unused for
+   * supervised training.
+   */
   readonly behaviour: Float32Array;
   readonly reference: Float32Array;
   readonly advantages: Float32Array;
@@ -53,43 +56,60 @@ const TOLERATED_PADDING = 0.15;
 const CHUNK_BYTES = 64 * 2 ** 20;
 
 /**
- * In how many runs the targets of a micro-batch go through the output projection: the fewest, a power of two, whose logits have at most 64 MiB each.
- * A power of two, and as many for all but small micro-batches: a graph keeps the memory that it once had. Each run has two targets at least.
+ * In how many runs the targets of a micro-batch go through the output projection: the fewest, a power of two, whose
+ * logits have at most 64 MiB each. A power of two, and as many for all but small micro-batches: a graph keeps the
+ * memory that it once had. Each run has two targets at least.
  * @param most targets that a micro-batch may have
  */
 export function headChunks(targets: number, vocabularySize: number, most = targets): number {
   let chunks = 1;
-  while ((Math.ceil(Math.max(most, targets) / chunks) * vocabularySize * Float32Array.BYTES_PER_ELEMENT > CHUNK_BYTES) && targets >= 4 * chunks) chunks *= 2;
+  while (
+    Math.ceil(Math.max(most, targets) / chunks) * vocabularySize * Float32Array.BYTES_PER_ELEMENT > CHUNK_BYTES &&
+    targets >= 4 * chunks
+  ) {
+    chunks *= 2;
+  }
   return chunks;
 }
 
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
-/** @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown token */
+/**
+ * @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown
+ *   token
+ */
 export function checkContexts(config: TransformerConfig, contexts: readonly TrainingContext[]): void {
   contexts.forEach(({ prompt, messages }, index) => {
     const place = `Training context ${String(index)}`;
     checkTokens(config, prompt, place);
-    for (const { tokens } of messages) checkMessage(config, prompt, tokens, place);
+    for (const { tokens } of messages) {
+      checkMessage(config, prompt, tokens, place);
+    }
   });
 }
 
 /** @throws C3Error('input') when a message cannot be scored behind its prompt */
 export function checkMessage(config: TransformerConfig, prompt: Int32Array, tokens: Int32Array, place: string): void {
-  if (prompt.length === 0 || tokens.length === 0) throw new C3Error('input', `${place} has an empty prompt or message; give each at least one token.`);
+  if (prompt.length === 0 || tokens.length === 0) {
+    throw new C3Error('input', `${place} has an empty prompt or message; give each at least one token.`);
+  }
   // The last token is predicted, never read.
   const needed = prompt.length + tokens.length - 1;
   if (needed > config.maxPositions) {
-    throw new C3Error('input', `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten it.`);
+    throw new C3Error(
+      'input',
+      `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten it.`,
+    );
   }
   checkTokens(config, tokens, place);
 }
 
 /**
- * Rows: a context without its last token, then for each message that last token again, followed by the message without its own last one. Every
- * target is so predicted at a place of its own, and a context is read once for all its messages.
- * A message that is not the first stands at other slots than those at which it was sampled. That changes no bit while they are in the same slice of
- * attention's sums (see exactSlots), so messages share a row only as far as that reaches.
+ * Rows: a context without its last token, then for each message that last token again, followed by the message without
+ * its own last one. Every target is so predicted at a place of its own, and a context is read once for all its
+ * messages. A message that is not the first stands at other slots than those at which it was sampled. That changes no
+ * bit while they are in the same slice of attention's sums (see exactSlots), so messages share a row only as far as
+ * that reaches.
  */
 function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[]): PackedRow[] {
   const slice = exactSlots(config);
@@ -100,31 +120,42 @@ function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[])
       if (row !== undefined && sameSlice(slice, prompt.length - 1, row.length + tokens.length - 1)) {
         row.messages.push(message);
         row.length += tokens.length;
-      } else rows.push({ context, messages: [message], length: prompt.length - 1 + tokens.length });
+      } else {
+        rows.push({ context, messages: [message], length: prompt.length - 1 + tokens.length });
+      }
     });
     return rows;
   });
 }
 
 /**
- * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order given).
- * With `weight`, every target counts that much in the loss.
+ * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order
+ * given). With `weight`, every target counts that much in the loss.
  */
-export function packContexts(config: TransformerConfig, contexts: readonly TrainingContext[], maxTokens: number, weight: number): MicroBatch[] {
+export function packContexts(
+  config: TransformerConfig,
+  contexts: readonly TrainingContext[],
+  maxTokens: number,
+  weight: number,
+): MicroBatch[] {
   const rows = rowsOf(config, contexts);
   const order = rows.map((_, index) => index).sort((a, b) => (rows[b]?.length ?? 0) - (rows[a]?.length ?? 0) || a - b);
   const batches: PackedRow[][] = [];
   let time = 0;
   for (const index of order) {
     const row = rows[index];
-    if (row === undefined) continue;
+    if (row === undefined) {
+      continue;
+    }
     const current = batches.at(-1);
     const filled = (current?.length ?? 0) * time;
     const uneven = 2 * filled >= maxTokens && row.length < (1 - TOLERATED_PADDING) * time;
     if (current === undefined || filled + time > maxTokens || uneven) {
       batches.push([row]);
       time = roundUp(row.length, TIME_MULTIPLE);
-    } else current.push(row);
+    } else {
+      current.push(row);
+    }
   }
   return batches.map((members) => packBatch(contexts, members, weight));
 }
@@ -150,15 +181,21 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
       slot++;
       used++;
     };
-    for (let position = 0; position < prompt.length - 1; position++) put(prompt[position] ?? 0, position, 0);
+    for (let position = 0; position < prompt.length - 1; position++) {
+      put(prompt[position] ?? 0, position, 0);
+    }
     row.messages.forEach((number, segment) => {
       const message = contexts[row.context]?.messages[number];
-      if (message === undefined) return;
+      if (message === undefined) {
+        return;
+      }
       placements.push({ context: row.context, message: number, start: targets.length });
       message.tokens.forEach((token, offset) => {
         selected.push(slot);
         targets.push(token);
-        for (const column of ['behaviour', 'reference', 'advantages'] as const) columns[column].push(message[column][offset] ?? 0);
+        for (const column of ['behaviour', 'reference', 'advantages'] as const) {
+          columns[column].push(message[column][offset] ?? 0);
+        }
         put((offset === 0 ? prompt.at(-1) : message.tokens[offset - 1]) ?? 0, prompt.length - 1 + offset, segment + 1);
       });
     });
@@ -168,7 +205,9 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
   if (real === 1) {
     selected.push(selected[0] === 0 ? 1 : 0);
     targets.push(0);
-    for (const column of Object.values(columns)) column.push(0);
+    for (const column of Object.values(columns)) {
+      column.push(0);
+    }
   }
   const inverse = new Int32Array(slots).fill(selected.length);
   selected.forEach((slot, place) => (inverse[slot] = place));
@@ -192,12 +231,20 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
 }
 
 /**
- * Which targets of a micro-batch are of which message, [messages, targets]: `members` 1 for its own, `shares` what each counts in the message's ratio.
+ * Which targets of a micro-batch are of which message, [messages, targets]: `members` 1 for its own, `shares` what each
+ * counts in the message's ratio.
  * @param mean whether the shares of a message come to 1, instead of being 1 each
  */
-export function memberFeeds({ placements, feeds }: Pick<MicroBatch, 'placements' | 'feeds'>, contexts: readonly TrainingContext[], mean: boolean): Record<string, Tensor> {
+export function memberFeeds(
+  { placements, feeds }: Pick<MicroBatch, 'placements' | 'feeds'>,
+  contexts: readonly TrainingContext[],
+  mean: boolean,
+): Record<string, Tensor> {
   const targets = feeds['targets']?.dims[0] ?? 0;
-  const [members, shares] = [new Float32Array(placements.length * targets), new Float32Array(placements.length * targets)];
+  const [members, shares] = [
+    new Float32Array(placements.length * targets),
+    new Float32Array(placements.length * targets),
+  ];
   placements.forEach(({ context, message, start }, row) => {
     const length = contexts[context]?.messages[message]?.tokens.length ?? 0;
     const [from, to] = [row * targets + start, row * targets + start + length];
@@ -209,12 +256,21 @@ export function memberFeeds({ placements, feeds }: Pick<MicroBatch, 'placements'
 }
 
 /** The inputs of `packedInputs`: tokens and segments by row and slot, positions likewise. */
-export function rowFeeds(tokens: Int32Array, positions: BigInt64Array, segments: Int32Array, rows: number, time: number): Record<string, Tensor> {
+export function rowFeeds(
+  tokens: Int32Array,
+  positions: BigInt64Array,
+  segments: Int32Array,
+  rows: number,
+  time: number,
+): Record<string, Tensor> {
   return {
     tokens: ints(tokens, [rows, time]),
     positions: longs(positions, [rows * time, 1]),
     segments: ints(segments, [rows, time]),
-    slots: ints(Int32Array.from({ length: time }, (_, slot) => slot), [time]),
+    slots: ints(
+      Int32Array.from({ length: time }, (_, slot) => slot),
+      [time],
+    ),
     ones: floats(new Float32Array(2 * time).fill(1), [time, 2]),
   };
 }

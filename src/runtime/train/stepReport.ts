@@ -7,7 +7,8 @@ export type StepReport = Omit<StepResult, 'state'>;
 /** The report of several agents' steps as one: means over all tokens, the norm of all gradients together. */
 export function together(results: readonly StepResult[]): StepReport {
   const tokens = results.reduce((total, result) => total + result.tokens, 0);
-  const averaged = (key: 'loss' | 'kl' | 'clipFraction' | 'padding'): number => (tokens === 0 ? 0 : results.reduce((total, result) => total + result[key] * (result.tokens / tokens), 0));
+  const averaged = (key: 'loss' | 'kl' | 'clipFraction' | 'padding'): number =>
+    tokens === 0 ? 0 : results.reduce((total, result) => total + result[key] * (result.tokens / tokens), 0);
   return {
     loss: averaged('loss'),
     kl: averaged('kl'),

@@ -1,8 +1,28 @@
-/** Graphs that score and train: the forward pass over packed rows, loss and gradients; and the optimiser step with clipping and AdamW. */
+/**
+ * Graphs that score and train: the forward pass over packed rows, loss and gradients; and the optimiser step with
+ * clipping and AdamW.
+ */
 import { gradients } from '../graph/autodiff.ts';
 import { Graph, type FloatType, type Value } from '../graph/graph.ts';
 import { HIDDEN, type AttentionMask } from '../graph/ops/attention.ts';
-import { abs, add, cast, clip, div, equal, exp, lessOrEqual, logicalAnd, minimum, mul, neg, select, sqrt, square, sub } from '../graph/ops/elementwise.ts';
+import {
+  abs,
+  add,
+  cast,
+  clip,
+  div,
+  equal,
+  exp,
+  lessOrEqual,
+  logicalAnd,
+  minimum,
+  mul,
+  neg,
+  select,
+  sqrt,
+  square,
+  sub,
+} from '../graph/ops/elementwise.ts';
 import { gatherDistinctRows } from '../graph/ops/gather.ts';
 import { matmul, swapLast } from '../graph/ops/linear.ts';
 import { rmsNorm, targetLogSoftmax } from '../graph/ops/normalise.ts';
@@ -10,7 +30,14 @@ import { maxAll, sumAll } from '../graph/ops/reduce.ts';
 import { reshape, unsqueeze } from '../graph/ops/shape.ts';
 import { forward, logits, type ForwardInputs } from '../model/decoder.ts';
 import { inChunks } from '../graph/recompute.ts';
-import { FINAL_NORM, needed, parameterInputs, trainedSpecs, type Parameters, type TransformerConfig } from '../model/transformer.ts';
+import {
+  FINAL_NORM,
+  needed,
+  parameterInputs,
+  trainedSpecs,
+  type Parameters,
+  type TransformerConfig,
+} from '../model/transformer.ts';
 
 /** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */
 export const CLIP_EPSILON = 0.2;
@@ -21,8 +48,8 @@ export type LossKind = 'ppo' | 'supervised';
 /** What PPO clips. Left out: each token's own ratio, at 1 - 0.2 and 1 + 0.2. */
 export interface PolicyLoss {
   /**
-   * token: each its own. message: of the whole message for each of its tokens, the product of its tokens' ratios; message-mean: their geometric mean.
-   * The logarithm of a message's ratio is cut to +-10.
+   * token: each its own. message: of the whole message for each of its tokens, the product of its tokens' ratios;
+   * message-mean: their geometric mean. The logarithm of a message's ratio is cut to +-10.
    */
   readonly ratio?: 'token' | 'message' | 'message-mean';
   /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
@@ -47,7 +74,10 @@ export const ADAMW: AdamWConstants = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, w
 export interface MemoryOptions {
   /** Computes each layer again in the backward pass instead of keeping its activations. */
   readonly recompute?: boolean;
-  /** In how many runs the targets go through the output projection (see headChunks); at least two targets each. 1 unless given. */
+  /**
+   * In how many runs the targets go through the output projection (see headChunks); at least two targets each. 1 unless
+   * given.
+   */
   readonly chunks?: number;
 }
 
@@ -66,17 +96,23 @@ export const varianceName = (parameter: string): string => `variance.${parameter
 export const updatedName = (tensor: string): string => `updated.${tensor}`;
 
 /**
- * Log-probabilities of target tokens in packed rows.
- * Inputs: tokens, segments int32 [rows, time]; positions int64 [rows * time, 1]; slots int32 [time] = 0, 1, ...; ones float [time, 2];
- * selected int32 [targets] (flat index of the position that predicts, each once); inverse int32 [rows * time] (a position's place in
- * `selected`, or the number of targets); targets int32 [targets, 1]; temperature float [1].
- * A position sees the earlier positions of its row that belong to segment 0 (the shared context) or to its own segment.
+ * Log-probabilities of target tokens in packed rows. Inputs: tokens, segments int32 [rows, time]; positions int64 [rows
+ * * time, 1]; slots int32 [time] = 0, 1, ...; ones float [time, 2]; selected int32 [targets] (flat index of the
+ * position that predicts, each once); inverse int32 [rows * time] (a position's place in `selected`, or the number of
+ * targets); targets int32 [targets, 1]; temperature float [1]. A position sees the earlier positions of its row that
+ * belong to segment 0 (the shared context) or to its own segment.
  * @returns [targets, 1]: log softmax(logits / temperature) at the target
  */
-function targetLogprobs(g: Graph, config: TransformerConfig, parameters: Parameters, { recompute = false, chunks = 1 }: MemoryOptions): Value {
+function targetLogprobs(
+  g: Graph,
+  config: TransformerConfig,
+  parameters: Parameters,
+  { recompute = false, chunks = 1 }: MemoryOptions,
+): Value {
   const rows = selectedStates(g, config, parameters, recompute);
   const temperature = g.floatInput('temperature', [1]);
-  const head = (states: Value, targets: Value): Value => targetLogSoftmax(g, div(g, logits(g, config, parameters, states), temperature), targets);
+  const head = (states: Value, targets: Value): Value =>
+    targetLogSoftmax(g, div(g, logits(g, config, parameters, states), temperature), targets);
   const targets = g.input('targets', 'int32', ['targets', 1]);
   return chunks === 1 ? head(rows, targets) : inChunks(g, chunks, rows, targets, head);
 }
@@ -85,7 +121,12 @@ function targetLogprobs(g: Graph, config: TransformerConfig, parameters: Paramet
 function selectedStates(g: Graph, config: TransformerConfig, parameters: Parameters, recompute: boolean): Value {
   const { hidden } = forward(g, config, parameters, packedInputs(g), recompute);
   const flat = reshape(g, hidden, ['positions', config.hiddenSize]);
-  return gatherDistinctRows(g, flat, g.input('selected', 'int32', ['targets']), g.input('inverse', 'int32', ['positions']));
+  return gatherDistinctRows(
+    g,
+    flat,
+    g.input('selected', 'int32', ['targets']),
+    g.input('inverse', 'int32', ['positions']),
+  );
 }
 
 /** The inputs of whole rows: tokens, positions, segments, slots and ones. */
@@ -107,41 +148,61 @@ function packedMask(g: Graph, segments: Value, slots: Value): AttentionMask {
 }
 
 /** Scores target tokens: output `logprobs` [targets, 1]. */
-export function buildScoreGraph(config: TransformerConfig, float: FloatType = 'float32', memory: MemoryOptions = {}): Graph {
+export function buildScoreGraph(
+  config: TransformerConfig,
+  float: FloatType = 'float32',
+  memory: MemoryOptions = {},
+): Graph {
   const g = new Graph('score', float);
   g.output('logprobs', targetLogprobs(g, config, parameterInputs(g, config), memory));
   return g;
 }
 
-/** The final hidden states of selected positions: output `states` [targets, hidden]. Inputs as of the score graph, without targets and temperature. */
+/**
+ * The final hidden states of selected positions: output `states` [targets, hidden]. Inputs as of the score graph,
+ * without targets and temperature.
+ */
 export function buildStateGraph(config: TransformerConfig, float: FloatType = 'float32'): Graph {
   const g = new Graph('states', float);
   const parameters = parameterInputs(g, config);
-  g.output('states', rmsNorm(g, selectedStates(g, config, parameters, false), needed(parameters, FINAL_NORM), config.rmsEpsilon));
+  g.output(
+    'states',
+    rmsNorm(g, selectedStates(g, config, parameters, false), needed(parameters, FINAL_NORM), config.rmsEpsilon),
+  );
   return g;
 }
 
 /**
  * Loss and gradients of one micro-batch, added to those of earlier ones.
  *
- * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean); `accumulated.NAME` of each
- * parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and klCoefficient float [1], and where ratios are of messages
- * members, shares float [messages, targets] (see memberFeeds). Parameters are here those
- * that are trained: all, or an adapter's factors where the architecture has one.
- * Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], deviation [] (largest |ratio - 1|).
+ * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean);
+ * `accumulated.NAME` of each parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and
+ * klCoefficient float [1], and where ratios are of messages members, shares float [messages, targets] (see
+ * memberFeeds). Parameters are here those that are trained: all, or an adapter's factors where the architecture has
+ * one. Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [],
+ * deviation [] (largest |ratio - 1|).
  */
 export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
   const g = new Graph('gradient', options.float);
   const parameters = parameterInputs(g, config);
   const logprobs = targetLogprobs(g, config, parameters, options);
   const weights = g.floatInput('weights', ['targets', 1]);
-  const loss = options.loss === 'ppo' ? ppoLoss(g, logprobs, weights, options.policy ?? {}) : sumAll(g, mul(g, weights, neg(g, logprobs)));
+  const loss =
+    options.loss === 'ppo'
+      ? ppoLoss(g, logprobs, weights, options.policy ?? {})
+      : sumAll(g, mul(g, weights, neg(g, logprobs)));
   g.output('loss', loss);
   g.output('logprobs', logprobs);
   const trained = trainedSpecs(config);
-  gradients(g, loss, trained.map(({ name }) => needed(parameters, name))).forEach((gradient, index) => {
+  gradients(
+    g,
+    loss,
+    trained.map(({ name }) => needed(parameters, name)),
+  ).forEach((gradient, index) => {
     const spec = trained[index];
-    if (spec !== undefined) g.output(gradientName(spec.name), add(g, gradient, g.floatInput(accumulatedName(spec.name), spec.shape)));
+    if (spec !== undefined) {
+      g.output(gradientName(spec.name), add(g, gradient, g.floatInput(accumulatedName(spec.name), spec.shape)));
+    }
   });
   return g;
 }
@@ -151,7 +212,12 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
  * k3 = exp(d) - d - 1, d = reference - logp cut to +-10 (Schulman's low-variance estimator of KL(policy || reference)).
  * With ratios of messages r is exp of the sum, or mean, of logp - behaviour over the message.
  */
-function ppoLoss(g: Graph, logprobs: Value, weights: Value, { ratio: unit = 'token', clipLow = CLIP_EPSILON, clipHigh = CLIP_EPSILON }: PolicyLoss): Value {
+function ppoLoss(
+  g: Graph,
+  logprobs: Value,
+  weights: Value,
+  { ratio: unit = 'token', clipLow = CLIP_EPSILON, clipHigh = CLIP_EPSILON }: PolicyLoss,
+): Value {
   const column = ['targets', 1] as const;
   const advantages = g.floatInput('advantages', column);
   const logRatio = sub(g, logprobs, g.floatInput('behaviour', column));
@@ -163,7 +229,10 @@ function ppoLoss(g: Graph, logprobs: Value, weights: Value, { ratio: unit = 'tok
   const penalty = mul(g, g.floatInput('klCoefficient', [1]), k3);
   g.output('kl', sumAll(g, mul(g, weights, k3)));
   // A target that weighs nothing is only there to fill.
-  g.output('deviation', maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))));
+  g.output(
+    'deviation',
+    maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))),
+  );
   g.output('clipped', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, equal(g, ratio, clippedRatio), g.float)))));
   return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
 }
@@ -177,16 +246,27 @@ function ofMessages(g: Graph, logRatio: Value): Value {
 
 /**
  * AdamW (Loshchilov & Hutter 2019) after scaling the gradient to a global norm of at most maxNorm, tensor by tensor.
- * Inputs, for each parameter that is trained: NAME, `gradient.NAME`, `momentum.NAME`, `variance.NAME`; learningRate, correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1].
- * Outputs: `updated.NAME`, `updated.momentum.NAME`, `updated.variance.NAME`; gradientNorm [1].
+ * Inputs, for each parameter that is trained: NAME, `gradient.NAME`, `momentum.NAME`, `variance.NAME`; learningRate,
+ * correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1]. Outputs: `updated.NAME`, `updated.momentum.NAME`,
+ * `updated.variance.NAME`; gradientNorm [1].
  */
-export function buildUpdateGraph(config: TransformerConfig, constants: AdamWConstants, float: FloatType = 'float32'): Graph {
+export function buildUpdateGraph(
+  config: TransformerConfig,
+  constants: AdamWConstants,
+  float: FloatType = 'float32',
+): Graph {
   const trained = trainedSpecs(config);
   const { beta1, beta2, epsilon, weightDecay, maxNorm } = constants;
   const g = new Graph('update', float);
   const gradientOf = new Map(trained.map(({ name, shape }) => [name, g.floatInput(gradientName(name), shape)]));
   const squares = [...gradientOf.values()].map((gradient) => reshape(g, sumOfSquares(g, gradient), [1]));
-  const norm = sqrt(g, sumAll(g, g.apply({ op: 'Concat', inputs: squares, attributes: { axis: 0 }, dtype: g.float, shape: [squares.length] })));
+  const norm = sqrt(
+    g,
+    sumAll(
+      g,
+      g.apply({ op: 'Concat', inputs: squares, attributes: { axis: 0 }, dtype: g.float, shape: [squares.length] }),
+    ),
+  );
   const scale = minimum(g, g.scalar(1), div(g, g.scalar(maxNorm), add(g, norm, g.scalar(1e-6))));
   const rate = g.floatInput('learningRate', [1]);
   const correction1 = g.floatInput('correction1', [1]);
@@ -194,11 +274,25 @@ export function buildUpdateGraph(config: TransformerConfig, constants: AdamWCons
   for (const { name, shape } of trained) {
     const parameter = g.floatInput(name, shape);
     const gradient = gradientOf.get(name);
-    if (gradient === undefined) continue;
+    if (gradient === undefined) {
+      continue;
+    }
     const scaled = mul(g, gradient, scale);
-    const momentum = add(g, mul(g, g.floatInput(momentumName(name), shape), g.scalar(beta1)), mul(g, scaled, g.scalar(1 - beta1)));
-    const variance = add(g, mul(g, g.floatInput(varianceName(name), shape), g.scalar(beta2)), mul(g, square(g, scaled), g.scalar(1 - beta2)));
-    const direction = div(g, div(g, momentum, correction1), add(g, sqrt(g, div(g, variance, correction2)), g.scalar(epsilon)));
+    const momentum = add(
+      g,
+      mul(g, g.floatInput(momentumName(name), shape), g.scalar(beta1)),
+      mul(g, scaled, g.scalar(1 - beta1)),
+    );
+    const variance = add(
+      g,
+      mul(g, g.floatInput(varianceName(name), shape), g.scalar(beta2)),
+      mul(g, square(g, scaled), g.scalar(1 - beta2)),
+    );
+    const direction = div(
+      g,
+      div(g, momentum, correction1),
+      add(g, sqrt(g, div(g, variance, correction2)), g.scalar(epsilon)),
+    );
     const decayed = weightDecay === 0 ? direction : add(g, direction, mul(g, parameter, g.scalar(weightDecay)));
     g.output(updatedName(name), sub(g, parameter, mul(g, rate, decayed)));
     g.output(updatedName(momentumName(name)), momentum);

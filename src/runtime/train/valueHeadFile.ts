@@ -1,4 +1,7 @@
-/** A value head as it stood with the weights of a snapshot, in a file of its own: what is asked of later; learning goes on from checkpoints alone. */
+/**
+ * A value head as it stood with the weights of a snapshot, in a file of its own: what is asked of later; learning goes
+ * on from checkpoints alone.
+ */
 import { createHash } from 'node:crypto';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
@@ -7,12 +10,24 @@ import { writeWhole } from '../files/wholeFile.ts';
 
 const TENSOR = 'value_head.parameters';
 
-/** Writes the weights of a value head, [hidden] in float32, with the snapshot that they stand on, whole or not at all. @throws C3Error('store') */
+/**
+ * Writes the weights of a value head, [hidden] in float32, with the snapshot that they stand on, whole or not at all.
+ * @throws C3Error('store')
+ */
 export async function saveValueHeadFile(path: string, snapshot: string, parameters: Float32Array): Promise<void> {
-  await writeWhole(path, writeSafetensors([{ name: TENSOR, shape: [parameters.length], data: parameters }], 'F32', { snapshot, sha256: digest(snapshot, parameters) }));
+  await writeWhole(
+    path,
+    writeSafetensors([{ name: TENSOR, shape: [parameters.length], data: parameters }], 'F32', {
+      snapshot,
+      sha256: digest(snapshot, parameters),
+    }),
+  );
 }
 
-/** Reads the weights of a value head, [hidden]. @throws C3Error('model') where the file cannot be read, is damaged, or stands on another snapshot */
+/**
+ * Reads the weights of a value head, [hidden].
+ * @throws C3Error('model') where the file cannot be read, is damaged, or stands on another snapshot
+ */
 export async function loadValueHeadFile(path: string, snapshot: string, hiddenSize: number): Promise<Float32Array> {
   const parameters = new Float32Array(hiddenSize);
   let metadata: Readonly<Record<string, string>>;
@@ -22,19 +37,31 @@ export async function loadValueHeadFile(path: string, snapshot: string, hiddenSi
       return file.metadata;
     });
   } catch (error) {
-    throw new C3Error('model', `The value head ${path} cannot be read (${messageOf(error)}); delete it, and its run's training is executed again for it.`, { cause: error });
+    throw new C3Error(
+      'model',
+      `The value head ${path} cannot be read (${messageOf(error)}); delete it, and its run's training is executed again for it.`,
+      { cause: error },
+    );
   }
   if (metadata['sha256'] !== digest(metadata['snapshot'] ?? '', parameters)) {
-    throw new C3Error('model', `The value head ${path} is damaged: its contents do not have its hash; delete it, and its run's training is executed again for it.`);
+    throw new C3Error(
+      'model',
+      `The value head ${path} is damaged: its contents do not have its hash; delete it, and its run's training is executed again for it.`,
+    );
   }
   if (metadata['snapshot'] !== snapshot) {
-    throw new C3Error('model', `The value head ${path} stands on the weights ${(metadata['snapshot'] ?? '').slice(0, 12)}, not on ${snapshot.slice(0, 12)}; put the original file back.`);
+    throw new C3Error(
+      'model',
+      `The value head ${path} stands on the weights ${(metadata['snapshot'] ?? '').slice(0, 12)}, not on ${snapshot.slice(0, 12)}; put the original file back.`,
+    );
   }
   return parameters;
 }
 
 function digest(snapshot: string, parameters: Float32Array): string {
   const hash = createHash('sha256').update(`value head of ${snapshot}\n`);
-  for (const piece of bytePieces(parameters)) hash.update(piece);
+  for (const piece of bytePieces(parameters)) {
+    hash.update(piece);
+  }
   return hash.digest('hex');
 }

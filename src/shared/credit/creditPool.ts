@@ -1,10 +1,16 @@
-/** What a headline credit is computed from: everything that was replayed in one context under one continuation distribution. Plain data. */
+/**
+ * What a headline credit is computed from: everything that was replayed in one context under one continuation
+ * distribution. Plain data.
+ */
 
 /** One result: what one continuation of a message returned. */
 export interface PoolResult {
   /** Which random stream of its bucket continued the message, from 0: results on one stream are paired. */
   readonly stream: number;
-  /** Equal for two results of equal messages that cannot differ, because they drew the same numbers; null where nothing is known to be shared. */
+  /**
+   * Equal for two results of equal messages that cannot differ, because they drew the same numbers; null where nothing
+   * is known to be shared.
+   */
   readonly source: string | null;
   /** Null where the evaluator failed. */
   readonly value: number | null;
@@ -15,9 +21,15 @@ export interface PoolResult {
 export interface PoolMember {
   /** Equal for messages of equal tokens, which are one alternative. */
   readonly key: string;
-  /** Whether the policy drew it for this bucket: only then it belongs in a baseline. A typed message and one that a person chose do not. */
+  /**
+   * Whether the policy drew it for this bucket: only then it belongs in a baseline. A typed message and one that a
+   * person chose do not.
+   */
   readonly drawn: boolean;
-  /** The very draw of an earlier bucket, on the same numbers in the same context: it shows nothing new and counts nowhere. */
+  /**
+   * The very draw of an earlier bucket, on the same numbers in the same context: it shows nothing new and counts
+   * nowhere.
+   */
   readonly repeated?: boolean;
   readonly results: readonly PoolResult[];
 }

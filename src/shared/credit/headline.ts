@@ -1,7 +1,13 @@
-/** The one credit that a message shows everywhere, pooled over all that was replayed in its context, and the words for it. Pure. */
+/**
+ * The one credit that a message shows everywhere, pooled over all that was replayed in its context, and the words for
+ * it. Pure.
+ */
 import type { Credit } from './credit.ts';
 
-/** helped, hurt: the whole interval lies above or below 0. alone: no other message was sampled, so there is nothing to compare with. */
+/**
+ * helped, hurt: the whole interval lies above or below 0. alone: no other message was sampled, so there is nothing to
+ * compare with.
+ */
 export const VERDICTS = ['helped', 'hurt', 'undecided', 'alone'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
@@ -9,18 +15,25 @@ export type Verdict = (typeof VERDICTS)[number];
 export const MOST_MORE = 1000;
 
 /**
- * A message's credit against the other messages drawn in its context, leave-one-out (C3, eq. 13 to 15), pooled over all buckets of one context,
- * snapshot and continuation distribution. Its interval stays valid however often it is looked at while replays are added.
+ * A message's credit against the other messages drawn in its context, leave-one-out (C3, eq. 13 to 15), pooled over all
+ * buckets of one context, snapshot and continuation distribution. Its interval stays valid however often it is looked
+ * at while replays are added.
  */
 export interface Headline extends Credit {
-  /** Independent units behind the interval: copies count once, results on one shared stream or against one draw count together. */
+  /**
+   * Independent units behind the interval: copies count once, results on one shared stream or against one draw count
+   * together.
+   */
   readonly effectiveN: number;
   /** Results that were taken from an equal message on an equal stream instead of being evaluated again. */
   readonly reused: number;
   /** How many times this text was drawn in the pool; 0 for one that was only typed. */
   readonly copies: number;
   readonly verdict: Verdict;
-  /** About how many further replays would settle it; 0 where it is settled, null where it cannot be said or is more than MOST_MORE. */
+  /**
+   * About how many further replays would settle it; 0 where it is settled, null where it cannot be said or is more than
+   * MOST_MORE.
+   */
   readonly more: number | null;
   /** Why the interval has no bounds; null where it has. */
   readonly reason: string | null;
@@ -42,30 +55,49 @@ export interface HeadlineJson {
 const NO_DIFFERENCE = 0.05;
 
 /** What a headline says, in words: `helped`, `undecided: about 12 more replays would settle it`. */
-export function sentence({ verdict, more, value, reason }: Pick<Headline, 'verdict' | 'more' | 'value' | 'reason'>): string {
-  if (verdict === 'alone') return 'no other message was sampled here';
-  if (verdict !== 'undecided') return verdict;
-  if (reason !== null) return `undecided: ${reason}`;
-  if (more !== null) return `undecided: about ${String(more)} more ${more === 1 ? 'replay' : 'replays'} would settle it`;
+export function sentence({
+  verdict,
+  more,
+  value,
+  reason,
+}: Pick<Headline, 'verdict' | 'more' | 'value' | 'reason'>): string {
+  if (verdict === 'alone') {
+    return 'no other message was sampled here';
+  }
+  if (verdict !== 'undecided') {
+    return verdict;
+  }
+  if (reason !== null) {
+    return `undecided: ${reason}`;
+  }
+  if (more !== null) {
+    return `undecided: about ${String(more)} more ${more === 1 ? 'replay' : 'replays'} would settle it`;
+  }
   const seen = Math.abs(value) < NO_DIFFERENCE ? 'no difference seen; ' : '';
   return `undecided: ${seen}more than ${MOST_MORE.toLocaleString('en-US')} replays would be needed`;
 }
 
 /** Whether the interval leaves 0. */
-export const isDecided = ({ verdict }: Pick<Headline, 'verdict'>): boolean => verdict === 'helped' || verdict === 'hurt';
+export const isDecided = ({ verdict }: Pick<Headline, 'verdict'>): boolean =>
+  verdict === 'helped' || verdict === 'hurt';
 
 /** The bound nearest to 0 where the interval leaves 0, with its sign; 0 elsewhere. What messages are ranked by. */
 export function clearOf({ verdict, low, high }: Pick<Headline, 'verdict' | 'low' | 'high'>): number {
-  if (verdict === 'helped') return low ?? 0;
-  return verdict === 'hurt' ? high ?? 0 : 0;
+  if (verdict === 'helped') {
+    return low ?? 0;
+  }
+  return verdict === 'hurt' ? (high ?? 0) : 0;
 }
 
 /**
- * How far an undecided credit is from deciding: the bound nearest to 0, as an amount; smaller is closer. 0 for a decided one.
+ * How far an undecided credit is from deciding: the bound nearest to 0, as an amount; smaller is closer. 0 for a
+ * decided one.
  * @returns null where it has no bounds
  */
 export function distanceToDecision(headline: Pick<Headline, 'verdict' | 'low' | 'high'>): number | null {
-  if (isDecided(headline)) return 0;
+  if (isDecided(headline)) {
+    return 0;
+  }
   const { low, high } = headline;
   return low === null || high === null ? null : Math.min(Math.abs(low), Math.abs(high));
 }
@@ -73,5 +105,14 @@ export function distanceToDecision(headline: Pick<Headline, 'verdict' | 'low' | 
 /** The form of a headline in JSON documents. */
 export function headlineJson(headline: Headline): HeadlineJson {
   const { value, low, high, n, effectiveN, verdict, more } = headline;
-  return { value: verdict === 'alone' ? null : value, low, high, n, effectiveN, verdict, more, sentence: sentence(headline) };
+  return {
+    value: verdict === 'alone' ? null : value,
+    low,
+    high,
+    n,
+    effectiveN,
+    verdict,
+    more,
+    sentence: sentence(headline),
+  };
 }

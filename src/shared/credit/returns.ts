@@ -1,8 +1,8 @@
 /** Which numbers can be returns, and values of contexts and messages, wherever they come from. */
 
 /**
- * The largest amount of a return. Squares of returns, their sums over millions and the quotients of these stay far inside the range of doubles,
- * with digits to spare, so no credit or interval is lost to a number that nobody meant.
+ * The largest amount of a return. Squares of returns, their sums over millions and the quotients of these stay far
+ * inside the range of doubles, with digits to spare, so no credit or interval is lost to a number that nobody meant.
  */
 export const MAX_RETURN = 1e6;
 

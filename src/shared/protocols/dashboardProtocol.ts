@@ -78,7 +78,9 @@ export interface RunOutcome {
   readonly accuracy: Interval;
 }
 
-/** Everything that the dashboard shows but the steps; always whole, so that a hidden panel can skip any number of them. */
+/**
+ * Everything that the dashboard shows but the steps; always whole, so that a hidden panel can skip any number of them.
+ */
 export interface DashboardSnapshot {
   readonly runs: readonly RunChoice[];
   readonly run: RunRecord;
@@ -94,7 +96,10 @@ export interface DashboardSnapshot {
   readonly live: LiveProgress | null;
 }
 
-/** Finished steps of one run in order, from the `from`-th on. 0 begins anew; what does not go on where the page's rows end is out of date. */
+/**
+ * Finished steps of one run in order, from the `from`-th on. 0 begins anew; what does not go on where the page's rows
+ * end is out of date.
+ */
 export interface StepWindow {
   readonly run: string;
   readonly from: number;

@@ -48,7 +48,10 @@ export interface JobParams {
 }
 
 export interface CancelResult {
-  /** What was cancelled: the run that went on, one that waited for its turn, one that another process runs, one that had never begun; null where there was none. */
+  /**
+   * What was cancelled: the run that went on, one that waited for its turn, one that another process runs, one that had
+   * never begun; null where there was none.
+   */
   readonly cancelled: 'running' | 'queued' | 'elsewhere' | 'unstarted' | null;
 }
 
@@ -78,7 +81,10 @@ export interface ReplayParams {
   readonly independent?: boolean;
   /** Another snapshot, temperature or model for the alternatives and what continues them; as recorded unless given. */
   readonly continuation?: ContinuationChoice;
-  /** Paired replays until the credit is decided, in place of `alternatives` and `replays`; refused with a text or independent numbers. */
+  /**
+   * Paired replays until the credit is decided, in place of `alternatives` and `replays`; refused with a text or
+   * independent numbers.
+   */
   readonly settle?: Settle;
 }
 
@@ -121,7 +127,12 @@ export interface DoctorReport {
   readonly providers: readonly ProviderReport[];
   readonly versions: Readonly<Record<string, string>>;
   /** What is wrong with the store, one sentence each, and how far it was examined; both empty where there is none. */
-  readonly store: { readonly path: string; readonly state: string; readonly findings: readonly string[]; readonly extent: string };
+  readonly store: {
+    readonly path: string;
+    readonly state: string;
+    readonly findings: readonly string[];
+    readonly extent: string;
+  };
 }
 
 export interface InspectModelParams {
@@ -148,7 +159,10 @@ export interface TestModelProgress {
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
 /** Asks an engine of another version to end where nothing goes on in it. */
 export const YieldRequest = new RequestType0<YieldResult, void>('engine/yield');
-/** Both answer with the job as soon as it is in the queue; what cannot be run is refused before. Progress comes to all clients. */
+/**
+ * Both answer with the job as soon as it is in the queue; what cannot be run is refused before. Progress comes to all
+ * clients.
+ */
 export const StartRunRequest = new RequestType<StartRunParams, RunJob, void>('run/start');
 export const ResumeRunRequest = new RequestType<ResumeRunParams, RunJob, void>('run/resume');
 export const JobsRequest = new RequestType0<JobList, void>('runs/status');

@@ -1,6 +1,16 @@
 /** Messages between the extension host and the episodes panel. */
 import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
-import { OUTCOME_FILTERS, PROBLEM_COLUMNS, SPLIT_FILTERS, VERDICT_FILTERS, type ProblemClass, type ProblemFacets, type ProblemFilter, type ProblemRow, type ProblemSort } from '../records/problems.ts';
+import {
+  OUTCOME_FILTERS,
+  PROBLEM_COLUMNS,
+  SPLIT_FILTERS,
+  VERDICT_FILTERS,
+  type ProblemClass,
+  type ProblemFacets,
+  type ProblemFilter,
+  type ProblemRow,
+  type ProblemSort,
+} from '../records/problems.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
 import type { Panel } from './panel.ts';
 
@@ -21,13 +31,22 @@ export const isProblemFilter = object({
 });
 export const isProblemSort = object({ column: literal(...PROBLEM_COLUMNS), descending: literal(true, false) });
 
-/** What stands where: the row with the keyboard, the first row in sight, and how many pixels of that are scrolled away. */
+/**
+ * What stands where: the row with the keyboard, the first row in sight, and how many pixels of that are scrolled away.
+ */
 const isPlace = object({ active: nullable(integer()), top: nullable(integer()), offset: integer(0, 1000) });
 export type ProblemPlace = Guarded<typeof isPlace>;
 export const NO_PLACE: ProblemPlace = { active: null, top: null, offset: 0 };
 
 /** What the panel keeps across a reload. */
-export const isEpisodesState = object({ version: literal(1), run: text(200), filter: isProblemFilter, sort: isProblemSort, place: isPlace, details: literal(true, false) });
+export const isEpisodesState = object({
+  version: literal(1),
+  run: text(200),
+  filter: isProblemFilter,
+  sort: isProblemSort,
+  place: isPlace,
+  details: literal(true, false),
+});
 export type EpisodesState = Guarded<typeof isEpisodesState>;
 
 /** A filter with a name; the sort goes with it. */
@@ -74,10 +93,20 @@ export interface EpisodesRun {
 }
 
 export type EpisodesFromHost =
-  | { readonly type: 'opened'; readonly run: EpisodesRun; readonly runs: readonly { readonly id: string; readonly title: string }[]; readonly note: string | null }
+  | {
+      readonly type: 'opened';
+      readonly run: EpisodesRun;
+      readonly runs: readonly { readonly id: string; readonly title: string }[];
+      readonly note: string | null;
+    }
   | { readonly type: 'saved'; readonly filters: readonly SavedFilter[] }
   | { readonly type: 'layout'; readonly layout: ProblemLayout }
-  | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly ShownProblem[] }
+  | {
+      readonly type: 'rows';
+      readonly revision: number;
+      readonly offset: number;
+      readonly rows: readonly ShownProblem[];
+    }
   | { readonly type: 'classes'; readonly classes: ClassState }
   /** There is no run in the store. */
   | { readonly type: 'empty' }

@@ -1,4 +1,7 @@
-/** Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them. Pure. */
+/**
+ * Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them.
+ * Pure.
+ */
 import { anyOf, isRecord, list, literal, object, text, type Guarded } from '../guard.ts';
 import type { Interval } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
@@ -33,7 +36,10 @@ const OWN_COLUMNS: ReadonlySet<string> = new Set(['title', 'method', 'seed']);
 const VALUE_LIMIT = 400;
 const KEYS_MOST = 400;
 
-/** The settings in a run's configuration as it is stored, by dotted key; lists are one value. What is no configuration has none. */
+/**
+ * The settings in a run's configuration as it is stored, by dotted key; lists are one value. What is no configuration
+ * has none.
+ */
 export function settingsOf(stored: string): Readonly<Record<string, string>> {
   let parsed: unknown;
   try {
@@ -44,22 +50,53 @@ export function settingsOf(stored: string): Readonly<Record<string, string>> {
   const config = isRecord(parsed) && isRecord(parsed['config']) ? parsed['config'] : {};
   const found: [string, string][] = [];
   const visit = (value: unknown, path: readonly string[]): void => {
-    if (found.length >= KEYS_MOST || path.length > 6) return;
+    if (found.length >= KEYS_MOST || path.length > 6) {
+      return;
+    }
     if (isRecord(value) && Object.keys(value).length > 0) {
-      for (const [key, below] of Object.entries(value)) visit(below, [...path, key]);
-    } else if (path.length > 0 && !OWN_COLUMNS.has(path.join('.'))) found.push([path.join('.'), JSON.stringify(value).slice(0, VALUE_LIMIT)]);
+      for (const [key, below] of Object.entries(value)) {
+        visit(below, [...path, key]);
+      }
+    } else if (path.length > 0 && !OWN_COLUMNS.has(path.join('.'))) {
+      found.push([path.join('.'), JSON.stringify(value).slice(0, VALUE_LIMIT)]);
+    }
   };
   visit(config, []);
   return Object.fromEntries(found);
 }
 
-/** Every key that some run sets, in alphabetical order, and those in which runs differ; one that only some runs have differs. */
-export function settingKeys(rows: readonly Pick<RunTableRow, 'settings'>[]): { readonly all: readonly string[]; readonly differing: readonly string[] } {
+/**
+ * Every key that some run sets, in alphabetical order, and those in which runs differ; one that only some runs have
+ * differs.
+ */
+export function settingKeys(rows: readonly Pick<RunTableRow, 'settings'>[]): {
+  readonly all: readonly string[];
+  readonly differing: readonly string[];
+} {
   const all = [...new Set(rows.flatMap(({ settings }) => Object.keys(settings)))].sort();
-  return { all, differing: all.filter((key) => new Set(rows.map(({ settings }) => (Object.hasOwn(settings, key) ? settings[key] : undefined))).size > 1) };
+  return {
+    all,
+    differing: all.filter(
+      (key) => new Set(rows.map(({ settings }) => (Object.hasOwn(settings, key) ? settings[key] : undefined))).size > 1,
+    ),
+  };
 }
 
-export const RUN_COLUMNS = ['title', 'status', 'method', 'seed', 'steps', 'accuracyBefore', 'accuracyAfter', 'passAt1Before', 'passAt1After', 'evaluatorCalls', 'tokens', 'seconds', 'createdAt'] as const;
+export const RUN_COLUMNS = [
+  'title',
+  'status',
+  'method',
+  'seed',
+  'steps',
+  'accuracyBefore',
+  'accuracyAfter',
+  'passAt1Before',
+  'passAt1After',
+  'evaluatorCalls',
+  'tokens',
+  'seconds',
+  'createdAt',
+] as const;
 export type RunColumn = (typeof RUN_COLUMNS)[number];
 
 /** In front of a setting's key where a column is named. */
@@ -70,23 +107,36 @@ export function sortValue(row: RunTableRow, column: string): number | string | n
   if (column.startsWith(SETTING_PREFIX)) {
     const key = column.slice(SETTING_PREFIX.length);
     const stored = Object.hasOwn(row.settings, key) ? row.settings[key] : undefined;
-    if (stored === undefined) return null;
+    if (stored === undefined) {
+      return null;
+    }
     const number = Number(stored);
     return stored === '' || stored === 'null' ? null : Number.isFinite(number) ? number : stored;
   }
   const name = RUN_COLUMNS.find((candidate) => candidate === column);
-  if (name === undefined) return null;
+  if (name === undefined) {
+    return null;
+  }
   const value = row[name];
-  return typeof value === 'object' ? value?.value ?? null : value;
+  return typeof value === 'object' ? (value?.value ?? null) : value;
 }
 
 /** Rows in order; equal ones stay as they stand. */
 export function sortedRuns(rows: readonly RunTableRow[], column: string, descending: boolean): readonly RunTableRow[] {
   return rows.toSorted((a, b) => {
     const [x, y] = [sortValue(a, column), sortValue(b, column)];
-    if (x === null || y === null) return Number(x === null) - Number(y === null);
+    if (x === null || y === null) {
+      return Number(x === null) - Number(y === null);
+    }
     // A setting may be a number in one run and a word in another: numbers first.
-    const order = typeof x === 'number' && typeof y === 'number' ? x - y : typeof x === typeof y ? String(x).localeCompare(String(y), 'en') : typeof x === 'number' ? -1 : 1;
+    const order =
+      typeof x === 'number' && typeof y === 'number'
+        ? x - y
+        : typeof x === typeof y
+          ? String(x).localeCompare(String(y), 'en')
+          : typeof x === 'number'
+            ? -1
+            : 1;
     return descending ? -order : order;
   });
 }
@@ -97,11 +147,23 @@ export const RUNS_LISTED = 500;
 const run = text(200);
 
 /** What the panel keeps across a reload. */
-export const isRunsTableState = object({ version: literal(1), column: text(300), descending: literal(true, false), all: literal(true, false), search: text(200), chosen: list(run, RUNS_LISTED) });
+export const isRunsTableState = object({
+  version: literal(1),
+  column: text(300),
+  descending: literal(true, false),
+  all: literal(true, false),
+  search: text(200),
+  chosen: list(run, RUNS_LISTED),
+});
 export type RunsTableState = Guarded<typeof isRunsTableState>;
 
 export type RunsTableFromHost =
-  | { readonly type: 'runs'; readonly rows: readonly RunTableRow[]; readonly omitted: number; readonly selected: string | null }
+  | {
+      readonly type: 'runs';
+      readonly rows: readonly RunTableRow[];
+      readonly omitted: number;
+      readonly selected: string | null;
+    }
   | { readonly type: 'failed'; readonly message: string };
 
 export const isRunsTableToHost = anyOf(

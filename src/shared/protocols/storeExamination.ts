@@ -11,7 +11,17 @@ export const isStoreExamination = object({
   /** Why C3 does not use the file at all, which may be no damage: it is of a newer version, or none of ours. */
   refusal: nullable(text()),
   /** Null where they could not be had. */
-  counts: nullable(object({ runs: count, instances: count, decisions: count, episodes: count, buckets: count, replays: count, texts: count })),
+  counts: nullable(
+    object({
+      runs: count,
+      instances: count,
+      decisions: count,
+      episodes: count,
+      buckets: count,
+      replays: count,
+      texts: count,
+    }),
+  ),
 });
 
 export type StoreExamination = Guarded<typeof isStoreExamination>;

@@ -2,7 +2,10 @@
 import { isRecord } from '../guard.ts';
 import { oneLine } from '../text/oneLine.ts';
 
-/** What a writer does: a run goes on, a window's engine writes what was asked of it, or a command of the command line does. */
+/**
+ * What a writer does: a run goes on, a window's engine writes what was asked of it, or a command of the command line
+ * does.
+ */
 export const HOLDER_KINDS = ['window', 'run', 'command'] as const;
 
 export type HolderKind = (typeof HOLDER_KINDS)[number];
@@ -17,7 +20,10 @@ export interface StoreHolder {
   readonly pid: number;
   readonly host: string;
   readonly startedAt: string;
-  /** What the operating system says of when the process began, where it can be read; it sets a reused pid apart from its predecessor. */
+  /**
+   * What the operating system says of when the process began, where it can be read; it sets a reused pid apart from its
+   * predecessor.
+   */
   readonly processStart: string | null;
   /** Null in a lock of an older version. */
   readonly purpose: HolderPurpose | null;
@@ -33,16 +39,21 @@ export function parseHolder(content: string): StoreHolder | null {
   } catch {
     return null;
   }
-  if (!isRecord(value)) return null;
+  if (!isRecord(value)) {
+    return null;
+  }
   const { pid, host, startedAt, processStart, kind, what } = value;
-  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0 || typeof host !== 'string') return null;
+  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0 || typeof host !== 'string') {
+    return null;
+  }
   const known = HOLDER_KINDS.find((name) => name === kind);
   return {
     pid,
     host: oneLine(host, LONGEST_WHAT),
     startedAt: typeof startedAt === 'string' ? oneLine(startedAt, LONGEST_WHAT) : 'an unknown time',
     processStart: typeof processStart === 'string' ? processStart : null,
-    purpose: known === undefined || typeof what !== 'string' ? null : { kind: known, what: oneLine(what, LONGEST_WHAT) },
+    purpose:
+      known === undefined || typeof what !== 'string' ? null : { kind: known, what: oneLine(what, LONGEST_WHAT) },
   };
 }
 
@@ -50,14 +61,20 @@ export function parseHolder(content: string): StoreHolder | null {
 export function holderWords({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose'>): string {
   const process = `process ${String(pid)}`;
   switch (purpose?.kind) {
-    case undefined: return process;
-    case 'run': return `run ${purpose.what} (${process})`;
-    case 'window': return `a VS Code window, ${purpose.what} (${process})`;
-    case 'command': return `the command \`${purpose.what}\` (${process})`;
+    case undefined:
+      return process;
+    case 'run':
+      return `run ${purpose.what} (${process})`;
+    case 'window':
+      return `a VS Code window, ${purpose.what} (${process})`;
+    case 'command':
+      return `the command \`${purpose.what}\` (${process})`;
   }
 }
 
 /** What somebody reads who waits for the store. */
 export function waitingWords(holder: Pick<StoreHolder, 'pid' | 'purpose'> | null): string {
-  return holder === null ? 'Waiting for another process, which writes the store' : `Waiting for ${holderWords(holder)}, which writes the store`;
+  return holder === null
+    ? 'Waiting for another process, which writes the store'
+    : `Waiting for ${holderWords(holder)}, which writes the store`;
 }

@@ -1,7 +1,14 @@
 /** Messages between the extension host and the failure taxonomy panel. */
 import { anyOf, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
 import type { Headline } from '../credit/headline.ts';
-import { LABEL_FILTERS, NOTE_LIMIT, THRESHOLD_LIMITS, VERDICTS, type CaseLabel, type TaxonomyView } from '../records/taxonomy.ts';
+import {
+  LABEL_FILTERS,
+  NOTE_LIMIT,
+  THRESHOLD_LIMITS,
+  VERDICTS,
+  type CaseLabel,
+  type TaxonomyView,
+} from '../records/taxonomy.ts';
 import type { Panel } from './panel.ts';
 
 /** Cases listed at first, and with each "Show more". */
@@ -18,7 +25,11 @@ const isThresholds = object({
   significance: number(0, THRESHOLD_LIMITS.significance),
 });
 
-const isFilter = object({ verdict: nullable(literal(...VERDICTS)), role: nullable(text(200)), labels: literal(...LABEL_FILTERS) });
+const isFilter = object({
+  verdict: nullable(literal(...VERDICTS)),
+  role: nullable(text(200)),
+  labels: literal(...LABEL_FILTERS),
+});
 
 // A surrogate pair is one character and two units.
 const isDraft = object({ bucket: integer(), name: text(400), note: text(2 * NOTE_LIMIT) });

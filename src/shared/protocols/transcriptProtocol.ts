@@ -3,7 +3,8 @@
  *
  * A transcript is the tree of messages of one instance in one iteration. The host lays it out depth first; row 0 is the
  * question. Rows travel in windows of WINDOW; `descendants` lets the panel fold a subtree that it has never loaded.
- * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the layout does, and the panel then drops the rows that it holds.
+ * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the
+ * layout does, and the panel then drops the rows that it holds.
  */
 import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../records/continuation.ts';
 import type { MessageEstimate } from '../records/estimates.ts';
@@ -70,7 +71,10 @@ const isPair = object({ left: integer(), right: integer() });
 const isTop = object({ message: nullable(isRowKey), offset: integer() });
 export type TranscriptTop = Guarded<typeof isTop>;
 
-/** Replay forms that are kept while they are half filled in, and the characters of all their own messages: as many as the longest that can be replayed. */
+/**
+ * Replay forms that are kept while they are half filled in, and the characters of all their own messages: as many as
+ * the longest that can be replayed.
+ */
 export const MOST_DRAFTS = 8;
 export const DRAFTS_LENGTH = TEXT_LIMIT;
 /** Longest values of a form's fields. */
@@ -231,7 +235,10 @@ export interface MessageDetail {
   readonly buckets: readonly DrawnBucket[];
   /** What the message was worth under its own continuation distribution. */
   readonly estimates: readonly MessageEstimate[];
-  /** What its replays are continued with as recorded, and the snapshots of the run that they can be continued with instead. */
+  /**
+   * What its replays are continued with as recorded, and the snapshots of the run that they can be continued with
+   * instead.
+   */
   readonly own: OwnContinuation;
   readonly snapshots: readonly OfferedSnapshot[];
 }
@@ -294,7 +301,13 @@ export type TranscriptFromHost =
 
 export const isTranscriptToHost = anyOf(
   // `others`: messages whose places the panel needs besides, to keep what is read where it is.
-  object({ type: literal('ready'), selected: nullable(integer()), collapsed: list(isRowKey), others: list(isRowKey, 8), filter: isTranscriptFilter }),
+  object({
+    type: literal('ready'),
+    selected: nullable(integer()),
+    collapsed: list(isRowKey),
+    others: list(isRowKey, 8),
+    filter: isTranscriptFilter,
+  }),
   // Another filter, with what `ready` says.
   object({ type: literal('filter'), filter: isTranscriptFilter, collapsed: list(isRowKey), others: list(isRowKey, 8) }),
   object({ type: literal('locate'), message: integer() }),

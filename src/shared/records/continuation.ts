@@ -1,4 +1,7 @@
-/** What continues a replay: the weights and the temperature that the message was made with, or others that were chosen for it. */
+/**
+ * What continues a replay: the weights and the temperature that the message was made with, or others that were chosen
+ * for it.
+ */
 import { nullable, number, object, text, type Guarded } from '../guard.ts';
 import { oneLine } from '../text/oneLine.ts';
 
@@ -26,11 +29,21 @@ export const AS_RECORDED: ContinuationChoice = { snapshot: null, temperature: nu
 /** What is wrong with a choice, in one sentence; null for a good one. */
 export function choiceProblem(choice: ContinuationChoice): string | null {
   const { snapshot, temperature, model } = choice;
-  if (snapshot !== null && model !== null) return 'Another model brings its own weights; choose a snapshot or a model, not both.';
-  if (snapshot !== null && !STEP.test(snapshot) && !HASH.test(snapshot)) return `${JSON.stringify(snapshot.slice(0, 80))} is no snapshot; give a step of the run, or at least the first 8 digits of a snapshot's hash.`;
-  if (temperature !== null && !(temperature >= TEMPERATURE.low && temperature <= TEMPERATURE.high)) return `The temperature must be a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
-  if (model !== null && (model.trim() === '' || model.length > FOLDER_LENGTH)) return 'The model must be the path of a folder.';
-  return isContinuationChoice(choice) ? null : 'A continuation is chosen by a snapshot, a temperature or a model; null is as recorded.';
+  if (snapshot !== null && model !== null) {
+    return 'Another model brings its own weights; choose a snapshot or a model, not both.';
+  }
+  if (snapshot !== null && !STEP.test(snapshot) && !HASH.test(snapshot)) {
+    return `${JSON.stringify(snapshot.slice(0, 80))} is no snapshot; give a step of the run, or at least the first 8 digits of a snapshot's hash.`;
+  }
+  if (temperature !== null && !(temperature >= TEMPERATURE.low && temperature <= TEMPERATURE.high)) {
+    return `The temperature must be a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
+  }
+  if (model !== null && (model.trim() === '' || model.length > FOLDER_LENGTH)) {
+    return 'The model must be the path of a folder.';
+  }
+  return isContinuationChoice(choice)
+    ? null
+    : 'A continuation is chosen by a snapshot, a temperature or a model; null is as recorded.';
 }
 
 /** The step that a snapshot's name means; null where it is a hash. */
@@ -47,12 +60,22 @@ export interface OfferedSnapshot {
 /** The most snapshots that are offered. */
 export const OFFERED_SNAPSHOTS = 100;
 
-/** At most `limit` of the snapshots, evenly spread from the first to the last; those that were not kept give way first. */
-export function offeredSnapshots(all: readonly OfferedSnapshot[], limit = OFFERED_SNAPSHOTS): readonly OfferedSnapshot[] {
+/**
+ * At most `limit` of the snapshots, evenly spread from the first to the last; those that were not kept give way first.
+ */
+export function offeredSnapshots(
+  all: readonly OfferedSnapshot[],
+  limit = OFFERED_SNAPSHOTS,
+): readonly OfferedSnapshot[] {
   const kept = all.filter((one) => one.kept);
   const candidates = all.length <= limit ? all : kept;
-  if (candidates.length <= limit) return candidates;
-  return Array.from({ length: limit }, (_, place) => candidates[Math.round((place * (candidates.length - 1)) / (limit - 1))]).filter((one) => one !== undefined);
+  if (candidates.length <= limit) {
+    return candidates;
+  }
+  return Array.from(
+    { length: limit },
+    (_, place) => candidates[Math.round((place * (candidates.length - 1)) / (limit - 1))],
+  ).filter((one) => one !== undefined);
 }
 
 /** What a message's own alternatives are continued with. */
@@ -64,7 +87,10 @@ export interface OwnContinuation {
   readonly temperature: number | null;
 }
 
-/** How a bucket was continued where that is not how its message was made: its returns and credits are of another distribution. */
+/**
+ * How a bucket was continued where that is not how its message was made: its returns and credits are of another
+ * distribution.
+ */
 export interface OtherContinuation extends OwnContinuation {
   /** Folder of the other model; null where the weights are the run's. */
   readonly model: string | null;
@@ -82,7 +108,10 @@ export const folderName = (folder: string): string => folder.split(/[\\/]/u).fin
  * `another continuation distribution: snapshot 0123456789ab (step 3), temperature 0.5`; another model comes first.
  * @param shown how the other model's folder is written
  */
-export function continuationWords(other: OtherContinuation, shown: (folder: string) => string = (folder) => folder): string {
+export function continuationWords(
+  other: OtherContinuation,
+  shown: (folder: string) => string = (folder) => folder,
+): string {
   return `${OTHER_DISTRIBUTION}: ${[...(other.model === null ? [] : [`model ${oneLine(shown(other.model), 200)}`]), ...settingWords(other)].join(', ')}`;
 }
 
@@ -90,5 +119,8 @@ export function continuationWords(other: OtherContinuation, shown: (folder: stri
 export const ownWords = ({ own }: OtherContinuation): string => `The message itself: ${settingWords(own).join(', ')}.`;
 
 function settingWords({ snapshot, step, temperature }: OwnContinuation): readonly string[] {
-  return [`snapshot ${snapshot.slice(0, 12)}${step === null ? '' : ` (step ${String(step)})`}`, `temperature ${temperature === null ? 'not known' : String(temperature)}`];
+  return [
+    `snapshot ${snapshot.slice(0, 12)}${step === null ? '' : ` (step ${String(step)})`}`,
+    `temperature ${temperature === null ? 'not known' : String(temperature)}`,
+  ];
 }

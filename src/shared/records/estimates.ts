@@ -9,9 +9,22 @@ interface EstimateWords {
 }
 
 export const ESTIMATE_WORDS = {
-  replace: { label: 'Replace', action: 'Sample others', detail: 'Leave-one-out (C3): the mean return with this message less the mean of the other messages sampled in its place. This is its credit everywhere.' },
-  remove: { label: 'Remove', action: 'Replay the empty message', detail: 'The mean return with this message less the mean with nothing said in its place.' },
-  fullMean: { label: 'Full mean', action: null, detail: 'The mean return with this message less the mean of all messages sampled in its place, itself among them.' },
+  replace: {
+    label: 'Replace',
+    action: 'Sample others',
+    detail:
+      'Leave-one-out (C3): the mean return with this message less the mean of the other messages sampled in its place. This is its credit everywhere.',
+  },
+  remove: {
+    label: 'Remove',
+    action: 'Replay the empty message',
+    detail: 'The mean return with this message less the mean with nothing said in its place.',
+  },
+  fullMean: {
+    label: 'Full mean',
+    action: null,
+    detail: 'The mean return with this message less the mean of all messages sampled in its place, itself among them.',
+  },
 } as const satisfies Readonly<Record<string, EstimateWords>>;
 
 export type EstimateName = keyof typeof ESTIMATE_WORDS;

@@ -5,7 +5,10 @@ export interface EvaluationRound {
   readonly iteration: number;
   readonly stage: 'before' | 'during' | 'after';
   readonly kind: EvaluationKind;
-  /** Steps taken when it is made, where its number says so; null for those after training, which end a run of any length. */
+  /**
+   * Steps taken when it is made, where its number says so; null for those after training, which end a run of any
+   * length.
+   */
   readonly step: number | null;
 }
 
@@ -27,8 +30,12 @@ export function roundDuring(step: number, kind: EvaluationKind): EvaluationRound
 
 /** The evaluation of a number; null for a number of none. */
 export function evaluationRound(iteration: number): EvaluationRound | null {
-  if (!Number.isInteger(iteration) || iteration < 1) return null;
-  if (iteration > FIXED) return roundDuring(Math.ceil((iteration - FIXED) / 2), iteration % 2 === 1 ? 'greedy' : 'sampled');
+  if (!Number.isInteger(iteration) || iteration < 1) {
+    return null;
+  }
+  if (iteration > FIXED) {
+    return roundDuring(Math.ceil((iteration - FIXED) / 2), iteration % 2 === 1 ? 'greedy' : 'sampled');
+  }
   return EVALUATION_ROUNDS.find((round) => round.iteration === iteration) ?? null;
 }
 
@@ -38,20 +45,39 @@ export function roundsInOrder(iterations: readonly number[]): readonly Evaluatio
   return rounds.sort((a, b) => (a.step ?? Infinity) - (b.step ?? Infinity) || a.iteration - b.iteration);
 }
 
-/** Whether a run is evaluated after a step of its training; what follows the last step is the evaluation after training. */
-export function isEvaluatedAfter(step: number, { steps, every }: { readonly steps: number; readonly every: number }): boolean {
+/**
+ * Whether a run is evaluated after a step of its training; what follows the last step is the evaluation after training.
+ */
+export function isEvaluatedAfter(
+  step: number,
+  { steps, every }: { readonly steps: number; readonly every: number },
+): boolean {
   return every > 0 && step > 0 && step < steps && step % every === 0;
 }
 
 /** How often a run is evaluated, each time greedily and by sampling. */
-export function evaluationTimes({ steps, every, before }: { readonly steps: number; readonly every: number; readonly before: boolean }): number {
-  if (steps === 0) return 1;
+export function evaluationTimes({
+  steps,
+  every,
+  before,
+}: {
+  readonly steps: number;
+  readonly every: number;
+  readonly before: boolean;
+}): number {
+  if (steps === 0) {
+    return 1;
+  }
   return (before ? 1 : 0) + (every === 0 ? 0 : Math.floor((steps - 1) / every)) + 1;
 }
 
-/** What a round is called: `Step 3`, `Evaluation before, greedy`, `Evaluation after step 6, greedy`, `Replay request 2`. */
+/**
+ * What a round is called: `Step 3`, `Evaluation before, greedy`, `Evaluation after step 6, greedy`, `Replay request 2`.
+ */
 export function roundTitle(phase: Phase, iteration: number): string {
-  if (phase !== 'evaluate') return phase === 'train' ? `Step ${String(iteration)}` : `Replay request ${String(iteration)}`;
+  if (phase !== 'evaluate') {
+    return phase === 'train' ? `Step ${String(iteration)}` : `Replay request ${String(iteration)}`;
+  }
   const round = evaluationRound(iteration);
   return round === null ? `Evaluation ${String(iteration)}` : evaluationTitle(round);
 }

@@ -26,13 +26,19 @@ type Evaluated = Pick<RunRecord, 'summary' | 'plannedSteps'>;
 
 /**
  * The complete evaluations of a run, by step.
- * @param stored what the store holds; of runs that were made before evaluations were stored the summary knows those before and after
+ * @param stored what the store holds; of runs that were made before evaluations were stored the summary knows those
+ *   before and after
  */
-export function evaluationsOf({ summary, plannedSteps }: Evaluated, stored: readonly StoredEvaluation[]): readonly StoredEvaluation[] {
+export function evaluationsOf(
+  { summary, plannedSteps }: Evaluated,
+  stored: readonly StoredEvaluation[],
+): readonly StoredEvaluation[] {
   const known = new Set(stored.map(({ iteration }) => iteration));
   const summed = EVALUATION_ROUNDS.flatMap(({ iteration, stage, kind }): StoredEvaluation[] => {
     const result = (kind === 'greedy' ? summary?.accuracy : summary?.passAt1)?.[stage] ?? null;
-    return result === null || known.has(iteration) ? [] : [{ iteration, step: stage === 'before' ? 0 : plannedSteps, kind, result }];
+    return result === null || known.has(iteration)
+      ? []
+      : [{ iteration, step: stage === 'before' ? 0 : plannedSteps, kind, result }];
   });
   return [...stored, ...summed].sort((a, b) => a.step - b.step || a.iteration - b.iteration);
 }

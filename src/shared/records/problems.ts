@@ -3,7 +3,19 @@ import type { Headline } from '../credit/headline.ts';
 import type { Phase } from './records.ts';
 
 /** What rows are sorted by; `appearance` is the order in which the run came to them. */
-export const PROBLEM_COLUMNS = ['appearance', 'question', 'outcome', 'before', 'after', 'return', 'credit', 'class', 'tokens', 'seconds', 'calls'] as const;
+export const PROBLEM_COLUMNS = [
+  'appearance',
+  'question',
+  'outcome',
+  'before',
+  'after',
+  'return',
+  'credit',
+  'class',
+  'tokens',
+  'seconds',
+  'calls',
+] as const;
 export type ProblemColumn = (typeof PROBLEM_COLUMNS)[number];
 
 /** changed, improved, worsened compare the first known outcome with the latest one. */
@@ -30,7 +42,14 @@ export interface ProblemFilter {
   readonly search: string;
 }
 
-export const NO_PROBLEM_FILTER: ProblemFilter = { outcome: 'all', verdict: 'all', split: 'all', role: null, className: null, search: '' };
+export const NO_PROBLEM_FILTER: ProblemFilter = {
+  outcome: 'all',
+  verdict: 'all',
+  split: 'all',
+  role: null,
+  className: null,
+  search: '',
+};
 
 /** The class of a problem of which no class is known. */
 export const NOT_CLASSIFIED = 'not classified';
@@ -96,7 +115,10 @@ export interface ProblemRow {
   readonly masked: number;
   readonly clearest: ClearestCredit | null;
   readonly tokens: { readonly prompt: number; readonly reused: number; readonly completion: number };
-  /** Its share, by tokens, of the seconds that its training steps took; null where it was not trained on, or the step has not finished. */
+  /**
+   * Its share, by tokens, of the seconds that its training steps took; null where it was not trained on, or the step
+   * has not finished.
+   */
   readonly seconds: number | null;
   readonly evaluatorCalls: number;
 }

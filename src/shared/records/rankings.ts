@@ -5,8 +5,9 @@ import type { Headline } from '../credit/headline.ts';
 import type { BucketOrigin } from './records.ts';
 
 /**
- * clearest: the bound nearest to 0 first where the interval leaves 0, then those nearest to deciding; credit: largest credit by amount first; spread:
- * returns furthest apart first; distance: replacing and removing a message disagree most first.
+ * clearest: the bound nearest to 0 first where the interval leaves 0, then those nearest to deciding; credit: largest
+ * credit by amount first; spread: returns furthest apart first; distance: replacing and removing a message disagree
+ * most first.
  */
 export const BUCKET_ORDERS = ['clearest', 'credit', 'spread', 'distance'] as const;
 export type BucketOrder = (typeof BUCKET_ORDERS)[number];
@@ -16,7 +17,10 @@ export interface Removal {
   readonly message: number;
   /** Against other messages in its place. */
   readonly replace: number;
-  /** Against none: the mean difference of returns with the message and with nothing in its place, over the streams that continued both. */
+  /**
+   * Against none: the mean difference of returns with the message and with nothing in its place, over the streams that
+   * continued both.
+   */
   readonly remove: number;
 }
 
@@ -31,7 +35,10 @@ export interface RankedBucket {
   /** Unmasked returns in the bucket, and their standard deviation; null for fewer than two. */
   readonly returns: number;
   readonly spread: number | null;
-  /** The message to open: the removed one where distance is the order, else that of the clearest credit (of the largest, where that is the order), else the one asked about, else the first. Null in an empty bucket. */
+  /**
+   * The message to open: the removed one where distance is the order, else that of the clearest credit (of the largest,
+   * where that is the order), else the one asked about, else the first. Null in an empty bucket.
+   */
   readonly message: number | null;
   /** The start of its text, and its credit. */
   readonly text: string;

@@ -33,7 +33,10 @@ export interface Instance {
   readonly tests?: InstanceTests;
 }
 
-/** Unit tests in Python. The forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`, `entryPoint`, `prefix`). */
+/**
+ * Unit tests in Python. The forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`, `entryPoint`,
+ * `prefix`).
+ */
 export interface InstanceTests {
   /** Statements, each a test of its own. */
   readonly tests: readonly string[];
@@ -110,7 +113,10 @@ export interface NewDecision {
   readonly sampling: Sampling;
   readonly finish: FinishReason;
   readonly promptTokens: number;
-  /** Prompt tokens that were not computed again; of a message that was taken from an equal request, all tokens of prompt and message. */
+  /**
+   * Prompt tokens that were not computed again; of a message that was taken from an equal request, all tokens of prompt
+   * and message.
+   */
   readonly reusedTokens: number;
 }
 
@@ -154,7 +160,9 @@ export interface MessagePage {
   readonly messages: readonly Message[];
 }
 
-/** One leaf: a path of decisions from the root to a scored message. return is null when the evaluator failed (masked). */
+/**
+ * One leaf: a path of decisions from the root to a scored message. return is null when the evaluator failed (masked).
+ */
 export interface NewEpisode {
   readonly run: string;
   readonly phase: Phase;
@@ -172,7 +180,10 @@ export interface Episode extends NewEpisode {
   readonly answer: string;
 }
 
-/** training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported, to be measured on. */
+/**
+ * training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported,
+ * to be measured on.
+ */
 export type BucketOrigin = 'training' | 'request' | 'diagnostic';
 
 /** One context instance in one sampling group. */
@@ -204,7 +215,10 @@ export interface NewReplay {
   readonly leaf: number;
   readonly return: number | null;
   readonly evaluatorCalls: number;
-  /** SHA-256 over what the messages of the whole continuation are (tokens, text, context, stream, sampling, log-probabilities) and what it returned. */
+  /**
+   * SHA-256 over what the messages of the whole continuation are (tokens, text, context, stream, sampling,
+   * log-probabilities) and what it returned.
+   */
   readonly tokenHash: string;
   readonly environment: number;
 }
@@ -214,7 +228,10 @@ export type VerificationResult = 'identical' | 'different' | 'notComparable';
 /** What re-executing the replays of a message showed, in words. */
 export interface VerificationMark {
   readonly state: VerificationResult | 'unverified';
-  /** A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `not comparable`, `not verified yet`. */
+  /**
+   * A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `not comparable`, `not verified
+   * yet`.
+   */
   readonly label: string;
   /** The reason, in one sentence. */
   readonly detail: string;
@@ -227,7 +244,12 @@ export interface VerificationReport {
   readonly different: number;
   readonly notComparable: number;
   /** The first difference in the order of the replays; the token is null where it is not one of a token. */
-  readonly firstDifference: { readonly replay: number; readonly message: number; readonly token: number | null; readonly detail: string } | null;
+  readonly firstDifference: {
+    readonly replay: number;
+    readonly message: number;
+    readonly token: number | null;
+    readonly detail: string;
+  } | null;
   /** Why the first that could not be compared could not; null where all could. */
   readonly firstReason: string | null;
 }
@@ -258,7 +280,10 @@ export interface Alternative {
 
 export interface BucketView extends Bucket {
   readonly alternatives: readonly Alternative[];
-  /** Null where the message of a request was continued as it was made, and for what is no request; else its credits are of another distribution. */
+  /**
+   * Null where the message of a request was continued as it was made, and for what is no request; else its credits are
+   * of another distribution.
+   */
   readonly continuation: OtherContinuation | null;
   /** Further alternatives, where only some were asked for. */
   readonly omitted?: number;
@@ -270,7 +295,10 @@ export interface Tokens {
   /** Of the prompt tokens, those that were not computed again. */
   readonly reused: number;
   readonly completion: number;
-  /** Completion tokens of messages that were taken from an equal request; none of the others counts these messages. Absent in what was stored before. */
+  /**
+   * Completion tokens of messages that were taken from an equal request; none of the others counts these messages.
+   * Absent in what was stored before.
+   */
   readonly reusedCompletion?: number;
 }
 
@@ -278,7 +306,10 @@ export interface Tokens {
 export interface Ledger {
   /** Calls that were made. */
   readonly evaluatorCalls: number;
-  /** Further evaluations whose result was known from an equal message. Absent in what was stored before these were counted. */
+  /**
+   * Further evaluations whose result was known from an equal message. Absent in what was stored before these were
+   * counted.
+   */
   readonly reusedEvaluations?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
@@ -302,16 +333,33 @@ export interface RunSummary {
   readonly steps: number;
   /** Calls that were made. */
   readonly evaluatorCalls: number;
-  /** Further evaluations whose result was known from an equal message. Absent in runs that were stored before these were counted. */
+  /**
+   * Further evaluations whose result was known from an equal message. Absent in runs that were stored before these were
+   * counted.
+   */
   readonly reusedEvaluations?: number;
-  /** Further calls, at most, whose results were lost when the run was interrupted. Absent in runs that were stored before these were counted. */
+  /**
+   * Further calls, at most, whose results were lost when the run was interrupted. Absent in runs that were stored
+   * before these were counted.
+   */
   readonly lostEvaluatorCalls?: number;
-  /** Episodes that the evaluator failed to score; they count nowhere. Absent in runs that were stored before these were counted. */
+  /**
+   * Episodes that the evaluator failed to score; they count nowhere. Absent in runs that were stored before these were
+   * counted.
+   */
   readonly maskedEpisodes?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
-  readonly accuracy: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };
-  readonly passAt1: { readonly before: Interval | null; readonly after: Interval | null; readonly difference: Interval | null };
+  readonly accuracy: {
+    readonly before: Interval | null;
+    readonly after: Interval | null;
+    readonly difference: Interval | null;
+  };
+  readonly passAt1: {
+    readonly before: Interval | null;
+    readonly after: Interval | null;
+    readonly difference: Interval | null;
+  };
   /** Seconds of training alone, evaluations left out. */
   readonly seconds: number;
   readonly store: string;
@@ -331,7 +379,12 @@ export interface RunRecord {
   readonly summary: RunSummary | null;
 }
 
-export const TAXONOMY_CLASSES = ['Successful Credit Shift', 'Evaluator Ambiguity', 'Misleading Plan', 'Over-Coupling'] as const;
+export const TAXONOMY_CLASSES = [
+  'Successful Credit Shift',
+  'Evaluator Ambiguity',
+  'Misleading Plan',
+  'Over-Coupling',
+] as const;
 export type TaxonomyClassName = (typeof TAXONOMY_CLASSES)[number];
 
 export interface TaxonomyCase {

@@ -12,21 +12,47 @@ export interface Settle {
 
 /** What a request gave: its bucket. */
 export interface ReplayResult extends BucketView {
-  /** Replays that settling spent, reused ones among them; fewer than allowed where the credit was decided before. Absent where nothing was to be settled. */
+  /**
+   * Replays that settling spent, reused ones among them; fewer than allowed where the credit was decided before. Absent
+   * where nothing was to be settled.
+   */
   readonly spent?: number;
 }
 
-/** What settling may spend unless it is said: what a headline expects, within the limits. @param more of the headline; null where nothing is expected to be enough */
-export const settleReplays = (more: number | null): number => Math.min(SETTLE_LIMITS.most, Math.max(SETTLE_LIMITS.least, more ?? SETTLE_LIMITS.most));
+/**
+ * What settling may spend unless it is said: what a headline expects, within the limits.
+ * @param more of the headline; null where nothing is expected to be enough
+ */
+export const settleReplays = (more: number | null): number =>
+  Math.min(SETTLE_LIMITS.most, Math.max(SETTLE_LIMITS.least, more ?? SETTLE_LIMITS.most));
 
-/** Pairs of an alternative and the message itself that fit into so many replays: where the text of a message settles its return, its own is known, and a pair takes one. */
+/**
+ * Pairs of an alternative and the message itself that fit into so many replays: where the text of a message settles its
+ * return, its own is known, and a pair takes one.
+ */
 export const pairsOf = (replays: number, terminal: boolean): number => (terminal ? replays : Math.floor(replays / 2));
 
 /** Why this cannot be settled so, in one sentence; null where it can. */
-export function settleProblem({ settle, text, independent }: { readonly settle?: Settle | undefined; readonly text: string | null; readonly independent?: boolean | undefined }): string | null {
-  if (settle === undefined) return null;
+export function settleProblem({
+  settle,
+  text,
+  independent,
+}: {
+  readonly settle?: Settle | undefined;
+  readonly text: string | null;
+  readonly independent?: boolean | undefined;
+}): string | null {
+  if (settle === undefined) {
+    return null;
+  }
   const { least, most } = SETTLE_LIMITS;
-  if (!Number.isInteger(settle.replays) || settle.replays < least || settle.replays > most) return `Settling takes a whole number of replays from ${String(least)} to ${most.toLocaleString('en-US')}.`;
-  if (text !== null) return 'A credit is settled against sampled messages only; replay the text first, then settle the message that it has become.';
-  return independent === true ? 'Settling pairs an alternative with the message itself on common random numbers; leave out the independent ones.' : null;
+  if (!Number.isInteger(settle.replays) || settle.replays < least || settle.replays > most) {
+    return `Settling takes a whole number of replays from ${String(least)} to ${most.toLocaleString('en-US')}.`;
+  }
+  if (text !== null) {
+    return 'A credit is settled against sampled messages only; replay the text first, then settle the message that it has become.';
+  }
+  return independent === true
+    ? 'Settling pairs an alternative with the message itself on common random numbers; leave out the independent ones.'
+    : null;
 }

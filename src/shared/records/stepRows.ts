@@ -2,7 +2,10 @@
 import type { Tokens } from './records.ts';
 import type { StepMetrics } from './stepMetrics.ts';
 
-/** Five numbers of some values: quartiles by linear interpolation between order statistics (Hyndman and Fan's type 7, as in R and NumPy). */
+/**
+ * Five numbers of some values: quartiles by linear interpolation between order statistics (Hyndman and Fan's type 7, as
+ * in R and NumPy).
+ */
 export interface Spread {
   readonly n: number;
   readonly low: number;
@@ -44,18 +47,35 @@ export function spreadOf(values: readonly number[]): Spread | null {
     const above = sorted[Math.ceil(place)] ?? below;
     return below + (place - Math.floor(place)) * (above - below);
   };
-  if (sorted.length === 0) return null;
-  return { n: sorted.length, low: quantile(0), lower: quantile(0.25), middle: quantile(0.5), upper: quantile(0.75), high: quantile(1) };
+  if (sorted.length === 0) {
+    return null;
+  }
+  return {
+    n: sorted.length,
+    low: quantile(0),
+    lower: quantile(0.25),
+    middle: quantile(0.5),
+    upper: quantile(0.75),
+    high: quantile(1),
+  };
 }
 
 /** The sum of two counts of tokens. */
 export function addTokens(a: Tokens, b: Tokens): Required<Tokens> {
-  return { prompt: a.prompt + b.prompt, reused: a.reused + b.reused, completion: a.completion + b.completion, reusedCompletion: (a.reusedCompletion ?? 0) + (b.reusedCompletion ?? 0) };
+  return {
+    prompt: a.prompt + b.prompt,
+    reused: a.reused + b.reused,
+    completion: a.completion + b.completion,
+    reusedCompletion: (a.reusedCompletion ?? 0) + (b.reusedCompletion ?? 0),
+  };
 }
 
 /** The sum of some costs. */
 export function addCosts(...costs: readonly RoundCost[]): RoundCost {
-  return costs.reduce<RoundCost>((a, b) => ({ evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls, tokens: addTokens(a.tokens, b.tokens) }), NO_COST);
+  return costs.reduce<RoundCost>(
+    (a, b) => ({ evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls, tokens: addTokens(a.tokens, b.tokens) }),
+    NO_COST,
+  );
 }
 
 const NO_COST: RoundCost = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } };
@@ -65,6 +85,11 @@ export function costBetween(before: RoundCost, after: RoundCost): RoundCost {
   const { prompt, reused, completion, reusedCompletion = 0 } = before.tokens;
   return {
     evaluatorCalls: after.evaluatorCalls - before.evaluatorCalls,
-    tokens: addTokens(after.tokens, { prompt: -prompt, reused: -reused, completion: -completion, reusedCompletion: -reusedCompletion }),
+    tokens: addTokens(after.tokens, {
+      prompt: -prompt,
+      reused: -reused,
+      completion: -completion,
+      reusedCompletion: -reusedCompletion,
+    }),
   };
 }

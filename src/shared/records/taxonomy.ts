@@ -1,4 +1,7 @@
-/** The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run shows. */
+/**
+ * The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run
+ * shows.
+ */
 import type { ProblemClassRow } from './problems.ts';
 import { TAXONOMY_CLASSES, type BucketOrigin, type Interval, type TaxonomyClassName } from './records.ts';
 
@@ -15,17 +18,29 @@ export interface TaxonomyThresholds {
 
 export type ThresholdName = keyof TaxonomyThresholds;
 
-export const THRESHOLD_NAMES = ['misleading', 'ambiguity', 'shift', 'significance'] as const satisfies readonly ThresholdName[];
+export const THRESHOLD_NAMES = [
+  'misleading',
+  'ambiguity',
+  'shift',
+  'significance',
+] as const satisfies readonly ThresholdName[];
 
 /** The paper's values, and the usual level of a test, of which it says nothing. */
-export const TAXONOMY_THRESHOLDS: TaxonomyThresholds = { shift: 0.2, ambiguity: 0.01, misleading: 0.5, significance: 0.05 };
+export const TAXONOMY_THRESHOLDS: TaxonomyThresholds = {
+  shift: 0.2,
+  ambiguity: 0.01,
+  misleading: 0.5,
+  significance: 0.05,
+};
 
 /** Greatest value that a threshold may take; the least is 0. Returns may have any scale, a level has not. */
 export const THRESHOLD_LIMITS: TaxonomyThresholds = { shift: 1e6, ambiguity: 1e6, misleading: 1e6, significance: 1 };
 
 /** Whether every threshold can be used. */
 export function areThresholds(value: Readonly<Record<ThresholdName, number>>): boolean {
-  return THRESHOLD_NAMES.every((name) => Number.isFinite(value[name]) && value[name] >= 0 && value[name] <= THRESHOLD_LIMITS[name]);
+  return THRESHOLD_NAMES.every(
+    (name) => Number.isFinite(value[name]) && value[name] >= 0 && value[name] <= THRESHOLD_LIMITS[name],
+  );
 }
 
 export function sameThresholds(a: TaxonomyThresholds, b: TaxonomyThresholds): boolean {
@@ -46,7 +61,12 @@ export const ALL_SUCCEEDED = 'all succeeded';
 export type VerdictName = TaxonomyClassName | typeof UNCLASSIFIED | typeof ALL_SUCCEEDED;
 
 /** The order in which the rules are tried; the first that holds decides. */
-export const PRECEDENCE = ['Misleading Plan', 'Evaluator Ambiguity', 'Successful Credit Shift', 'Over-Coupling'] as const satisfies readonly TaxonomyClassName[];
+export const PRECEDENCE = [
+  'Misleading Plan',
+  'Evaluator Ambiguity',
+  'Successful Credit Shift',
+  'Over-Coupling',
+] as const satisfies readonly TaxonomyClassName[];
 
 /** The four classes in the order of precedence, what fits none of them, and what is no failure. */
 export const VERDICTS = [...PRECEDENCE, UNCLASSIFIED, ALL_SUCCEEDED] as const satisfies readonly VerdictName[];
@@ -79,9 +99,15 @@ export interface LeftOutBuckets {
 export function leftOutWords({ requested, otherDistribution }: LeftOutBuckets): string | null {
   const parts = [
     ...(requested === 0 ? [] : [`${String(requested)} requested ${requested === 1 ? 'replay' : 'replays'}`]),
-    ...(otherDistribution === 0 ? [] : [`${String(otherDistribution)} ${otherDistribution === 1 ? 'bucket' : 'buckets'} of another continuation distribution`]),
+    ...(otherDistribution === 0
+      ? []
+      : [
+          `${String(otherDistribution)} ${otherDistribution === 1 ? 'bucket' : 'buckets'} of another continuation distribution`,
+        ]),
   ];
-  if (parts.length === 0) return null;
+  if (parts.length === 0) {
+    return null;
+  }
   return `Not counted: ${parts.join(' and ')}, which ${requested + otherDistribution === 1 ? 'is no case' : 'are no cases'} of this run.`;
 }
 
@@ -103,10 +129,18 @@ export interface CaseLabel {
 
 /** Why a label cannot be stored, in one sentence; null when it can. An empty name, which takes a label back, can. */
 export function labelProblem(name: string, note: string): string | null {
-  if (/\p{Cc}/u.test(name)) return 'A label is one line without control characters.';
-  if (name !== name.trim()) return 'A label neither begins nor ends with a blank.';
-  if (lengthOf(name) > LABEL_LIMIT) return `A label has at most ${LABEL_LIMIT} characters; this one has ${lengthOf(name)}. Put the rest into the note.`;
-  if (lengthOf(note) > NOTE_LIMIT) return `A note has at most ${NOTE_LIMIT} characters; this one has ${lengthOf(note)}.`;
+  if (/\p{Cc}/u.test(name)) {
+    return 'A label is one line without control characters.';
+  }
+  if (name !== name.trim()) {
+    return 'A label neither begins nor ends with a blank.';
+  }
+  if (lengthOf(name) > LABEL_LIMIT) {
+    return `A label has at most ${LABEL_LIMIT} characters; this one has ${lengthOf(name)}. Put the rest into the note.`;
+  }
+  if (lengthOf(note) > NOTE_LIMIT) {
+    return `A note has at most ${NOTE_LIMIT} characters; this one has ${lengthOf(note)}.`;
+  }
   return null;
 }
 

@@ -1,4 +1,7 @@
-/** What re-executing stored replays showed: the sentences that the store keeps, and the mark that sums several of them up. */
+/**
+ * What re-executing stored replays showed: the sentences that the store keeps, and the mark that sums several of them
+ * up.
+ */
 import type { VerificationMark, VerificationReport, VerificationResult } from './records.ts';
 
 /** One replay's newest verification; null while it was not re-executed. */
@@ -33,31 +36,55 @@ export function changedRow(what: string): string {
 }
 
 /**
- * Sums up the verdicts on the replays of one message: a difference first, then what could not be compared, then what is still to be done.
+ * Sums up the verdicts on the replays of one message: a difference first, then what could not be compared, then what is
+ * still to be done.
  * @returns null where there is no replay
  */
 export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
-  if (verdicts.length === 0) return null;
-  const of = (result: VerificationResult | null): readonly Verdict[] => verdicts.filter((verdict) => verdict.result === result);
+  if (verdicts.length === 0) {
+    return null;
+  }
+  const of = (result: VerificationResult | null): readonly Verdict[] =>
+    verdicts.filter((verdict) => verdict.result === result);
   const [different, notComparable, unverified] = [of('different'), of('notComparable'), of(null)];
-  const share = (some: readonly Verdict[]): string => (verdicts.length === 1 ? '' : ` (${String(some.length)} of ${String(verdicts.length)} replays)`);
-  if (different[0] !== undefined) return { state: 'different', label: labelOf(different[0].detail), detail: `${different[0].detail}${share(different)}` };
-  if (notComparable[0] !== undefined) return { state: 'notComparable', label: 'not comparable', detail: `${notComparable[0].detail}${share(notComparable)}` };
-  if (unverified.length > 0) return { state: 'unverified', label: 'not verified yet', detail: `not re-executed yet${share(unverified)}` };
+  const share = (some: readonly Verdict[]): string =>
+    verdicts.length === 1 ? '' : ` (${String(some.length)} of ${String(verdicts.length)} replays)`;
+  if (different[0] !== undefined) {
+    return {
+      state: 'different',
+      label: labelOf(different[0].detail),
+      detail: `${different[0].detail}${share(different)}`,
+    };
+  }
+  if (notComparable[0] !== undefined) {
+    return {
+      state: 'notComparable',
+      label: 'not comparable',
+      detail: `${notComparable[0].detail}${share(notComparable)}`,
+    };
+  }
+  if (unverified.length > 0) {
+    return { state: 'unverified', label: 'not verified yet', detail: `not re-executed yet${share(unverified)}` };
+  }
   return { state: 'identical', label: 'identical', detail: `re-execution gave the same bytes${share(verdicts)}` };
 }
 
 /** What re-execution showed, in one line. */
-export function reportWords(of: string, { checked, identical, different, notComparable, firstDifference, firstReason }: VerificationReport): string {
+export function reportWords(
+  of: string,
+  { checked, identical, different, notComparable, firstDifference, firstReason }: VerificationReport,
+): string {
   const counts = `${String(checked)} ${checked === 1 ? 'replay' : 'replays'} of ${of} re-executed: ${String(identical)} identical, ${String(different)} different, ${String(notComparable)} not comparable`;
-  return [counts, ...(firstDifference === null ? [] : [`first difference: ${firstDifference.detail}`]), ...(firstReason === null ? [] : [`not comparable because: ${firstReason}`])].join('; ');
+  return [
+    counts,
+    ...(firstDifference === null ? [] : [`first difference: ${firstDifference.detail}`]),
+    ...(firstReason === null ? [] : [`not comparable because: ${firstReason}`]),
+  ].join('; ');
 }
 
 /** What differed, as programs know it. */
 export type Difference =
-  | { readonly kind: 'token'; readonly token: number }
-  | { readonly kind: 'return' }
-  | { readonly kind: 'row' };
+  { readonly kind: 'token'; readonly token: number } | { readonly kind: 'return' } | { readonly kind: 'row' };
 
 const TOKEN = /(?:^|; )message \d+ differs at token (\d+)(?: in its log-probability)?(?:;|$)/u;
 
@@ -68,8 +95,12 @@ const TOKEN = /(?:^|; )message \d+ differs at token (\d+)(?: in its log-probabil
  */
 export function differenceIn(detail: string): Difference | null {
   const token = TOKEN.exec(detail)?.[1];
-  if (token !== undefined) return { kind: 'token', token: Number(token) };
-  if (detail.startsWith(`${RETURN_DIFFERS}: `)) return { kind: 'return' };
+  if (token !== undefined) {
+    return { kind: 'token', token: Number(token) };
+  }
+  if (detail.startsWith(`${RETURN_DIFFERS}: `)) {
+    return { kind: 'return' };
+  }
   return detail.endsWith(ROW_CHANGED) ? { kind: 'row' } : null;
 }
 
@@ -77,9 +108,13 @@ export function differenceIn(detail: string): Difference | null {
 function labelOf(detail: string): string {
   const difference = differenceIn(detail);
   switch (difference?.kind) {
-    case 'token': return `differs at token ${String(difference.token)}`;
-    case 'return': return RETURN_DIFFERS;
-    case 'row': return 'row changed';
-    case undefined: return 'different';
+    case 'token':
+      return `differs at token ${String(difference.token)}`;
+    case 'return':
+      return RETURN_DIFFERS;
+    case 'row':
+      return 'row changed';
+    case undefined:
+      return 'different';
   }
 }

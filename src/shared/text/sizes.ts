@@ -2,16 +2,40 @@
 
 const scaled = (value: number, units: readonly (readonly [size: number, name: string])[], smallest: string): string => {
   const unit = units.find(([size]) => value >= 0.9995 * size);
-  return unit === undefined ? `${String(Math.round(value))} ${smallest}`.trim() : `${shortest(value / unit[0])} ${unit[1]}`;
+  return unit === undefined
+    ? `${String(Math.round(value))} ${smallest}`.trim()
+    : `${shortest(value / unit[0])} ${unit[1]}`;
 };
 
 /** Three digits at most. */
-const shortest = (value: number): string => (value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1).replace(/\.0$/, '') : value.toFixed(2).replace(/\.?0+$/, ''));
+const shortest = (value: number): string =>
+  value >= 99.95
+    ? value.toFixed(0)
+    : value >= 9.995
+      ? value.toFixed(1).replace(/\.0$/, '')
+      : value.toFixed(2).replace(/\.?0+$/, '');
 
 /** `0`, `512 B`, `1.5 kB`, `64.5 MB`, `9.12 GB`: powers of ten. */
 export const bytesWords = (bytes: number): string =>
-  scaled(bytes, [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']], 'B');
+  scaled(
+    bytes,
+    [
+      [1e12, 'TB'],
+      [1e9, 'GB'],
+      [1e6, 'MB'],
+      [1e3, 'kB'],
+    ],
+    'B',
+  );
 
 /** `812`, `85.8 thousand`, `494 million`, `4.02 billion`. */
 export const countWords = (count: number): string =>
-  scaled(count, [[1e9, 'billion'], [1e6, 'million'], [1e3, 'thousand']], '');
+  scaled(
+    count,
+    [
+      [1e9, 'billion'],
+      [1e6, 'million'],
+      [1e3, 'thousand'],
+    ],
+    '',
+  );

@@ -22,18 +22,36 @@ const DAYS_WITH_HOURS = 4 * DAY;
 
 /** `5 s`, `40 s`, `2 min`, `1 h 10 min`, `2 days 4 h`: no finer than an estimate deserves. @param seconds 0 or more */
 export function spanWords(seconds: number): string {
-  if (seconds < 10) return `${String(Math.max(1, Math.round(seconds)))} s`;
-  if (seconds < IN_SECONDS - 2.5) return `${String(5 * Math.round(seconds / 5))} s`;
-  if (seconds < HOUR - MINUTE / 2) return `${String(Math.max(2, Math.round(seconds / MINUTE)))} min`;
-  if (seconds < HOURS_WITH_MINUTES - 5 * MINUTE) return pair(seconds, HOUR, 'h', 'h', 10 * MINUTE, MINUTE, 'min');
-  if (seconds < DAY - HOUR / 2) return `${String(Math.round(seconds / HOUR))} h`;
-  if (seconds < DAYS_WITH_HOURS - HOUR / 2) return pair(seconds, DAY, 'day', 'days', HOUR, HOUR, 'h');
+  if (seconds < 10) {
+    return `${String(Math.max(1, Math.round(seconds)))} s`;
+  }
+  if (seconds < IN_SECONDS - 2.5) {
+    return `${String(5 * Math.round(seconds / 5))} s`;
+  }
+  if (seconds < HOUR - MINUTE / 2) {
+    return `${String(Math.max(2, Math.round(seconds / MINUTE)))} min`;
+  }
+  if (seconds < HOURS_WITH_MINUTES - 5 * MINUTE) {
+    return pair(seconds, HOUR, 'h', 'h', 10 * MINUTE, MINUTE, 'min');
+  }
+  if (seconds < DAY - HOUR / 2) {
+    return `${String(Math.round(seconds / HOUR))} h`;
+  }
+  if (seconds < DAYS_WITH_HOURS - HOUR / 2) {
+    return pair(seconds, DAY, 'day', 'days', HOUR, HOUR, 'h');
+  }
   return `${String(Math.round(seconds / DAY))} days`;
 }
 
 /** Two units, the smaller one rounded to `grain` and left out where it is 0. */
 function pair(
-  seconds: number, size: number, one: string, many: string, grain: number, smaller: number, name: string,
+  seconds: number,
+  size: number,
+  one: string,
+  many: string,
+  grain: number,
+  smaller: number,
+  name: string,
 ): string {
   const rounded = grain * Math.round(seconds / grain);
   const whole = Math.floor(rounded / size);
@@ -43,7 +61,9 @@ function pair(
 
 /** `about 2 min left`, `a few seconds left`; empty while nothing is known. */
 export function remainingWords(seconds: number | null): string {
-  if (seconds === null) return '';
+  if (seconds === null) {
+    return '';
+  }
   return seconds < 7.5 ? 'a few seconds left' : `about ${spanWords(seconds)} left`;
 }
 
@@ -55,13 +75,17 @@ const BASES: Readonly<Record<TimeEstimate['basis'], string>> = {
 
 /** Where an estimate is from, as the end of a sentence: `from 3 earlier runs like it`. */
 export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>): string {
-  if (basis !== 'earlier-runs') return `from ${BASES[basis]}`;
+  if (basis !== 'earlier-runs') {
+    return `from ${BASES[basis]}`;
+  }
   return runs === 1 ? 'from an earlier run like it' : `from ${String(runs)} ${BASES[basis]}`;
 }
 
 /** `about 2 min (65 s to 3 min), from a short trial of the model on this machine`; without an estimate, `unknown`. */
 export function estimateWords(estimate: TimeEstimate | null): string {
-  if (estimate === null) return 'unknown';
+  if (estimate === null) {
+    return 'unknown';
+  }
   const [low, high] = [spanWords(estimate.low), spanWords(estimate.high)];
   return `about ${spanWords(estimate.value)}${low === high ? '' : ` (${low} to ${high})`}, ${basisWords(estimate)}`;
 }

@@ -1,16 +1,26 @@
 /** Characters that a text hides, made visible. Pure. */
 
-/** Control characters, format characters (bidirectional marks, joiners, byte order mark), line and paragraph separators, C1 controls, other blanks, unpaired surrogates. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u3000\u3164\ufe00-\ufe0f\uffa0]/gu;
+/**
+ * Control characters, format characters (bidirectional marks, joiners, byte order mark), line and paragraph separators,
+ * C1 controls, other blanks, unpaired surrogates.
+ */
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u3000\u3164\ufe00-\ufe0f\uffa0]/gu;
 
 /**
- * What acts in a text without being seen, or is not seen at all, in runs: controls but tab and line feed, bidirectional controls and others of no width,
- * line and paragraph separators, unpaired surrogates. Left alone: blanks of other widths, and what joins or varies an emoji.
+ * What acts in a text without being seen, or is not seen at all, in runs: controls but tab and line feed, bidirectional
+ * controls and others of no width, line and paragraph separators, unpaired surrogates. Left alone: blanks of other
+ * widths, and what joins or varies an emoji.
  */
-const ACTING = /(?:(?![\t\n]|(?<=\p{Emoji})[\ufe0e\ufe0f]|(?<=\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\p{Cs}\ufff9-\ufffb])+/gu;
+const ACTING =
+  /(?:(?![\t\n]|(?<=\p{Emoji})[\ufe0e\ufe0f]|(?<=\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\p{Cs}\ufff9-\ufffb])+/gu;
 
 // Not the pictures of control characters: many fonts have none.
-const NAMES: ReadonlyMap<string, string> = new Map([['\n', '⟨LF⟩'], ['\t', '⟨TAB⟩'], ['\r', '⟨CR⟩']]);
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['\n', '⟨LF⟩'],
+  ['\t', '⟨TAB⟩'],
+  ['\r', '⟨CR⟩'],
+]);
 
 /** The text on one line: line feed, tab and carriage return by name, others that cannot be seen by their code. */
 export function visible(text: string): string {
@@ -33,20 +43,29 @@ export interface Shown {
   readonly written: string | null;
 }
 
-/** Cuts a text where something acts in it unseen. The pieces beyond `most` of these are one: by their codes, but not set apart. */
+/**
+ * Cuts a text where something acts in it unseen. The pieces beyond `most` of these are one: by their codes, but not set
+ * apart.
+ */
 export function pieces(text: string, most: number): readonly Shown[] {
   const cut: Shown[] = [];
   let at = 0;
   let found = 0;
   for (const { 0: written, index } of text.matchAll(ACTING)) {
-    if (found === most) break;
+    if (found === most) {
+      break;
+    }
     found++;
-    if (index > at) cut.push({ text: text.slice(at, index), written: null });
+    if (index > at) {
+      cut.push({ text: text.slice(at, index), written: null });
+    }
     cut.push({ text: codesOf(written), written });
     at = index + written.length;
   }
   const rest = text.slice(at);
-  if (rest !== '') cut.push({ text: found === most ? disarmed(rest) : rest, written: null });
+  if (rest !== '') {
+    cut.push({ text: found === most ? disarmed(rest) : rest, written: null });
+  }
   return cut;
 }
 

@@ -1,5 +1,16 @@
 /** YAML of anybody, parsed in time that grows with its length alone. */
-import { Composer, Document, isMap, isScalar, isSeq, LineCounter, Parser, YAMLParseError, type CST, type ErrorCode } from 'yaml';
+import {
+  Composer,
+  Document,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  Parser,
+  YAMLParseError,
+  type CST,
+  type ErrorCode,
+} from 'yaml';
 
 /** Characters of a text; no configuration or protocol is as long. */
 export const MAX_YAML_CHARACTERS = 1 << 18;
@@ -9,15 +20,23 @@ export const MAX_YAML_BYTES = 4 * MAX_YAML_CHARACTERS;
 const MAX_DEPTH = 64;
 
 /**
- * Parses one JSON or YAML 1.2 document; what is wrong with it is in its errors, in the order of the text. As the library parses it, but that keys
- * are single values, that depth and length are bounded, and that repeated keys are found in linear time.
+ * Parses one JSON or YAML 1.2 document; what is wrong with it is in its errors, in the order of the text. As the
+ * library parses it, but that keys are single values, that depth and length are bounded, and that repeated keys are
+ * found in linear time.
  * @param lines learns where the lines begin
  */
 export function parseYaml(text: string, lines = new LineCounter()): Document {
-  if (text.length > MAX_YAML_CHARACTERS) return refused(0, `the text has ${String(text.length)} characters; at most ${String(MAX_YAML_CHARACTERS)} are read`);
+  if (text.length > MAX_YAML_CHARACTERS) {
+    return refused(
+      0,
+      `the text has ${String(text.length)} characters; at most ${String(MAX_YAML_CHARACTERS)} are read`,
+    );
+  }
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const deep = tooDeep(tokens);
-  if (deep !== null) return refused(deep, `values are nested deeper than ${String(MAX_DEPTH)}`);
+  if (deep !== null) {
+    return refused(deep, `values are nested deeper than ${String(MAX_DEPTH)}`);
+  }
   let document: Document | undefined;
   for (const composed of new Composer({ uniqueKeys: false }).compose(tokens, true, text.length)) {
     if (document !== undefined) {
@@ -26,18 +45,23 @@ export function parseYaml(text: string, lines = new LineCounter()): Document {
     }
     document = composed;
   }
-  if (document === undefined) return refused(0, 'the text holds no document');
+  if (document === undefined) {
+    return refused(0, 'the text holds no document');
+  }
   document.errors.push(...keyProblems(document.contents));
   document.errors.sort((a, b) => a.pos[0] - b.pos[0]);
   return document;
 }
 
-const problem = (start: number, code: ErrorCode, message: string): YAMLParseError => new YAMLParseError([start, start + 1], code, message);
+const problem = (start: number, code: ErrorCode, message: string): YAMLParseError =>
+  new YAMLParseError([start, start + 1], code, message);
 
 /** The plain value of a document. @throws the first problem of it */
 export function yamlValue(document: Document): unknown {
   const problem = document.errors[0] ?? document.warnings[0];
-  if (problem !== undefined) throw problem;
+  if (problem !== undefined) {
+    throw problem;
+  }
   return document.toJS();
 }
 
@@ -52,13 +76,21 @@ function tooDeep(tokens: readonly CST.Token[]): number | null {
   const open: (readonly [token: CST.Token, depth: number])[] = tokens.map((token) => [token, 0]);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [token, depth] = next;
-    if (depth > MAX_DEPTH) return token.offset;
+    if (depth > MAX_DEPTH) {
+      return token.offset;
+    }
     if (token.type === 'document') {
-      if (token.value !== undefined) open.push([token.value, depth]);
+      if (token.value !== undefined) {
+        open.push([token.value, depth]);
+      }
     } else if ('items' in token) {
       for (const { key, value } of token.items) {
-        if (key !== undefined && key !== null) open.push([key, depth + 1]);
-        if (value !== undefined) open.push([value, depth + 1]);
+        if (key !== undefined && key !== null) {
+          open.push([key, depth + 1]);
+        }
+        if (value !== undefined) {
+          open.push([value, depth + 1]);
+        }
       }
     }
   }
@@ -71,15 +103,25 @@ function keyProblems(contents: unknown): YAMLParseError[] {
   const open = [contents];
   while (open.length > 0) {
     const node = open.pop();
-    if (isSeq(node)) for (const item of node.items) open.push(item);
-    if (!isMap(node)) continue;
+    if (isSeq(node)) {
+      for (const item of node.items) {
+        open.push(item);
+      }
+    }
+    if (!isMap(node)) {
+      continue;
+    }
     const seen = new Set<unknown>();
     for (const { key, value } of node.items) {
       open.push(value);
       const start = isScalar(key) ? key.range?.[0] : node.range?.[0];
-      if (!isScalar(key)) found.push(problem(start ?? 0, 'NON_STRING_KEY', 'a key must be a single value'));
-      else if (seen.has(key.value)) found.push(problem(start ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
-      else seen.add(key.value);
+      if (!isScalar(key)) {
+        found.push(problem(start ?? 0, 'NON_STRING_KEY', 'a key must be a single value'));
+      } else if (seen.has(key.value)) {
+        found.push(problem(start ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
+      } else {
+        seen.add(key.value);
+      }
     }
   }
   return found;

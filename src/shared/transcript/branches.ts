@@ -29,7 +29,10 @@ export interface Branch {
 export type Parting =
   | { readonly kind: 'same' }
   | { readonly kind: 'question'; readonly character: number }
-  /** Both have a message there, which differ from this character on (counted from 0 in code points), or whose roles differ. */
+  /**
+   * Both have a message there, which differ from this character on (counted from 0 in code points), or whose roles
+   * differ.
+   */
   | { readonly kind: 'text'; readonly index: number; readonly character: number }
   | { readonly kind: 'role'; readonly index: number }
   /** One ends where the other goes on. */
@@ -38,26 +41,42 @@ export type Parting =
 /** The first message and character at which two branches differ. */
 export function partingOf(left: Branch, right: Branch): Parting {
   const question = firstDifference(left.question, right.question);
-  if (question !== null) return { kind: 'question', character: question.character };
+  if (question !== null) {
+    return { kind: 'question', character: question.character };
+  }
   for (let index = 0; index < Math.max(left.messages.length, right.messages.length); index++) {
     const one = left.messages[index];
     const other = right.messages[index];
-    if (one === undefined || other === undefined) return { kind: 'end', index };
-    if (one.role !== other.role) return { kind: 'role', index };
+    if (one === undefined || other === undefined) {
+      return { kind: 'end', index };
+    }
+    if (one.role !== other.role) {
+      return { kind: 'role', index };
+    }
     const difference = firstDifference(one.text, other.text);
-    if (difference !== null) return { kind: 'text', index, character: difference.character };
+    if (difference !== null) {
+      return { kind: 'text', index, character: difference.character };
+    }
   }
   return { kind: 'same' };
 }
 
-/** The first difference of two texts, in code points and in UTF-16 units; never inside a surrogate pair. Null for equal texts. */
-export function firstDifference(left: string, right: string): { readonly character: number; readonly unit: number } | null {
+/**
+ * The first difference of two texts, in code points and in UTF-16 units; never inside a surrogate pair. Null for equal
+ * texts.
+ */
+export function firstDifference(
+  left: string,
+  right: string,
+): { readonly character: number; readonly unit: number } | null {
   const shorter = Math.min(left.length, right.length);
   let unit = 0;
   let character = 0;
   while (unit < shorter) {
     const code = left.codePointAt(unit);
-    if (code === undefined || code !== right.codePointAt(unit)) break;
+    if (code === undefined || code !== right.codePointAt(unit)) {
+      break;
+    }
     unit += code > 0xffff ? 2 : 1;
     character++;
   }
@@ -65,7 +84,11 @@ export function firstDifference(left: string, right: string): { readonly charact
 }
 
 /** Tokens and characters of a branch's messages together; characters are code points. */
-export function lengthOf(branch: Branch): { readonly messages: number; readonly tokens: number; readonly characters: number } {
+export function lengthOf(branch: Branch): {
+  readonly messages: number;
+  readonly tokens: number;
+  readonly characters: number;
+} {
   return {
     messages: branch.messages.length,
     tokens: branch.messages.reduce((sum, message) => sum + message.tokens, 0),
@@ -75,6 +98,8 @@ export function lengthOf(branch: Branch): { readonly messages: number; readonly 
 
 function codePoints(text: string): number {
   let points = 0;
-  for (let unit = 0; unit < text.length; unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1) points++;
+  for (let unit = 0; unit < text.length; unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1) {
+    points++;
+  }
   return points;
 }

@@ -14,7 +14,14 @@ export interface ComparedSide {
   readonly tokens: number;
   readonly characters: number;
   /** The message at which the branches part; null where this branch has none there. */
-  readonly parted: { readonly message: number; readonly role: string; readonly cut: boolean; readonly before: string; readonly rest: string; readonly more: boolean } | null;
+  readonly parted: {
+    readonly message: number;
+    readonly role: string;
+    readonly cut: boolean;
+    readonly before: string;
+    readonly rest: string;
+    readonly more: boolean;
+  } | null;
 }
 
 export interface Comparison {
@@ -31,16 +38,32 @@ export function comparisonOf(left: Branch, right: Branch): Comparison {
 
 function sideOf(own: Branch, other: Branch, parting: Parting): ComparedSide {
   const { message, title, otherContinuations } = own;
-  return { message, title, return: own.return, otherContinuations, ...lengthOf(own), parted: 'index' in parting ? partedOf(own, other, parting.index) : null };
+  return {
+    message,
+    title,
+    return: own.return,
+    otherContinuations,
+    ...lengthOf(own),
+    parted: 'index' in parting ? partedOf(own, other, parting.index) : null,
+  };
 }
 
 function partedOf(own: Branch, other: Branch, index: number): ComparedSide['parted'] {
   const mine = own.messages[index];
-  if (mine === undefined) return null;
+  if (mine === undefined) {
+    return null;
+  }
   const from = firstDifference(mine.text, other.messages[index]?.text ?? '')?.unit ?? mine.text.length;
   const start = whole(mine.text, Math.max(0, from - BEFORE));
   const end = whole(mine.text, Math.min(mine.text.length, from + AFTER));
-  return { message: mine.message, role: mine.role, cut: start > 0, before: mine.text.slice(start, from), rest: mine.text.slice(from, end), more: end < mine.text.length };
+  return {
+    message: mine.message,
+    role: mine.role,
+    cut: start > 0,
+    before: mine.text.slice(start, from),
+    rest: mine.text.slice(from, end),
+    more: end < mine.text.length,
+  };
 }
 
 /** The same place, or the one before it where a surrogate pair would be cut. */
@@ -52,10 +75,15 @@ function whole(text: string, unit: number): number {
 /** Where two branches part, in one sentence. */
 export function partingText({ parting, left, right }: Comparison): string {
   switch (parting.kind) {
-    case 'same': return 'Both say the same, to the last character.';
-    case 'question': return `They answer different questions, from character ${String(parting.character + 1)} on.`;
-    case 'text': return `They part in message ${String(parting.index + 1)} (${left.parted?.role ?? ''}), at character ${String(parting.character + 1)}.`;
-    case 'role': return `They part in message ${String(parting.index + 1)}: ${left.parted?.role ?? ''} speaks there, or ${right.parted?.role ?? ''}.`;
-    case 'end': return `They say the same in ${String(parting.index)} ${parting.index === 1 ? 'message' : 'messages'}; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
+    case 'same':
+      return 'Both say the same, to the last character.';
+    case 'question':
+      return `They answer different questions, from character ${String(parting.character + 1)} on.`;
+    case 'text':
+      return `They part in message ${String(parting.index + 1)} (${left.parted?.role ?? ''}), at character ${String(parting.character + 1)}.`;
+    case 'role':
+      return `They part in message ${String(parting.index + 1)}: ${left.parted?.role ?? ''} speaks there, or ${right.parted?.role ?? ''}.`;
+    case 'end':
+      return `They say the same in ${String(parting.index)} ${parting.index === 1 ? 'message' : 'messages'}; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
   }
 }

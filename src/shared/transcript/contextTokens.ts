@@ -25,7 +25,8 @@ export interface TokenSpans {
 }
 
 /**
- * Groups tokens so that the pieces join to the text: a token whose own text is only a part of a character stands together with those after it.
+ * Groups tokens so that the pieces join to the text: a token whose own text is only a part of a character stands
+ * together with those after it.
  * @param decode text of some ids, special tokens included
  * @returns the spans, and whether they join to the text
  */
@@ -36,8 +37,12 @@ export function spansOf(ids: readonly number[], text: string, decode: (ids: read
     let to = from + 1;
     let piece = decode(ids.slice(from, to));
     // No character takes more than four bytes, and so no more than four tokens.
-    while (!text.startsWith(piece, at) && to < ids.length && to - from < 4) piece = decode(ids.slice(from, ++to));
-    if (!text.startsWith(piece, at)) return { spans: ids.map((id) => ({ ids: [id], text: decode([id]) })), exact: false };
+    while (!text.startsWith(piece, at) && to < ids.length && to - from < 4) {
+      piece = decode(ids.slice(from, ++to));
+    }
+    if (!text.startsWith(piece, at)) {
+      return { spans: ids.map((id) => ({ ids: [id], text: decode([id]) })), exact: false };
+    }
     spans.push({ ids: ids.slice(from, to), text: piece });
     at += piece.length;
     from = to;

@@ -22,7 +22,10 @@ export interface PlacedNode extends ProtocolNode {
   readonly row: number;
 }
 
-/** Places every node: columns by depth, rows in canonical order. A graph whose parents stand before their children, as canonical order has it. */
+/**
+ * Places every node: columns by depth, rows in canonical order. A graph whose parents stand before their children, as
+ * canonical order has it.
+ */
 export function placeNodes({ nodes }: ProtocolGraph): readonly PlacedNode[] {
   const placed: PlacedNode[] = [];
   const filled = new Map<number, number>();

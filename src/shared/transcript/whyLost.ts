@@ -1,4 +1,7 @@
-/** What is said of a lost episode: the message that decided it, or may have, and the best that was sampled in its place. Pure. */
+/**
+ * What is said of a lost episode: the message that decided it, or may have, and the best that was sampled in its place.
+ * Pure.
+ */
 import type { Headline } from '../credit/headline.ts';
 
 /** A message in the summary; its text is cut where it is too long to be compared. */
@@ -29,28 +32,43 @@ export interface WhyLost {
 export type Credited = { readonly credit: Headline | null };
 
 /**
- * The message that decided a lost episode: the first in order that hurt; where there is none, the clearest candidate, which is the undecided one
- * whose upper bound is smallest, then the one with the smallest credit. One without bounds comes last.
+ * The message that decided a lost episode: the first in order that hurt; where there is none, the clearest candidate,
+ * which is the undecided one whose upper bound is smallest, then the one with the smallest credit. One without bounds
+ * comes last.
  * @returns null where no message was compared with others
  */
-export function decisiveOf<M extends Credited>(messages: readonly M[]): { readonly message: M; readonly decided: boolean } | null {
+export function decisiveOf<M extends Credited>(
+  messages: readonly M[],
+): { readonly message: M; readonly decided: boolean } | null {
   const hurt = messages.find(({ credit }) => credit?.verdict === 'hurt');
-  if (hurt !== undefined) return { message: hurt, decided: true };
+  if (hurt !== undefined) {
+    return { message: hurt, decided: true };
+  }
   const order = ({ credit }: M): readonly [number, number] => [credit?.high ?? Infinity, credit?.value ?? 0];
-  const [first] = messages.filter(({ credit }) => credit?.verdict === 'undecided').toSorted((a, b) => {
-    const [[highA, valueA], [highB, valueB]] = [order(a), order(b)];
-    return highA === highB ? valueA - valueB : highA - highB;
-  });
+  const [first] = messages
+    .filter(({ credit }) => credit?.verdict === 'undecided')
+    .toSorted((a, b) => {
+      const [[highA, valueA], [highB, valueB]] = [order(a), order(b)];
+      return highA === highB ? valueA - valueB : highA - highB;
+    });
   return first === undefined ? null : { message: first, decided: false };
 }
 
-/** The alternative with the highest credit among those with another text, where that is higher than the message's own; null where there is none. */
-export function bestOf<A extends Credited & { readonly text: string }>(of: { readonly text: string; readonly credit: Headline }, alternatives: readonly A[]): A | null {
+/**
+ * The alternative with the highest credit among those with another text, where that is higher than the message's own;
+ * null where there is none.
+ */
+export function bestOf<A extends Credited & { readonly text: string }>(
+  of: { readonly text: string; readonly credit: Headline },
+  alternatives: readonly A[],
+): A | null {
   let best: A | null = null;
   let highest = of.credit.value;
   for (const alternative of alternatives) {
     const { credit, text } = alternative;
-    if (credit === null || credit.verdict === 'alone' || text === of.text || credit.value <= highest) continue;
+    if (credit === null || credit.verdict === 'alone' || text === of.text || credit.value <= highest) {
+      continue;
+    }
     best = alternative;
     highest = credit.value;
   }

@@ -1,4 +1,7 @@
-/** What two texts share and where they differ, word by word: a longest common subsequence of words, spaces and signs. Pure. */
+/**
+ * What two texts share and where they differ, word by word: a longest common subsequence of words, spaces and signs.
+ * Pure.
+ */
 
 export interface DiffPart {
   readonly kind: 'same' | 'removed' | 'added';
@@ -7,7 +10,10 @@ export interface DiffPart {
 
 /** Characters of each text that are compared; longer ones are cut there. */
 export const DIFF_LIMIT = 4_000;
-/** Words of each text, between what both begin and end with, that are compared one by one; where there are more, all of them differ. */
+/**
+ * Words of each text, between what both begin and end with, that are compared one by one; where there are more, all of
+ * them differ.
+ */
 const MOST_WORDS = 600;
 
 /**
@@ -17,9 +23,13 @@ const MOST_WORDS = 600;
 export function wordDiff(before: string, after: string): readonly DiffPart[] {
   const [a, b] = [wordsOf(before), wordsOf(after)];
   let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  while (start < a.length && start < b.length && a[start] === b[start]) {
+    start++;
+  }
   let end = 0;
-  while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) {
+    end++;
+  }
   const middle = between(a.slice(start, a.length - end), b.slice(start, b.length - end));
   return joined([part('same', a.slice(0, start)), ...middle, part('same', a.slice(a.length - end))]);
 }
@@ -31,7 +41,9 @@ function wordsOf(text: string): readonly string[] {
 
 /** Cut between two characters, never within one. */
 function cut(text: string): string {
-  if (text.length <= DIFF_LIMIT) return text;
+  if (text.length <= DIFF_LIMIT) {
+    return text;
+  }
   const last = text.charCodeAt(DIFF_LIMIT - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? DIFF_LIMIT - 1 : DIFF_LIMIT);
 }
@@ -41,7 +53,9 @@ function part(kind: DiffPart['kind'], words: readonly string[]): DiffPart {
 }
 
 function between(a: readonly string[], b: readonly string[]): readonly DiffPart[] {
-  if (a.length === 0 || b.length === 0 || a.length > MOST_WORDS || b.length > MOST_WORDS) return [part('removed', a), part('added', b)];
+  if (a.length === 0 || b.length === 0 || a.length > MOST_WORDS || b.length > MOST_WORDS) {
+    return [part('removed', a), part('added', b)];
+  }
   const width = b.length + 1;
   // Lengths of the longest common subsequence of what is left from i and j on.
   const lengths = new Uint16Array((a.length + 1) * width);
@@ -74,13 +88,25 @@ function joined(parts: readonly DiffPart[]): readonly DiffPart[] {
   const result: DiffPart[] = [];
   let [removed, added, same] = ['', '', ''];
   const flush = (): void => {
-    for (const [kind, text] of [['same', same], ['removed', removed], ['added', added]] as const) if (text !== '') result.push({ kind, text });
+    for (const [kind, text] of [
+      ['same', same],
+      ['removed', removed],
+      ['added', added],
+    ] as const) {
+      if (text !== '') {
+        result.push({ kind, text });
+      }
+    }
     [removed, added, same] = ['', '', ''];
   };
   for (const { kind, text } of parts) {
-    if (text === '') continue;
+    if (text === '') {
+      continue;
+    }
     if (kind === 'same') {
-      if (removed !== '' || added !== '') flush();
+      if (removed !== '' || added !== '') {
+        flush();
+      }
       same += text;
     } else if (kind === 'removed') {
       removed += text;

@@ -1,9 +1,10 @@
 /**
  * The writer lock: a file beside the store, created exclusively and with its content at once, that names its owner.
  *
- * A lock whose owner is gone is taken over. Only the process that could create the claim on that very lock exclusively may remove
- * it, and it looks again after creating it: so no two processes ever both believe that they own the store. A claim whose owner is gone too
- * is not removed before the lock is; it is claimed in its turn. So a process may be killed at any moment without barring the next.
+ * A lock whose owner is gone is taken over. Only the process that could create the claim on that very lock exclusively
+ * may remove it, and it looks again after creating it: so no two processes ever both believe that they own the store. A
+ * claim whose owner is gone too is not removed before the lock is; it is claimed in its turn. So a process may be
+ * killed at any moment without barring the next.
  */
 import { hash } from 'node:crypto';
 import { linkSync, rmSync, unlinkSync } from 'node:fs';
@@ -50,11 +51,17 @@ export function lockPathOf(storePath: string): string {
 /**
  * Takes the writer lock of a store.
  * @param purpose what others read of this process while it holds the lock
- * @throws StoreHeldError naming the holder while another process has the lock; C3Error('store') where that cannot be found out
+ * @throws StoreHeldError naming the holder while another process has the lock; C3Error('store') where that cannot be
+ *   found out
  */
 export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED): StoreLock {
   const lock = lockPathOf(storePath);
-  const owner = { pid: process.pid, host: hostname(), startedAt: new Date().toISOString(), processStart: processStartOf(process.pid) };
+  const owner = {
+    pid: process.pid,
+    host: hostname(),
+    startedAt: new Date().toISOString(),
+    processStart: processStartOf(process.pid),
+  };
   const textOf = (now: HolderPurpose): string => `${JSON.stringify({ ...owner, ...now })}\n`;
   let content = textOf(purpose);
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -80,7 +87,10 @@ export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED)
       removeAbandoned(storePath, lock, found, content);
     }
   }
-  throw new StoreHeldError(`The store ${storePath} changed hands while its lock ${lock} was asked for: try again.`, null);
+  throw new StoreHeldError(
+    `The store ${storePath} changed hands while its lock ${lock} was asked for: try again.`,
+    null,
+  );
 }
 
 /** Who holds the writer lock of a store; null where nobody does, its holder is gone, or that cannot be read. */
@@ -92,7 +102,9 @@ export function lockHolder(storePath: string): StoreHolder | null {
     // Whoever takes the lock finds out why.
     return null;
   }
-  if (content === null) return null;
+  if (content === null) {
+    return null;
+  }
   const owner = parseHolder(content);
   return owner !== null && (owner.host !== hostname() || isAlive(owner)) ? owner : null;
 }
@@ -100,20 +112,29 @@ export function lockHolder(storePath: string): StoreHolder | null {
 function refuseLiveOwner(storePath: string, lock: string, content: string): void {
   const owner = parseHolder(content);
   if (owner === null) {
-    throw new C3Error('store', `The lock ${lock} is unreadable, so who writes the store ${storePath} is unknown: if no C3 process uses it, delete that file.`);
+    throw new C3Error(
+      'store',
+      `The lock ${lock} is unreadable, so who writes the store ${storePath} is unknown: if no C3 process uses it, delete that file.`,
+    );
   }
   if (owner.host !== hostname()) {
-    throw new StoreHeldError(`The store ${storePath} is held by ${holderWords(owner)} on the machine ${owner.host} since ${owner.startedAt}: stop it there, or delete ${lock} if it is gone.`, owner);
+    throw new StoreHeldError(
+      `The store ${storePath} is held by ${holderWords(owner)} on the machine ${owner.host} since ${owner.startedAt}: stop it there, or delete ${lock} if it is gone.`,
+      owner,
+    );
   }
   if (isAlive(owner)) {
-    throw new StoreHeldError(`The store ${storePath} is being written by ${holderWords(owner)} since ${owner.startedAt}: wait for it or stop it; reading works meanwhile.`, owner);
+    throw new StoreHeldError(
+      `The store ${storePath} is being written by ${holderWords(owner)} since ${owner.startedAt}: wait for it or stop it; reading works meanwhile.`,
+      owner,
+    );
   }
 }
 
 /** Removes the lock if it is still the abandoned one. @param content names this process */
 function removeAbandoned(storePath: string, lock: string, abandoned: string, content: string): void {
   const claims: string[] = [];
-  for (let dead = abandoned; ; ) {
+  for (let dead = abandoned; ;) {
     const claim = `${lock}.takeover-${hash('sha256', dead).slice(0, 16)}`;
     claims.unshift(claim);
     if (createExclusively(storePath, claim, content)) {
@@ -126,7 +147,10 @@ function removeAbandoned(storePath: string, lock: string, abandoned: string, con
     }
     const claimant = parseHolder(found);
     if (claimant === null || claimant.host !== hostname() || isAlive(claimant)) {
-      throw new StoreHeldError(`Another process is taking over the store ${storePath}: try again, or delete ${claim} if no C3 process runs.`, claimant);
+      throw new StoreHeldError(
+        `Another process is taking over the store ${storePath}: try again, or delete ${claim} if no C3 process runs.`,
+        claimant,
+      );
     }
     dead = found;
   }
@@ -166,7 +190,10 @@ function createExclusively(storePath: string, path: string, content: string): bo
   }
 }
 
-/** The content of a lock file; null where there is none. What cannot be one (a link, a pipe, far too long) is read as empty: nobody knows its owner. */
+/**
+ * The content of a lock file; null where there is none. What cannot be one (a link, a pipe, far too long) is read as
+ * empty: nobody knows its owner.
+ */
 function readIfThere(path: string): string | null {
   try {
     return readSmall(path, LONGEST_LOCK) ?? '';

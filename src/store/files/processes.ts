@@ -4,8 +4,17 @@ import { codeOf } from './sqlite.ts';
 
 const ENDED = 'ended';
 
-/** Whether a process of this machine lives. @param processStart where it is known, a process that was given the same number later is another one */
-export function isAlive({ pid, processStart }: { readonly pid: number; readonly processStart: string | null }): boolean {
+/**
+ * Whether a process of this machine lives.
+ * @param processStart where it is known, a process that was given the same number later is another one
+ */
+export function isAlive({
+  pid,
+  processStart,
+}: {
+  readonly pid: number;
+  readonly processStart: string | null;
+}): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -26,7 +35,8 @@ export function processStartOf(pid: number): string | null {
   } catch {
     return null;
   }
-  // The second field is the program's name in brackets and may hold blanks; the state is field 3, the start time field 22.
+  // The second field is the program's name in brackets and may hold blanks; the state is field 3, the start time field
+  // 22.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' || fields[0] === 'X' ? ENDED : (fields[19] ?? null);
 }

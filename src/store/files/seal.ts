@@ -1,7 +1,7 @@
 /**
- * The seal of a store: the hash of the whole file as its last writer left it, in a small file beside it. A row says nothing of a single bit that changed in a
- * number; the seal does. A writer takes it off while it works and puts a new one on when it closes, so that a store without one was left
- * by a process that was killed, or was copied without it.
+ * The seal of a store: the hash of the whole file as its last writer left it, in a small file beside it. A row says
+ * nothing of a single bit that changed in a number; the seal does. A writer takes it off while it works and puts a new
+ * one on when it closes, so that a store without one was left by a process that was killed, or was copied without it.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
@@ -14,7 +14,12 @@ const LONGEST_SEAL = 1 << 12;
 /** A reader in the middle of a question is waited for so long; then the store stays without a seal. */
 const PATIENCE_MILLISECONDS = 200;
 
-const sealSchema = z.object({ version: z.literal(1), bytes: z.int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/u), closedAt: z.string().max(40) });
+const sealSchema = z.object({
+  version: z.literal(1),
+  bytes: z.int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+  closedAt: z.string().max(40),
+});
 
 export type Seal = z.infer<typeof sealSchema>;
 
@@ -25,10 +30,15 @@ export function sealPathOf(path: string): string {
   return `${path}.seal`;
 }
 
-/** Compares a store with its seal; reads the whole file where there is one. @throws what the system says where the file cannot be read */
+/**
+ * Compares a store with its seal; reads the whole file where there is one.
+ * @throws what the system says where the file cannot be read
+ */
 export function checkSeal(path: string): SealState {
   const seal = readSeal(path);
-  if (seal === null) return { state: 'none' };
+  if (seal === null) {
+    return { state: 'none' };
+  }
   const same = sizeOf(`${path}-wal`) === 0 && sizeOf(path) === seal.bytes && hashOfFile(path) === seal.sha256;
   return { state: same ? 'whole' : 'different', seal };
 }
@@ -49,16 +59,23 @@ export interface SealKeeper {
 }
 
 /**
- * Takes the seal off for a writer. One that does not fit stays, so that nothing that is written later hides what happened.
+ * Takes the seal off for a writer. One that does not fit stays, so that nothing that is written later hides what
+ * happened.
  * @param path of a store that may not be there yet
  */
 export function takeSeal(path: string): SealKeeper {
   const found = checkSeal(path);
-  if (found.state === 'different') return { seal: () => undefined, keep: () => undefined, undo: () => undefined };
+  if (found.state === 'different') {
+    return { seal: () => undefined, keep: () => undefined, undo: () => undefined };
+  }
   const before = stampOf(path);
-  if (found.state === 'whole') rmSync(sealPathOf(path), { force: true });
+  if (found.state === 'whole') {
+    rmSync(sealPathOf(path), { force: true });
+  }
   const putBack = (): void => {
-    if (found.state === 'whole') replaceFile(sealPathOf(path), textOf(found.seal));
+    if (found.state === 'whole') {
+      replaceFile(sealPathOf(path), textOf(found.seal));
+    }
   };
   // What is left of a log is not in the file.
   const isFolded = (): boolean => sizeOf(`${path}-wal`) === 0;
@@ -66,13 +83,23 @@ export function takeSeal(path: string): SealKeeper {
   return {
     undo: putBack,
     keep: () => {
-      if (isFolded() && isUnchanged()) putBack();
+      if (isFolded() && isUnchanged()) {
+        putBack();
+      }
     },
     seal: () => {
-      if (!isFolded()) return;
+      if (!isFolded()) {
+        return;
+      }
       try {
-        if (isUnchanged()) putBack();
-        else replaceFile(sealPathOf(path), textOf({ version: 1, bytes: sizeOf(path), sha256: hashOfFile(path), closedAt: new Date().toISOString() }));
+        if (isUnchanged()) {
+          putBack();
+        } else {
+          replaceFile(
+            sealPathOf(path),
+            textOf({ version: 1, bytes: sizeOf(path), sha256: hashOfFile(path), closedAt: new Date().toISOString() }),
+          );
+        }
       } catch {
         // What was written is whole without it.
       }
@@ -80,7 +107,10 @@ export function takeSeal(path: string): SealKeeper {
   };
 }
 
-/** Folds the log into the file, so that it can be sealed. A reader in the middle of a question, or a full disk, keeps it from that: nothing is lost, and no seal is put on. */
+/**
+ * Folds the log into the file, so that it can be sealed. A reader in the middle of a question, or a full disk, keeps it
+ * from that: nothing is lost, and no seal is put on.
+ */
 export function foldLog(db: Connection): void {
   try {
     db.pragma(`busy_timeout = ${String(PATIENCE_MILLISECONDS)}`);
@@ -95,7 +125,9 @@ function readSeal(path: string): Seal | null {
     return sealSchema.parse(JSON.parse(readSmall(sealPathOf(path), LONGEST_SEAL) ?? ''));
   } catch (error) {
     // What is no seal says nothing.
-    if (codeOf(error) === undefined || codeOf(error) === 'ENOENT') return null;
+    if (codeOf(error) === undefined || codeOf(error) === 'ENOENT') {
+      return null;
+    }
     throw error;
   }
 }
@@ -109,7 +141,9 @@ function sizeOf(path: string): number {
 /** Another one after every change to the file. */
 function stampOf(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? '' : `${String(found.ino)} ${String(found.size)} ${String(found.mtimeNs)} ${String(found.ctimeNs)}`;
+  return found === undefined
+    ? ''
+    : `${String(found.ino)} ${String(found.size)} ${String(found.mtimeNs)} ${String(found.ctimeNs)}`;
 }
 
 function hashOfFile(path: string): string {
@@ -117,7 +151,9 @@ function hashOfFile(path: string): string {
   const piece = Buffer.alloc(PIECE_BYTES);
   const file = openSync(path, 'r');
   try {
-    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) hash.update(piece.subarray(0, read));
+    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
+      hash.update(piece.subarray(0, read));
+    }
     return hash.digest('hex');
   } finally {
     closeSync(file);

@@ -31,7 +31,10 @@ let loaded: typeof Database | undefined;
  */
 export function loadSqlite(nodeVersion: string = process.versions.node): typeof Database {
   if (Number.parseInt(nodeVersion, 10) < OLDEST_NODE) {
-    throw new C3Error('store', `The store needs Node ${OLDEST_NODE} or newer and this is Node ${nodeVersion}: update the editor (VS Code 1.101 or newer) or Node.`);
+    throw new C3Error(
+      'store',
+      `The store needs Node ${OLDEST_NODE} or newer and this is Node ${nodeVersion}: update the editor (VS Code 1.101 or newer) or Node.`,
+    );
   }
   if (loaded === undefined) {
     try {
@@ -39,13 +42,20 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
       const here = typeof __filename === 'string' ? __filename : import.meta.url;
       loaded = withAddresses(() => createRequire(here)('better-sqlite3') as typeof Database);
     } catch (error) {
-      throw new C3Error('store', `SQLite could not be loaded on ${process.platform}-${process.arch} (${oneLine(error)}): reinstall the package for this platform.`, { cause: error });
+      throw new C3Error(
+        'store',
+        `SQLite could not be loaded on ${process.platform}-${process.arch} (${oneLine(error)}): reinstall the package for this platform.`,
+        { cause: error },
+      );
     }
   }
   return loaded;
 }
 
-/** Loads the native module with SQLite's file addresses, which it asks for once, of the environment: only they can say that a file does not change. */
+/**
+ * Loads the native module with SQLite's file addresses, which it asks for once, of the environment: only they can say
+ * that a file does not change.
+ */
 function withAddresses(load: () => typeof Database): typeof Database {
   const before = process.env[ADDRESSES];
   process.env[ADDRESSES] = '1';
@@ -55,16 +65,19 @@ function withAddresses(load: () => typeof Database): typeof Database {
     new Sqlite(':memory:').close();
     return Sqlite;
   } finally {
-    if (before === undefined) Reflect.deleteProperty(process.env, ADDRESSES);
-    else process.env[ADDRESSES] = before;
+    if (before === undefined) {
+      Reflect.deleteProperty(process.env, ADDRESSES);
+    } else {
+      process.env[ADDRESSES] = before;
+    }
   }
 }
 
 const ADDRESSES = 'SQLITE_USE_URI';
 
 /**
- * Opens a store that is there for reading, also where nothing can be written: SQLite then cannot make the index of the write-ahead log,
- * and needs none where there is no log.
+ * Opens a store that is there for reading, also where nothing can be written: SQLite then cannot make the index of the
+ * write-ahead log, and needs none where there is no log.
  * @throws C3Error('store') for a log that would have to be folded in first
  */
 export function connectForReading(path: string): ReadingConnection {
@@ -75,21 +88,33 @@ export function connectForReading(path: string): ReadingConnection {
     return { db, fixed: false };
   } catch (error) {
     db.close();
-    if (!/^SQLITE_(?:CANTOPEN|READONLY)/.test(codeOf(error) ?? '')) throw storeError(path, error);
-    const log = ['-wal', '-journal'].map((suffix) => path + suffix).find((beside) => (statSync(beside, { throwIfNoEntry: false })?.size ?? 0) > 0);
-    if (log === undefined) return { db: open(path, `${pathToFileURL(path).href}?immutable=1`, 'read'), fixed: true };
+    if (!/^SQLITE_(?:CANTOPEN|READONLY)/.test(codeOf(error) ?? '')) {
+      throw storeError(path, error);
+    }
+    const log = ['-wal', '-journal']
+      .map((suffix) => path + suffix)
+      .find((beside) => (statSync(beside, { throwIfNoEntry: false })?.size ?? 0) > 0);
+    if (log === undefined) {
+      return { db: open(path, `${pathToFileURL(path).href}?immutable=1`, 'read'), fixed: true };
+    }
     const problem = `The store ${path} is in a folder that cannot be written and has a log (${log}) that must be merged into it before it can be read`;
-    throw new C3Error('store', `${problem}: copy both files to a folder that can be written, and name the copy with --store (in VS Code the setting c3.store.path).`, { cause: error, action: CHOOSE_PLACE });
+    throw new C3Error(
+      'store',
+      `${problem}: copy both files to a folder that can be written, and name the copy with --store (in VS Code the setting c3.store.path).`,
+      { cause: error, action: CHOOSE_PLACE },
+    );
   }
 }
 
 /**
- * Opens a connection with the settings that every connection has.
- * trusted_schema is off because a store may come from someone else. A file that is not there is made for the user alone, whatever the
- * umask says: SQLite gives its log and its index the same mode.
+ * Opens a connection with the settings that every connection has. trusted_schema is off because a store may come from
+ * someone else. A file that is not there is made for the user alone, whatever the umask says: SQLite gives its log and
+ * its index the same mode.
  */
 export function connect(path: string, mode: 'read' | 'write'): Connection {
-  if (mode === 'write') makePrivate(path);
+  if (mode === 'write') {
+    makePrivate(path);
+  }
   return open(path, path, mode);
 }
 
@@ -115,7 +140,9 @@ function makePrivate(path: string): void {
     closeSync(createNew(path));
   } catch (error) {
     // What stands in the way of a new file is named when it is opened.
-    if (codeOf(error) !== 'EEXIST') throw storeError(path, error);
+    if (codeOf(error) !== 'EEXIST') {
+      throw storeError(path, error);
+    }
   }
 }
 
@@ -131,16 +158,22 @@ export function translate<Result>(path: string, work: () => Result): Result {
 }
 
 /** Wraps a function so that its SQLite errors come out as C3Error('store') naming the store. */
-export function guarded<Args extends unknown[], Result>(session: Session, work: (...args: Args) => Result): (...args: Args) => Result {
-  return (...args) => translate(session.path, () => {
-    try {
-      return work(...args);
-    } catch (error) {
-      // What a row holds is of another kind than what was stored: no other way leads there.
-      if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) throw damagedStore(session.path, oneLine(error), error);
-      throw error;
-    }
-  });
+export function guarded<Args extends unknown[], Result>(
+  session: Session,
+  work: (...args: Args) => Result,
+): (...args: Args) => Result {
+  return (...args) =>
+    translate(session.path, () => {
+      try {
+        return work(...args);
+      } catch (error) {
+        // What a row holds is of another kind than what was stored: no other way leads there.
+        if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
+          throw damagedStore(session.path, oneLine(error), error);
+        }
+        throw error;
+      }
+    });
 }
 
 /** The C3Error for an SQLite or file-system error of the store at `path`; any other error unchanged. */
@@ -149,7 +182,10 @@ export function storeError(path: string, error: unknown): unknown {
   if (error instanceof C3Error || code === undefined) {
     return error;
   }
-  return new C3Error('store', describe(path, code, oneLine(error)), { cause: error, action: ELSEWHERE.test(code) ? CHOOSE_PLACE : undefined });
+  return new C3Error('store', describe(path, code, oneLine(error)), {
+    cause: error,
+    action: ELSEWHERE.test(code) ? CHOOSE_PLACE : undefined,
+  });
 }
 
 /** The way to another place for the store: the errors that name --store offer the editor's setting for it. */
@@ -192,7 +228,11 @@ function describe(path: string, code: string, detail: string): string {
 
 /** The error for a store in which something is not as C3 makes it. @param what is wrong, as a part of a sentence */
 export function damagedStore(path: string, what: string, cause?: unknown): C3Error {
-  return new C3Error('store', `The store ${path} is damaged or was changed by another program (${what}) and was left as it was: \`c3 doctor\` says more.`, { cause });
+  return new C3Error(
+    'store',
+    `The store ${path} is damaged or was changed by another program (${what}) and was left as it was: \`c3 doctor\` says more.`,
+    { cause },
+  );
 }
 
 /** The message for a file that is no store of ours. */

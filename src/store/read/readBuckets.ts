@@ -1,5 +1,13 @@
 /** Reading buckets: their alternatives, replays, credits and verifications. */
-import type { Alternative, Bucket, BucketOrigin, BucketView, FinishReason, Phase, Replay } from '../../shared/records/records.ts';
+import type {
+  Alternative,
+  Bucket,
+  BucketOrigin,
+  BucketView,
+  FinishReason,
+  Phase,
+  Replay,
+} from '../../shared/records/records.ts';
 import { markOf } from '../../shared/records/verification.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import type { HeadlineOf } from './readHeadlines.ts';
@@ -10,8 +18,24 @@ import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { ContextInstance, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from '../types.ts';
 
-type BucketReaders = Pick<StoreReader, 'bucket' | 'bucketView' | 'bucketsFor' | 'bucketsOfContext' | 'requestsOf' | 'bucketsOfRun' | 'countBuckets' | 'replaysOfBucket'
-  | 'replaysOfRun' | 'countReplays' | 'credits' | 'verifications' | 'verdictsOfBucket' | 'newestVerification' | 'continuationOf'>;
+type BucketReaders = Pick<
+  StoreReader,
+  | 'bucket'
+  | 'bucketView'
+  | 'bucketsFor'
+  | 'bucketsOfContext'
+  | 'requestsOf'
+  | 'bucketsOfRun'
+  | 'countBuckets'
+  | 'replaysOfBucket'
+  | 'replaysOfRun'
+  | 'countReplays'
+  | 'credits'
+  | 'verifications'
+  | 'verdictsOfBucket'
+  | 'newestVerification'
+  | 'continuationOf'
+>;
 
 interface AlternativeRow {
   readonly decision: number;
@@ -49,7 +73,11 @@ interface BucketWords {
 }
 
 /** The readers of buckets and what belongs to them. */
-export function bucketReaders(session: Session, treeOf: TreeOf, { creditOf, headlineOf, continuationOf }: BucketWords): BucketReaders {
+export function bucketReaders(
+  session: Session,
+  treeOf: TreeOf,
+  { creditOf, headlineOf, continuationOf }: BucketWords,
+): BucketReaders {
   const { db } = session;
   const bucket = db.prepare<[number], Bucket>(`${BUCKET} WHERE bucket.id = ?`);
   const alternatives = db.prepare<[{ bucket: number }], AlternativeRow>(`
@@ -68,30 +96,50 @@ export function bucketReaders(session: Session, treeOf: TreeOf, { creditOf, head
     WHERE bucket = ? ORDER BY alternative, replay_index`);
   const newestVerification = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM verification').pluck();
   const owner = db.prepare<[number], { bucket: number | null }>('SELECT bucket FROM decision WHERE id = ?');
-  const sameContext = db.prepare<[{ decision: number }], number>(`
+  const sameContext = db
+    .prepare<[{ decision: number }], number>(
+      `
     SELECT bucket.id FROM decision JOIN context ON context.id = decision.context
     JOIN bucket ON bucket.run = decision.run AND bucket.event_type = decision.event_type AND bucket.context_key = context.key
-    WHERE decision.id = @decision AND (bucket.origin = 'request' OR bucket.id = decision.bucket) ORDER BY bucket.id`).pluck();
+    WHERE decision.id = @decision AND (bucket.origin = 'request' OR bucket.id = decision.bucket) ORDER BY bucket.id`,
+    )
+    .pluck();
   const ofContext = db.prepare<[ContextInstance & Page], Bucket>(`
     ${BUCKET} WHERE bucket.run = @run AND event_type = @eventType AND context_key = @contextKey ORDER BY bucket.id LIMIT @limit OFFSET @offset`);
   const requests = db.prepare<[string, string], Bucket>(`
     ${BUCKET} WHERE bucket.run = ? AND origin = 'request' AND bucket.instance = (SELECT id FROM instance WHERE uid_sha = ?) ORDER BY bucket.id`);
   // Each part comes in order from the index (run, origin), so that a page needs no sorting of the whole run.
-  const ofRun = db.prepare<[RunOrigin & Page], number>(`
+  const ofRun = db
+    .prepare<[RunOrigin & Page], number>(
+      `
     SELECT id FROM bucket WHERE run = @run AND origin = 'training' AND coalesce(@origin, origin) = origin
     UNION ALL
     SELECT id FROM bucket WHERE run = @run AND origin = 'request' AND coalesce(@origin, origin) = origin
     UNION ALL
     SELECT id FROM bucket WHERE run = @run AND origin = 'diagnostic' AND coalesce(@origin, origin) = origin
-    ORDER BY id LIMIT @limit OFFSET @offset`).pluck();
-  const countOfRun = db.prepare<[RunOrigin], number>('SELECT count(*) FROM bucket WHERE run = @run AND (@origin IS NULL OR origin = @origin)').pluck();
-  const replaysOfBucket = db.prepare<[number], Replay>(`${REPLAY} WHERE replay.bucket = ? ORDER BY alternative, replay_index`);
+    ORDER BY id LIMIT @limit OFFSET @offset`,
+    )
+    .pluck();
+  const countOfRun = db
+    .prepare<[RunOrigin], number>(
+      'SELECT count(*) FROM bucket WHERE run = @run AND (@origin IS NULL OR origin = @origin)',
+    )
+    .pluck();
+  const replaysOfBucket = db.prepare<[number], Replay>(
+    `${REPLAY} WHERE replay.bucket = ? ORDER BY alternative, replay_index`,
+  );
   const replaysOfRun = db.prepare<[{ run: string } & Page], Replay>(`
     ${REPLAY} JOIN bucket ON bucket.id = replay.bucket WHERE bucket.run = @run ORDER BY replay.id LIMIT @limit OFFSET @offset`);
-  const countReplays = db.prepare<[string], number>('SELECT count(*) FROM bucket JOIN replay ON replay.bucket = bucket.id WHERE bucket.run = ?').pluck();
+  const countReplays = db
+    .prepare<[string], number>(
+      'SELECT count(*) FROM bucket JOIN replay ON replay.bucket = bucket.id WHERE bucket.run = ?',
+    )
+    .pluck();
   const credits = db.prepare<[number], StoredCredit>(`
     SELECT bucket, decision, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval FROM credit WHERE bucket = ? ORDER BY id`);
-  const verifications = db.prepare<[number], Verification>('SELECT id, replay, result, detail, environment FROM verification WHERE replay = ? ORDER BY id');
+  const verifications = db.prepare<[number], Verification>(
+    'SELECT id, replay, result, detail, environment FROM verification WHERE replay = ? ORDER BY id',
+  );
 
   function bucketOf(id: number): Bucket {
     return bucket.get(id) ?? notFound(session, 'bucket', id);
@@ -102,7 +150,11 @@ export function bucketReaders(session: Session, treeOf: TreeOf, { creditOf, head
     const replayed = Map.groupBy(outcomes.all(id), (outcome) => outcome.alternative);
     const all = alternatives.all({ bucket: id });
     const shown = all.length <= most ? all : all.filter(({ decision }, place) => place < most || decision === own);
-    const view = { ...found, alternatives: shown.map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])), continuation: continuationOf(id) };
+    const view = {
+      ...found,
+      alternatives: shown.map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])),
+      continuation: continuationOf(id),
+    };
     return shown.length === all.length ? view : { ...view, omitted: all.length - shown.length };
   }
 
@@ -110,7 +162,9 @@ export function bucketReaders(session: Session, treeOf: TreeOf, { creditOf, head
     const { phase, iteration, original, ...shown } = row;
     // A training bucket has no replays of its own: the episodes below an alternative are what continued it.
     const inTree = replays.length === 0 && of.origin === 'training';
-    const scored = inTree ? treeOf({ run: of.run, phase, iteration, instance: of.instance }).episodes(row.decision) : replays;
+    const scored = inTree
+      ? treeOf({ run: of.run, phase, iteration, instance: of.instance }).episodes(row.decision)
+      : replays;
     return {
       ...shown,
       original: original === 1,
@@ -132,16 +186,32 @@ export function bucketReaders(session: Session, treeOf: TreeOf, { creditOf, head
       }
       return sameContext.all({ decision }).map((id) => viewOf(id, most, decision));
     }),
-    bucketsOfContext: guarded(session, ({ run, eventType, contextKey, ...page }) => ofContext.all({ run, eventType, contextKey, ...checkedPage(page) })),
+    bucketsOfContext: guarded(session, ({ run, eventType, contextKey, ...page }) =>
+      ofContext.all({ run, eventType, contextKey, ...checkedPage(page) }),
+    ),
     requestsOf: guarded(session, (run, uidSha) => requests.all(run, uidSha)),
-    bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) => ofRun.all({ run, origin, ...checkedPage(page) }).map((id) => viewOf(id))),
+    bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) =>
+      ofRun.all({ run, origin, ...checkedPage(page) }).map((id) => viewOf(id)),
+    ),
     countBuckets: guarded(session, ({ run, origin = null }) => countOfRun.get({ run, origin }) ?? 0),
     replaysOfBucket: guarded(session, (id) => replaysOfBucket.all(id)),
-    replaysOfRun: guarded(session, (run, offset, limit) => replaysOfRun.all({ run, ...checkedPage({ offset, limit }) })),
+    replaysOfRun: guarded(session, (run, offset, limit) =>
+      replaysOfRun.all({ run, ...checkedPage({ offset, limit }) }),
+    ),
     countReplays: guarded(session, (run) => countReplays.get(run) ?? 0),
     credits: guarded(session, (id) => credits.all(id)),
     verifications: guarded(session, (replay) => verifications.all(replay)),
-    verdictsOfBucket: guarded(session, (id) => outcomes.all(id).map(({ alternative, leaf, replayIndex, result, detail }) => ({ alternative, leaf, replayIndex, result, detail }))),
+    verdictsOfBucket: guarded(session, (id) =>
+      outcomes
+        .all(id)
+        .map(({ alternative, leaf, replayIndex, result, detail }) => ({
+          alternative,
+          leaf,
+          replayIndex,
+          result,
+          detail,
+        })),
+    ),
     continuationOf: guarded(session, continuationOf),
     newestVerification: guarded(session, () => newestVerification.get() ?? 0),
   };

@@ -1,4 +1,7 @@
-/** Which replay requests were continued otherwise than their message was made: told from the weights and the temperature that stand in the rows. */
+/**
+ * Which replay requests were continued otherwise than their message was made: told from the weights and the temperature
+ * that stand in the rows.
+ */
 import type { OtherContinuation } from '../../shared/records/continuation.ts';
 import { OTHER_MODEL } from '../../shared/records/records.ts';
 import { OWN_TEMPERATURE } from '../conditions.ts';
@@ -47,7 +50,9 @@ export function continuationReader({ db }: Session): ContinuationOf {
     WHERE bucket.id = ? AND origin = 'request'`);
   return (bucket) => {
     const row = read.get(bucket);
-    if (row === undefined) return null;
+    if (row === undefined) {
+      return null;
+    }
     const own = { snapshot: row.ownSnapshot, step: stepOf(row.ownStep), temperature: row.ownTemperature };
     // Nothing was sampled yet: what is there was made as the message was, unless the weights say otherwise.
     const temperature = row.temperature ?? own.temperature;
@@ -56,8 +61,17 @@ export function continuationReader({ db }: Session): ContinuationOf {
       temperature: own.temperature !== null && temperature !== own.temperature,
       model: modelOf(row.step, row.base) !== modelOf(row.ownStep, row.ownBase),
     };
-    if (!differs.snapshot && !differs.temperature) return null;
-    return { snapshot: row.snapshot, step: stepOf(row.step), temperature, model: modelOf(row.step, row.base), differs, own };
+    if (!differs.snapshot && !differs.temperature) {
+      return null;
+    }
+    return {
+      snapshot: row.snapshot,
+      step: stepOf(row.step),
+      temperature,
+      model: modelOf(row.step, row.base),
+      differs,
+      own,
+    };
   };
 }
 

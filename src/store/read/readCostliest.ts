@@ -7,8 +7,8 @@ import type { CreditedMessage, StoreReader, TreeGroup } from '../types.ts';
 type Row = Omit<CreditedMessage, 'decided'> & { readonly decided: 0 | 1 };
 
 /**
- * Of the rows `candidate (id)` the one whose interval lies below 0 with the smallest credit; where there is none, the undecided one whose upper bound
- * is smallest, the clearest candidate. One without bounds comes last.
+ * Of the rows `candidate (id)` the one whose interval lies below 0 with the smallest credit; where there is none, the
+ * undecided one whose upper bound is smallest, the clearest candidate. One without bounds comes last.
  */
 const LOWEST = `
   SELECT decision.id AS message, headline.value AS value, verdict = 'hurt' AS decided
@@ -32,9 +32,12 @@ export function costliestReaders(session: Session): Pick<StoreReader, 'costliest
       UNION ALL SELECT decision.id, decision.phase, decision.iteration FROM below CROSS JOIN decision ON decision.parent = below.id AND decision.id > below.id
       WHERE decision.phase = below.phase AND decision.iteration = below.iteration
     ), candidate (id) AS (SELECT id FROM above UNION SELECT id FROM below) ${LOWEST}`);
-  const found = (row: Row | undefined): CreditedMessage | null => (row === undefined ? null : { ...row, decided: row.decided === 1 });
+  const found = (row: Row | undefined): CreditedMessage | null =>
+    row === undefined ? null : { ...row, decided: row.decided === 1 };
   return {
-    costliestOf: guarded(session, ({ run, phase, iteration, instance }) => found(inGroup.get({ run, phase, iteration, instance }))),
+    costliestOf: guarded(session, ({ run, phase, iteration, instance }) =>
+      found(inGroup.get({ run, phase, iteration, instance })),
+    ),
     costliestThrough: guarded(session, (message) => found(through.get({ message }))),
   };
 }

@@ -8,7 +8,10 @@ import type { MessageFacts, StoreReader, TreeGroup } from '../types.ts';
 
 type FactReaders = Pick<StoreReader, 'facts' | 'searchIds' | 'labelNames' | 'labelledMessages'>;
 
-/** Messages with the name that they wear: the newest label on a message, or on the bucket that it is an alternative of. An empty name is none. A cross join is walked from left to right: labels are few, decisions many. */
+/**
+ * Messages with the name that they wear: the newest label on a message, or on the bucket that it is an alternative of.
+ * An empty name is none. A cross join is walked from left to right: labels are few, decisions many.
+ */
 const WORN = `
   WITH newest AS (SELECT message, bucket, name FROM label WHERE id IN (SELECT max(id) FROM label GROUP BY message, bucket)),
   worn (decision, name) AS (
@@ -22,11 +25,23 @@ export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`
     SELECT id, event_type AS eventType, iif(verdict = 'alone', NULL, headline.value) AS credit
     FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase AND iteration = @iteration AND decision.instance = (SELECT id FROM instance WHERE uid_sha = @instance)`);
-  const found = db.prepare<[{ match: string; run: string; limit: number }], number>(`
+  const found = db
+    .prepare<[{ match: string; run: string; limit: number }], number>(
+      `
     SELECT decision.id FROM message_search JOIN decision ON decision.message = message_search.rowid
-    WHERE message_search MATCH @match AND decision.run = @run LIMIT @limit`).pluck();
-  const names = db.prepare<[string], string>(`${WORN} SELECT DISTINCT name FROM worn CROSS JOIN decision ON decision.id = worn.decision WHERE run = ? AND name <> '' ORDER BY name`).pluck();
-  const labelled = db.prepare<[string, string], number>(`${WORN} SELECT DISTINCT worn.decision FROM worn CROSS JOIN decision ON decision.id = worn.decision WHERE run = ? AND name = ?`).pluck();
+    WHERE message_search MATCH @match AND decision.run = @run LIMIT @limit`,
+    )
+    .pluck();
+  const names = db
+    .prepare<[string], string>(
+      `${WORN} SELECT DISTINCT name FROM worn CROSS JOIN decision ON decision.id = worn.decision WHERE run = ? AND name <> '' ORDER BY name`,
+    )
+    .pluck();
+  const labelled = db
+    .prepare<[string, string], number>(
+      `${WORN} SELECT DISTINCT worn.decision FROM worn CROSS JOIN decision ON decision.id = worn.decision WHERE run = ? AND name = ?`,
+    )
+    .pluck();
   return {
     facts: guarded(session, ({ run, phase, iteration, instance }) => {
       const group = { run, phase, iteration, instance };

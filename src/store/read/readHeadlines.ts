@@ -6,7 +6,10 @@ import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { MessageHeadline, StoreReader } from '../types.ts';
 
-/** The pool of the message `decision` in the context `context`: that of its own bucket; of one that stands in none, that of its context, weights and temperature. */
+/**
+ * The pool of the message `decision` in the context `context`: that of its own bucket; of one that stands in none, that
+ * of its context, weights and temperature.
+ */
 export const POOL = `
   iif(decision.bucket IS NOT NULL, (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = decision.bucket), (
     SELECT pool FROM bucket AS near CROSS JOIN bucket_pool ON bucket_pool.bucket = near.id
@@ -40,14 +43,52 @@ export interface HeadlineRow {
 }
 
 /** The headline that a row carries, and the rest of the row. */
-export function takeHeadline<Row extends HeadlineRow>(row: Row): { readonly credit: Headline | null; readonly rest: Omit<Row, keyof HeadlineRow> } {
-  const { headlineEstimator, headlineValue, headlineLow, headlineHigh, headlineN, headlineCalls, headlineInterval, effectiveN, reused, copies, verdict, more, reason, ...rest } = row;
+export function takeHeadline<Row extends HeadlineRow>(
+  row: Row,
+): { readonly credit: Headline | null; readonly rest: Omit<Row, keyof HeadlineRow> } {
+  const {
+    headlineEstimator,
+    headlineValue,
+    headlineLow,
+    headlineHigh,
+    headlineN,
+    headlineCalls,
+    headlineInterval,
+    effectiveN,
+    reused,
+    copies,
+    verdict,
+    more,
+    reason,
+    ...rest
+  } = row;
   // A row has all of them, or none where nothing was joined.
-  if (headlineEstimator === null || headlineValue === null || headlineN === null || headlineCalls === null || headlineInterval === null) return { credit: null, rest };
-  if (effectiveN === null || reused === null || copies === null || verdict === null) return { credit: null, rest };
+  if (
+    headlineEstimator === null ||
+    headlineValue === null ||
+    headlineN === null ||
+    headlineCalls === null ||
+    headlineInterval === null
+  ) {
+    return { credit: null, rest };
+  }
+  if (effectiveN === null || reused === null || copies === null || verdict === null) {
+    return { credit: null, rest };
+  }
   const credit = {
-    estimator: headlineEstimator, value: headlineValue, low: headlineLow, high: headlineHigh, n: headlineN, evaluatorCalls: headlineCalls, interval: headlineInterval,
-    effectiveN, reused, copies, verdict, more, reason,
+    estimator: headlineEstimator,
+    value: headlineValue,
+    low: headlineLow,
+    high: headlineHigh,
+    n: headlineN,
+    evaluatorCalls: headlineCalls,
+    interval: headlineInterval,
+    effectiveN,
+    reused,
+    copies,
+    verdict,
+    more,
+    reason,
   };
   return { credit, rest };
 }
@@ -73,9 +114,14 @@ export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMe
     WHERE headline.run = @run AND headline.message IS NOT NULL AND rank IS NOT NULL
     ORDER BY rank DESC, headline.message LIMIT @limit`);
   return {
-    clearestMessages: guarded(session, (run, limit) => ranked.all({ run, limit }).flatMap((row): MessageHeadline[] => {
-      const { credit, rest: { message } } = takeHeadline(row);
-      return credit === null ? [] : [{ message, credit }];
-    })),
+    clearestMessages: guarded(session, (run, limit) =>
+      ranked.all({ run, limit }).flatMap((row): MessageHeadline[] => {
+        const {
+          credit,
+          rest: { message },
+        } = takeHeadline(row);
+        return credit === null ? [] : [{ message, credit }];
+      }),
+    ),
   };
 }

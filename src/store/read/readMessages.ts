@@ -15,10 +15,8 @@ type MessageReaders = Pick<StoreReader, 'decision' | 'message' | 'messages' | 'c
 
 type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
 type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit'> & CreditRow & HeadlineRow;
-type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> & Sampling & {
-  readonly tokens: Buffer;
-  readonly logprobs: Buffer;
-};
+type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> &
+  Sampling & { readonly tokens: Buffer; readonly logprobs: Buffer };
 
 const MESSAGE = `
   decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS eventType,
@@ -28,7 +26,8 @@ const JOINED = `
   JOIN snapshot ON snapshot.id = decision.snapshot
   JOIN context ON context.id = decision.context
   JOIN text ON text.id = decision.message`;
-const CREDIT = 'credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluator_calls AS evaluatorCalls, credit.interval';
+const CREDIT =
+  'credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluator_calls AS evaluatorCalls, credit.interval';
 
 /** The newest credit of an alternative in a bucket, by the estimator that messages show first. */
 export type CreditOf = (bucket: number, decision: number) => Credit | null;
@@ -65,7 +64,8 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
     return ids.map((id) => {
       const { credit, rest } = takeHeadline(rows.get(id) ?? notFound(session, 'message', id));
       const { estimator, value, low, high, n, evaluatorCalls, interval, ...row } = rest;
-      const credited = estimator !== null && value !== null && n !== null && evaluatorCalls !== null && interval !== null;
+      const credited =
+        estimator !== null && value !== null && n !== null && evaluatorCalls !== null && interval !== null;
       const trainingCredit = credited ? { estimator, value, low, high, n, evaluatorCalls, interval } : null;
       return { ...row, ...treeAround(row).outcome(id), credit, trainingCredit };
     });
@@ -80,19 +80,30 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
       prompt_tokens AS promptTokens, reused_tokens AS reusedTokens, token_hash AS tokenHash, tokens, logprobs,
       (SELECT body FROM text WHERE text.id = context.text) AS context
     FROM decision ${JOINED} WHERE decision.id = ?`);
-  const children = db.prepare<[number], number>('SELECT id FROM decision WHERE parent = ? ORDER BY phase DESC, iteration, sibling_index, id').pluck();
-  const chain = db.prepare<[number], number>(`
+  const children = db
+    .prepare<[number], number>(
+      'SELECT id FROM decision WHERE parent = ? ORDER BY phase DESC, iteration, sibling_index, id',
+    )
+    .pluck();
+  const chain = db
+    .prepare<[number], number>(
+      `
     WITH RECURSIVE path (id, parent, depth) AS (
       SELECT id, parent, 0 FROM decision WHERE id = ?
       UNION ALL SELECT decision.id, decision.parent, depth + 1 FROM path JOIN decision ON decision.id = path.parent AND decision.id < path.id
     )
-    SELECT id FROM path ORDER BY depth DESC`).pluck();
+    SELECT id FROM path ORDER BY depth DESC`,
+    )
+    .pluck();
 
   return {
     message: guarded(session, (id) => messagesOf([id])[0] ?? notFound(session, 'message', id)),
     messages: guarded(session, (ids) => messagesOf(ids)),
     decision: guarded(session, (id) => {
-      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, ...row } = inOrder(session, decision.get(id) ?? notFound(session, 'message', id));
+      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, ...row } = inOrder(
+        session,
+        decision.get(id) ?? notFound(session, 'message', id),
+      );
       return {
         ...row,
         tokens: int32Of(tokens),

@@ -1,5 +1,13 @@
 /** Reading buckets by rank: which choice mattered most, and where replacing and removing a message disagree. */
-import { ALL_BUCKETS, distanceOf, type BucketFilter, type BucketKind, type BucketOrder, type RankedBucket, type Removal } from '../../shared/records/rankings.ts';
+import {
+  ALL_BUCKETS,
+  distanceOf,
+  type BucketFilter,
+  type BucketKind,
+  type BucketOrder,
+  type RankedBucket,
+  type Removal,
+} from '../../shared/records/rankings.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import { tokenKey } from '../tables/headlines.ts';
 import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
@@ -11,7 +19,9 @@ import type { Page, RankingQuery, StoreReader } from '../types.ts';
 /** Characters of a message that a ranked bucket carries. */
 const PREVIEW = 240;
 
-type MeasuredRow = Omit<RankedBucket, 'spread' | 'message' | 'text' | 'credit' | 'removal' | 'continuation'> & { readonly variance: number | null };
+type MeasuredRow = Omit<RankedBucket, 'spread' | 'message' | 'text' | 'credit' | 'removal' | 'continuation'> & {
+  readonly variance: number | null;
+};
 type MessageRow = Pick<RankedBucket, 'text'> & { readonly message: number } & HeadlineRow;
 
 interface RemovalRow extends Omit<Removal, 'replace'> {
@@ -38,7 +48,10 @@ const firstBy = (order: string): string => `
   WHERE (decision.bucket = @bucket OR decision.id IN (SELECT decision FROM alternative WHERE bucket = @bucket)) AND ${order} IS NOT NULL AND verdict <> 'alone'
   ORDER BY ${order} DESC, decision.id LIMIT 1`;
 
-/** The messages that an empty one took the place of, with the differences over all streams of a pool that continued both, and their headlines. */
+/**
+ * The messages that an empty one took the place of, with the differences over all streams of a pool that continued
+ * both, and their headlines.
+ */
 const REMOVALS = `
   WITH emptied (bucket, decision) AS (
     SELECT bucket, decision.id FROM decision JOIN text ON text.id = decision.message
@@ -70,28 +83,41 @@ const PASSES = `
   AND (@measured IS NULL OR (credit IS NOT NULL) = @measured)`;
 
 /** The readers of rankings. */
-export function rankingReaders(session: Session, continuationOf: ContinuationOf): Pick<StoreReader, 'rankedBuckets' | 'bucketKinds'> {
+export function rankingReaders(
+  session: Session,
+  continuationOf: ContinuationOf,
+): Pick<StoreReader, 'rankedBuckets' | 'bucketKinds'> {
   const { db } = session;
   // A cross join is walked from left to right: in the order of the index, and no further than the page.
   const byRank = (column: string): ((query: Ranking) => number[]) => {
-    const statement = db.prepare<[Ranking], number>(`
+    const statement = db
+      .prepare<[Ranking], number>(
+        `
       SELECT bucket FROM bucket_measure CROSS JOIN bucket ON bucket.id = bucket_measure.bucket
       WHERE bucket_measure.run = @run AND bucket NOT IN (SELECT value FROM json_each(@without)) AND ${PASSES}
-      ORDER BY ${column} DESC, bucket LIMIT @limit OFFSET @offset`).pluck();
+      ORDER BY ${column} DESC, bucket LIMIT @limit OFFSET @offset`,
+      )
+      .pluck();
     return (query) => statement.all(query);
   };
   const byClearest = byRank('clearest');
   const byCredit = byRank('credit');
   const bySpread = byRank('variance');
-  const passing = db.prepare<[Sieve & { readonly buckets: string }], number>(`
+  const passing = db
+    .prepare<[Sieve & { readonly buckets: string }], number>(
+      `
     SELECT bucket.id FROM json_each(@buckets) AS asked CROSS JOIN bucket ON bucket.id = asked.value CROSS JOIN bucket_measure ON bucket_measure.bucket = bucket.id
-    WHERE ${PASSES}`).pluck();
+    WHERE ${PASSES}`,
+    )
+    .pluck();
   const kinds = db.prepare<[string], BucketKind>(`
     SELECT event_type AS role, origin, iif(credit IS NULL, 'not measured', 'measured') AS credit, count(*) AS count
     FROM bucket CROSS JOIN bucket_measure ON bucket_measure.bucket = bucket.id WHERE bucket.run = ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`);
   const measured = db.prepare<[number], MeasuredRow>(MEASURED);
   const removals = db.prepare<[string], RemovalRow>(REMOVALS);
-  const named = db.prepare<[{ bucket: number; message: number }], MessageRow>(`${MESSAGE} WHERE decision.id = @message`);
+  const named = db.prepare<[{ bucket: number; message: number }], MessageRow>(
+    `${MESSAGE} WHERE decision.id = @message`,
+  );
   const foremostBy = (order: string): ((bucket: number) => MessageRow | undefined) => {
     const statement = db.prepare<[{ bucket: number }], MessageRow>(`
       ${MESSAGE} WHERE decision.id = coalesce((${firstBy(order)}),
@@ -108,20 +134,29 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
     const found = new Map<number, Removal>();
     const keep = (bucket: number, removal: Removal): void => {
       const known = found.get(bucket);
-      if (known === undefined || distanceOf(known) < distanceOf(removal)) found.set(bucket, removal);
+      if (known === undefined || distanceOf(known) < distanceOf(removal)) {
+        found.set(bucket, removal);
+      }
     };
     for (const { bucket, own, message, replace, remove } of removals.all(run)) {
-      if (replace === null) continue;
+      if (replace === null) {
+        continue;
+      }
       keep(bucket, { message, replace, remove });
       // Two distributions are never set against each other.
-      if (own !== null && continuationOf(bucket) === null) keep(own, { message, replace, remove });
+      if (own !== null && continuationOf(bucket) === null) {
+        keep(own, { message, replace, remove });
+      }
     }
     return new Map([...found].sort(([one, a], [other, b]) => distanceOf(b) - distanceOf(a) || one - other));
   }
 
   function ranked(bucket: number, removal: Removal | null, order: BucketOrder): RankedBucket {
     const { variance, ...row } = measured.get(bucket) ?? notFound(session, 'bucket', bucket);
-    const found = order === 'distance' && removal !== null ? named.get({ bucket, message: removal.message }) : (order === 'credit' ? largestIn : clearestIn)(bucket);
+    const found =
+      order === 'distance' && removal !== null
+        ? named.get({ bucket, message: removal.message })
+        : (order === 'credit' ? largestIn : clearestIn)(bucket);
     return {
       ...row,
       spread: variance === null ? null : Math.sqrt(variance),
@@ -140,12 +175,20 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
       const removal = removed(run);
       if (order !== 'distance') {
         const by = { clearest: byClearest, credit: byCredit, spread: bySpread }[order];
-        return by({ run, without: '[]', ...sieve, offset, limit }).map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
+        return by({ run, without: '[]', ...sieve, offset, limit }).map((bucket) =>
+          ranked(bucket, removal.get(bucket) ?? null, order),
+        );
       }
       const buckets = JSON.stringify([...removal.keys()]);
       const kept = new Set(passing.all({ buckets, ...sieve }));
       const first = [...removal.keys()].filter((bucket) => kept.has(bucket)).slice(offset, offset + limit);
-      const rest = byClearest({ run, without: buckets, ...sieve, offset: Math.max(0, offset - kept.size), limit: limit - first.length });
+      const rest = byClearest({
+        run,
+        without: buckets,
+        ...sieve,
+        offset: Math.max(0, offset - kept.size),
+        limit: limit - first.length,
+      });
       return [...first, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
     }),
     bucketKinds: guarded(session, (run) => kinds.all(run)),
@@ -154,5 +197,9 @@ export function rankingReaders(session: Session, continuationOf: ContinuationOf)
 
 function sieveOf({ roles, origins, credit: [credit, ...both] }: BucketFilter): Sieve {
   const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : JSON.stringify(values));
-  return { roles: listed(roles), origins: listed(origins), measured: credit === undefined || both.length > 0 ? null : credit === 'measured' ? 1 : 0 };
+  return {
+    roles: listed(roles),
+    origins: listed(origins),
+    measured: credit === undefined || both.length > 0 ? null : credit === 'measured' ? 1 : 0,
+  };
 }

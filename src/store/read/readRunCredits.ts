@@ -24,7 +24,12 @@ export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOf
     verdictsOfRun: guarded(session, (run) => {
       const counts = new Map(verdicts.all(run).map(({ result, count }) => [result, count]));
       const of = (result: 'identical' | 'different' | 'notComparable' | null): number => counts.get(result) ?? 0;
-      return { identical: of('identical'), different: of('different'), notComparable: of('notComparable'), unverified: of(null) };
+      return {
+        identical: of('identical'),
+        different: of('different'),
+        notComparable: of('notComparable'),
+        unverified: of(null),
+      };
     }),
   };
 }

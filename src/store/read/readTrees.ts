@@ -17,22 +17,37 @@ export type TreeOf = (group: TreeGroup) => GroupTree;
 /** The trees of recently shown transcripts; rows are never changed, so a tree is stale only when rows were added. */
 const KEPT_TREES = 8;
 
-const GROUP = 'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)';
+const GROUP =
+  'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)';
 
 /** Reads the tree of a group, or takes it from the few last read. */
 export function treeReader(session: Session): TreeOf {
   const { db } = session;
-  const rows = db.prepare<[TreeGroup], TreeRow>(`SELECT id, parent, sibling_index AS siblingIndex FROM decision WHERE ${GROUP}`);
-  const episodes = db.prepare<[TreeGroup], LeafEpisode>(`SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${GROUP} ORDER BY id`);
-  const newest = db.prepare<[TreeGroup], string>(`
-    SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${GROUP}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${GROUP})`).pluck();
+  const rows = db.prepare<[TreeGroup], TreeRow>(
+    `SELECT id, parent, sibling_index AS siblingIndex FROM decision WHERE ${GROUP}`,
+  );
+  const episodes = db.prepare<[TreeGroup], LeafEpisode>(
+    `SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${GROUP} ORDER BY id`,
+  );
+  const newest = db
+    .prepare<[TreeGroup], string>(
+      `
+    SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${GROUP}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${GROUP})`,
+    )
+    .pluck();
   // A committed id is never used again, so the newest ones name the group and its state at once.
   const kept = new Map<string, GroupTree>();
 
   return ({ run, phase, iteration, instance }) => {
     const asked = { run, phase, iteration, instance };
     const state = newest.get(asked) ?? '';
-    const tree = kept.get(state) ?? { ...buildTree(rows.all(asked).map((row) => inOrder(session, row)), episodes.all(asked)), state };
+    const tree = kept.get(state) ?? {
+      ...buildTree(
+        rows.all(asked).map((row) => inOrder(session, row)),
+        episodes.all(asked),
+      ),
+      state,
+    };
     if (db.inTransaction) {
       return tree;
     }
@@ -49,15 +64,23 @@ export function treeReader(session: Session): TreeOf {
 /** The readers of outlines. */
 export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreReader, 'outline' | 'version'> {
   const { db } = session;
-  const newestCredit = db.prepare<[TreeGroup], number>(`
+  const newestCredit = db
+    .prepare<[TreeGroup], number>(
+      `
     SELECT coalesce(max((SELECT max(id) FROM credit WHERE credit.bucket = own.bucket)), 0)
-    FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own`).pluck();
+    FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own`,
+    )
+    .pluck();
   // Headlines change when something is replayed, also in a bucket of its own that pools with one of the group.
-  const newestHeadline = db.prepare<[TreeGroup], number>(`
+  const newestHeadline = db
+    .prepare<[TreeGroup], number>(
+      `
     SELECT max(
       (SELECT coalesce(max(newest), 0) FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own CROSS JOIN bucket_pool ON bucket_pool.bucket = own.bucket),
       (SELECT coalesce(max(newest), 0) FROM bucket CROSS JOIN bucket_pool ON bucket_pool.bucket = bucket.id
-       WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)))`).pluck();
+       WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)))`,
+    )
+    .pluck();
   // What other connections committed, and what this one wrote.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const ownChanges = db.prepare<[], number>('SELECT total_changes()').pluck();
@@ -66,7 +89,10 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
     outline: guarded(session, ({ run, phase, iteration, instance }) => {
       const { entries, state } = treeOf({ run, phase, iteration, instance });
       const group = { run, phase, iteration, instance };
-      return { version: `${state} ${String(newestCredit.get(group))} ${String(newestHeadline.get(group))}`, messages: entries };
+      return {
+        version: `${state} ${String(newestCredit.get(group))} ${String(newestHeadline.get(group))}`,
+        messages: entries,
+      };
     }),
     version: guarded(session, () => `${String(dataVersion.get())} ${String(ownChanges.get())}`),
   };

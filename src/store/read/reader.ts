@@ -32,15 +32,19 @@ export type * from '../types.ts';
 /** The store was made by an older version of C3; whoever writes to it brings it up to date first. */
 export class OlderStoreError extends C3Error {
   constructor(path: string, version: number) {
-    super('store', `The store ${path} is of the older version ${version}: start the engine (in VS Code, C3: Update store) or any writing \`c3\` command once to bring it up to date.`, { code: 'storeOlder' });
+    super(
+      'store',
+      `The store ${path} is of the older version ${version}: start the engine (in VS Code, C3: Update store) or any writing \`c3\` command once to bring it up to date.`,
+      { code: 'storeOlder' },
+    );
     this.name = 'OlderStoreError';
   }
 }
 
 /**
  * Opens an existing store for reading. What it returns is current: rows that the engine adds are seen by the next call.
- * @throws OlderStoreError; C3Error('store') when there is no store, when it is not ours or newer, when anything in it is not as C3 makes it, or when
- *   Node is older than 22
+ * @throws OlderStoreError; C3Error('store') when there is no store, when it is not ours or newer, when anything in it
+ *   is not as C3 makes it, or when Node is older than 22
  */
 export function openStoreForReading(path: string): StoreReader {
   loadSqlite();
@@ -55,8 +59,15 @@ export function openStoreForReading(path: string): StoreReader {
     if (version < MIGRATIONS.length) {
       throw new OlderStoreError(absolute, version);
     }
-    translate(absolute, () => { requireOwnSchema(db, absolute, version, MIGRATIONS); });
-    return { ...readersOf(session, () => { db.close(); }), fixed };
+    translate(absolute, () => {
+      requireOwnSchema(db, absolute, version, MIGRATIONS);
+    });
+    return {
+      ...readersOf(session, () => {
+        db.close();
+      }),
+      fixed,
+    };
   } catch (error) {
     db.close();
     throw error;
@@ -87,7 +98,11 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...questionReaders(session),
       ...factReaders(session, treeOf),
       ...costliestReaders(session),
-      ...bucketReaders(session, treeOf, { creditOf: creditReader(session), headlineOf: headlineReader(session), continuationOf }),
+      ...bucketReaders(session, treeOf, {
+        creditOf: creditReader(session),
+        headlineOf: headlineReader(session),
+        continuationOf,
+      }),
       ...clearestReaders(session),
       ...rankingReaders(session, continuationOf),
       ...problemReaders(session, messagesOf),

@@ -1,4 +1,7 @@
-/** Whether a store is whole, and what of it is not: the file, its schema, its rows, and what they say of each other. Looking changes nothing. */
+/**
+ * Whether a store is whole, and what of it is not: the file, its schema, its rows, and what they say of each other.
+ * Looking changes nothing.
+ */
 import { existsSync } from 'node:fs';
 import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -20,10 +23,16 @@ const SAMPLE = 20_000;
 const MOST_FINDINGS = 20;
 const LONGEST_FINDING = 300;
 
-/** Examines the store. @param all computes the hash of every row @throws nothing: what cannot be looked at is a finding */
+/**
+ * Examines the store.
+ * @param all computes the hash of every row
+ * @throws nothing: what cannot be looked at is a finding
+ */
 export function examineStore(path: string, all: boolean): StoreExamination {
   const findings: string[] = [];
-  const find = (sentence: string): void => { findings.push(oneLine(sentence, LONGEST_FINDING)); };
+  const find = (sentence: string): void => {
+    findings.push(oneLine(sentence, LONGEST_FINDING));
+  };
   const attempt = (what: string, work: () => void): void => {
     try {
       work();
@@ -47,19 +56,29 @@ export function examineStore(path: string, all: boolean): StoreExamination {
     try {
       const version = versionOf(db);
       const strange = schemaProblems(db, version, MIGRATIONS);
-      for (const problem of strange.slice(0, MOST_FINDINGS)) find(`In the schema ${problem}.`);
+      for (const problem of strange.slice(0, MOST_FINDINGS)) {
+        find(`In the schema ${problem}.`);
+      }
       // Such a schema could compute anything.
-      if (strange.length > 0) return;
+      if (strange.length > 0) {
+        return;
+      }
       const before = findings.length;
-      attempt('The pages of the file', () => { examinePages(db, find); });
+      attempt('The pages of the file', () => {
+        examinePages(db, find);
+      });
       // Pages that lead to each other in circles make every other question endless.
       if (findings.length > before) {
         extent = 'Its rows were not examined: its pages are not whole.';
         return;
       }
-      attempt('What rows refer to', () => { examineReferences(db, find); });
+      attempt('What rows refer to', () => {
+        examineReferences(db, find);
+      });
       let checked = '';
-      attempt('The hashes of the rows', () => { checked = examineHashes(db, all, find); });
+      attempt('The hashes of the rows', () => {
+        checked = examineHashes(db, all, find);
+      });
       extent = [checked, sealed].filter((part) => part !== '').join(' ');
     } finally {
       db.close();
@@ -69,8 +88,11 @@ export function examineStore(path: string, all: boolean): StoreExamination {
       counts = reader.counts();
       reader.close();
     } catch (error) {
-      if (error instanceof OlderStoreError) extent = `${extent} ${messageOf(error)}`;
-      else throw error;
+      if (error instanceof OlderStoreError) {
+        extent = `${extent} ${messageOf(error)}`;
+      } else {
+        throw error;
+      }
     }
   });
   return { findings, extent, refusal, counts };
@@ -78,22 +100,34 @@ export function examineStore(path: string, all: boolean): StoreExamination {
 
 /** @returns what the seal adds to what was examined */
 function examineSeal(path: string, find: (sentence: string) => void): string {
-  if (lockHolder(path) !== null) return 'It is being written just now: whether single numbers changed can be known when its writer is done.';
+  if (lockHolder(path) !== null) {
+    return 'It is being written just now: whether single numbers changed can be known when its writer is done.';
+  }
   const found = checkSeal(path);
   switch (found.state) {
-    case 'whole': return `Every byte is as C3 left it on ${found.seal.closedAt}.`;
-    case 'none': return existsSync(`${path}-wal`) || existsSync(path)
-      ? 'It has no seal (its last writer was killed, or it was copied without its .seal file): a number that changed alone cannot be found.' : '';
+    case 'whole':
+      return `Every byte is as C3 left it on ${found.seal.closedAt}.`;
+    case 'none':
+      return existsSync(`${path}-wal`) || existsSync(path)
+        ? 'It has no seal (its last writer was killed, or it was copied without its .seal file): a number that changed alone cannot be found.'
+        : '';
     case 'different':
-      find(`The file is not as C3 left it on ${found.seal.closedAt}: it is damaged, or another program changed it; no number in it can be relied upon.`);
+      find(
+        `The file is not as C3 left it on ${found.seal.closedAt}: it is damaged, or another program changed it; no number in it can be relied upon.`,
+      );
       return '';
   }
 }
 
 function examinePages(db: Connection, find: (sentence: string) => void): void {
-  const answers = db.prepare<[], string>(`PRAGMA integrity_check(${String(MOST_FINDINGS)})`).pluck().all();
+  const answers = db
+    .prepare<[], string>(`PRAGMA integrity_check(${String(MOST_FINDINGS)})`)
+    .pluck()
+    .all();
   for (const line of answers.flatMap((answer) => answer.split('\n')).slice(0, MOST_FINDINGS)) {
-    if (line !== 'ok' && !line.startsWith('***')) find(`SQLite finds damage: ${line}.`);
+    if (line !== 'ok' && !line.startsWith('***')) {
+      find(`SQLite finds damage: ${line}.`);
+    }
   }
 }
 
@@ -104,13 +138,21 @@ interface Reference {
 
 function examineReferences(db: Connection, find: (sentence: string) => void): void {
   const missing = new Map<string, number>();
-  for (const { table, parent } of db.prepare<[], Reference>('SELECT "table", parent FROM pragma_foreign_key_check').iterate()) {
+  for (const { table, parent } of db
+    .prepare<[], Reference>('SELECT "table", parent FROM pragma_foreign_key_check')
+    .iterate()) {
     const what = `rows of ${table} refer to rows of ${parent} that are not there`;
     missing.set(what, (missing.get(what) ?? 0) + 1);
   }
-  for (const [what, count] of missing) find(`${String(count)} ${what}.`);
-  const circular = db.prepare<[], number>(`SELECT id FROM decision WHERE parent >= id LIMIT ${String(MOST_FINDINGS)}`).pluck();
-  for (const id of circular.iterate()) find(`The ${parentProblem(id)}.`);
+  for (const [what, count] of missing) {
+    find(`${String(count)} ${what}.`);
+  }
+  const circular = db
+    .prepare<[], number>(`SELECT id FROM decision WHERE parent >= id LIMIT ${String(MOST_FINDINGS)}`)
+    .pluck();
+  for (const id of circular.iterate()) {
+    find(`The ${parentProblem(id)}.`);
+  }
 }
 
 interface TextRow {
@@ -130,16 +172,31 @@ interface TokenRow {
 function examineHashes(db: Connection, all: boolean, find: (sentence: string) => void): string {
   const said = { texts: 0, messages: 0 };
   const tell = (kind: keyof typeof said, sentence: string): void => {
-    if (said[kind]++ < MOST_FINDINGS) find(sentence);
+    if (said[kind]++ < MOST_FINDINGS) {
+      find(sentence);
+    }
   };
   const texts = spreadOver(db, 'text', all);
-  for (const { id, sha256, body } of db.prepare<[number], TextRow>('SELECT id, sha256, body FROM text WHERE id % ? = 0').iterate(texts.step)) {
-    if (typeof body !== 'string' || textHash(body) !== sha256) tell('texts', `Text ${String(id)} is not the one that was stored: its SHA-256 is another.`);
+  for (const { id, sha256, body } of db
+    .prepare<[number], TextRow>('SELECT id, sha256, body FROM text WHERE id % ? = 0')
+    .iterate(texts.step)) {
+    if (typeof body !== 'string' || textHash(body) !== sha256) {
+      tell('texts', `Text ${String(id)} is not the one that was stored: its SHA-256 is another.`);
+    }
   }
   const messages = spreadOver(db, 'decision', all);
-  for (const { id, hash, tokens, logprobs } of db.prepare<[number], TokenRow>('SELECT id, token_hash AS hash, tokens, logprobs FROM decision WHERE id % ? = 0').iterate(messages.step)) {
-    const whole = tokens instanceof Buffer && logprobs instanceof Buffer && tokens.length % 4 === 0 && tokenHash(int32Of(tokens)) === hash && (logprobs.length === 0 || logprobs.length === tokens.length);
-    if (!whole) tell('messages', `Message ${String(id)} has not the tokens that were stored: their SHA-256 is another.`);
+  for (const { id, hash, tokens, logprobs } of db
+    .prepare<[number], TokenRow>('SELECT id, token_hash AS hash, tokens, logprobs FROM decision WHERE id % ? = 0')
+    .iterate(messages.step)) {
+    const whole =
+      tokens instanceof Buffer &&
+      logprobs instanceof Buffer &&
+      tokens.length % 4 === 0 &&
+      tokenHash(int32Of(tokens)) === hash &&
+      (logprobs.length === 0 || logprobs.length === tokens.length);
+    if (!whole) {
+      tell('messages', `Message ${String(id)} has not the tokens that were stored: their SHA-256 is another.`);
+    }
   }
   return `Its pages and references were checked, and the hashes of ${texts.words} texts and ${messages.words} messages.`;
 }

@@ -1,6 +1,7 @@
 /**
- * Copies what is whole of a damaged store into a fresh one. Rows are read one by one where a page is damaged, hashed, and kept only where all that they refer to
- * was kept; what a store derives from its rows is derived anew. The damaged store is only read.
+ * Copies what is whole of a damaged store into a fresh one. Rows are read one by one where a page is damaged, hashed,
+ * and kept only where all that they refer to was kept; what a store derives from its rows is derived anew. The damaged
+ * store is only read.
  */
 import { closeSync, rmSync } from 'node:fs';
 import { createNew } from '../../files/newFile.ts';
@@ -28,8 +29,30 @@ type Row = Readonly<Record<string, unknown>>;
 /** The rows that a row refers to. */
 type Refs = readonly (readonly [parent: string, key: unknown])[];
 
-/** The tables that nothing is derived from, each by its key; the rest follows from them. `alternative` has no row numbers. */
-const SOURCES = ['run', 'environment', 'instance', 'text', 'context', 'snapshot', 'step', 'bucket', 'decision', 'alternative', 'episode', 'replay', 'credit', 'verification', 'label', 'diagnostic_sample', 'diagnostic_bucket', 'run_account'] as const;
+/**
+ * The tables that nothing is derived from, each by its key; the rest follows from them. `alternative` has no row
+ * numbers.
+ */
+const SOURCES = [
+  'run',
+  'environment',
+  'instance',
+  'text',
+  'context',
+  'snapshot',
+  'step',
+  'bucket',
+  'decision',
+  'alternative',
+  'episode',
+  'replay',
+  'credit',
+  'verification',
+  'label',
+  'diagnostic_sample',
+  'diagnostic_bucket',
+  'run_account',
+] as const;
 /** Migrations from here on derive what follows from rows. */
 const BEFORE_DERIVED = 5;
 const WITHOUT_NUMBERS = 'alternative';
@@ -39,7 +62,8 @@ const FARTHEST = 4_000;
 
 /**
  * Copies a store. The new one is there whole or not at all.
- * @throws C3Error('input') where `to` is there already; C3Error('store') where nothing of `from` can be read, or `to` cannot be written
+ * @throws C3Error('input') where `to` is there already; C3Error('store') where nothing of `from` can be read, or `to`
+ *   cannot be written
  */
 export function salvageStore(from: string, to: string, headlines: HeadlineRule): readonly Salvaged[] {
   const target = realFile(to);
@@ -51,11 +75,17 @@ export function salvageStore(from: string, to: string, headlines: HeadlineRule):
       openStoreForWriting(target, { headlines }).close();
       return done;
     } catch (error) {
-      for (const suffix of ['', '-wal', '-shm', '-journal', '.seal']) rmSync(target + suffix, { force: true });
+      for (const suffix of ['', '-wal', '-shm', '-journal', '.seal']) {
+        rmSync(target + suffix, { force: true });
+      }
       throw error;
     }
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw new C3Error('input', `${to} already exists and was left unchanged; name a file that does not exist yet.`, { cause: error });
+    if (codeOf(error) === 'EEXIST') {
+      throw new C3Error('input', `${to} already exists and was left unchanged; name a file that does not exist yet.`, {
+        cause: error,
+      });
+    }
     throw storeError(target, error);
   } finally {
     source.close();
@@ -66,15 +96,23 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
   const db = connect(target, 'write');
   try {
     db.pragma('foreign_keys = OFF');
-    for (const sql of MIGRATIONS.slice(0, BEFORE_DERIVED)) db.exec(sql);
+    for (const sql of MIGRATIONS.slice(0, BEFORE_DERIVED)) {
+      db.exec(sql);
+    }
     const whole = wholeRows(source, db);
-    const done = db.transaction(() => SOURCES.map((table) => copyTable({ source, db, table }, (key) => whole.get(table)?.kept.has(key) === true)))();
+    const done = db.transaction(() =>
+      SOURCES.map((table) => copyTable({ source, db, table }, (key) => whole.get(table)?.kept.has(key) === true)),
+    )();
     db.transaction(() => {
-      for (const sql of MIGRATIONS.slice(BEFORE_DERIVED)) db.exec(sql);
+      for (const sql of MIGRATIONS.slice(BEFORE_DERIVED)) {
+        db.exec(sql);
+      }
       db.pragma(`application_id = ${String(APPLICATION_ID)}`);
       db.pragma(`user_version = ${String(MIGRATIONS.length)}`);
       const runs = new Set<unknown>(db.prepare('SELECT id FROM run').pluck().all());
-      for (const table of ['evaluation', 'method_state']) done.push(copyTable({ source, db, table }, (_, { run }) => runs.has(run)));
+      for (const table of ['evaluation', 'method_state']) {
+        done.push(copyTable({ source, db, table }, (_, { run }) => runs.has(run)));
+      }
     })();
     return done;
   } finally {
@@ -96,10 +134,19 @@ interface Place {
 function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whole> {
   const tables = new Map<string, Whole>();
   for (const table of SOURCES) {
-    const references = db.prepare<[], { from: string; parent: string }>(`SELECT "from", "table" AS parent FROM pragma_foreign_key_list('${table}')`).all();
+    const references = db
+      .prepare<[], { from: string; parent: string }>(
+        `SELECT "from", "table" AS parent FROM pragma_foreign_key_list('${table}')`,
+      )
+      .all();
     const kept = new Map<unknown, Refs>();
     eachRow({ source, db, table }, (key, row) => {
-      if (isWhole(table, row)) kept.set(key, references.flatMap(({ from, parent }) => (row[from] === null ? [] : [[parent, row[from]] as const])));
+      if (isWhole(table, row)) {
+        kept.set(
+          key,
+          references.flatMap(({ from, parent }) => (row[from] === null ? [] : [[parent, row[from]] as const])),
+        );
+      }
     });
     tables.set(table, { kept });
   }
@@ -107,7 +154,9 @@ function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whol
     changed = false;
     for (const { kept } of tables.values()) {
       for (const [key, refs] of kept) {
-        if (refs.every(([parent, named]) => tables.get(parent)?.kept.has(named) === true)) continue;
+        if (refs.every(([parent, named]) => tables.get(parent)?.kept.has(named) === true)) {
+          continue;
+        }
         kept.delete(key);
         changed = true;
       }
@@ -118,10 +167,19 @@ function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whol
 
 function isWhole(table: string, { body, sha256, tokens, token_hash: named, logprobs, parent, id }: Row): boolean {
   switch (table) {
-    case 'text': return typeof body === 'string' && textHash(body) === sha256;
-    case 'decision': return tokens instanceof Buffer && logprobs instanceof Buffer && tokens.length % 4 === 0 && tokenHash(int32Of(tokens)) === named
-      && (logprobs.length === 0 || logprobs.length === tokens.length) && (parent === null || Number(parent) < Number(id));
-    default: return true;
+    case 'text':
+      return typeof body === 'string' && textHash(body) === sha256;
+    case 'decision':
+      return (
+        tokens instanceof Buffer &&
+        logprobs instanceof Buffer &&
+        tokens.length % 4 === 0 &&
+        tokenHash(int32Of(tokens)) === named &&
+        (logprobs.length === 0 || logprobs.length === tokens.length) &&
+        (parent === null || Number(parent) < Number(id))
+      );
+    default:
+      return true;
   }
 }
 
@@ -129,11 +187,21 @@ function isWhole(table: string, { body, sha256, tokens, token_hash: named, logpr
 function copyTable(place: Place, wanted: (key: unknown, row: Row) => boolean): Salvaged {
   const { db, table } = place;
   const { all } = columnsOf(place);
-  const insert = db.prepare<[readonly unknown[]]>(`INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map(() => '?').join(', ')})`);
+  const insert = db.prepare<[readonly unknown[]]>(
+    `INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map(() => '?').join(', ')})`,
+  );
   const counted = { copied: 0, left: 0 };
   const unreadable = eachRow(place, (key, row) => {
-    if (wanted(key, row) && stored(() => { insert.run(all.map((name) => row[name])); })) counted.copied += 1;
-    else counted.left += 1;
+    if (
+      wanted(key, row) &&
+      stored(() => {
+        insert.run(all.map((name) => row[name]));
+      })
+    ) {
+      counted.copied += 1;
+    } else {
+      counted.left += 1;
+    }
   });
   return { table, ...counted, unreadable };
 }
@@ -143,14 +211,18 @@ function stored(insert: () => void): boolean {
     insert();
     return true;
   } catch (error) {
-    if (codeOf(error)?.startsWith('SQLITE_CONSTRAINT') === true) return false;
+    if (codeOf(error)?.startsWith('SQLITE_CONSTRAINT') === true) {
+      return false;
+    }
     throw error;
   }
 }
 
 /** Columns of a table by the schema of the fresh store, and those that name a row. */
 function columnsOf({ db, table }: Place): { readonly all: readonly string[]; readonly key: readonly string[] } {
-  const found = db.prepare<[], { name: string; pk: number }>(`SELECT name, pk FROM pragma_table_info('${table}')`).all();
+  const found = db
+    .prepare<[], { name: string; pk: number }>(`SELECT name, pk FROM pragma_table_info('${table}')`)
+    .all();
   return { all: found.map(({ name }) => name), key: found.filter(({ pk }) => pk > 0).map(({ name }) => name) };
 }
 
@@ -165,14 +237,20 @@ function isOurs({ source, db, table }: Place): boolean {
 
 /** Looks at all rows of a table that can be read. @returns how many could not */
 function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
-  if (!isOurs(place)) return 0;
+  if (!isOurs(place)) {
+    return 0;
+  }
   const { source, table } = place;
   const { all, key } = columnsOf(place);
   const [only = ''] = key;
-  const see = (row: Row): void => { look(key.length === 1 ? row[only] : JSON.stringify(key.map((name) => row[name])), row); };
+  const see = (row: Row): void => {
+    look(key.length === 1 ? row[only] : JSON.stringify(key.map((name) => row[name])), row);
+  };
   if (table === WITHOUT_NUMBERS) {
     try {
-      for (const row of source.prepare<[], Row>(`SELECT ${all.join(', ')} FROM ${table}`).iterate()) see(row);
+      for (const row of source.prepare<[], Row>(`SELECT ${all.join(', ')} FROM ${table}`).iterate()) {
+        see(row);
+      }
       return 0;
     } catch {
       return 1;
@@ -187,7 +265,9 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
   for (let more = true; more;) {
     const found = readable(() => page.all(last));
     if (found !== null) {
-      for (const row of found) see(row);
+      for (const row of found) {
+        see(row);
+      }
       last = Number(found.at(-1)?.['#'] ?? last);
       more = found.length > 0;
       continue;
@@ -196,8 +276,11 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
     const stop = Math.min(last + PAGE, end ?? last + PAGE);
     for (let id = last + 1; id <= stop; id++) {
       const [row] = readable(() => one.all(id)) ?? [null];
-      if (row === null) unreadable += 1;
-      else if (row !== undefined) see(row);
+      if (row === null) {
+        unreadable += 1;
+      } else if (row !== undefined) {
+        see(row);
+      }
     }
     last = stop;
     more = end === null ? unreadable < FARTHEST : last < end;
@@ -207,7 +290,9 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
 
 /** The number of a table's last row; null where it cannot be had. */
 function lastRow({ source, table }: Place): number | null {
-  return readable(() => source.prepare<[], number>(`SELECT max(rowid) FROM ${table} NOT INDEXED`).pluck().all())?.[0] ?? null;
+  return (
+    readable(() => source.prepare<[], number>(`SELECT max(rowid) FROM ${table} NOT INDEXED`).pluck().all())?.[0] ?? null
+  );
 }
 
 /** What a question gives; null where it meets damage. */

@@ -1,6 +1,7 @@
 /**
- * What buckets are ranked by: the largest credit in each, how far its returns spread, and what an empty message was worth beside another one.
- * The first two are kept beside the rows that they follow from, by triggers, so that a page of a ranking comes from an index.
+ * What buckets are ranked by: the largest credit in each, how far its returns spread, and what an empty message was
+ * worth beside another one. The first two are kept beside the rows that they follow from, by triggers, so that a page
+ * of a ranking comes from an index.
  */
 import { SHOWN_FIRST } from '../conditions.ts';
 
@@ -14,8 +15,8 @@ const ADD_RETURN = `
     squares = squares + (NEW.return - mean) * (NEW.return - (mean + (NEW.return - mean) / (returns + 1)))`;
 
 /**
- * The SQL of the store version that ranks buckets. A cross join is walked from left to right: else every episode would walk through all buckets. What
- * it derives can always be derived again: it is no record of its own.
+ * The SQL of the store version that ranks buckets. A cross join is walked from left to right: else every episode would
+ * walk through all buckets. What it derives can always be derived again: it is no record of its own.
  */
 export const BUCKET_MEASURES = `
 CREATE TABLE bucket_measure (

@@ -1,4 +1,7 @@
-/** Buckets that were sampled, or imported, to be measured on: which of their alternatives are credited, and what they cost. */
+/**
+ * Buckets that were sampled, or imported, to be measured on: which of their alternatives are credited, and what they
+ * cost.
+ */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { guardsOf } from './schema.ts';
@@ -6,8 +9,8 @@ import { checkedPage } from '../rows.ts';
 import type { DiagnosticRow, DiagnosticSample, Page, StoreReader, StoreWriter } from '../types.ts';
 
 /**
- * The SQL of store version 4. A check of a column cannot be changed, so the table of buckets is made anew around its rows; what refers to them
- * is looked at when the migration ends.
+ * The SQL of store version 4. A check of a column cannot be changed, so the table of buckets is made anew around its
+ * rows; what refers to them is looked at when the migration ends.
  */
 export const VERSION_4 = `
 PRAGMA defer_foreign_keys = ON;
@@ -54,25 +57,38 @@ CREATE INDEX diagnostic_bucket_sample ON diagnostic_bucket (sample);
 ${guardsOf('diagnostic_bucket', 'bucket = NEW.bucket')}
 `;
 
-export function diagnosticReaders(session: Session): Pick<StoreReader, 'diagnosticSamples' | 'diagnosticBuckets' | 'diagnosticBucket'> {
-  const row = 'SELECT bucket, sample, credited, value_from AS valueFrom, value_count AS valueCount, real, seconds, joules, source FROM diagnostic_bucket';
-  const samples = session.db.prepare<[string], DiagnosticSample>('SELECT id, run, settings FROM diagnostic_sample WHERE run = ? ORDER BY id');
-  const buckets = session.db.prepare<[{ sample: number } & Page], DiagnosticRow>(`${row} WHERE sample = @sample ORDER BY bucket LIMIT @limit OFFSET @offset`);
+export function diagnosticReaders(
+  session: Session,
+): Pick<StoreReader, 'diagnosticSamples' | 'diagnosticBuckets' | 'diagnosticBucket'> {
+  const row =
+    'SELECT bucket, sample, credited, value_from AS valueFrom, value_count AS valueCount, real, seconds, joules, source FROM diagnostic_bucket';
+  const samples = session.db.prepare<[string], DiagnosticSample>(
+    'SELECT id, run, settings FROM diagnostic_sample WHERE run = ? ORDER BY id',
+  );
+  const buckets = session.db.prepare<[{ sample: number } & Page], DiagnosticRow>(
+    `${row} WHERE sample = @sample ORDER BY bucket LIMIT @limit OFFSET @offset`,
+  );
   const one = session.db.prepare<[number], DiagnosticRow>(`${row} WHERE bucket = ?`);
   return {
     diagnosticSamples: guarded(session, (run) => samples.all(run)),
-    diagnosticBuckets: guarded(session, (sample, offset, limit) => buckets.all({ sample, ...checkedPage({ offset, limit }) })),
+    diagnosticBuckets: guarded(session, (sample, offset, limit) =>
+      buckets.all({ sample, ...checkedPage({ offset, limit }) }),
+    ),
     diagnosticBucket: guarded(session, (bucket) => one.get(bucket) ?? null),
   };
 }
 
-export function diagnosticWriters(session: Session): Pick<StoreWriter, 'insertDiagnosticSample' | 'insertDiagnosticBucket'> {
+export function diagnosticWriters(
+  session: Session,
+): Pick<StoreWriter, 'insertDiagnosticSample' | 'insertDiagnosticBucket'> {
   const sample = session.db.prepare<[string, string]>('INSERT INTO diagnostic_sample (run, settings) VALUES (?, ?)');
   const bucket = session.db.prepare<[DiagnosticRow]>(`
     INSERT INTO diagnostic_bucket (bucket, sample, credited, value_from, value_count, real, seconds, joules, source)
     VALUES (@bucket, @sample, @credited, @valueFrom, @valueCount, @real, @seconds, @joules, @source)`);
   return {
     insertDiagnosticSample: guarded(session, (run, settings) => Number(sample.run(run, settings).lastInsertRowid)),
-    insertDiagnosticBucket: guarded(session, (row) => { bucket.run(row); }),
+    insertDiagnosticBucket: guarded(session, (row) => {
+      bucket.run(row);
+    }),
   };
 }

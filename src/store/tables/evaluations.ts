@@ -1,4 +1,7 @@
-/** What the complete evaluations of a run measured: stored when each ends, so that it is known before the run ends and after a cancel. */
+/**
+ * What the complete evaluations of a run measured: stored when each ends, so that it is known before the run ends and
+ * after a cancel.
+ */
 import type { EvaluationKind } from '../../shared/records/records.ts';
 import { guardsOf } from './schema.ts';
 import { guarded } from '../files/sqlite.ts';
@@ -34,16 +37,21 @@ interface EvaluationRow {
 export function evaluationReaders(session: Session): Pick<StoreReader, 'evaluations' | 'evaluationNumbers'> {
   const { db } = session;
   const all = db.prepare<[string], EvaluationRow>(
-    'SELECT iteration, step, kind, value, low, high, n FROM evaluation WHERE run = ? ORDER BY step, iteration');
+    'SELECT iteration, step, kind, value, low, high, n FROM evaluation WHERE run = ? ORDER BY step, iteration',
+  );
   // From each number to the next by the index: an evaluation has thousands of episodes.
-  const numbers = db.prepare<[{ run: string }], number>(`
+  const numbers = db
+    .prepare<[{ run: string }], number>(
+      `
     WITH RECURSIVE found (iteration) AS (
       SELECT min(iteration) FROM episode WHERE run = @run AND phase = 'evaluate'
       UNION ALL
       SELECT (SELECT min(iteration) FROM episode WHERE run = @run AND phase = 'evaluate' AND iteration > found.iteration)
       FROM found WHERE found.iteration IS NOT NULL
     )
-    SELECT iteration FROM found WHERE iteration IS NOT NULL`).pluck();
+    SELECT iteration FROM found WHERE iteration IS NOT NULL`,
+    )
+    .pluck();
   return {
     evaluations: guarded(session, (run) => all.all(run).map(evaluationOf)),
     evaluationNumbers: guarded(session, (run) => numbers.all({ run })),

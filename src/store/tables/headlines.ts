@@ -1,6 +1,6 @@
 /**
- * The one credit that a message shows, kept beside the replays that it follows from. It is derived data: it can always be derived again, by the rule
- * that the writer was opened with.
+ * The one credit that a message shows, kept beside the replays that it follows from. It is derived data: it can always
+ * be derived again, by the rule that the writer was opened with.
  */
 import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
 import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
@@ -9,7 +9,10 @@ import { IS_OTHER } from '../conditions.ts';
 import { translate } from '../files/sqlite.ts';
 import type { Connection, Session } from '../files/sqlite.ts';
 
-/** How headlines follow from pools. The credit room has the formula and the engine knows the run; the store only keeps what they answer. */
+/**
+ * How headlines follow from pools. The credit room has the formula and the engine knows the run; the store only keeps
+ * what they answer.
+ */
 export interface HeadlineRule {
   /** The range of a run's returns, from the configuration that its row holds; null where that does not say. */
   rangeOf(runConfig: string): ReturnRange | null;
@@ -18,9 +21,10 @@ export interface HeadlineRule {
 }
 
 /**
- * The SQL of the store version that keeps headlines. A pool goes by its first bucket. `clear` is the bound nearest to 0 where the interval leaves 0,
- * with its sign; `rank` is its amount, or how far an undecided credit is from deciding, below 0. Buckets are ranked by the largest of their messages'
- * headlines, problems show the clearest of the run's own messages: `message`, the first that said so. Every bucket waits for its headlines at first.
+ * The SQL of the store version that keeps headlines. A pool goes by its first bucket. `clear` is the bound nearest to 0
+ * where the interval leaves 0, with its sign; `rank` is its amount, or how far an undecided credit is from deciding,
+ * below 0. Buckets are ranked by the largest of their messages' headlines, problems show the clearest of the run's own
+ * messages: `message`, the first that said so. Every bucket waits for its headlines at first.
  */
 export const HEADLINES = `
 CREATE TABLE bucket_pool (
@@ -69,14 +73,20 @@ UPDATE problem SET clear_message = NULL, clear_role = NULL, clear_value = NULL, 
 CREATE INDEX bucket_measure_clearest ON bucket_measure (run, clearest DESC, bucket);
 `;
 
-/** Equal for messages of equal tokens; where a policy gives none, of equal text. @param said the alias of the row of `decision` */
-export const tokenKey = (said: string): string => `iif(length(${said}.tokens) = 0, 'text ' || ${said}.message, ${said}.token_hash)`;
+/**
+ * Equal for messages of equal tokens; where a policy gives none, of equal text.
+ * @param said the alias of the row of `decision`
+ */
+export const tokenKey = (said: string): string =>
+  `iif(length(${said}.tokens) = 0, 'text ' || ${said}.message, ${said}.token_hash)`;
 
 /** Writes headlines after what they follow from. */
 export interface HeadlineKeeper {
   /** A replay of the bucket is about to be stored. */
   note(bucket: number): void;
-  /** Derives what the open transaction made stale, where there is a rule; else it is noted for a writer that has one. */
+  /**
+   * Derives what the open transaction made stale, where there is a rule; else it is noted for a writer that has one.
+   */
   settle(): void;
   /** Derives all that is stale, in a transaction of its own. */
   refresh(): void;
@@ -149,9 +159,16 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
   const marked = new Set<number>();
 
   function settle(): void {
-    if (touched.size === 0) return;
-    if (derive === null) for (const bucket of touched) mark.run(bucket);
-    else derive([...touched].sort((a, b) => a - b));
+    if (touched.size === 0) {
+      return;
+    }
+    if (derive === null) {
+      for (const bucket of touched) {
+        mark.run(bucket);
+      }
+    } else {
+      derive([...touched].sort((a, b) => a - b));
+    }
     touched.clear();
   }
 
@@ -166,18 +183,24 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
       }
     },
     refresh: () => {
-      if (derive === null) return;
+      if (derive === null) {
+        return;
+      }
       translate(path, () => {
         db.transaction(() => {
           const waiting = stale.all();
-          if (waiting.length === 0) return;
+          if (waiting.length === 0) {
+            return;
+          }
           derive(waiting);
           clear.run();
         }).immediate();
       });
       marked.clear();
     },
-    forget: () => { touched.clear(); },
+    forget: () => {
+      touched.clear();
+    },
   };
 }
 
@@ -192,43 +215,65 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
       WHERE other.run = own.run AND other.event_type = own.event_type AND other.context_key = own.context_key AND other.turn = own.turn
         AND other.snapshot = own.snapshot AND bucket_pool.temperature = own.temperature ORDER BY other.id LIMIT 1) AS near
     FROM own`);
-  const insertPool = db.prepare<[readonly Column[]]>('INSERT INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)');
+  const insertPool = db.prepare<[readonly Column[]]>(
+    'INSERT INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)',
+  );
   const results = db.prepare<[number], ResultRow>(RESULTS);
-  const firstBelow = db.prepare<[{ leaf: number; alternative: number }], number>(`
+  const firstBelow = db
+    .prepare<[{ leaf: number; alternative: number }], number>(
+      `
     WITH RECURSIVE path (id, parent) AS (
       SELECT id, parent FROM decision WHERE id = @leaf
       UNION ALL SELECT decision.id, decision.parent FROM path CROSS JOIN decision ON decision.id = path.parent AND decision.id < path.id WHERE path.parent <> @alternative
-    ) SELECT id FROM path WHERE parent = @alternative`).pluck();
+    ) SELECT id FROM path WHERE parent = @alternative`,
+    )
+    .pluck();
   const runConfig = db.prepare<[string], string>('SELECT config FROM run WHERE id = ?').pluck();
   const removeOld = db.prepare<[number]>('DELETE FROM headline WHERE pool = ?');
   const insert = db.prepare<[readonly Column[]]>(`
     INSERT INTO headline (pool, token_key, run, instance, message, estimator, value, low, high, n, evaluator_calls, interval, effective_n, reused, copies, verdict,
       more, reason, clear, rank) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const measure = db.prepare<[number | null, number | null, number]>('UPDATE bucket_measure SET clearest = ?, credit = ? WHERE bucket = ?');
+  const measure = db.prepare<[number | null, number | null, number]>(
+    'UPDATE bucket_measure SET clearest = ?, credit = ? WHERE bucket = ?',
+  );
   const list = db.prepare<[{ run: string; instance: number }]>(LIST_CLEAREST);
   const date = db.prepare<[number, number]>('UPDATE bucket_pool SET newest = ? WHERE pool = ?');
   const ranges = new Map<string, ReturnRange | null>();
 
   function rangeOf(run: string): ReturnRange | null {
     const known = ranges.get(run);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const range = rule.rangeOf(runConfig.get(run) ?? '');
     ranges.set(run, range);
     return range;
   }
 
-  /** The pool of a bucket; null while nothing was sampled or typed for it, so that its temperature is open and there is nothing to compare. */
+  /**
+   * The pool of a bucket; null while nothing was sampled or typed for it, so that its temperature is open and there is
+   * nothing to compare.
+   */
   function poolOf(bucket: number): PoolPlace | null {
     const row = bucketRow.get(bucket);
-    if (row?.temperature === undefined || row.temperature === null) return null;
+    if (row?.temperature === undefined || row.temperature === null) {
+      return null;
+    }
     const pool = row.pool ?? row.near ?? bucket;
-    if (row.pool === null) insertPool.run([bucket, pool, row.temperature]);
+    if (row.pool === null) {
+      insertPool.run([bucket, pool, row.temperature]);
+    }
     return { pool, run: row.run, instance: row.instance };
   }
 
-  /** The first message below the alternative on the way to a leaf: what continues below one such message is not independent. */
+  /**
+   * The first message below the alternative on the way to a leaf: what continues below one such message is not
+   * independent.
+   */
   function branchOf({ leaf, leafParent, decision, origin }: ResultRow): number {
-    if (leaf === decision || leafParent === decision || origin !== 'training') return leaf;
+    if (leaf === decision || leafParent === decision || origin !== 'training') {
+      return leaf;
+    }
     return firstBelow.get({ leaf, alternative: decision }) ?? leaf;
   }
 
@@ -242,27 +287,62 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
       const clearBound = clearOf(headline);
       const distance = distanceToDecision(headline);
       const rank = clearBound !== 0 ? Math.abs(clearBound) : distance === null ? null : -distance;
-      if (rank !== null) ranks.set(key, rank);
-      if (headline.verdict !== 'alone') amounts.set(key, Math.abs(headline.value));
+      if (rank !== null) {
+        ranks.set(key, rank);
+      }
+      if (headline.verdict !== 'alone') {
+        amounts.set(key, Math.abs(headline.value));
+      }
       insert.run([
-        pool, key, run, instance, messages.get(key) ?? null, headline.estimator, headline.value, headline.low, headline.high, headline.n, headline.evaluatorCalls,
-        headline.interval, headline.effectiveN, headline.reused, headline.copies, headline.verdict, headline.more, headline.reason, clearBound, rank,
+        pool,
+        key,
+        run,
+        instance,
+        messages.get(key) ?? null,
+        headline.estimator,
+        headline.value,
+        headline.low,
+        headline.high,
+        headline.n,
+        headline.evaluatorCalls,
+        headline.interval,
+        headline.effectiveN,
+        headline.reused,
+        headline.copies,
+        headline.verdict,
+        headline.more,
+        headline.reason,
+        clearBound,
+        rank,
       ]);
     }
     for (const { id, members } of found.buckets) {
       measure.run(largest(members, ranks), largest(members, amounts), id);
     }
-    if (decisions > 0) date.run(rows.reduce((newest, { replay }) => Math.max(newest, replay), 0), pool);
+    if (decisions > 0) {
+      date.run(
+        rows.reduce((newest, { replay }) => Math.max(newest, replay), 0),
+        pool,
+      );
+    }
   }
 
   return (buckets) => {
     const pools = new Map<number, PoolPlace>();
     for (const bucket of buckets) {
       const found = poolOf(bucket);
-      if (found !== null) pools.set(found.pool, found);
+      if (found !== null) {
+        pools.set(found.pool, found);
+      }
     }
-    for (const pool of pools.values()) derivePool(pool);
-    for (const { run, instance } of new Map([...pools.values()].map((place) => [`${place.run} ${String(place.instance)}`, place])).values()) list.run({ run, instance });
+    for (const pool of pools.values()) {
+      derivePool(pool);
+    }
+    for (const { run, instance } of new Map(
+      [...pools.values()].map((place) => [`${place.run} ${String(place.instance)}`, place]),
+    ).values()) {
+      list.run({ run, instance });
+    }
   };
 }
 
@@ -281,7 +361,11 @@ interface FoundPool {
 }
 
 /** @param branchOf which results of a message hang together */
-function poolFrom(rows: readonly ResultRow[], range: ReturnRange | null, branchOf: (row: ResultRow) => number): FoundPool {
+function poolFrom(
+  rows: readonly ResultRow[],
+  range: ReturnRange | null,
+  branchOf: (row: ResultRow) => number,
+): FoundPool {
   const messages = new Map<string, number>();
   const drawn = new Set<number>();
   /** The bucket of every draw: equal contexts of one iteration may have drawn the same numbers. */
@@ -291,28 +375,58 @@ function poolFrom(rows: readonly ResultRow[], range: ReturnRange | null, branchO
     const members: PoolMember[] = [];
     for (const [decision, own] of Map.groupBy(inBucket, (row) => row.decision)) {
       const [first] = own;
-      if (first === undefined) continue;
-      // The message that a diagnostic bucket asks about was sampled by the policy, not chosen for what it says; it is one draw, in however many buckets.
-      const sampled = first.finish !== 'typed' && (first.inBucket === 1 || (first.origin === 'diagnostic' && first.atTemperature === 1));
-      const draw = sampled && first.inBucket === 1 && first.drawSource !== '' ? `${first.key} ${first.drawSource}` : null;
+      if (first === undefined) {
+        continue;
+      }
+      // The message that a diagnostic bucket asks about was sampled by the policy, not chosen for what it says; it is
+      // one draw, in however many buckets.
+      const sampled =
+        first.finish !== 'typed' &&
+        (first.inBucket === 1 || (first.origin === 'diagnostic' && first.atTemperature === 1));
+      const draw =
+        sampled && first.inBucket === 1 && first.drawSource !== '' ? `${first.key} ${first.drawSource}` : null;
       const repeated = draw !== null && (drawBuckets.get(draw) ?? id) !== id;
-      if (draw !== null && !repeated) drawBuckets.set(draw, id);
-      members.push({ key: first.key, drawn: sampled && !drawn.has(decision), repeated, results: resultsOf(own, branchOf) });
-      if (sampled) drawn.add(decision);
+      if (draw !== null && !repeated) {
+        drawBuckets.set(draw, id);
+      }
+      members.push({
+        key: first.key,
+        drawn: sampled && !drawn.has(decision),
+        repeated,
+        results: resultsOf(own, branchOf),
+      });
+      if (sampled) {
+        drawn.add(decision);
+      }
       const known = messages.get(first.key);
-      if (first.ofRun === 1 && (first.inBucket === 1 || first.asMade === 1) && (known === undefined || decision < known)) messages.set(first.key, decision);
+      if (
+        first.ofRun === 1 &&
+        (first.inBucket === 1 || first.asMade === 1) &&
+        (known === undefined || decision < known)
+      ) {
+        messages.set(first.key, decision);
+      }
     }
     buckets.push({ id, members });
   }
-  return { pool: { buckets, terminal: rows.length > 0 && rows.every(({ leaf, decision }) => leaf === decision), range }, decisions: rows.length, messages };
+  return {
+    pool: { buckets, terminal: rows.length > 0 && rows.every(({ leaf, decision }) => leaf === decision), range },
+    decisions: rows.length,
+    messages,
+  };
 }
 
-/** Results by stream: the replay's number, or the number of the branch that they hang on where branches hold several. */
+/**
+ * Results by stream: the replay's number, or the number of the branch that they hang on where branches hold several.
+ */
 function resultsOf(rows: readonly ResultRow[], branchOf: (row: ResultRow) => number): PoolResult[] {
   const branches = rows.map(branchOf);
   const numbers = new Map([...new Set(branches)].map((branch, index) => [branch, index]));
   const isFlat = numbers.size === rows.length;
   return rows.map(({ replayIndex, source, value, evaluatorCalls }, index) => ({
-    stream: isFlat ? replayIndex : numbers.get(branches[index] ?? 0) ?? 0, source: source === '' ? null : source, value, evaluatorCalls,
+    stream: isFlat ? replayIndex : (numbers.get(branches[index] ?? 0) ?? 0),
+    source: source === '' ? null : source,
+    value,
+    evaluatorCalls,
   }));
 }

@@ -10,12 +10,16 @@ ALTER TABLE label ADD COLUMN author TEXT NOT NULL DEFAULT 'you';
 
 const LABEL = 'SELECT label.id, label.message, label.bucket, name, note, author, created_at AS createdAt';
 
-export function labelReaders(session: Session): Pick<StoreReader, 'labelsOfMessage' | 'labelsOfBucket' | 'labelsOfRun'> {
+export function labelReaders(
+  session: Session,
+): Pick<StoreReader, 'labelsOfMessage' | 'labelsOfBucket' | 'labelsOfRun'> {
   const { db } = session;
   const ofMessage = db.prepare<[number], Label>(`${LABEL} FROM label WHERE message = ? ORDER BY id`);
   const ofBucket = db.prepare<[number], Label>(`${LABEL} FROM label WHERE bucket = ? ORDER BY id`);
   // From the run's buckets, which an index has in order, to the labels of each.
-  const ofRun = db.prepare<[string], Label>(`${LABEL} FROM bucket CROSS JOIN label ON label.bucket = bucket.id WHERE bucket.run = ? ORDER BY label.id`);
+  const ofRun = db.prepare<[string], Label>(
+    `${LABEL} FROM bucket CROSS JOIN label ON label.bucket = bucket.id WHERE bucket.run = ? ORDER BY label.id`,
+  );
   return {
     labelsOfMessage: guarded(session, (message) => ofMessage.all(message)),
     labelsOfBucket: guarded(session, (bucket) => ofBucket.all(bucket)),
@@ -25,6 +29,7 @@ export function labelReaders(session: Session): Pick<StoreReader, 'labelsOfMessa
 
 export function labelWriter(session: Session): Pick<StoreWriter, 'insertLabel'> {
   const insert = session.db.prepare<[NewLabel]>(
-    'INSERT INTO label (message, bucket, name, note, author, created_at) VALUES (@message, @bucket, @name, @note, @author, @createdAt)');
+    'INSERT INTO label (message, bucket, name, note, author, created_at) VALUES (@message, @bucket, @name, @note, @author, @createdAt)',
+  );
   return { insertLabel: guarded(session, (label) => Number(insert.run(label).lastInsertRowid)) };
 }

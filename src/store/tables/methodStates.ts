@@ -1,4 +1,7 @@
-/** The state of a run's method after each step, stored with the step's messages and credits. Methods without a state have no rows. */
+/**
+ * The state of a run's method after each step, stored with the step's messages and credits. Methods without a state
+ * have no rows.
+ */
 import { C3Error } from '../../shared/errors.ts';
 import type { Json, StateTensor } from '../../shared/records/methodState.ts';
 import { damagedStore, guarded } from '../files/sqlite.ts';
@@ -7,7 +10,10 @@ import { bytesOf, float32Of, textHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
-/** The SQL that adds them to a store. `layout` is JSON, name and shape of each tensor; `tensors` their numbers (float32), one after another. */
+/**
+ * The SQL that adds them to a store. `layout` is JSON, name and shape of each tensor; `tensors` their numbers
+ * (float32), one after another.
+ */
 export const METHOD_STATES = `
 CREATE TABLE method_state (
   run TEXT NOT NULL REFERENCES run,
@@ -38,12 +44,17 @@ interface StateRow {
 export function methodStateReaders(session: Session): Pick<StoreReader, 'methodState'> {
   const { db, path } = session;
   const one = db.prepare<[string, number], StateRow>(
-    'SELECT name, version, json, layout, sha256, tensors FROM method_state WHERE run = ? AND iteration = ?');
+    'SELECT name, version, json, layout, sha256, tensors FROM method_state WHERE run = ? AND iteration = ?',
+  );
   return {
     methodState: guarded(session, (run, iteration) => {
       const row = one.get(run, iteration);
-      if (row === undefined) return null;
-      if (hashOf(row) !== row.sha256) throw damagedStore(path, `the method's state after step ${iteration} of run ${run} is not what was stored`);
+      if (row === undefined) {
+        return null;
+      }
+      if (hashOf(row) !== row.sha256) {
+        throw damagedStore(path, `the method's state after step ${iteration} of run ${run} is not what was stored`);
+      }
       // The hash shows that the store wrote this JSON itself.
       const places = JSON.parse(row.layout) as readonly Place[];
       const numbers = float32Of(row.tensors);
@@ -54,7 +65,12 @@ export function methodStateReaders(session: Session): Pick<StoreReader, 'methodS
         start = end;
         return [name, { shape, data }];
       });
-      return { name: row.name, version: row.version, json: JSON.parse(row.json) as Json, tensors: Object.fromEntries(tensors) };
+      return {
+        name: row.name,
+        version: row.version,
+        json: JSON.parse(row.json) as Json,
+        tensors: Object.fromEntries(tensors),
+      };
     }),
   };
 }
@@ -69,8 +85,13 @@ export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMe
       refuseUnstorable(json, where);
       const entries = Object.entries(tensors);
       for (const [tensor, { shape, data }] of entries) {
-        if (sizeOf(shape) === data.length && data.every(Number.isFinite)) continue;
-        throw new C3Error('store', `The tensor ${tensor} of ${where} has ${data.length} numbers for the shape [${shape.join(', ')}], or one that is not finite: nothing was stored.`);
+        if (sizeOf(shape) === data.length && data.every(Number.isFinite)) {
+          continue;
+        }
+        throw new C3Error(
+          'store',
+          `The tensor ${tensor} of ${where} has ${data.length} numbers for the shape [${shape.join(', ')}], or one that is not finite: nothing was stored.`,
+        );
       }
       const row = {
         name,
@@ -84,7 +105,8 @@ export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMe
   };
 }
 
-const hashOf = ({ name, version, json, layout, tensors }: Omit<StateRow, 'sha256'>): string => textHash(JSON.stringify([name, version, json, layout, tensors.toString('base64')]));
+const hashOf = ({ name, version, json, layout, tensors }: Omit<StateRow, 'sha256'>): string =>
+  textHash(JSON.stringify([name, version, json, layout, tensors.toString('base64')]));
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((product, length) => product * length, 1);
 
@@ -93,5 +115,9 @@ function refuseUnstorable(json: Json, where: string): void {
   if (typeof json === 'number' && !Number.isFinite(json)) {
     throw new C3Error('store', `A number in ${where} is ${json}, which cannot be stored: nothing was stored.`);
   }
-  if (typeof json === 'object' && json !== null) for (const inner of Object.values(json)) refuseUnstorable(inner, where);
+  if (typeof json === 'object' && json !== null) {
+    for (const inner of Object.values(json)) {
+      refuseUnstorable(inner, where);
+    }
+  }
 }

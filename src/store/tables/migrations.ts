@@ -12,13 +12,33 @@ import { PROBLEMS } from './problems.ts';
 import { QUESTIONS } from './questions.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
-import { ANOTHER_PLACE, CHOOSE_PLACE, codeOf, connectForReading, damagedStore, notAStore, storeError } from '../files/sqlite.ts';
+import {
+  ANOTHER_PLACE,
+  CHOOSE_PLACE,
+  codeOf,
+  connectForReading,
+  damagedStore,
+  notAStore,
+  storeError,
+} from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
 import { requireOwnSchema } from './storeSchema.ts';
 import { parentProblem } from '../tree.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, BUCKET_MEASURES, PROBLEMS, EVALUATIONS, HEADLINES, QUESTIONS, METHOD_STATES];
+export const MIGRATIONS: readonly string[] = [
+  VERSION_1,
+  VERSION_2,
+  VERSION_3,
+  VERSION_4,
+  VERSION_5,
+  BUCKET_MEASURES,
+  PROBLEMS,
+  EVALUATIONS,
+  HEADLINES,
+  QUESTIONS,
+  METHOD_STATES,
+];
 
 /** What kind of file stands at a path; `store` also when the file is one of an older version. */
 export type FileKind = 'absent' | 'empty' | 'store';
@@ -63,7 +83,12 @@ export function inspect(path: string, latest: number = MIGRATIONS.length): FileK
  * An empty file becomes a store.
  * @param derive fills what the new version derives from its rows, in the same transaction
  */
-export function migrate(db: Connection, path: string, migrations: readonly string[] = MIGRATIONS, derive: () => void = () => undefined): void {
+export function migrate(
+  db: Connection,
+  path: string,
+  migrations: readonly string[] = MIGRATIONS,
+  derive: () => void = () => undefined,
+): void {
   db.transaction(() => {
     const version = versionOf(db);
     const isNew = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
@@ -87,7 +112,9 @@ export function migrate(db: Connection, path: string, migrations: readonly strin
 /** What is written follows its chain of messages to the first: one that leads back to itself would never end. */
 function requireOrder(db: Connection, path: string): void {
   const wrong = db.prepare<[], number>('SELECT id FROM decision WHERE parent >= id LIMIT 1').pluck().get();
-  if (wrong !== undefined) throw damagedStore(path, parentProblem(wrong));
+  if (wrong !== undefined) {
+    throw damagedStore(path, parentProblem(wrong));
+  }
 }
 
 /** The version of the store behind a connection. */
@@ -97,7 +124,9 @@ export function versionOf(db: Connection): number {
 
 function refuseStranger(path: string, applicationId: number, version: number, latest: number): void {
   if (applicationId !== APPLICATION_ID) {
-    throw new C3Error('store', notAStore(path, 'it is the SQLite database of another program'), { action: CHOOSE_PLACE });
+    throw new C3Error('store', notAStore(path, 'it is the SQLite database of another program'), {
+      action: CHOOSE_PLACE,
+    });
   }
   if (version > latest) {
     const versions = `store version ${version}, this one reads up to ${latest}`;

@@ -1,11 +1,12 @@
 /**
- * One row for each problem (instance) of a run, kept beside the rows that it follows from by triggers: what a list of 100,000 problems is sorted and
- * filtered by never reads messages. Requested replays are no part of the run and are left out.
+ * One row for each problem (instance) of a run, kept beside the rows that it follows from by triggers: what a list of
+ * 100,000 problems is sorted and filtered by never reads messages. Requested replays are no part of the run and are
+ * left out.
  */
 
 /**
- * How clear a credit is: the bound nearest to 0 where the interval leaves 0; else, below 0, how far the interval is from leaving it. -2, further than
- * credits of returns in [0, 1] can be, where it has no bounds.
+ * How clear a credit is: the bound nearest to 0 where the interval leaves 0; else, below 0, how far the interval is
+ * from leaving it. -2, further than credits of returns in [0, 1] can be, where it has no bounds.
  * @param row the row with value, low and high
  */
 const clearness = (row: string): string =>
@@ -21,7 +22,10 @@ const shareSeconds = (run: string, iteration: string, metrics: string): string =
     FROM decision WHERE run = ${run} AND phase = 'train' AND iteration = ${iteration} GROUP BY instance
   ) AS share WHERE problem.run = ${run} AND problem.instance = share.instance`;
 
-/** The SQL of the store version that lists problems. What it derives can always be derived again: it is no record of its own. */
+/**
+ * The SQL of the store version that lists problems. What it derives can always be derived again: it is no record of its
+ * own.
+ */
 export const PROBLEMS = `
 CREATE TABLE problem (
   id INTEGER PRIMARY KEY,

@@ -1,4 +1,7 @@
-/** The questions of instances as they are searched: by words, as messages are. Derived data, which can always be derived again. */
+/**
+ * The questions of instances as they are searched: by words, as messages are. Derived data, which can always be derived
+ * again.
+ */
 
 /** The SQL of the store version that searches questions. */
 export const QUESTIONS = `

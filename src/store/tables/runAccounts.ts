@@ -1,4 +1,7 @@
-/** Where a run stands beside its rows: one account per run, rewritten as the run goes on, so that a resume knows what a crash cost. */
+/**
+ * Where a run stands beside its rows: one account per run, rewritten as the run goes on, so that a resume knows what a
+ * crash cost.
+ */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { RunAccount, StoreReader, StoreWriter } from '../types.ts';
@@ -28,5 +31,9 @@ export function accountWriter(session: Session): Pick<StoreWriter, 'writeAccount
     VALUES (@run, @pendingCalls, @lostCalls, @seconds, @trainingSeconds, @samplingSeconds)
     ON CONFLICT (run) DO UPDATE SET pending_calls = excluded.pending_calls, lost_calls = excluded.lost_calls, seconds = excluded.seconds,
       training_seconds = excluded.training_seconds, sampling_seconds = excluded.sampling_seconds`);
-  return { writeAccount: guarded(session, (run, account) => { write.run({ ...account, run }); }) };
+  return {
+    writeAccount: guarded(session, (run, account) => {
+      write.run({ ...account, run });
+    }),
+  };
 }

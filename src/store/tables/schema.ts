@@ -1,8 +1,9 @@
 /**
  * The tables of the store, version 1. Names are those of the design; every table is strict.
  *
- * Long hashes that many rows repeat (instance, snapshot, context, text) are held once and referred to by a small integer;
- * the typed doors of this room speak of the hashes only. Blobs stand last in a row, so that lists never touch them.
+ * Long hashes that many rows repeat (instance, snapshot, context, text) are held once and referred to by a small
+ * integer; the typed doors of this room speak of the hashes only. Blobs stand last in a row, so that lists never touch
+ * them.
  */
 
 /** Marks the file as ours in the SQLite header: "C3RP". */
@@ -16,7 +17,10 @@ const APPEND_ONLY: readonly (readonly [table: string, key: string])[] = [
   ['bucket', 'id = NEW.id'],
   ['alternative', 'bucket = NEW.bucket AND decision = NEW.decision'],
   ['episode', 'id = NEW.id'],
-  ['replay', 'id = NEW.id OR (bucket = NEW.bucket AND alternative = NEW.alternative AND replay_index = NEW.replay_index)'],
+  [
+    'replay',
+    'id = NEW.id OR (bucket = NEW.bucket AND alternative = NEW.alternative AND replay_index = NEW.replay_index)',
+  ],
   ['credit', 'id = NEW.id'],
   ['verification', 'id = NEW.id'],
   ['label', 'id = NEW.id'],
@@ -219,7 +223,10 @@ BEGIN
 END;
 `;
 
-/** Triggers that keep a table's rows as they were appended. @param key what an INSERT OR REPLACE could hit, in terms of NEW */
+/**
+ * Triggers that keep a table's rows as they were appended.
+ * @param key what an INSERT OR REPLACE could hit, in terms of NEW
+ */
 export function guardsOf(table: string, key: string): string {
   const refuse = `BEGIN SELECT RAISE(ABORT, 'rows of ${table} are never changed'); END;`;
   return `

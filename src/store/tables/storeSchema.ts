@@ -1,6 +1,7 @@
 /**
- * What a store of each version is made of, and whether a file is made of just that. A file from elsewhere could hold views in the place of tables,
- * triggers that rewrite what is written, columns and indexes that compute: none of them is ours, and none is run.
+ * What a store of each version is made of, and whether a file is made of just that. A file from elsewhere could hold
+ * views in the place of tables, triggers that rewrite what is written, columns and indexes that compute: none of them
+ * is ours, and none is run.
  */
 import { hash } from 'node:crypto';
 import { damagedStore, loadSqlite } from '../files/sqlite.ts';
@@ -45,14 +46,19 @@ export function schemaHash(db: Connection): string {
  */
 export function schemaProblems(db: Connection, version: number, migrations: readonly string[]): readonly string[] {
   const found = objectsOf(db);
-  if (hashOf(found) === SCHEMA_HASHES[version - 1]) return [];
+  if (hashOf(found) === SCHEMA_HASHES[version - 1]) {
+    return [];
+  }
   const expected = new Map(expectedObjects(migrations.slice(0, version)).map((object) => [keyOf(object), object]));
   const problems: string[] = [];
   for (const object of found) {
     const own = expected.get(keyOf(object));
     expected.delete(keyOf(object));
-    if (own === undefined) problems.push(`the ${wordsOf(object)} is none of ours`);
-    else if (own.sql !== object.sql || own.table !== object.table) problems.push(`the ${wordsOf(object)} is not as C3 makes it`);
+    if (own === undefined) {
+      problems.push(`the ${wordsOf(object)} is none of ours`);
+    } else if (own.sql !== object.sql || own.table !== object.table) {
+      problems.push(`the ${wordsOf(object)} is not as C3 makes it`);
+    }
   }
   return [...problems, ...[...expected.values()].map((object) => `the ${wordsOf(object)} is missing`)];
 }
@@ -60,21 +66,34 @@ export function schemaProblems(db: Connection, version: number, migrations: read
 /** @throws C3Error('store') where the schema is not the one of its version */
 export function requireOwnSchema(db: Connection, path: string, version: number, migrations: readonly string[]): void {
   const [first, ...others] = schemaProblems(db, version, migrations);
-  if (first === undefined) return;
+  if (first === undefined) {
+    return;
+  }
   const more = others.length === 0 ? '' : `, and ${String(others.length)} more`;
   throw damagedStore(path, `${first}${more}`);
 }
 
 function objectsOf(db: Connection): readonly SchemaObject[] {
   // A damaged table may hold anything.
-  const rows = db.prepare<[], Readonly<Record<'type' | 'name' | 'table' | 'sql', unknown>>>('SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema').all();
-  return rows.map(({ type, name, table, sql }) => ({ type: String(type), name: String(name), table: String(table), sql: typeof sql === 'string' ? sql.replace(/\s+/gu, ' ').trim() : null }));
+  const rows = db
+    .prepare<[], Readonly<Record<'type' | 'name' | 'table' | 'sql', unknown>>>(
+      'SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema',
+    )
+    .all();
+  return rows.map(({ type, name, table, sql }) => ({
+    type: String(type),
+    name: String(name),
+    table: String(table),
+    sql: typeof sql === 'string' ? sql.replace(/\s+/gu, ' ').trim() : null,
+  }));
 }
 
 function expectedObjects(migrations: readonly string[]): readonly SchemaObject[] {
   const db = new (loadSqlite())(':memory:');
   try {
-    for (const sql of migrations) db.exec(sql);
+    for (const sql of migrations) {
+      db.exec(sql);
+    }
     return objectsOf(db);
   } finally {
     db.close();

@@ -19,7 +19,10 @@ import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types
 
 type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'closeUnsealed'>;
 
-/** The tables that grow fastest take their values by position, in the order of the columns named: by name costs a look-up for each value. */
+/**
+ * The tables that grow fastest take their values by position, in the order of the columns named: by name costs a
+ * look-up for each value.
+ */
 type Value = string | number | Buffer | null;
 
 /** All appending functions on a connection. */
@@ -33,7 +36,9 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     const outermost = !db.inTransaction;
     const whole = (): Result => {
       const result = work();
-      if (outermost) headlines.settle();
+      if (outermost) {
+        headlines.settle();
+      }
       return result;
     };
     try {
@@ -56,13 +61,17 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     transaction,
     ...runAppenders(session, keys),
     ...creditAppenders(session, headlines),
-    refreshHeadlines: () => { headlines.refresh(); },
+    refreshHeadlines: () => {
+      headlines.refresh();
+    },
     ...accountWriter(session),
     ...diagnosticWriters(session),
     ...evaluationWriter(session),
     ...methodStateWriter(session),
     ...labelWriter(session),
-    insertInstances: together((instances) => { instances.forEach(keys.storeInstance); }),
+    insertInstances: together((instances) => {
+      instances.forEach(keys.storeInstance);
+    }),
     environmentId: together(keys.environmentId),
     insertDecision: together(decisionAppender(session, keys, texts)),
   };
@@ -76,19 +85,55 @@ function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): 
   return (decision) => {
     const { run, tokens, logprobs, sampling } = decision;
     if (logprobs.length !== 0 && logprobs.length !== tokens.length) {
-      throw new C3Error('store', `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.eventType}): give one each, or none.`);
+      throw new C3Error(
+        'store',
+        `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.eventType}): give one each, or none.`,
+      );
     }
-    return Number(insert.run([
-      run, decision.phase, decision.iteration, keys.instanceId(decision.instance), keys.snapshotId(run, decision.snapshot), decision.environment,
-      decision.eventType, decision.turn, decision.position, decision.parent, decision.bucket, decision.siblingIndex,
-      texts.contextId(decision.contextKey, decision.context), texts.textId(decision.text), decision.streamKey, sampling.temperature, sampling.topP,
-      sampling.topK, sampling.maxNewTokens, decision.finish, decision.promptTokens, decision.reusedTokens, tokenHash(tokens), bytesOf(tokens), bytesOf(logprobs),
-    ]).lastInsertRowid);
+    return Number(
+      insert.run([
+        run,
+        decision.phase,
+        decision.iteration,
+        keys.instanceId(decision.instance),
+        keys.snapshotId(run, decision.snapshot),
+        decision.environment,
+        decision.eventType,
+        decision.turn,
+        decision.position,
+        decision.parent,
+        decision.bucket,
+        decision.siblingIndex,
+        texts.contextId(decision.contextKey, decision.context),
+        texts.textId(decision.text),
+        decision.streamKey,
+        sampling.temperature,
+        sampling.topP,
+        sampling.topK,
+        sampling.maxNewTokens,
+        decision.finish,
+        decision.promptTokens,
+        decision.reusedTokens,
+        tokenHash(tokens),
+        bytesOf(tokens),
+        bytesOf(logprobs),
+      ]).lastInsertRowid,
+    );
   };
 }
 
-type RunAppenders = Pick<Appenders, 'insertRun' | 'updateRunStatus' | 'markInterrupted' | 'insertSnapshot' | 'insertStep' | 'finishStep' | 'insertEpisode'
-  | 'insertBucket' | 'nextRequestNumber'>;
+type RunAppenders = Pick<
+  Appenders,
+  | 'insertRun'
+  | 'updateRunStatus'
+  | 'markInterrupted'
+  | 'insertSnapshot'
+  | 'insertStep'
+  | 'finishStep'
+  | 'insertEpisode'
+  | 'insertBucket'
+  | 'nextRequestNumber'
+>;
 
 function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
   const { db, path } = session;
@@ -96,8 +141,11 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at)
     VALUES (@id, @method, @seed, @title, @config, @plannedSteps, 'running', @createdAt)`);
   const updateRun = db.prepare<[{ id: string; status: RunStatus; finishedAt: string | null; summary: string | null }]>(
-    'UPDATE run SET status = @status, finished_at = @finishedAt, summary = @summary WHERE id = @id');
-  const markInterrupted = db.prepare("UPDATE run SET status = 'failed', finished_at = NULL, summary = NULL WHERE status = 'running'");
+    'UPDATE run SET status = @status, finished_at = @finishedAt, summary = @summary WHERE id = @id',
+  );
+  const markInterrupted = db.prepare(
+    "UPDATE run SET status = 'failed', finished_at = NULL, summary = NULL WHERE status = 'running'",
+  );
   const insertSnapshot = db.prepare<[Snapshot]>(`
     INSERT INTO snapshot (weights, run, iteration, base, file) VALUES (@id, @run, @iteration, @base, @file)
     ON CONFLICT (weights, run) DO UPDATE SET file = coalesce(excluded.file, file)`);
@@ -105,26 +153,41 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     INSERT INTO step (run, iteration, snapshot, ledger) VALUES (@run, @iteration, @snapshot, @ledger)
     ON CONFLICT (run, iteration) DO UPDATE SET snapshot = excluded.snapshot, ledger = excluded.ledger WHERE metrics IS NULL`);
   const finishStep = db.prepare<[{ run: string; iteration: number; metrics: string; ledger: string }]>(
-    'UPDATE step SET metrics = @metrics, ledger = @ledger WHERE run = @run AND iteration = @iteration AND metrics IS NULL');
+    'UPDATE step SET metrics = @metrics, ledger = @ledger WHERE run = @run AND iteration = @iteration AND metrics IS NULL',
+  );
   const insertEpisode = db.prepare<[readonly Value[]]>(`
     INSERT INTO episode (run, phase, iteration, instance, leaf, return, rule, evaluator_calls) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertBucket = db.prepare<[readonly Value[]]>(`
     INSERT INTO bucket (run, origin, iteration, instance, event_type, turn, context_key, snapshot, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const countRequests = db.prepare<[string], number>("SELECT count(*) FROM bucket WHERE run = ? AND origin IN ('request', 'diagnostic')").pluck();
+  const countRequests = db
+    .prepare<[string], number>("SELECT count(*) FROM bucket WHERE run = ? AND origin IN ('request', 'diagnostic')")
+    .pluck();
 
   function mustChange(changes: number, what: string): void {
     if (changes === 0) {
-      throw new C3Error('store', `The store ${path} has no ${what}: nothing was changed; check the run and its iteration.`);
+      throw new C3Error(
+        'store',
+        `The store ${path} has no ${what}: nothing was changed; check the run and its iteration.`,
+      );
     }
   }
 
   return {
-    insertRun: guarded(session, (run) => { insertRun.run(run); }),
-    updateRunStatus: guarded(session, (id, status, finishedAt, summary) => {
-      mustChange(updateRun.run({ id, status, finishedAt, summary: summary === null ? null : JSON.stringify(summary) }).changes, `run ${id}`);
+    insertRun: guarded(session, (run) => {
+      insertRun.run(run);
     }),
-    markInterrupted: guarded(session, () => { markInterrupted.run(); }),
-    insertSnapshot: guarded(session, (snapshot) => { insertSnapshot.run(snapshot); }),
+    updateRunStatus: guarded(session, (id, status, finishedAt, summary) => {
+      mustChange(
+        updateRun.run({ id, status, finishedAt, summary: summary === null ? null : JSON.stringify(summary) }).changes,
+        `run ${id}`,
+      );
+    }),
+    markInterrupted: guarded(session, () => {
+      markInterrupted.run();
+    }),
+    insertSnapshot: guarded(session, (snapshot) => {
+      insertSnapshot.run(snapshot);
+    }),
     insertStep: guarded(session, ({ run, iteration, snapshot, ledger }) => {
       const row = { run, iteration, snapshot: keys.snapshotId(run, snapshot), ledger: JSON.stringify(ledger) };
       mustChange(insertStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
@@ -139,12 +202,36 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
     insertEpisode: guarded(session, (episode) => {
       refuseNoReturn(`episode of message ${episode.leaf}`, episode.return);
       const { run, phase, iteration, instance, leaf, rule, evaluatorCalls } = episode;
-      return Number(insertEpisode.run([run, phase, iteration, keys.instanceId(instance), leaf, episode.return, rule, evaluatorCalls]).lastInsertRowid);
+      return Number(
+        insertEpisode.run([
+          run,
+          phase,
+          iteration,
+          keys.instanceId(instance),
+          leaf,
+          episode.return,
+          rule,
+          evaluatorCalls,
+        ]).lastInsertRowid,
+      );
     }),
-    insertBucket: guarded(session, ({ run, origin, iteration, instance, eventType, turn, contextKey, snapshot, message }) => {
-      const row = [run, origin, iteration, keys.instanceId(instance), eventType, turn, contextKey, keys.snapshotId(run, snapshot), message];
-      return Number(insertBucket.run(row).lastInsertRowid);
-    }),
+    insertBucket: guarded(
+      session,
+      ({ run, origin, iteration, instance, eventType, turn, contextKey, snapshot, message }) => {
+        const row = [
+          run,
+          origin,
+          iteration,
+          keys.instanceId(instance),
+          eventType,
+          turn,
+          contextKey,
+          keys.snapshotId(run, snapshot),
+          message,
+        ];
+        return Number(insertBucket.run(row).lastInsertRowid);
+      },
+    ),
     nextRequestNumber: guarded(session, (run) => (countRequests.get(run) ?? 0) + 1),
   };
 }
@@ -153,42 +240,68 @@ type CreditAppenders = Pick<Appenders, 'insertAlternative' | 'insertReplay' | 'i
 
 function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditAppenders {
   const { db } = session;
-  const insertAlternative = db.prepare<[number, number, number, 0 | 1]>('INSERT INTO alternative (bucket, decision, idx, original) VALUES (?, ?, ?, ?)');
+  const insertAlternative = db.prepare<[number, number, number, 0 | 1]>(
+    'INSERT INTO alternative (bucket, decision, idx, original) VALUES (?, ?, ?, ?)',
+  );
   const insertReplay = db.prepare<[readonly Value[]]>(`
     INSERT INTO replay (bucket, alternative, replay_index, leaf, return, evaluator_calls, token_hash, environment) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertCredit = db.prepare<[readonly Value[]]>(`
     INSERT INTO credit (bucket, decision, estimator, value, low, high, n, evaluator_calls, interval) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertVerification = db.prepare<[NewVerification]>(
-    'INSERT INTO verification (replay, result, detail, environment) VALUES (@replay, @result, @detail, @environment)');
+    'INSERT INTO verification (replay, result, detail, environment) VALUES (@replay, @result, @detail, @environment)',
+  );
 
   return {
-    insertAlternative: guarded(session, (bucket, decision, index, original) => { insertAlternative.run(bucket, decision, index, original ? 1 : 0); }),
+    insertAlternative: guarded(session, (bucket, decision, index, original) => {
+      insertAlternative.run(bucket, decision, index, original ? 1 : 0);
+    }),
     insertReplay: guarded(session, (replay) => {
       refuseNoReturn(`replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
       const { bucket, alternative, replayIndex, leaf, evaluatorCalls, tokenHash, environment } = replay;
       headlines.note(bucket);
-      return Number(insertReplay.run([bucket, alternative, replayIndex, leaf, replay.return, evaluatorCalls, tokenHash, environment]).lastInsertRowid);
+      return Number(
+        insertReplay.run([
+          bucket,
+          alternative,
+          replayIndex,
+          leaf,
+          replay.return,
+          evaluatorCalls,
+          tokenHash,
+          environment,
+        ]).lastInsertRowid,
+      );
     }),
     insertCredit: guarded(session, (bucket, decision, { estimator, value, low, high, n, evaluatorCalls, interval }) => {
       refuseNotFinite(`value of the credit of message ${decision}`, value);
       refuseNotFinite(`lower bound of the credit of message ${decision}`, low);
       refuseNotFinite(`upper bound of the credit of message ${decision}`, high);
-      return Number(insertCredit.run([bucket, decision, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid);
+      return Number(
+        insertCredit.run([bucket, decision, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid,
+      );
     }),
-    insertVerification: guarded(session, (verification) => Number(insertVerification.run(verification).lastInsertRowid)),
+    insertVerification: guarded(session, (verification) =>
+      Number(insertVerification.run(verification).lastInsertRowid),
+    ),
   };
 }
 
 /** One bound for whoever computes with what is stored. */
 function refuseNoReturn(of: string, value: number | null): void {
   if (value !== null && !isReturn(value)) {
-    throw new C3Error('store', `The return of the ${of} is ${value}, and a return is ${RETURN_WORDS}: store null where nothing was measured.`);
+    throw new C3Error(
+      'store',
+      `The return of the ${of} is ${value}, and a return is ${RETURN_WORDS}: store null where nothing was measured.`,
+    );
   }
 }
 
 /** SQLite would store NaN as null, which means "not measured" here. */
 function refuseNotFinite(what: string, value: number | null): void {
   if (value !== null && !Number.isFinite(value)) {
-    throw new C3Error('store', `The ${what} is ${value}, not a number that can be stored: store null where nothing was measured.`);
+    throw new C3Error(
+      'store',
+      `The ${what} is ${value}, not a number that can be stored: store null where nothing was measured.`,
+    );
   }
 }

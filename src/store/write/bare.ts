@@ -1,7 +1,8 @@
 /**
- * The peer that the bench compares the writer with: bare better-sqlite3 doing the same work on the same schema, with the same indexes,
- * triggers, full text, settings and transactions, but with values that are ready before the clock starts. While the clock runs it looks
- * nothing up, hashes nothing and checks nothing. Only for measuring: it takes no lock and translates no error.
+ * The peer that the bench compares the writer with: bare better-sqlite3 doing the same work on the same schema, with
+ * the same indexes, triggers, full text, settings and transactions, but with values that are ready before the clock
+ * starts. While the clock runs it looks nothing up, hashes nothing and checks nothing. Only for measuring: it takes no
+ * lock and translates no error.
  */
 import { connect } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
@@ -10,7 +11,10 @@ import type { StoreWriter } from '../types.ts';
 import { prepareForWriting } from './writer.ts';
 
 /** The appends that a run makes in bulk. */
-export type BulkAppender = Pick<StoreWriter, 'insertBucket' | 'insertDecision' | 'insertAlternative' | 'insertEpisode' | 'insertReplay' | 'insertCredit'>;
+export type BulkAppender = Pick<
+  StoreWriter,
+  'insertBucket' | 'insertDecision' | 'insertAlternative' | 'insertEpisode' | 'insertReplay' | 'insertCredit'
+>;
 
 /** A transaction whose values are all known. */
 export interface ReadyTransaction {
@@ -19,7 +23,10 @@ export interface ReadyTransaction {
 }
 
 export interface BareStore {
-  /** Works out every value of what `work` appends; nothing is stored before the next transaction that is ready was stored. */
+  /**
+   * Works out every value of what `work` appends; nothing is stored before the next transaction that is ready was
+   * stored.
+   */
   readonly ready: (work: (appender: BulkAppender) => void) => ReadyTransaction;
   readonly close: () => void;
 }
@@ -34,7 +41,12 @@ export function openBareStore(path: string): BareStore {
   const db = connect(path, 'write');
   prepareForWriting(db, path, {});
   const inserts = new Map(TABLES.map((table) => [table, insertInto(db, table)]));
-  const newest = new Map(TABLES.map((table) => [table, table === 'alternative' ? 0 : numberOf(db, `SELECT coalesce(max(id), 0) FROM ${table}`)]));
+  const newest = new Map(
+    TABLES.map((table) => [
+      table,
+      table === 'alternative' ? 0 : numberOf(db, `SELECT coalesce(max(id), 0) FROM ${table}`),
+    ]),
+  );
 
   function ready(work: (appender: BulkAppender) => void): ReadyTransaction {
     const rows: { readonly run: (values: readonly Value[]) => void; readonly values: readonly Value[] }[] = [];
@@ -42,23 +54,46 @@ export function openBareStore(path: string): BareStore {
       const insert = inserts.get(table);
       const id = (newest.get(table) ?? 0) + 1;
       newest.set(table, id);
-      if (insert !== undefined) rows.push({ run: insert, values });
+      if (insert !== undefined) {
+        rows.push({ run: insert, values });
+      }
       return id;
     };
     work(appenderOf(db, add));
-    const storeAll = db.transaction(() => { for (const { run, values } of rows) run(values); });
-    return { rows: rows.length, store: () => { storeAll.immediate(); } };
+    const storeAll = db.transaction(() => {
+      for (const { run, values } of rows) {
+        run(values);
+      }
+    });
+    return {
+      rows: rows.length,
+      store: () => {
+        storeAll.immediate();
+      },
+    };
   }
-  return { ready, close: () => { db.close(); } };
+  return {
+    ready,
+    close: () => {
+      db.close();
+    },
+  };
 }
 
 function insertInto(db: Connection, table: Table): (values: readonly Value[]) => void {
   const columns = numberOf(db, `SELECT count(*) FROM pragma_table_info('${table}')`);
-  const statement = db.prepare<[readonly Value[]]>(`INSERT INTO ${table} VALUES (${Array.from({ length: columns }, () => '?').join(', ')})`);
-  return (values) => { statement.run(values); };
+  const statement = db.prepare<[readonly Value[]]>(
+    `INSERT INTO ${table} VALUES (${Array.from({ length: columns }, () => '?').join(', ')})`,
+  );
+  return (values) => {
+    statement.run(values);
+  };
 }
 
-/** Every function gives out the id that its row will get. A row's values stand in the order of the schema; SQLite fills the first, the id. */
+/**
+ * Every function gives out the id that its row will get. A row's values stand in the order of the schema; SQLite fills
+ * the first, the id.
+ */
 function appenderOf(db: Connection, add: Add): BulkAppender {
   const instanceOf = known(db, 'SELECT id FROM instance WHERE uid_sha = ?');
   const snapshotOf = known(db, 'SELECT id FROM snapshot WHERE weights = ? AND run = ?');
@@ -74,33 +109,102 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
     return id;
   }
   const instanceId = (uidSha: string): number => remembered(instances, uidSha, () => instanceOf(uidSha) ?? 0);
-  const textId = (body: string): number => remembered(texts, body, () => {
-    const sha256 = textHash(body);
-    return storedText(sha256) ?? add('text', [null, sha256, body]);
-  });
-  const contextId = (key: string, body: string): number => remembered(contexts, key, () => storedContext(key) ?? add('context', [null, key, textId(body)]));
+  const textId = (body: string): number =>
+    remembered(texts, body, () => {
+      const sha256 = textHash(body);
+      return storedText(sha256) ?? add('text', [null, sha256, body]);
+    });
+  const contextId = (key: string, body: string): number =>
+    remembered(contexts, key, () => storedContext(key) ?? add('context', [null, key, textId(body)]));
 
   return {
-    insertBucket: (row) => add('bucket', [
-      null, row.run, row.origin, row.iteration, instanceId(row.instance), row.eventType, row.turn, row.contextKey, snapshotOf(row.snapshot, row.run) ?? 0, row.message,
-    ]),
+    insertBucket: (row) =>
+      add('bucket', [
+        null,
+        row.run,
+        row.origin,
+        row.iteration,
+        instanceId(row.instance),
+        row.eventType,
+        row.turn,
+        row.contextKey,
+        snapshotOf(row.snapshot, row.run) ?? 0,
+        row.message,
+      ]),
     insertDecision: (row) => {
-      const { sampling: { temperature, topP, topK, maxNewTokens } } = row;
+      const {
+        sampling: { temperature, topP, topK, maxNewTokens },
+      } = row;
       const context = contextId(row.contextKey, row.context);
       return add('decision', [
-        null, row.run, row.phase, row.iteration, instanceId(row.instance), snapshotOf(row.snapshot, row.run) ?? 0, row.environment, row.eventType, row.turn,
-        row.position, row.parent, row.bucket, row.siblingIndex, context, textId(row.text), row.streamKey, temperature, topP, topK, maxNewTokens,
-        row.finish, row.promptTokens, row.reusedTokens, tokenHash(row.tokens), bytesOf(row.tokens), bytesOf(row.logprobs),
+        null,
+        row.run,
+        row.phase,
+        row.iteration,
+        instanceId(row.instance),
+        snapshotOf(row.snapshot, row.run) ?? 0,
+        row.environment,
+        row.eventType,
+        row.turn,
+        row.position,
+        row.parent,
+        row.bucket,
+        row.siblingIndex,
+        context,
+        textId(row.text),
+        row.streamKey,
+        temperature,
+        topP,
+        topK,
+        maxNewTokens,
+        row.finish,
+        row.promptTokens,
+        row.reusedTokens,
+        tokenHash(row.tokens),
+        bytesOf(row.tokens),
+        bytesOf(row.logprobs),
       ]);
     },
-    insertAlternative: (bucket, decision, index, original) => { add('alternative', [bucket, decision, index, original ? 1 : 0]); },
-    insertEpisode: (row) => add('episode', [null, row.run, row.phase, row.iteration, instanceId(row.instance), row.leaf, row.return, row.rule, row.evaluatorCalls]),
-    insertReplay: (row) => add('replay', [
-      null, row.bucket, row.alternative, row.replayIndex, row.leaf, row.return, row.evaluatorCalls, row.tokenHash, row.environment,
-    ]),
-    insertCredit: (bucket, decision, row) => add('credit', [
-      null, bucket, decision, row.estimator, row.value, row.low, row.high, row.n, row.evaluatorCalls, row.interval,
-    ]),
+    insertAlternative: (bucket, decision, index, original) => {
+      add('alternative', [bucket, decision, index, original ? 1 : 0]);
+    },
+    insertEpisode: (row) =>
+      add('episode', [
+        null,
+        row.run,
+        row.phase,
+        row.iteration,
+        instanceId(row.instance),
+        row.leaf,
+        row.return,
+        row.rule,
+        row.evaluatorCalls,
+      ]),
+    insertReplay: (row) =>
+      add('replay', [
+        null,
+        row.bucket,
+        row.alternative,
+        row.replayIndex,
+        row.leaf,
+        row.return,
+        row.evaluatorCalls,
+        row.tokenHash,
+        row.environment,
+      ]),
+    insertCredit: (bucket, decision, row) =>
+      add('credit', [
+        null,
+        bucket,
+        decision,
+        row.estimator,
+        row.value,
+        row.low,
+        row.high,
+        row.n,
+        row.evaluatorCalls,
+        row.interval,
+      ]),
   };
 }
 

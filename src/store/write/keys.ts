@@ -1,4 +1,7 @@
-/** The small numbers that stand for instances, snapshots and environments inside the store, remembered while a writer is open. */
+/**
+ * The small numbers that stand for instances, snapshots and environments inside the store, remembered while a writer is
+ * open.
+ */
 import { C3Error } from '../../shared/errors.ts';
 import type { Instance, NumericEnvironment } from '../../shared/records/records.ts';
 import { testsText } from '../tables/instanceTests.ts';
@@ -18,24 +21,45 @@ export interface KeyWriter {
 }
 
 export function keyWriter({ db, path }: Session): KeyWriter {
-  const findInstance = db.prepare<[string], { id: number; answer: string; tests: string | null }>('SELECT id, answer, tests FROM instance WHERE uid_sha = ?');
+  const findInstance = db.prepare<[string], { id: number; answer: string; tests: string | null }>(
+    'SELECT id, answer, tests FROM instance WHERE uid_sha = ?',
+  );
   const insertInstance = db.prepare<[Omit<Instance, 'tests'> & { readonly tests: string | null }]>(
-    'INSERT INTO instance (uid_sha, uid, question, answer, source, level, tests) VALUES (@uidSha, @uid, @question, @answer, @source, @level, @tests)');
-  const findSnapshot = db.prepare<[string, string], number>('SELECT id FROM snapshot WHERE weights = ? AND run = ?').pluck();
-  const findEnvironment = db.prepare<[NumericEnvironment], number>(`
+    'INSERT INTO instance (uid_sha, uid, question, answer, source, level, tests) VALUES (@uidSha, @uid, @question, @answer, @source, @level, @tests)',
+  );
+  const findSnapshot = db
+    .prepare<[string, string], number>('SELECT id FROM snapshot WHERE weights = ? AND run = ?')
+    .pluck();
+  const findEnvironment = db
+    .prepare<[NumericEnvironment], number>(
+      `
     SELECT id FROM environment
-    WHERE runtime = @runtime AND provider = @provider AND device = @device AND threads = @threads AND platform = @platform`).pluck();
+    WHERE runtime = @runtime AND provider = @provider AND device = @device AND threads = @threads AND platform = @platform`,
+    )
+    .pluck();
   const insertEnvironment = db.prepare<[NumericEnvironment]>(
-    'INSERT INTO environment (runtime, provider, device, threads, platform) VALUES (@runtime, @provider, @device, @threads, @platform)');
+    'INSERT INTO environment (runtime, provider, device, threads, platform) VALUES (@runtime, @provider, @device, @threads, @platform)',
+  );
   const instances = new Map<string, number>();
   const snapshots = new Map<string, number>();
 
   return {
-    instanceId: (uidSha) => remembered(instances, uidSha, () => findInstance.get(uidSha)?.id,
-      `The instance ${uidSha} is not in the store ${path}: insert it before what refers to it.`),
-    snapshotId: (run, weights) => remembered(snapshots, `${weights} ${run}`, () => findSnapshot.get(weights, run),
-      `The run ${run} has no snapshot ${weights} in the store ${path}: insert it before what refers to it.`),
-    environmentId: (environment) => findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
+    instanceId: (uidSha) =>
+      remembered(
+        instances,
+        uidSha,
+        () => findInstance.get(uidSha)?.id,
+        `The instance ${uidSha} is not in the store ${path}: insert it before what refers to it.`,
+      ),
+    snapshotId: (run, weights) =>
+      remembered(
+        snapshots,
+        `${weights} ${run}`,
+        () => findSnapshot.get(weights, run),
+        `The run ${run} has no snapshot ${weights} in the store ${path}: insert it before what refers to it.`,
+      ),
+    environmentId: (environment) =>
+      findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
     storeInstance: (instance) => {
       const found = findInstance.get(instance.uidSha);
       const tests = testsText(instance.tests);
@@ -43,7 +67,10 @@ export function keyWriter({ db, path }: Session): KeyWriter {
         insertInstance.run({ ...instance, tests });
       } else if (found.answer !== instance.answer || found.tests !== tests) {
         const changed = found.answer === instance.answer ? 'other tests' : 'another answer';
-        throw new C3Error('store', `The instance ${instance.uid} (${instance.uidSha}) is in the store ${path} with ${changed}: correct the task file, or keep the changed task in another store (--store).`);
+        throw new C3Error(
+          'store',
+          `The instance ${instance.uid} (${instance.uidSha}) is in the store ${path} with ${changed}: correct the task file, or keep the changed task in another store (--store).`,
+        );
       }
     },
     forget: () => {

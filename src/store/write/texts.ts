@@ -18,7 +18,9 @@ export interface TextWriter {
 export function textWriter({ db, path }: Session): TextWriter {
   const findText = db.prepare<[string], number>('SELECT id FROM text WHERE sha256 = ?').pluck();
   const insertText = db.prepare<[string, string]>('INSERT INTO text (sha256, body) VALUES (?, ?)');
-  const findContext = db.prepare<[string], { id: number; sha256: string }>('SELECT context.id, sha256 FROM context JOIN text ON text.id = context.text WHERE key = ?');
+  const findContext = db.prepare<[string], { id: number; sha256: string }>(
+    'SELECT context.id, sha256 FROM context JOIN text ON text.id = context.text WHERE key = ?',
+  );
   const insertContext = db.prepare<[string, number]>('INSERT INTO context (key, text) VALUES (?, ?)');
   const kept = new Map<string, { readonly id: number; readonly body: string }>();
 
@@ -33,7 +35,10 @@ export function textWriter({ db, path }: Session): TextWriter {
       return Number(insertContext.run(key, storeText(sha256, body)).lastInsertRowid);
     }
     if (found.sha256 !== sha256) {
-      throw new C3Error('store', `The context key ${key} identifies two contexts in the store ${path}, SHA-256 ${found.sha256} and ${sha256}: the second was not stored; keep both texts and report the collision.`);
+      throw new C3Error(
+        'store',
+        `The context key ${key} identifies two contexts in the store ${path}, SHA-256 ${found.sha256} and ${sha256}: the second was not stored; keep both texts and report the collision.`,
+      );
     }
     return found.id;
   }
@@ -52,6 +57,8 @@ export function textWriter({ db, path }: Session): TextWriter {
       kept.set(key, { id, body });
       return id;
     },
-    forget: () => { kept.clear(); },
+    forget: () => {
+      kept.clear();
+    },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Waiting for the writer lock: whoever waits stands in a line, a file for each, so that no process that comes again and again
- * keeps another one out. A waiter that is gone, or that does not take a free lock, is passed over.
+ * Waiting for the writer lock: whoever waits stands in a line, a file for each, so that no process that comes again and
+ * again keeps another one out. A waiter that is gone, or that does not take a free lock, is passed over.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -35,14 +35,20 @@ let tickets = 0;
  * Opens a store for writing as soon as nobody else writes it.
  * @throws CancelledError; C3Error('store') for what waiting does not solve
  */
-export async function openStoreWhenFree(path: string, options: WriterOptions & { readonly purpose: HolderPurpose }, { cancelled, onWaiting }: WaitControl): Promise<StoreWriter> {
+export async function openStoreWhenFree(
+  path: string,
+  options: WriterOptions & { readonly purpose: HolderPurpose },
+  { cancelled, onWaiting }: WaitControl,
+): Promise<StoreWriter> {
   const absolute = realFile(path);
   let ticket: string | null = null;
   let said: string | null = null;
   let freeLooks = 0;
   try {
     for (let look = 0; ; look++) {
-      if (cancelled()) throw new CancelledError();
+      if (cancelled()) {
+        throw new CancelledError();
+      }
       const [first] = waitersOf(absolute);
       let holder = lockHolder(absolute);
       freeLooks = holder === null ? freeLooks + 1 : 0;
@@ -50,7 +56,9 @@ export async function openStoreWhenFree(path: string, options: WriterOptions & {
         try {
           return openStoreForWriting(absolute, options);
         } catch (error) {
-          if (!(error instanceof StoreHeldError)) throw error;
+          if (!(error instanceof StoreHeldError)) {
+            throw error;
+          }
           holder = error.holder;
         }
       }
@@ -63,8 +71,12 @@ export async function openStoreWhenFree(path: string, options: WriterOptions & {
       await delay(LOOK_EVERY_MILLISECONDS);
     }
   } finally {
-    if (ticket !== null) rmSync(join(dirname(absolute), ticket), { force: true });
-    if (said !== null) onWaiting(null);
+    if (ticket !== null) {
+      rmSync(join(dirname(absolute), ticket), { force: true });
+    }
+    if (said !== null) {
+      onWaiting(null);
+    }
   }
 }
 
@@ -79,7 +91,16 @@ function prefixOf(path: string): string {
 
 function standInLine(path: string, purpose: HolderPurpose): string {
   const name = `${prefixOf(path)}${String(Date.now()).padStart(15, '0')}-${String(process.pid)}-${String(++tickets)}-${unguessable()}`;
-  writeNew(join(dirname(path), name), JSON.stringify({ pid: process.pid, host: hostname(), startedAt: new Date().toISOString(), processStart: processStartOf(process.pid), ...purpose }));
+  writeNew(
+    join(dirname(path), name),
+    JSON.stringify({
+      pid: process.pid,
+      host: hostname(),
+      startedAt: new Date().toISOString(),
+      processStart: processStartOf(process.pid),
+      ...purpose,
+    }),
+  );
   return name;
 }
 
@@ -89,7 +110,9 @@ function waitersOf(path: string): string[] {
   const prefix = prefixOf(path);
   let names: string[];
   try {
-    names = readdirSync(folder).filter((name) => name.startsWith(prefix)).sort();
+    names = readdirSync(folder)
+      .filter((name) => name.startsWith(prefix))
+      .sort();
   } catch {
     // A folder that is not there yet has no line.
     return [];
@@ -103,8 +126,12 @@ function waitersOf(path: string): string[] {
     }
     const waiter = content === null ? null : parseHolder(content);
     // One that is being written is empty for a moment; of another machine nobody knows whether it lives.
-    if (waiter === null || waiter.host !== hostname()) return false;
-    if (isAlive(waiter)) return true;
+    if (waiter === null || waiter.host !== hostname()) {
+      return false;
+    }
+    if (isAlive(waiter)) {
+      return true;
+    }
     rmSync(join(folder, name), { force: true });
     return false;
   });

@@ -19,7 +19,10 @@ export type * from '../types.ts';
 export type { HeadlineRule } from '../tables/headlines.ts';
 
 export interface WriterOptions {
-  /** Upper limit of the file's size in pages of 4096 bytes; appends beyond it fail as on a full disk. Default: SQLite's own limit. */
+  /**
+   * Upper limit of the file's size in pages of 4096 bytes; appends beyond it fail as on a full disk. Default: SQLite's
+   * own limit.
+   */
   readonly maxPages?: number;
   /** What the lock file says of this process. */
   readonly purpose?: HolderPurpose;
@@ -30,8 +33,9 @@ export interface WriterOptions {
 /**
  * Opens a store for writing; makes the file and its folder when they are missing and brings an older store up to date.
  * When it throws, everything is as it was.
- * @throws StoreHeldError when another process writes; C3Error('store') when the file is not ours or of a newer version, when it has a hard link or
- *   would be made through a link, when the place is read-only or full, or when Node is older than 22
+ * @throws StoreHeldError when another process writes; C3Error('store') when the file is not ours or of a newer version,
+ *   when it has a hard link or would be made through a link, when the place is read-only or full, or when Node is older
+ *   than 22
  */
 export function openStoreForWriting(path: string, options: WriterOptions = {}): StoreWriter {
   loadSqlite();
@@ -44,19 +48,25 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     refuseNewThroughLink(resolve(path), absolute);
     const firstFolder = makeFolders(dirname(absolute));
     if (firstFolder !== undefined) {
-      undo.push(() => { removeFolders(dirname(absolute), firstFolder); });
+      undo.push(() => {
+        removeFolders(dirname(absolute), firstFolder);
+      });
     }
     const lock = acquireLock(absolute, options.purpose);
     undo.push(lock.release);
     if (inspect(absolute) === 'absent') {
-      undo.push(() => { removeStore(absolute); });
+      undo.push(() => {
+        removeStore(absolute);
+      });
     } else {
       refuseOtherNames(absolute);
     }
     const seal = takeSeal(absolute);
     undo.push(seal.undo);
     const db = connect(absolute, 'write');
-    undo.push(() => { db.close(); });
+    undo.push(() => {
+      db.close();
+    });
     return translate(absolute, () => {
       const keeper = prepareForWriting(db, absolute, options);
       // What a process that was killed left behind.
@@ -73,14 +83,19 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
 
 /**
  * Seals a store that its last writer closed without a seal; one that has a seal stays as it is.
- * @throws StoreHeldError while another process writes: that one seals it; C3Error('store') where the file cannot be read
+ * @throws StoreHeldError while another process writes: that one seals it; C3Error('store') where the file cannot be
+ *   read
  */
 export function sealStore(path: string): void {
   const absolute = realFile(path);
-  if (!existsSync(absolute)) return;
+  if (!existsSync(absolute)) {
+    return;
+  }
   const lock = acquireLock(absolute);
   try {
-    if (isSealed(absolute)) return;
+    if (isSealed(absolute)) {
+      return;
+    }
     const { seal } = takeSeal(absolute);
     const db = connect(absolute, 'write');
     try {
@@ -97,13 +112,19 @@ export function sealStore(path: string): void {
 }
 
 /** Brings the store up to date and gives the connection the settings of every writer. */
-export function prepareForWriting(db: Connection, path: string, { maxPages, headlines }: WriterOptions): HeadlineKeeper {
+export function prepareForWriting(
+  db: Connection,
+  path: string,
+  { maxPages, headlines }: WriterOptions,
+): HeadlineKeeper {
   if (maxPages !== undefined) {
     db.pragma(`max_page_count = ${maxPages}`);
   }
   // An INSERT OR REPLACE then meets the delete guards too.
   db.pragma('recursive_triggers = ON');
-  migrate(db, path, MIGRATIONS, () => { headlineKeeper({ db, path }, headlines ?? null).refresh(); });
+  migrate(db, path, MIGRATIONS, () => {
+    headlineKeeper({ db, path }, headlines ?? null).refresh();
+  });
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') {
     const problem = `The store ${path} is on a file system without write-ahead logging (a network drive?)`;
@@ -117,31 +138,55 @@ function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { s
   const { db, path } = session;
   let open = true;
   const end = (sealed: boolean): void => {
-    if (!open) return;
+    if (!open) {
+      return;
+    }
     open = false;
     try {
       foldLog(db);
-      translate(path, () => { db.close(); });
-      if (sealed) seal();
-      else keep();
+      translate(path, () => {
+        db.close();
+      });
+      if (sealed) {
+        seal();
+      } else {
+        keep();
+      }
     } finally {
       lock.release();
     }
   };
-  const close = (): void => { end(true); };
-  return { ...readersOf(session, close), ...appendersOf(session, keeper), describeHolder: lock.describe, closeUnsealed: () => { end(false); } };
+  const close = (): void => {
+    end(true);
+  };
+  return {
+    ...readersOf(session, close),
+    ...appendersOf(session, keeper),
+    describeHolder: lock.describe,
+    closeUnsealed: () => {
+      end(false);
+    },
+  };
 }
 
 /** A workspace could name any place of the user's by a link. */
 function refuseNewThroughLink(asked: string, real: string): void {
-  if (lstatSync(asked, { throwIfNoEntry: false })?.isSymbolicLink() !== true || existsSync(real)) return;
-  throw new C3Error('store', `${asked} is a link to ${real}, where there is no file; a new store is not made through a link: remove the link, or ${ANOTHER_PLACE}.`, { action: CHOOSE_PLACE });
+  if (lstatSync(asked, { throwIfNoEntry: false })?.isSymbolicLink() !== true || existsSync(real)) {
+    return;
+  }
+  throw new C3Error(
+    'store',
+    `${asked} is a link to ${real}, where there is no file; a new store is not made through a link: remove the link, or ${ANOTHER_PLACE}.`,
+    { action: CHOOSE_PLACE },
+  );
 }
 
 /** SQLite keeps a log for each name of a file: two writers by two names would destroy it. */
 function refuseOtherNames(path: string): void {
   const names = statSync(path).nlink;
-  if (names <= 1) return;
+  if (names <= 1) {
+    return;
+  }
   const problem = `The store ${path} has ${names} names (hard links) and can only be read: writing by one of them would damage it for the others`;
   throw new C3Error('store', `${problem}. Remove the other names, or copy it to a separate file.`);
 }
@@ -153,7 +198,8 @@ function removeStore(path: string): void {
 }
 
 /**
- * Makes a folder with those above it, one by one: Node's own recursive way never ends where a file system refuses with "no such file", as /proc does.
+ * Makes a folder with those above it, one by one: Node's own recursive way never ends where a file system refuses with
+ * "no such file", as /proc does.
  * @returns the first folder that was made, undefined where all were there
  */
 function makeFolders(folder: string): string | undefined {

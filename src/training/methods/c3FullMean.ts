@@ -16,12 +16,15 @@ export const c3FullMean: Method = {
   problem: treeProblem,
   remarks: ({ credit }) =>
     credit.group_normalise
-      ? ['With credit.group_normalise c3_full_mean gives the advantages of c3: scaling erases the factor n / (n - 1) between them, so this ablation changes nothing.']
+      ? [
+          'With credit.group_normalise c3_full_mean gives the advantages of c3: scaling erases the factor n / (n - 1) between them, so this ablation changes nothing.',
+        ]
       : [],
 
   plan: replayTrees,
 
-  credit: (step) => c3.credit({ ...step, settings: { ...step.settings, credit: { ...step.settings.credit, estimator: 'full_mean' } } }),
+  credit: (step) =>
+    c3.credit({ ...step, settings: { ...step.settings, credit: { ...step.settings.credit, estimator: 'full_mean' } } }),
 
   updates: ppoEpochs,
 };

@@ -1,6 +1,7 @@
 /**
- * The ablation "w/o replay" as the published code has it (C3 reference section 3.3, `c3_no_replay`): whole episodes, so one continuation of each
- * alternative; all messages of a role form one group, whatever came before them, and each is credited by leave-one-out. Of G episodes:
+ * The ablation "w/o replay" as the published code has it (C3 reference section 3.3, `c3_no_replay`): whole episodes, so
+ * one continuation of each alternative; all messages of a role form one group, whatever came before them, and each is
+ * credited by leave-one-out. Of G episodes:
  *
  *   A_g = R_g - 1 / (G - 1) * sum over i != g of R_i
  *

@@ -15,31 +15,50 @@ function episodesFor({ evaluator_budget: budget }: MethodSettings, protocol: Pro
 const scoredIn = ({ occurrences }: Protocol): number => occurrences.filter(({ scored }) => scored).length;
 
 /**
- * Whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: the baseline holds replay m of another alternative
- * here, and one that draws the same numbers as the message itself would bias the gradient.
+ * Whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: the baseline holds
+ * replay m of another alternative here, and one that draws the same numbers as the message itself would bias the
+ * gradient.
  */
 export const wholeEpisodes: Method['plan'] = (settings, protocol) => [
-  { fanout: protocol.occurrences.map((_, level) => (level === 0 ? episodesFor(settings, protocol) : 1)), commonRandomNumbers: false },
+  {
+    fanout: protocol.occurrences.map((_, level) => (level === 0 ? episodesFor(settings, protocol) : 1)),
+    commonRandomNumbers: false,
+  },
 ];
 
-/** Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with each other. */
+/**
+ * Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with
+ * each other.
+ */
 export function episodesProblem(least: 1 | 2): Method['problem'] {
   return (settings, protocol) => {
-    if (episodesFor(settings, protocol) >= least) return null;
-    const [words, reason] = least === 1 ? ['no episode', ''] : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
+    if (episodesFor(settings, protocol) >= least) {
+      return null;
+    }
+    const [words, reason] =
+      least === 1
+        ? ['no episode', '']
+        : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
     const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance`;
     return `${budget} with the protocol ${protocol.name}, which has ${String(scoredIn(protocol))} scored messages; raise it${reason}.`;
   };
 }
 
 /** Every message gets the credit of its episode; the group is all episodes of the instance. */
-export function episodeCredits({ instances, settings }: SampledStep, estimator: CreditEstimator): ReadonlyMap<TreeNode, Credit> {
+export function episodeCredits(
+  { instances, settings }: SampledStep,
+  estimator: CreditEstimator,
+): ReadonlyMap<TreeNode, Credit> {
   const credits = new Map<TreeNode, Credit>();
   for (const episodes of instances) {
     const returns = episodes.map((first) => alternativeReturns(first, settings.credit.return_clip));
     comparedCredits(returns, estimator).forEach((own, g) => {
       const first = episodes[g];
-      if (own !== null && first !== undefined) for (const message of episodeOf(first)) credits.set(message, own);
+      if (own !== null && first !== undefined) {
+        for (const message of episodeOf(first)) {
+          credits.set(message, own);
+        }
+      }
     });
   }
   return credits;

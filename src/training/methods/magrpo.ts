@@ -1,5 +1,6 @@
 /**
- * MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`). Of each instance G whole episodes are sampled, with returns R_1 ... R_G:
+ * MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`). Of each instance G whole episodes are
+ * sampled, with returns R_1 ... R_G:
  *
  *   A_g = R_g - 1 / G * sum over i of R_i
  *

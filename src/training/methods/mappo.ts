@@ -1,10 +1,12 @@
 /**
- * MAPPO (reference section 4.1). Whole episodes with rewards r_0 ... r_T of their messages, and a learned value V(s_t) of the state in which message t is said:
+ * MAPPO (reference section 4.1). Whole episodes with rewards r_0 ... r_T of their messages, and a learned value V(s_t)
+ * of the state in which message t is said:
  *
  *   A_t = r_t + r_(t+1) + ... + r_T - V(s_t)
  *
- * which is generalized advantage estimation with gamma = lambda = 1. V learns from the same sums before the policy moves; then PPO on A. Advantages are
- * neither scaled over the batch nor divided by the message's length, as the published code does for this method alone: all methods learn alike here.
+ * which is generalized advantage estimation with gamma = lambda = 1. V learns from the same sums before the policy
+ * moves; then PPO on A. Advantages are neither scaled over the batch nor divided by the message's length, as the
+ * published code does for this method alone: all methods learn alike here.
  */
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns } from '../../replay/record.ts';
@@ -33,8 +35,14 @@ export const mappo: Method = {
   credit({ instances, settings, values }) {
     const credits = new Map<TreeNode, Credit>();
     for (const message of instances.flat().flatMap((episode) => [...episodeOf(episode)])) {
-      const own = stateCredit(alternativeReturns(message, settings.credit.return_clip), rewardsBefore(message), values.get(message));
-      if (own !== null) credits.set(message, own);
+      const own = stateCredit(
+        alternativeReturns(message, settings.credit.return_clip),
+        rewardsBefore(message),
+        values.get(message),
+      );
+      if (own !== null) {
+        credits.set(message, own);
+      }
     }
     return { credits };
   },
@@ -46,11 +54,16 @@ export const mappo: Method = {
 };
 
 /**
- * The credit of one message: the mean of what followed it minus the value of its state (C3 appendix I: A_j = mean return - V(h)), with the interval of that mean.
+ * The credit of one message: the mean of what followed it minus the value of its state (C3 appendix I: A_j = mean
+ * return - V(h)), with the interval of that mean.
  * @param before what the messages before it scored, which the returns hold and the value does not
  * @throws C3Error('input') without a finite value
  */
-export function stateCredit({ returns, evaluatorCalls }: AlternativeReturns, before: number, value: number | undefined): Credit | null {
+export function stateCredit(
+  { returns, evaluatorCalls }: AlternativeReturns,
+  before: number,
+  value: number | undefined,
+): Credit | null {
   const following = returns.map((total) => (total === null ? null : total - before));
   return creditGroup({ alternatives: [{ returns: following, evaluatorCalls }], value }, 'mappo')[0] ?? null;
 }

@@ -1,11 +1,12 @@
 /**
- * What a method is: an algorithm in three parts. One file holds one method; words.ts says what readers see of it, methods.ts lists it.
+ * What a method is: an algorithm in three parts. One file holds one method; words.ts says what readers see of it,
+ * methods.ts lists it.
  *
  * A training step, with the policy as the step before left it:
  *   1. `plan` says what to roll out for every instance; the run samples, scores and counts it;
  *   2. `credit` says what each message of the whole step is worth; messages and credits are stored in one transaction;
- *   3. `updates` says, one after another, what is learned from what is stored.
- * Prompts, decoding, loss and optimizer are the same for all methods (the loss: runtime/train/trainingGraph.ts).
+ *   3. `updates` says, one after another, what is learned from what is stored. Prompts, decoding, loss and optimizer
+ *      are the same for all methods (the loss: runtime/train/trainingGraph.ts).
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { PolicyLoss } from '../../runtime/train/trainingGraph.ts';
@@ -53,7 +54,10 @@ export interface Rollout {
 /** A step whose messages are sampled and scored. */
 export interface SampledStep {
   readonly settings: MethodSettings;
-  /** The trees of each instance that are learned from, in the order of the plan; a whole episode is a tree that does not branch. */
+  /**
+   * The trees of each instance that are learned from, in the order of the plan; a whole episode is a tree that does not
+   * branch.
+   */
   readonly instances: readonly (readonly TreeNode[])[];
   /** Those that are only measured, in the same order. */
   readonly measured: readonly (readonly TreeNode[])[];
@@ -83,15 +87,26 @@ export interface LearningStep {
 
 /** One thing to do with the stored messages of a step. */
 export type Update =
-  /** One pass over the credited messages, or those of some agents: one optimizer step of the policy, or of each agent's adapter; the default loss unless given. */
-  | { readonly kind: 'policy'; readonly learningRate: number; readonly agents?: readonly string[]; readonly loss?: PolicyLoss }
+  /**
+   * One pass over the credited messages, or those of some agents: one optimizer step of the policy, or of each agent's
+   * adapter; the default loss unless given.
+   */
+  | {
+      readonly kind: 'policy';
+      readonly learningRate: number;
+      readonly agents?: readonly string[];
+      readonly loss?: PolicyLoss;
+    }
   /** The value head learns what followed each credited message. */
   | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number }
   /** Measures how far each agent has moved from the policy that sampled. */
   | { readonly kind: 'divergence' }
   /** Keeps the policy and its optimizer as they are, to go back to. */
   | { readonly kind: 'keep' }
-  /** Goes back to what was kept (0), or leaves this share of the way that the parameters have gone since; the optimizer goes back with 0 only. */
+  /**
+   * Goes back to what was kept (0), or leaves this share of the way that the parameters have gone since; the optimizer
+   * goes back with 0 only.
+   */
   | { readonly kind: 'revert'; readonly share: number };
 
 /** What an update showed. */
@@ -116,7 +131,9 @@ export interface StateKind {
 export interface Method {
   /** Left out: it carries nothing from step to step. */
   readonly state?: StateKind;
-  /** What is compared with each other: the messages of one context, or those of one role in all episodes of an instance. */
+  /**
+   * What is compared with each other: the messages of one context, or those of one role in all episodes of an instance.
+   */
   readonly compared: 'context' | 'instance';
   /** The name under which credits are stored and learned from. */
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
@@ -134,13 +151,19 @@ export interface Method {
 
 /** Every group of siblings of some trees, parents first: the messages that answer one context. */
 export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly TreeNode[]> {
-  if (siblings.length === 0) return;
+  if (siblings.length === 0) {
+    return;
+  }
   yield siblings;
-  for (const { children } of siblings) yield* contextsOf(children);
+  for (const { children } of siblings) {
+    yield* contextsOf(children);
+  }
 }
 
 /** A message with all that follow it. */
 export function* episodeOf(node: TreeNode): Generator<TreeNode> {
   yield node;
-  for (const child of node.children) yield* episodeOf(child);
+  for (const child of node.children) {
+    yield* episodeOf(child);
+  }
 }

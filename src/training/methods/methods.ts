@@ -11,7 +11,14 @@ import type { Method, MethodSettings, Rollout } from './method.ts';
 import { sft } from './sft.ts';
 import type { MethodName } from './words.ts';
 
-const METHODS: Readonly<Record<MethodName, Method>> = { c3, c3_no_replay: c3NoReplay, c3_full_mean: c3FullMean, magrpo, mappo, sft };
+const METHODS: Readonly<Record<MethodName, Method>> = {
+  c3,
+  c3_no_replay: c3NoReplay,
+  c3_full_mean: c3FullMean,
+  magrpo,
+  mappo,
+  sft,
+};
 
 type NamedSettings = MethodSettings & { readonly method: MethodName };
 
@@ -19,7 +26,8 @@ type NamedSettings = MethodSettings & { readonly method: MethodName };
 export const methodNamed = (name: MethodName): Method => METHODS[name];
 
 /** What one iteration rolls out for each instance. */
-export const plannedRollouts = (settings: NamedSettings, protocol: Protocol): readonly Rollout[] => methodNamed(settings.method).plan(settings, protocol);
+export const plannedRollouts = (settings: NamedSettings, protocol: Protocol): readonly Rollout[] =>
+  methodNamed(settings.method).plan(settings, protocol);
 
 /** Evaluator calls that one iteration makes for one instance. */
 export function callsPerInstance(settings: NamedSettings, protocol: Protocol): number {
@@ -33,9 +41,13 @@ export function callsOfRollouts(rollouts: readonly Rollout[], protocol: Protocol
 }
 
 /** Whether a method's baseline is the value of the state, so that who measures its credit needs the value head. */
-export const valuesStates = (settings: NamedSettings): boolean => methodNamed(settings.method).valueTarget(settings) === 'state';
+export const valuesStates = (settings: NamedSettings): boolean =>
+  methodNamed(settings.method).valueTarget(settings) === 'state';
 
-/** A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return; MAPPO's is no return, so its credits are stored. */
+/**
+ * A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return;
+ * MAPPO's is no return, so its credits are stored.
+ */
 export function contextEstimator(settings: NamedSettings): CreditEstimator {
   return contextEstimatorOf(methodNamed(settings.method).estimator(settings));
 }
@@ -43,7 +55,9 @@ export function contextEstimator(settings: NamedSettings): CreditEstimator {
 /** What a user who compares methods should know of a configuration, one line each. */
 export function methodRemarks(settings: NamedSettings, protocol: Protocol): readonly string[] {
   const { method, steps, evaluator_budget: budget } = settings;
-  if (steps === 0) return [];
+  if (steps === 0) {
+    return [];
+  }
   const calls = callsPerInstance(settings, protocol);
   const made = `${method} makes ${String(calls)} of ${String(budget)} evaluator calls per instance and step`;
   const unused = calls < budget ? [`${made}: its budget is not that of a method that makes all of them.`] : [];

@@ -1,4 +1,7 @@
-/** The team as it is (reference section 4.3): nothing is sampled to learn from, nothing is learned; the evaluation is the whole run. */
+/**
+ * The team as it is (reference section 4.3): nothing is sampled to learn from, nothing is learned; the evaluation is
+ * the whole run.
+ */
 import type { Method } from './method.ts';
 
 export const sft: Method = {

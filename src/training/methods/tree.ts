@@ -1,9 +1,14 @@
-/** What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for it. */
+/**
+ * What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for
+ * it.
+ */
 import { callsOfFanout } from '../../replay/tree.ts';
 import type { Method } from './method.ts';
 
 /** Trees (Algorithm 1): the leaves below a message are its replays, its siblings what it is compared with. */
-export const replayTrees: Method['plan'] = ({ fanout, credit }) => [{ fanout, commonRandomNumbers: credit.common_random_numbers }];
+export const replayTrees: Method['plan'] = ({ fanout, credit }) => [
+  { fanout, commonRandomNumbers: credit.common_random_numbers },
+];
 
 export const treeProblem: Method['problem'] = ({ fanout, evaluator_budget: budget }, protocol) => {
   const positions = protocol.occurrences.map(({ position }) => position);
@@ -11,7 +16,9 @@ export const treeProblem: Method['problem'] = ({ fanout, evaluator_budget: budge
     return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(positions.length)} decisions; give one for each.`;
   }
   const calls = callsOfFanout(protocol, positions, fanout);
-  if (calls <= budget) return null;
+  if (calls <= budget) {
+    return null;
+  }
   const needed = `fanout [${fanout.join(', ')}] needs ${String(calls)} evaluator calls per instance with the protocol ${protocol.name}`;
   return `${needed}, more than evaluator_budget (${String(budget)}); change one of the two.`;
 };

@@ -1,4 +1,7 @@
-/** The methods by the names that configurations give them: what is said of each, and which keys it reads. Their algorithms are in methods.ts. */
+/**
+ * The methods by the names that configurations give them: what is said of each, and which keys it reads. Their
+ * algorithms are in methods.ts.
+ */
 
 /** Configuration keys that only some methods read. */
 export type MethodKey = 'fanout' | 'credit.estimator' | 'credit.alpha' | 'credit.common_random_numbers' | 'value_head';
@@ -20,14 +23,16 @@ const WORDS = {
   c3: {
     label: 'C3',
     help: 'Replays of the messages of one context: a message is worth its return against that of its siblings.',
-    summary: 'credits a message against alternatives from the same context, each continued to the end by replay; its baseline leaves the message itself out.',
+    summary:
+      'credits a message against alternatives from the same context, each continued to the end by replay; its baseline leaves the message itself out.',
     reads: ['fanout', 'credit.estimator', 'credit.alpha', 'credit.common_random_numbers', 'value_head'],
     trains: true,
   },
   c3_no_replay: {
     label: 'C3 without replay',
     help: 'c3 without its replays: whole episodes of one instance against each other, leave-one-out.',
-    summary: 'whole episodes instead of replays: a message is compared with those of its role in other episodes, leave-one-out.',
+    summary:
+      'whole episodes instead of replays: a message is compared with those of its role in other episodes, leave-one-out.',
     reads: [],
     trains: true,
   },
@@ -72,10 +77,12 @@ export const METHOD_NAMES: readonly MethodName[] = Object.keys(WORDS).filter(isM
 export const methodWords = (name: MethodName): MethodWords => WORDS[name];
 
 /** The same for a name that a store gives; undefined where it is none of ours. */
-export const knownMethodWords = (name: string): MethodWords | undefined => (isMethodName(name) ? WORDS[name] : undefined);
+export const knownMethodWords = (name: string): MethodWords | undefined =>
+  isMethodName(name) ? WORDS[name] : undefined;
 
 /** Whether a method reads a key that not every method does. */
 export const methodReads = (name: MethodName, key: MethodKey): boolean => methodWords(name).reads.includes(key);
 
 /** The names of the methods that read a key which not every method does. */
-export const methodsThatRead = (key: MethodKey): readonly MethodName[] => METHOD_NAMES.filter((name) => methodReads(name, key));
+export const methodsThatRead = (key: MethodKey): readonly MethodName[] =>
+  METHOD_NAMES.filter((name) => methodReads(name, key));

@@ -11,13 +11,19 @@ const BETWEEN = 100;
  * @returns the answer
  * @throws Error with what the last try threw as its cause, when time is up
  */
-export async function eventually<T>(what: string, ask: () => Promise<T | undefined | false> | T | undefined | false, timeout = TIMEOUT): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  timeout = TIMEOUT,
+): Promise<T> {
   const end = performance.now() + timeout;
   let cause: unknown;
   do {
     try {
       const answer = await ask();
-      if (answer !== undefined && answer !== false) return answer;
+      if (answer !== undefined && answer !== false) {
+        return answer;
+      }
       cause = undefined;
     } catch (error) {
       cause = error;

@@ -1,4 +1,6 @@
-/** A real VS Code for tests: code-server on a free port with the packaged extension installed, in folders of its own. */
+/**
+ * A real VS Code for tests: code-server on a free port with the packaged extension installed, in folders of its own.
+ */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -50,16 +52,16 @@ export class EditorServer {
   readonly url: string;
   /** The temporary folder opened as workspace. */
   readonly folder: string;
-  readonly #home: string;
-  readonly #process: ChildProcess;
-  readonly #output: string[];
+  private readonly home: string;
+  private readonly process: ChildProcess;
+  private readonly output: string[];
 
   private constructor(url: string, home: string, child: ChildProcess, output: string[]) {
     this.url = url;
-    this.#home = home;
+    this.home = home;
     this.folder = join(home, 'workspace');
-    this.#process = child;
-    this.#output = output;
+    this.process = child;
+    this.output = output;
   }
 
   /** Starts a server and waits until it listens. */
@@ -93,38 +95,44 @@ export class EditorServer {
 
   /** Everything that the server has printed. */
   log(): string {
-    return this.#output.join('');
+    return this.output.join('');
   }
 
   /** The folder of the server's own log files (extension host, windows). */
   get logFolder(): string {
-    return join(this.#home, 'data', 'logs');
+    return join(this.home, 'data', 'logs');
   }
 
   /** Where the engines of this server's windows are found; they outlive windows, and end with the server. */
   get runtime(): string {
-    return runtimeOf(this.#home);
+    return runtimeOf(this.home);
   }
 
   /** Writes the user settings: the quiet ones with these on top. The file appears at once and whole. */
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
-    const path = join(this.#home, SETTINGS);
+    const path = join(this.home, SETTINGS);
     await writeFile(`${path}.new`, settingsText(settings));
     await rename(`${path}.new`, path);
   }
 
   /** Ends the server with everything that it started, and removes its folders. */
   async stop(): Promise<void> {
-    const child = this.#process;
+    const child = this.process;
     if (child.exitCode === null && child.signalCode === null) {
-      const closed = new Promise<void>((resolve) => child.once('close', () => { resolve(); }));
+      const closed = new Promise<void>((resolve) =>
+        child.once('close', () => {
+          resolve();
+        }),
+      );
       child.kill('SIGTERM');
-      const late = setTimeout(() => { killGroup(child); }, STOP_TIMEOUT);
+      const late = setTimeout(() => {
+        killGroup(child);
+      }, STOP_TIMEOUT);
       await closed;
       clearTimeout(late);
     }
     killGroup(child);
-    await rm(this.#home, { recursive: true, force: true, maxRetries: 5 });
+    await rm(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -132,13 +140,21 @@ export class EditorServer {
 export function serverArguments(home: string, extensions: string): string[] {
   return [
     ...['--config', join(home, 'config.yaml'), '--user-data-dir', join(home, 'data'), '--extensions-dir', extensions],
-    ...['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', '--disable-proxy', '--ignore-last-opened'],
+    ...[
+      '--disable-telemetry',
+      '--disable-update-check',
+      '--disable-getting-started-override',
+      '--disable-proxy',
+      '--ignore-last-opened',
+    ],
   ];
 }
 
 /** No gallery, so that nothing is looked up on the network, and a home folder of its own. */
 export function serverEnvironment(home: string): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && !name.startsWith('NODE_TEST') && name !== 'NODE_OPTIONS');
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('npm_') && !name.startsWith('NODE_TEST') && name !== 'NODE_OPTIONS',
+  );
   return { ...Object.fromEntries(kept), HOME: home, XDG_RUNTIME_DIR: runtimeOf(home), EXTENSIONS_GALLERY: '{}' };
 }
 
@@ -152,10 +168,14 @@ let installing: Promise<string> | undefined;
 /** The folder in which the packaged extension is installed: the test run's, else one made for this process. */
 export function installedExtension(): Promise<string> {
   const given = process.env[INSTALLED];
-  if (given !== undefined && given !== '') return Promise.resolve(given);
+  if (given !== undefined && given !== '') {
+    return Promise.resolve(given);
+  }
   installing ??= (async () => {
     const folder = await mkdtemp(join(tmpdir(), 'c3-extensions-'));
-    process.on('exit', () => { rmSync(folder, { recursive: true, force: true }); });
+    process.on('exit', () => {
+      rmSync(folder, { recursive: true, force: true });
+    });
     await installExtension(folder);
     return folder;
   })();
@@ -169,7 +189,9 @@ export async function installExtension(folder: string): Promise<void> {
     // Not into dist/: a package that someone made there stays as it is.
     const vsix = await packageExtension(undefined, home);
     await writeFiles(home, { 'config.yaml': '' });
-    await run(process.execPath, [await codeServer(), ...serverArguments(home, folder), '--install-extension', vsix], { env: serverEnvironment(home) });
+    await run(process.execPath, [await codeServer(), ...serverArguments(home, folder), '--install-extension', vsix], {
+      env: serverEnvironment(home),
+    });
   } finally {
     await rm(home, { recursive: true, force: true });
   }
@@ -190,19 +212,28 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
 /** Waits for the line in which the server names its address. */
 function listening(child: ChildProcess, output: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (reason: string): void => { reject(new Error(`code-server ${reason}.\n${output.join('')}`)); };
-    const late = setTimeout(() => { fail('did not start in time'); }, START_TIMEOUT);
+    const fail = (reason: string): void => {
+      reject(new Error(`code-server ${reason}.\n${output.join('')}`));
+    };
+    const late = setTimeout(() => {
+      fail('did not start in time');
+    }, START_TIMEOUT);
     const read = (chunk: Buffer): void => {
       output.push(chunk.toString('utf8'));
       const address = /HTTP server listening on (http:\/\/[\d.]+:\d+)/.exec(output.join(''))?.[1];
-      if (address === undefined) return;
+      if (address === undefined) {
+        return;
+      }
       clearTimeout(late);
       resolve(address);
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
     child.once('error', reject);
-    child.once('close', (code) => { clearTimeout(late); fail(`ended with code ${String(code)}`); });
+    child.once('close', (code) => {
+      clearTimeout(late);
+      fail(`ended with code ${String(code)}`);
+    });
   });
 }
 
@@ -212,8 +243,14 @@ const running = new Map<ChildProcess, string>();
 /** Remembers a process group, so that none is left behind however this process ends. */
 function remember(child: ChildProcess, runtime: string): void {
   if (running.size === 0) {
-    process.once('exit', () => { for (const one of running.keys()) killGroup(one); });
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+    process.once('exit', () => {
+      for (const one of running.keys()) {
+        killGroup(one);
+      }
+    });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => process.exit(1));
+    }
   }
   running.set(child, runtime);
 }
@@ -222,9 +259,13 @@ function killGroup(child: ChildProcess): void {
   const runtime = running.get(child);
   running.delete(child);
   // Detached on purpose: they are no part of the server's group.
-  if (runtime !== undefined) killEngines(runtime);
+  if (runtime !== undefined) {
+    killEngines(runtime);
+  }
   try {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    if (child.pid !== undefined) {
+      process.kill(-child.pid, 'SIGKILL');
+    }
   } catch {
     // The group has ended.
   }

@@ -1,22 +1,20 @@
 /**
- * Tests in a real VS Code: the extension is packaged, installed in code-server and driven in Chromium, as a user drives it.
+ * Tests in a real VS Code: the extension is packaged, installed in code-server and driven in Chromium, as a user drives
+ * it.
  *
- *   import assert from 'node:assert/strict';
- *   import { workbenchScenarios } from './harness/workbench.ts';
+ *   import assert from 'node:assert/strict'; import { workbenchScenarios } from './harness/workbench.ts';
  *
  *   const scenario = workbenchScenarios({ files: { 'team.c3.yaml': 'steps: 2\n' } });
  *
  *   scenario('a run opens its dashboard', async (workbench) => {
- *     await workbench.runCommand('C3: Open Dashboard');
- *     const dashboard = await workbench.webview('Dashboard');
- *     await dashboard.getByRole('heading', { name: 'Accuracy' }).waitFor();
- *     await workbench.screenshot('dashboard', 'light');
+ *     await workbench.runCommand('C3: Open Dashboard'); const dashboard = await workbench.webview('Dashboard'); await
+ *     dashboard.getByRole('heading', { name: 'Accuracy' }).waitFor(); await workbench.screenshot('dashboard', 'light');
  *   });
  *
- * All scenarios of a file share one window on one server; `Workbench.open` gives a test a server of its own, `openSecondWindow`
- * another window on the same server. What the helpers do not cover is reached through `page`, a Playwright page. Nothing
- * sleeps: wait for what is needed with a locator's `waitFor`, or with `eventually`. When a scenario fails, its picture and the logs
- * are left in test/artifacts/<file>/<scenario>.
+ * All scenarios of a file share one window on one server; `Workbench.open` gives a test a server of its own,
+ * `openSecondWindow` another window on the same server. What the helpers do not cover is reached through `page`, a
+ * Playwright page. Nothing sleeps: wait for what is needed with a locator's `waitFor`, or with `eventually`. When a
+ * scenario fails, its picture and the logs are left in test/artifacts/<file>/<scenario>.
  */
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -34,11 +32,19 @@ export type WorkbenchOptions = ServerOptions;
 /** The identifier under which the extension is installed: publisher.name of package.json. */
 export const EXTENSION_ID = 'c3-replay.c3-replay';
 
-/** Theme identifier and label, the class that it puts on the workbench, and the class that it puts on every webview's body. */
+/**
+ * Theme identifier and label, the class that it puts on the workbench, and the class that it puts on every webview's
+ * body.
+ */
 const THEMES = {
   dark: { name: 'Default Dark Modern', label: 'Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
   light: { name: 'Default Light Modern', label: 'Light Modern', workbench: 'vs', webview: 'vscode-light' },
-  highContrast: { name: 'Default High Contrast', label: 'Dark High Contrast', workbench: 'hc-black', webview: 'vscode-high-contrast' },
+  highContrast: {
+    name: 'Default High Contrast',
+    label: 'Dark High Contrast',
+    workbench: 'hc-black',
+    webview: 'vscode-high-contrast',
+  },
 } as const;
 
 export type Theme = keyof typeof THEMES;
@@ -57,7 +63,9 @@ const CHROMIUM_FLAGS = [
  * One window for all scenarios of a test file, opened before the first and closed after the last.
  * @returns what declares a scenario: a name and a body that gets the window
  */
-export function workbenchScenarios(options: WorkbenchOptions = {}): (name: string, body: (workbench: Workbench) => Promise<void>) => void {
+export function workbenchScenarios(
+  options: WorkbenchOptions = {},
+): (name: string, body: (workbench: Workbench) => Promise<void>) => void {
   let workbench: Workbench | undefined;
   before(async () => {
     workbench = await Workbench.open(options);
@@ -67,7 +75,9 @@ export function workbenchScenarios(options: WorkbenchOptions = {}): (name: strin
   });
   return (name, body) => {
     test(name, { timeout: SCENARIO_TIMEOUT }, async () => {
-      if (workbench === undefined) throw new Error('The window did not open.');
+      if (workbench === undefined) {
+        throw new Error('The window did not open.');
+      }
       try {
         await body(workbench);
       } catch (error) {
@@ -84,16 +94,18 @@ export class Workbench {
   readonly server: EditorServer;
   /** What the window and its webviews printed on their consoles, one "type: text (address)" each. */
   readonly console: string[] = [];
-  readonly #browser: Browser;
-  #settings: Readonly<Record<string, unknown>>;
+  private readonly browser: Browser;
+  private settings: Readonly<Record<string, unknown>>;
 
   private constructor(page: Page, server: EditorServer, browser: Browser, settings: Readonly<Record<string, unknown>>) {
     this.page = page;
     this.server = server;
-    this.#browser = browser;
-    this.#settings = settings;
+    this.browser = browser;
+    this.settings = settings;
     page.setDefaultTimeout(LOCATOR_TIMEOUT);
-    page.on('console', (message) => this.console.push(`${message.type()}: ${message.text()} (${message.location().url})`));
+    page.on('console', (message) =>
+      this.console.push(`${message.type()}: ${message.text()} (${message.location().url})`),
+    );
     page.on('pageerror', (error) => this.console.push(`uncaught: ${error.stack ?? error.message}`));
   }
 
@@ -103,8 +115,13 @@ export class Workbench {
     let browser: Browser | undefined;
     try {
       browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
-      const workbench = new Workbench(await browser.newPage({ viewport: VIEWPORT }), server, browser, options.settings ?? {});
-      await workbench.#load();
+      const workbench = new Workbench(
+        await browser.newPage({ viewport: VIEWPORT }),
+        server,
+        browser,
+        options.settings ?? {},
+      );
+      await workbench.load();
       return workbench;
     } catch (error) {
       await browser?.close();
@@ -115,19 +132,24 @@ export class Workbench {
 
   /** Another window on the same server and folder, with browser storage of its own; it ends with the first. */
   async openSecondWindow(): Promise<Workbench> {
-    const workbench = new Workbench(await this.#browser.newPage({ viewport: VIEWPORT }), this.server, this.#browser, this.#settings);
-    await workbench.#load();
+    const workbench = new Workbench(
+      await this.browser.newPage({ viewport: VIEWPORT }),
+      this.server,
+      this.browser,
+      this.settings,
+    );
+    await workbench.load();
     return workbench;
   }
 
   /** A page of the same browser with nothing of the editor in it. */
   async otherPage(): Promise<Page> {
-    return this.#browser.newPage({ viewport: VIEWPORT });
+    return this.browser.newPage({ viewport: VIEWPORT });
   }
 
   /** Ends the browser, and the server with everything that it started. */
   async close(): Promise<void> {
-    await this.#browser.close();
+    await this.browser.close();
     await this.server.stop();
   }
 
@@ -138,32 +160,47 @@ export class Workbench {
 
   /** Loads the window anew, as the browser's reload does. */
   async reload(): Promise<void> {
-    await this.#load();
+    await this.load();
   }
 
-  async #load(): Promise<void> {
-    await this.page.goto(`${this.server.url}/?folder=${encodeURIComponent(this.folder)}`, { waitUntil: 'commit', timeout: WORKBENCH_TIMEOUT });
+  private async load(): Promise<void> {
+    await this.page.goto(`${this.server.url}/?folder=${encodeURIComponent(this.folder)}`, {
+      waitUntil: 'commit',
+      timeout: WORKBENCH_TIMEOUT,
+    });
     await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: WORKBENCH_TIMEOUT });
   }
 
   /** Runs a command of the palette by its full title, "Category: Title"; waits until it is registered. */
   async runCommand(title: string): Promise<void> {
-    await this.#choose(`>${title}`, title);
+    await this.choose(`>${title}`, title);
   }
 
-  /** Runs a command and answers the lists that it asks with. A panel that takes the focus back late closes a list: it is then run again. */
+  /**
+   * Runs a command and answers the lists that it asks with. A panel that takes the focus back late closes a list: it is
+   * then run again.
+   */
   async runCommandAndPick(title: string, ...labels: readonly (string | RegExp)[]): Promise<void> {
-    await eventually(`the lists of "${title}"`, async () => {
-      await this.runCommand(title);
-      for (const label of labels) await this.pick(label, 5_000);
-      return true;
-    }, 2 * LOCATOR_TIMEOUT);
+    await eventually(
+      `the lists of "${title}"`,
+      async () => {
+        await this.runCommand(title);
+        for (const label of labels) {
+          await this.pick(label, 5_000);
+        }
+        return true;
+      },
+      2 * LOCATOR_TIMEOUT,
+    );
   }
 
   /** Opens a file of the workspace in an editor and waits for its text. */
   async openFile(path: string): Promise<void> {
-    await this.#choose(join(this.folder, path), basename(path));
-    await this.page.locator(`.editor-instance .monaco-editor[data-uri$="${basename(path)}"] .view-line`).first().waitFor();
+    await this.choose(join(this.folder, path), basename(path));
+    await this.page
+      .locator(`.editor-instance .monaco-editor[data-uri$="${basename(path)}"] .view-line`)
+      .first()
+      .waitFor();
   }
 
   /** Closes the editor in front, and waits until it is gone. */
@@ -175,20 +212,24 @@ export class Workbench {
   }
 
   /** The list is made once per input, so a row that is not there yet is asked for again. */
-  async #choose(input: string, label: string): Promise<void> {
-    await eventually(`"${label}" in the palette`, async () => {
-      await this.page.keyboard.press('Escape');
-      await this.page.keyboard.press('F1');
-      await this.page.locator('.quick-input-widget input.input').fill(input);
-      await this.#row(label).waitFor({ timeout: 2_000 });
-      await this.#row(label).click({ timeout: LOCATOR_TIMEOUT });
-      return true;
-    }, 2 * LOCATOR_TIMEOUT);
+  private async choose(input: string, label: string): Promise<void> {
+    await eventually(
+      `"${label}" in the palette`,
+      async () => {
+        await this.page.keyboard.press('Escape');
+        await this.page.keyboard.press('F1');
+        await this.page.locator('.quick-input-widget input.input').fill(input);
+        await this.row(label).waitFor({ timeout: 2_000 });
+        await this.row(label).click({ timeout: LOCATOR_TIMEOUT });
+        return true;
+      },
+      2 * LOCATOR_TIMEOUT,
+    );
   }
 
   /** Chooses an entry of the quick pick that is open, by its whole label. */
   async pick(label: string | RegExp, timeout = LOCATOR_TIMEOUT): Promise<void> {
-    await this.#row(label).click({ timeout });
+    await this.row(label).click({ timeout });
   }
 
   /** Confirms what a dialog of the editor asks. */
@@ -202,17 +243,25 @@ export class Workbench {
     await eventually(`"${name}" in the menu`, async () => {
       await this.page.keyboard.press('Escape');
       await target.click({ button: 'right' });
-      return entry.waitFor({ timeout: 2_000 }).then(() => true, () => false);
+      return entry.waitFor({ timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      );
     });
     await this.chooseFromMenu(name);
   }
 
-  /** Chooses an entry of the context menu that is open. One that has only just opened takes no click, lest the one that opened it choose. */
+  /**
+   * Chooses an entry of the context menu that is open. One that has only just opened takes no click, lest the one that
+   * opened it choose.
+   */
   async chooseFromMenu(name: string): Promise<void> {
     const entry = this.page.getByRole('menuitem', { name, exact: true });
     await entry.waitFor();
     await eventually(`"${name}" to be chosen`, async () => {
-      if (!(await entry.isVisible())) return true;
+      if (!(await entry.isVisible())) {
+        return true;
+      }
       await entry.click({ timeout: 2_000 });
       await entry.waitFor({ state: 'hidden', timeout: 1_000 });
       return true;
@@ -226,7 +275,7 @@ export class Workbench {
     await input.press('Enter');
   }
 
-  #row(label: string | RegExp): Locator {
+  private row(label: string | RegExp): Locator {
     const name = this.page.locator('.label-name', { hasText: typeof label === 'string' ? wholly(label) : label });
     return this.page.locator('.quick-input-widget:visible .monaco-list-row').filter({ has: name }).first();
   }
@@ -238,18 +287,33 @@ export class Workbench {
    * @returns the view's body
    */
   async openView(container: string, view?: string): Promise<Locator> {
-    const icon = this.page.locator(`.activitybar .action-item:has(a[aria-label="${container}"], a[aria-label^="${container} "])`);
+    const icon = this.page.locator(
+      `.activitybar .action-item:has(a[aria-label="${container}"], a[aria-label^="${container} "])`,
+    );
     await icon.waitFor();
     const side = this.page.locator('.part.sidebar');
     // A window that has only just loaded may open the view by itself, and a click on the icon of an open one closes it.
     await eventually(`the view "${container}"`, async () => {
-      if ((await icon.getAttribute('aria-expanded')) !== 'true') await icon.click({ timeout: 2_000 });
+      if ((await icon.getAttribute('aria-expanded')) !== 'true') {
+        await icon.click({ timeout: 2_000 });
+      }
       await side.locator('.composite.title h2', { hasText: container }).waitFor({ timeout: 2_000 });
       return true;
     });
-    const pane = view === undefined ? side.locator('.pane').first() : side.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label="${view} Section"], .pane-header:has(h3.title:text-is("${view}"))`) });
+    const pane =
+      view === undefined
+        ? side.locator('.pane').first()
+        : side
+            .locator('.pane')
+            .filter({
+              has: this.page.locator(
+                `.pane-header[aria-label="${view} Section"], .pane-header:has(h3.title:text-is("${view}"))`,
+              ),
+            });
     const header = pane.locator('.pane-header');
-    if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
+    if ((await header.getAttribute('aria-expanded')) === 'false') {
+      await header.click();
+    }
     const body = pane.locator('.pane-body');
     await body.waitFor();
     return body;
@@ -262,22 +326,37 @@ export class Workbench {
 
   /** The tab of an editor or panel, by its title. */
   tab(title: string): Locator {
-    return this.page.locator(`.tabs-container [role="tab"][aria-label="${title}"], .tabs-container [role="tab"][aria-label^="${title}, "]`);
+    return this.page.locator(
+      `.tabs-container [role="tab"][aria-label="${title}"], .tabs-container [role="tab"][aria-label^="${title}, "]`,
+    );
   }
 
   /** The document of a visible webview of the extension, by its panel's or view's title; waits until it has loaded. */
   async webview(title: string | RegExp): Promise<FrameLocator> {
-    const name = await eventually(`the webview "${String(title)}"`, async () => {
-      for (const frame of await this.#webviews()) {
-        const shown = await frame.contentFrame().locator('iframe#active-frame').getAttribute('title', { timeout: 1_000 });
-        if (shown !== null && (typeof title === 'string' ? shown === title : title.test(shown))) return (await frame.getAttribute('name')) ?? undefined;
-      }
-      return undefined;
-    }, 2 * LOCATOR_TIMEOUT);
-    return this.page.locator(`iframe.webview[name="${name}"]`).contentFrame().locator('iframe#active-frame').contentFrame();
+    const name = await eventually(
+      `the webview "${String(title)}"`,
+      async () => {
+        for (const frame of await this.webviews()) {
+          const shown = await frame
+            .contentFrame()
+            .locator('iframe#active-frame')
+            .getAttribute('title', { timeout: 1_000 });
+          if (shown !== null && (typeof title === 'string' ? shown === title : title.test(shown))) {
+            return (await frame.getAttribute('name')) ?? undefined;
+          }
+        }
+        return undefined;
+      },
+      2 * LOCATOR_TIMEOUT,
+    );
+    return this.page
+      .locator(`iframe.webview[name="${name}"]`)
+      .contentFrame()
+      .locator('iframe#active-frame')
+      .contentFrame();
   }
 
-  #webviews(): Promise<Locator[]> {
+  private webviews(): Promise<Locator[]> {
     return this.page.locator(`iframe.webview.ready[src*="extensionId=${EXTENSION_ID}"]:visible`).all();
   }
 
@@ -298,8 +377,8 @@ export class Workbench {
 
   /** Changes user settings, on top of the ones given so far, and loads the window anew with them. */
   async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<void> {
-    this.#settings = { ...this.#settings, ...changes };
-    await this.server.writeSettings(this.#settings);
+    this.settings = { ...this.settings, ...changes };
+    await this.server.writeSettings(this.settings);
     // The browser edition misses some changes of the file, but reads it whenever it loads.
     await this.reload();
   }
@@ -310,9 +389,9 @@ export class Workbench {
     await this.runCommand('Preferences: Color Theme');
     await this.page.locator('.quick-input-widget:visible input.input').fill(label);
     await this.pick(label);
-    this.#settings = { ...this.#settings, 'workbench.colorTheme': name };
+    this.settings = { ...this.settings, 'workbench.colorTheme': name };
     await this.page.locator(`.monaco-workbench.${workbench}`).waitFor();
-    for (const frame of await this.#webviews()) {
+    for (const frame of await this.webviews()) {
       await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator(`body.${webview}`).waitFor();
     }
   }
@@ -323,7 +402,9 @@ export class Workbench {
    * @returns the absolute path of the picture
    */
   async screenshot(name: string, theme?: Theme): Promise<string> {
-    if (theme !== undefined) await this.setTheme(theme);
+    if (theme !== undefined) {
+      await this.setTheme(theme);
+    }
     const path = join(ARTIFACTS, 'screenshots', `${name}${theme === undefined ? '' : `-${theme}`}.png`);
     await this.page.screenshot({ path, animations: 'disabled' });
     return path;
@@ -338,7 +419,9 @@ export class Workbench {
     await writeFile(join(folder, 'server.log'), this.server.log());
     await writeFile(join(folder, 'console.log'), this.console.join('\n'));
     await cp(this.server.logFolder, join(folder, 'logs'), { recursive: true });
-    await this.page.screenshot({ path: join(folder, 'window.png') }).catch((error: unknown) => writeFile(join(folder, 'window.txt'), String(error)));
+    await this.page
+      .screenshot({ path: join(folder, 'window.png') })
+      .catch((error: unknown) => writeFile(join(folder, 'window.txt'), String(error)));
     console.log(`Picture and logs of "${name}" are in ${folder}`);
   }
 }

@@ -7,44 +7,60 @@ import { engineAddresses, folderProblem, storeName } from '../../../src/client/a
 
 function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'c3-address-'));
-  t.after(() => { rmSync(made, { recursive: true, force: true }); });
+  t.after(() => {
+    rmSync(made, { recursive: true, force: true });
+  });
   return made;
 }
 
-test('the place of an engine is a folder of the user alone, made when an engine is to be started', { skip: process.platform === 'win32' ? 'named pipes have no folder' : false }, (t) => {
-  const runtime = folder(t);
-  const env = { XDG_RUNTIME_DIR: runtime };
-  const store = join(runtime, 'work', '.c3', 'c3.sqlite');
-  assert.equal(engineAddresses(store, false, env).some(({ socket }) => socket.startsWith(runtime)), false, 'looking makes nothing');
-  const [address] = engineAddresses(store, true, env);
-  const place = join(runtime, 'c3-replay');
-  assert.equal(address?.socket, join(place, `${storeName(store)}.sock`));
-  assert.equal(lstatSync(place).mode & 0o777, 0o700);
-  assert.deepEqual(engineAddresses(store, false, env)[0], address);
-});
+test(
+  'the place of an engine is a folder of the user alone, made when an engine is to be started',
+  { skip: process.platform === 'win32' ? 'named pipes have no folder' : false },
+  (t) => {
+    const runtime = folder(t);
+    const env = { XDG_RUNTIME_DIR: runtime };
+    const store = join(runtime, 'work', '.c3', 'c3.sqlite');
+    assert.equal(
+      engineAddresses(store, false, env).some(({ socket }) => socket.startsWith(runtime)),
+      false,
+      'looking makes nothing',
+    );
+    const [address] = engineAddresses(store, true, env);
+    const place = join(runtime, 'c3-replay');
+    assert.equal(address?.socket, join(place, `${storeName(store)}.sock`));
+    assert.equal(lstatSync(place).mode & 0o777, 0o700);
+    assert.deepEqual(engineAddresses(store, false, env)[0], address);
+  },
+);
 
-test('a folder that others can open, a link, or one of another user is refused by name', { skip: process.platform === 'win32' ? 'named pipes have no folder' : false }, (t) => {
-  const runtime = folder(t);
-  const place = join(runtime, 'c3-replay');
-  const ask = (): unknown => engineAddresses('/x/c3.sqlite', false, { XDG_RUNTIME_DIR: runtime });
-  mkdirSync(place);
-  chmodSync(place, 0o755);
-  assert.throws(ask, /c3-replay, in which engines are found, can be opened by other users: move it away/);
-  rmSync(place, { recursive: true });
-  mkdirSync(join(runtime, 'planted'), { mode: 0o700 });
-  symlinkSync(join(runtime, 'planted'), place);
-  assert.throws(ask, /is a link/);
-  const stats = lstatSync(join(runtime, 'planted'));
-  const user = process.getuid?.() ?? 0;
-  assert.equal(folderProblem(stats, user), null);
-  assert.equal(folderProblem(stats, user + 1), `belongs to user ${String(user)}`);
-});
+test(
+  'a folder that others can open, a link, or one of another user is refused by name',
+  { skip: process.platform === 'win32' ? 'named pipes have no folder' : false },
+  (t) => {
+    const runtime = folder(t);
+    const place = join(runtime, 'c3-replay');
+    const ask = (): unknown => engineAddresses('/x/c3.sqlite', false, { XDG_RUNTIME_DIR: runtime });
+    mkdirSync(place);
+    chmodSync(place, 0o755);
+    assert.throws(ask, /c3-replay, in which engines are found, can be opened by other users: move it away/);
+    rmSync(place, { recursive: true });
+    mkdirSync(join(runtime, 'planted'), { mode: 0o700 });
+    symlinkSync(join(runtime, 'planted'), place);
+    assert.throws(ask, /is a link/);
+    const stats = lstatSync(join(runtime, 'planted'));
+    const user = process.getuid?.() ?? 0;
+    assert.equal(folderProblem(stats, user), null);
+    assert.equal(folderProblem(stats, user + 1), `belongs to user ${String(user)}`);
+  },
+);
 
 test('a store has one name by every path that leads to it, before its folder is there and after', (t) => {
   const real = folder(t);
   const link = `${real}-link`;
   symlinkSync(real, link);
-  t.after(() => { rmSync(link); });
+  t.after(() => {
+    rmSync(link);
+  });
   const name = storeName(join(real, '.c3', 'c3.sqlite'));
   assert.match(name, /^[0-9a-f]{20}$/);
   assert.equal(storeName(join(link, '.c3', 'c3.sqlite')), name);
@@ -53,8 +69,15 @@ test('a store has one name by every path that leads to it, before its folder is 
   assert.notEqual(storeName(join(real, '.c3', 'other.sqlite')), name);
 });
 
-test('a path that is too long for a socket is refused with what to do', { skip: process.platform === 'win32' ? 'named pipes have no folder' : false }, (t) => {
-  const runtime = join(folder(t), 'a'.repeat(80));
-  mkdirSync(runtime);
-  assert.throws(() => engineAddresses('/x/c3.sqlite', true, { XDG_RUNTIME_DIR: runtime }), /too long for a socket: name a shorter folder in XDG_RUNTIME_DIR/);
-});
+test(
+  'a path that is too long for a socket is refused with what to do',
+  { skip: process.platform === 'win32' ? 'named pipes have no folder' : false },
+  (t) => {
+    const runtime = join(folder(t), 'a'.repeat(80));
+    mkdirSync(runtime);
+    assert.throws(
+      () => engineAddresses('/x/c3.sqlite', true, { XDG_RUNTIME_DIR: runtime }),
+      /too long for a socket: name a shorter folder in XDG_RUNTIME_DIR/,
+    );
+  },
+);

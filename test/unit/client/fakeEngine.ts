@@ -1,7 +1,17 @@
-/** An engine that speaks the protocol and does no work: what the extension's client is tested against. The config's name tells it what to do. */
+/**
+ * An engine that speaks the protocol and does no work: what the extension's client is tested against. The config's name
+ * tells it what to do.
+ */
 import { createServer } from 'node:net';
 import { rmSync } from 'node:fs';
-import { createMessageConnection, ResponseError, SocketMessageReader, SocketMessageWriter, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
+import {
+  createMessageConnection,
+  ResponseError,
+  SocketMessageReader,
+  SocketMessageWriter,
+  type CancellationToken,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
 import { engineAddresses } from '../../../src/client/address.ts';
 import {
   CANCELLED_CODE,
@@ -34,68 +44,156 @@ import { VERDICTS } from '../../../src/shared/records/taxonomy.ts';
 
 const store = process.argv[3] ?? '';
 /** Set by a test that plays an engine of another version: `PROTOCOL VERSION BUSY`. */
-const [protocol = String(PROTOCOL_VERSION), version = '1.2.3', busy = ''] = (process.env['C3_FAKE_ENGINE'] ?? '').split(' ').filter((word) => word !== '');
-const finishedJob = (run: string): RunJob => ({ id: 'job-1', kind: 'start', state: 'queued', run, title: 'Fake', askedBy: 'window', askedAt: '', startedAt: null, finishedAt: null, waitingFor: null, progress: null, meanReturn: null, outcome: null });
+const [protocol = String(PROTOCOL_VERSION), version = '1.2.3', busy = ''] = (process.env['C3_FAKE_ENGINE'] ?? '')
+  .split(' ')
+  .filter((word) => word !== '');
+const finishedJob = (run: string): RunJob => ({
+  id: 'job-1',
+  kind: 'start',
+  state: 'queued',
+  run,
+  title: 'Fake',
+  askedBy: 'window',
+  askedAt: '',
+  startedAt: null,
+  finishedAt: null,
+  waitingFor: null,
+  progress: null,
+  meanReturn: null,
+  outcome: null,
+});
 
 function serve(connection: MessageConnection): void {
   connection.onRequest(InitializeRequest, () => {
     const job: RunJob = { ...finishedJob('r'), state: 'running', title: 'Going on' };
-    return { version, protocol: Number(protocol), pid: process.pid, log: [`engine log for ${store}`], list: { jobs: busy === '' ? [] : [job], unstarted: [] } };
+    return {
+      version,
+      protocol: Number(protocol),
+      pid: process.pid,
+      log: [`engine log for ${store}`],
+      list: { jobs: busy === '' ? [] : [job], unstarted: [] },
+    };
   });
   connection.onRequest(YieldRequest, () => {
-    if (busy === '') setImmediate(() => { process.exit(0); });
+    if (busy === '') {
+      setImmediate(() => {
+        process.exit(0);
+      });
+    }
     return { ending: busy === '' };
   });
   connection.onRequest(CancelRunRequest, ({ job }) => ({ cancelled: job === 'r' ? 'running' : null }));
   connection.onRequest(StartRunRequest, async ({ config }) => {
-    if (config === 'crash') process.exit(3);
-    if (config === 'wrong') throw new ResponseError(FAILED_CODE, 'wrong.c3.yaml: line 2: unknown key "stepz": did you mean "steps"?', { kind: 'input' });
+    if (config === 'crash') {
+      process.exit(3);
+    }
+    if (config === 'wrong') {
+      throw new ResponseError(FAILED_CODE, 'wrong.c3.yaml: line 2: unknown key "stepz": did you mean "steps"?', {
+        kind: 'input',
+      });
+    }
     for (let done = 0; done < 3; done++) {
-      const progress: RunProgress = { run: 'r', stage: 'train', done, total: 3, metrics: null, remainingSeconds: null, message: 'step' };
+      const progress: RunProgress = {
+        run: 'r',
+        stage: 'train',
+        done,
+        total: 3,
+        metrics: null,
+        remainingSeconds: null,
+        message: 'step',
+      };
       await connection.sendNotification(RunProgressNotification, progress);
     }
     return finishedJob('r');
   });
   connection.onRequest(ResumeRunRequest, ({ run }) => {
-    if (run === 'changed') throw new ResponseError(FAILED_CODE, 'Run changed cannot be resumed: the training instances have changed.', { kind: 'input' });
+    if (run === 'changed') {
+      throw new ResponseError(FAILED_CODE, 'Run changed cannot be resumed: the training instances have changed.', {
+        kind: 'input',
+      });
+    }
     return { ...finishedJob(run), kind: 'resume' };
   });
   connection.onRequest(ReplayRequest, async ({ message, alternatives }, token) => {
-    const bucket: BucketView = { id: 1, run: 'r', origin: 'request', iteration: 1, instance: 'i', eventType: 'actor', turn: 0, contextKey: '5', snapshot: 's', message, alternatives: [], continuation: null };
-    for (let done = 1; done <= alternatives; done++) await connection.sendNotification(ReplayProgressNotification, { message, bucket, done, total: alternatives });
+    const bucket: BucketView = {
+      id: 1,
+      run: 'r',
+      origin: 'request',
+      iteration: 1,
+      instance: 'i',
+      eventType: 'actor',
+      turn: 0,
+      contextKey: '5',
+      snapshot: 's',
+      message,
+      alternatives: [],
+      continuation: null,
+    };
+    for (let done = 1; done <= alternatives; done++) {
+      await connection.sendNotification(ReplayProgressNotification, { message, bucket, done, total: alternatives });
+    }
     return alternatives === 0 ? cancelled(token) : bucket;
   });
 
   connection.onRequest(VerifyRequest, async ({ message }) => {
-    for (let done = 1; done <= 2; done++) await connection.sendNotification(VerifyProgressNotification, { message, done, total: 2 });
+    for (let done = 1; done <= 2; done++) {
+      await connection.sendNotification(VerifyProgressNotification, { message, done, total: 2 });
+    }
     return { checked: 2, identical: 2, different: 0, notComparable: 0, firstDifference: null, firstReason: null };
   });
 
   connection.onRequest(TaxonomyRequest, ({ run, thresholds }) => ({
-    run, buckets: 0, thresholds, counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })), leftOut: { requested: 0, otherDistribution: 0 }, changed: 0, roles: [],
-    agreement: { n: 0, agreed: 0, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 0 }, detectors: [], episodes: 0, matching: 0, rows: [],
+    run,
+    buckets: 0,
+    thresholds,
+    counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })),
+    leftOut: { requested: 0, otherDistribution: 0 },
+    changed: 0,
+    roles: [],
+    agreement: { n: 0, agreed: 0, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 0 },
+    detectors: [],
+    episodes: 0,
+    matching: 0,
+    rows: [],
   }));
   connection.onRequest(LabelRequest, ({ name, note }) => ({ name, note, author: 'you', createdAt: '2026-01-01' }));
   connection.onRequest(InspectModelRequest, ({ folder }) => {
-    if (folder === 'broken') throw new ResponseError(FAILED_CODE, 'broken/config.json: is no JSON.', { kind: 'model' });
+    if (folder === 'broken') {
+      throw new ResponseError(FAILED_CODE, 'broken/config.json: is no JSON.', { kind: 'model' });
+    }
     return modelFacts(folder);
   });
 
   connection.onRequest(PlanRequest, ({ overrides }) => runPlan(overrides));
 
   connection.onRequest(TestModelRequest, async ({ folder }, token) => {
-    if (folder === 'endless') return cancelled(token);
-    const steps: readonly SelfTestStep[] = ['Files', 'Loading'].map((name) => ({ name, passed: true, seconds: 0.5, detail: '' }));
+    if (folder === 'endless') {
+      return cancelled(token);
+    }
+    const steps: readonly SelfTestStep[] = ['Files', 'Loading'].map((name) => ({
+      name,
+      passed: true,
+      seconds: 0.5,
+      detail: '',
+    }));
     const [files, loading] = steps.map((step): SelfTestProgress => ({ kind: 'step', step }));
     for (const progress of [files, { kind: 'load', done: 5, total: 10 } as const, loading]) {
-      if (progress !== undefined) await connection.sendNotification(TestModelProgressNotification, { folder, progress });
+      if (progress !== undefined) {
+        await connection.sendNotification(TestModelProgressNotification, { folder, progress });
+      }
     }
     return steps;
   });
 
-  connection.onRequest(DoctorRequest, () => ({ providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: null, device: null }], versions: { node: process.versions.node }, store: { path: store, state: 'absent', findings: [], extent: '' } }));
+  connection.onRequest(DoctorRequest, () => ({
+    providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: null, device: null }],
+    versions: { node: process.versions.node },
+    store: { path: store, state: 'absent', findings: [], extent: '' },
+  }));
   connection.onRequest(ShutdownRequest, () => {
-    setImmediate(() => { process.exit(0); });
+    setImmediate(() => {
+      process.exit(0);
+    });
     return null;
   });
   connection.listen();
@@ -104,7 +202,9 @@ function serve(connection: MessageConnection): void {
 // Never longer than any test.
 setTimeout(() => process.exit(0), 60_000);
 const [address] = engineAddresses(store, true);
-if (address === undefined) process.exit(1);
+if (address === undefined) {
+  process.exit(1);
+}
 rmSync(address.socket, { force: true });
 createServer((socket) => {
   socket.on('error', () => undefined);
@@ -113,8 +213,12 @@ createServer((socket) => {
 
 function cancelled(token: CancellationToken): Promise<never> {
   // A request that was cancelled before it was read tells so at once and never again.
-  if (token.isCancellationRequested) return Promise.reject(new ResponseError(CANCELLED_CODE, 'Cancelled.'));
+  if (token.isCancellationRequested) {
+    return Promise.reject(new ResponseError(CANCELLED_CODE, 'Cancelled.'));
+  }
   return new Promise((_, reject) => {
-    token.onCancellationRequested(() => { reject(new ResponseError(CANCELLED_CODE, 'Cancelled.')); });
+    token.onCancellationRequested(() => {
+      reject(new ResponseError(CANCELLED_CODE, 'Cancelled.'));
+    });
   });
 }

@@ -4,10 +4,14 @@ import { C3Error } from '../../../src/shared/errors.ts';
 import { creditGroup, type CreditInput } from '../../../src/credit/estimators.ts';
 import { newcombe, welch } from '../../../src/credit/interval.ts';
 
-const bucket = (...returns: (number | null)[][]): CreditInput[] => returns.map((one) => ({ returns: one, evaluatorCalls: one.length }));
+const bucket = (...returns: (number | null)[][]): CreditInput[] =>
+  returns.map((one) => ({ returns: one, evaluatorCalls: one.length }));
 
 function near(actual: number | null | undefined, expected: number | null | undefined): void {
-  assert.ok(typeof actual === 'number' && typeof expected === 'number' && Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
+  assert.ok(
+    typeof actual === 'number' && typeof expected === 'number' && Math.abs(actual - expected) < 1e-12,
+    `${actual} is not ${expected}`,
+  );
 }
 
 describe('creditBucket', () => {
@@ -21,7 +25,10 @@ describe('creditBucket', () => {
     near(second?.high, newcombe(1, 1, 1, 5)?.high);
     near(third?.low, newcombe(0, 3, 2, 3)?.low);
     for (const credit of [first, second, third]) {
-      assert.deepEqual([credit?.estimator, credit?.n, credit?.evaluatorCalls, credit?.interval], ['loo', 6, 6, 'newcombe']);
+      assert.deepEqual(
+        [credit?.estimator, credit?.n, credit?.evaluatorCalls, credit?.interval],
+        ['loo', 6, 6, 'newcombe'],
+      );
     }
   });
 
@@ -38,10 +45,17 @@ describe('creditBucket', () => {
 
   it('keeps the credit inside its interval', () => {
     for (let code = 0; code < 3 ** 6; code++) {
-      const digits = Array.from({ length: 6 }, (_, place) => Math.floor(code / 3 ** place) % 3).map((digit) => (digit === 2 ? null : digit));
+      const digits = Array.from({ length: 6 }, (_, place) => Math.floor(code / 3 ** place) % 3).map((digit) =>
+        digit === 2 ? null : digit,
+      );
       for (const estimator of ['loo', 'full_mean'] as const) {
-        for (const credit of creditGroup({ alternatives: bucket(digits.slice(0, 2), digits.slice(2, 3), digits.slice(3)) }, estimator)) {
-          if (credit === null || credit.low === null || credit.high === null) continue;
+        for (const credit of creditGroup(
+          { alternatives: bucket(digits.slice(0, 2), digits.slice(2, 3), digits.slice(3)) },
+          estimator,
+        )) {
+          if (credit === null || credit.low === null || credit.high === null) {
+            continue;
+          }
           assert.ok(credit.low <= credit.value + 1e-12 && credit.value <= credit.high + 1e-12, JSON.stringify(credit));
         }
       }
@@ -66,10 +80,25 @@ describe('creditBucket', () => {
   });
 
   it('leaves masked returns out of value and n but not out of the cost', () => {
-    const masked = creditGroup({ alternatives: [{ returns: [1, null, 0], evaluatorCalls: 3 }, { returns: [null], evaluatorCalls: 2 }, { returns: [1], evaluatorCalls: 1 }] },
+    const masked = creditGroup(
+      {
+        alternatives: [
+          { returns: [1, null, 0], evaluatorCalls: 3 },
+          { returns: [null], evaluatorCalls: 2 },
+          { returns: [1], evaluatorCalls: 1 },
+        ],
+      },
       'loo',
     );
-    const [first, last] = creditGroup({ alternatives: [{ returns: [1, 0], evaluatorCalls: 6 }, { returns: [1], evaluatorCalls: 0 }] }, 'loo');
+    const [first, last] = creditGroup(
+      {
+        alternatives: [
+          { returns: [1, 0], evaluatorCalls: 6 },
+          { returns: [1], evaluatorCalls: 0 },
+        ],
+      },
+      'loo',
+    );
     assert.deepEqual(masked, [first, null, last]);
   });
 

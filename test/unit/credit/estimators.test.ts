@@ -6,22 +6,36 @@ import { mean, populationVariance, sampleVariance } from '../../../src/credit/de
 import { estimatorNamed, type CreditEstimator } from '../../../src/credit/estimators.ts';
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
 
-const close = (actual: readonly (number | null | undefined)[], expected: readonly number[], tolerance = 1e-12): void => {
+const close = (
+  actual: readonly (number | null | undefined)[],
+  expected: readonly number[],
+  tolerance = 1e-12,
+): void => {
   assert.equal(actual.length, expected.length);
   for (const [index, value] of expected.entries()) {
     const got = actual[index];
     assert.ok(typeof got === 'number' && Math.abs(got - value) <= tolerance, `[${index}]: ${got} is not ${value}`);
   }
 };
-const estimate = (aggregates: readonly Aggregate[], name: CreditEstimator): (Estimate | null)[] => estimatorNamed(name).estimate(aggregates, { alternatives: [] });
-const credits = (returns: readonly (readonly (number | null)[])[], estimator: CreditEstimator): (number | undefined)[] =>
-  estimate(returns.map(aggregate), estimator).map((one) => one?.credit);
-const baselines = (returns: readonly (readonly (number | null)[])[], estimator: CreditEstimator): (number | undefined)[] =>
-  estimate(returns.map(aggregate), estimator).map((one) => one?.baseline);
+const estimate = (aggregates: readonly Aggregate[], name: CreditEstimator): (Estimate | null)[] =>
+  estimatorNamed(name).estimate(aggregates, { alternatives: [] });
+const credits = (
+  returns: readonly (readonly (number | null)[])[],
+  estimator: CreditEstimator,
+): (number | undefined)[] => estimate(returns.map(aggregate), estimator).map((one) => one?.credit);
+const baselines = (
+  returns: readonly (readonly (number | null)[])[],
+  estimator: CreditEstimator,
+): (number | undefined)[] => estimate(returns.map(aggregate), estimator).map((one) => one?.baseline);
 
 /** Buckets with irregular counts and values, without chance. */
 const BUCKETS: number[][][] = Array.from({ length: 40 }, (_, bucket) =>
-  Array.from({ length: 2 + (bucket % 5) }, (__, j) => Array.from({ length: 1 + ((bucket * 3 + j * 5) % 4) }, (___, m) => ((bucket * 17 + j * 31 + m * 7) % 23) / 11 - 0.5)),
+  Array.from({ length: 2 + (bucket % 5) }, (__, j) =>
+    Array.from(
+      { length: 1 + ((bucket * 3 + j * 5) % 4) },
+      (___, m) => ((bucket * 17 + j * 31 + m * 7) % 23) / 11 - 0.5,
+    ),
+  ),
 );
 const EQUAL_BUCKETS = BUCKETS.map((bucket) => bucket.map((returns, j) => [...returns, 0.5, -0.25, j].slice(0, 3)));
 
@@ -30,7 +44,9 @@ describe('aggregate', () => {
     assert.deepEqual(aggregate([1, null, 0, 0.5]), { mean: 0.5, count: 3, masked: 1 });
     assert.deepEqual(aggregate([null, null]), { mean: null, count: 0, masked: 2 });
     assert.deepEqual(aggregate([]), { mean: null, count: 0, masked: 0 });
-    for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) assert.throws(() => aggregate([0, value]), C3Error);
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.throws(() => aggregate([0, value]), C3Error);
+    }
   });
 });
 
@@ -49,7 +65,10 @@ describe('vectors', () => {
   });
 
   it('gives the credits of the rollout tree 1,0,1,1 | 0,0,1,0', () => {
-    const tree = [[1, 0, 1, 1], [0, 0, 1, 0]];
+    const tree = [
+      [1, 0, 1, 1],
+      [0, 0, 1, 0],
+    ];
     const [left = [], right = []] = tree.map((leaves) => leaves.map((leaf) => [leaf]));
     close(credits(tree, 'loo'), [0.5, -0.5]);
     close(credits(left, 'loo'), [1 / 3, -1, 1 / 3, 1 / 3]);
@@ -61,8 +80,24 @@ describe('vectors', () => {
   it('normalises both estimators to the same numbers', () => {
     const left = [[1], [0], [1], [1]];
     for (const estimator of ['loo', 'full_mean'] as const) {
-      close(groupNormalise(credits(left, estimator).map((one) => one ?? Number.NaN)), [0.57735, -1.73205, 0.57735, 0.57735], 5e-6);
-      close(groupNormalise(credits([[1, 0, 1, 1], [0, 0, 1, 0]], estimator).map((one) => one ?? Number.NaN)), [1, -1], 1e-6);
+      close(
+        groupNormalise(credits(left, estimator).map((one) => one ?? Number.NaN)),
+        [0.57735, -1.73205, 0.57735, 0.57735],
+        5e-6,
+      );
+      close(
+        groupNormalise(
+          credits(
+            [
+              [1, 0, 1, 1],
+              [0, 0, 1, 0],
+            ],
+            estimator,
+          ).map((one) => one ?? Number.NaN),
+        ),
+        [1, -1],
+        1e-6,
+      );
     }
     // The 1e-8 stands under the root: a gap of 2e-4 gives 1/sqrt(2), not 1.
     close(groupNormalise([1e-4, -1e-4]), [Math.SQRT1_2, -Math.SQRT1_2]);
@@ -93,18 +128,28 @@ describe('edges', () => {
 describe('properties', () => {
   it('sums to zero for equal counts; weighted by its count the full-mean credit always does', () => {
     const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-    for (const bucket of EQUAL_BUCKETS) close([sum(credits(bucket, 'loo').map(Number))], [0]);
-    for (const bucket of BUCKETS) close([sum(credits(bucket, 'full_mean').map((credit, j) => Number(credit) * (bucket[j]?.length ?? 0)))], [0]);
+    for (const bucket of EQUAL_BUCKETS) {
+      close([sum(credits(bucket, 'loo').map(Number))], [0]);
+    }
+    for (const bucket of BUCKETS) {
+      close([sum(credits(bucket, 'full_mean').map((credit, j) => Number(credit) * (bucket[j]?.length ?? 0)))], [0]);
+    }
   });
 
   it('is n / (n - 1) times the full mean for equal counts and C / (C - c) times in general', () => {
     for (const bucket of EQUAL_BUCKETS) {
       const n = bucket.length;
-      close(credits(bucket, 'loo'), credits(bucket, 'full_mean').map((credit) => (n / (n - 1)) * Number(credit)));
+      close(
+        credits(bucket, 'loo'),
+        credits(bucket, 'full_mean').map((credit) => (n / (n - 1)) * Number(credit)),
+      );
     }
     for (const bucket of BUCKETS) {
       const total = bucket.flat().length;
-      close(credits(bucket, 'loo'), credits(bucket, 'full_mean').map((credit, j) => (total / (total - (bucket[j]?.length ?? 0))) * Number(credit)));
+      close(
+        credits(bucket, 'loo'),
+        credits(bucket, 'full_mean').map((credit, j) => (total / (total - (bucket[j]?.length ?? 0))) * Number(credit)),
+      );
     }
   });
 
@@ -113,7 +158,13 @@ describe('properties', () => {
       for (const estimator of ['loo', 'full_mean'] as const) {
         const straight = credits(bucket, estimator).map(Number);
         close(credits([...bucket].reverse(), estimator), straight.toReversed());
-        close(credits(bucket.map((returns) => returns.map((value) => value + 5)), estimator), straight);
+        close(
+          credits(
+            bucket.map((returns) => returns.map((value) => value + 5)),
+            estimator,
+          ),
+          straight,
+        );
       }
     }
   });
@@ -127,7 +178,8 @@ describe('properties', () => {
 });
 
 describe('gradient of an enumerable team', () => {
-  // A reasoner with three messages; below it an actor that succeeds with chance q of the message; c_j replays of alternative j.
+  // A reasoner with three messages; below it an actor that succeeds with chance q of the message; c_j replays of
+  // alternative j.
   const logits = [0.4, -0.3, 0.9];
   const success = [0.2, 0.7, 0.55];
   const total = logits.reduce((sum, logit) => sum + Math.exp(logit), 0);
@@ -164,12 +216,26 @@ describe('gradient of an enumerable team', () => {
   }
 
   it('is met exactly by leave-one-out, for equal and unequal counts', () => {
-    for (const counts of [[1, 1], [2, 2], [1, 3], [1, 1, 1], [3, 1, 2]]) close(expectedGradient(counts, 'loo'), gradient);
+    for (const counts of [
+      [1, 1],
+      [2, 2],
+      [1, 3],
+      [1, 1, 1],
+      [3, 1, 2],
+    ]) {
+      close(expectedGradient(counts, 'loo'), gradient);
+    }
   });
 
   it('is shrunk by (N - 1) / N by the full mean', () => {
-    close(expectedGradient([2, 2], 'full_mean'), gradient.map((part) => part / 2));
-    close(expectedGradient([1, 1, 1], 'full_mean'), gradient.map((part) => (part * 2) / 3));
+    close(
+      expectedGradient([2, 2], 'full_mean'),
+      gradient.map((part) => part / 2),
+    );
+    close(
+      expectedGradient([1, 1, 1], 'full_mean'),
+      gradient.map((part) => (part * 2) / 3),
+    );
   });
 });
 

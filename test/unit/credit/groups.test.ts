@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditEstimator, type CreditGroup } from '../../../src/credit/estimators.ts';
+import {
+  CREDIT_ESTIMATORS,
+  creditGroup,
+  estimateGroup,
+  type CreditEstimator,
+  type CreditGroup,
+} from '../../../src/credit/estimators.ts';
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
 import { differenceInterval, meanInterval, weightedDifferenceInterval } from '../../../src/credit/interval.ts';
 import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
@@ -10,15 +16,32 @@ import { C3Error } from '../../../src/shared/errors.ts';
 
 type Returns = readonly (readonly (number | null)[])[];
 
-const group = (returns: Returns, more: Omit<CreditGroup, 'alternatives'> & { readonly values?: readonly number[] } = {}): CreditGroup => ({
-  alternatives: returns.map((one, index) => ({ returns: one, evaluatorCalls: one.length, value: more.values?.[index] })),
+const group = (
+  returns: Returns,
+  more: Omit<CreditGroup, 'alternatives'> & { readonly values?: readonly number[] } = {},
+): CreditGroup => ({
+  alternatives: returns.map((one, index) => ({
+    returns: one,
+    evaluatorCalls: one.length,
+    value: more.values?.[index],
+  })),
   value: more.value,
   alpha: more.alpha,
 });
-const creditsOf = (of: CreditGroup, estimator: CreditEstimator): (number | null)[] => estimateGroup(of, estimator).map((one) => one?.credit ?? null);
-const close = (actual: readonly (number | null | undefined)[], expected: readonly number[], tolerance = 1e-12): void => {
+const creditsOf = (of: CreditGroup, estimator: CreditEstimator): (number | null)[] =>
+  estimateGroup(of, estimator).map((one) => one?.credit ?? null);
+const close = (
+  actual: readonly (number | null | undefined)[],
+  expected: readonly number[],
+  tolerance = 1e-12,
+): void => {
   assert.equal(actual.length, expected.length);
-  for (const [index, value] of expected.entries()) assert.ok(Math.abs((actual[index] ?? NaN) - value) <= tolerance, `[${String(index)}]: ${String(actual[index])} is not ${String(value)}`);
+  for (const [index, value] of expected.entries()) {
+    assert.ok(
+      Math.abs((actual[index] ?? NaN) - value) <= tolerance,
+      `[${String(index)}]: ${String(actual[index])} is not ${String(value)}`,
+    );
+  }
 };
 const episodes = (...returns: number[]): CreditGroup => group(returns.map((value) => [value]));
 
@@ -26,7 +49,11 @@ describe('MAGRPO', () => {
   it('gives the published vectors for r = [1,0,1,1]', () => {
     close(creditsOf(episodes(1, 0, 1, 1), 'magrpo'), [0.25, -0.75, 0.25, 0.25]);
     close(creditsOf(episodes(1, 0, 1, 1), 'magrpo_rloo'), [1 / 3, -1, 1 / 3, 1 / 3]);
-    close(groupNormalise(creditsOf(episodes(1, 0, 1, 1), 'magrpo').map(Number)), [0.57735, -1.73205, 0.57735, 0.57735], 5e-6);
+    close(
+      groupNormalise(creditsOf(episodes(1, 0, 1, 1), 'magrpo').map(Number)),
+      [0.57735, -1.73205, 0.57735, 0.57735],
+      5e-6,
+    );
   });
 
   it('takes every return for an episode: the others of the same alternative stand in the baseline of leave-one-out', () => {
@@ -85,18 +112,28 @@ describe('value-assisted C3', () => {
 });
 
 describe('credits', () => {
-  const returns = [[1, 1, 0, 1], [0, 0, 1, 0], [1, 1, 1, 0]];
+  const returns = [
+    [1, 1, 0, 1],
+    [0, 0, 1, 0],
+    [1, 1, 1, 0],
+  ];
   const full = group(returns, { value: 0.5, values: [0.8, 0.1, 0.6], alpha: 0.5 });
 
   it('carry the estimate, the returns behind it and what they cost, for every estimator', () => {
     for (const estimator of CREDIT_ESTIMATORS) {
       const credits = creditGroup(full, estimator);
-      close(credits.map((one) => one?.value), creditsOf(full, estimator).map(Number));
+      close(
+        credits.map((one) => one?.value),
+        creditsOf(full, estimator).map(Number),
+      );
       for (const credit of credits) {
         assert.ok(credit !== null);
         assert.deepEqual([credit.estimator, credit.n, credit.evaluatorCalls], [estimator, 12, 12]);
-        if (estimator === 'value_only') assert.deepEqual([credit.low, credit.high, credit.interval], [null, null, 'none']);
-        else assert.ok((credit.low ?? NaN) < credit.value && credit.value < (credit.high ?? NaN), estimator);
+        if (estimator === 'value_only') {
+          assert.deepEqual([credit.low, credit.high, credit.interval], [null, null, 'none']);
+        } else {
+          assert.ok((credit.low ?? NaN) < credit.value && credit.value < (credit.high ?? NaN), estimator);
+        }
       }
     }
     assert.deepEqual(creditGroup(full, 'loo'), creditGroup({ alternatives: full.alternatives }, 'loo'));
@@ -115,8 +152,12 @@ describe('credits', () => {
   });
 
   it('have the bounds of leave-one-out at alpha 0 and of the mean alone at alpha 1', () => {
-    const bounds = (alpha: number): (number | null | undefined)[] => creditGroup({ ...full, alpha }, 'value_assisted').flatMap((one) => [one?.low, one?.high]);
-    close(bounds(0), creditGroup({ alternatives: full.alternatives }, 'loo').flatMap((one) => [one?.low ?? NaN, one?.high ?? NaN]));
+    const bounds = (alpha: number): (number | null | undefined)[] =>
+      creditGroup({ ...full, alpha }, 'value_assisted').flatMap((one) => [one?.low, one?.high]);
+    close(
+      bounds(0),
+      creditGroup({ alternatives: full.alternatives }, 'loo').flatMap((one) => [one?.low ?? NaN, one?.high ?? NaN]),
+    );
     const [first] = creditGroup({ ...full, alpha: 1 }, 'value_assisted');
     close([first?.low, first?.high], [0.300642 - 0.35, 0.954413 - 0.35], 5e-6);
   });
@@ -128,8 +169,14 @@ describe('intervals of means', () => {
     assert.equal(meanInterval([1, 0, 1])?.method, 'wilson');
     // t(0.975, 3) = 3.182446; the standard deviation of 1..4 is 1.290994.
     const student = meanInterval([1, 2, 3, 4]);
-    close([student?.value, student?.low, student?.high], [2.5, 2.5 - (3.182446 * 1.290994) / 2, 2.5 + (3.182446 * 1.290994) / 2], 1e-5);
-    for (const values of [[0.5], [0.5, 0.5]]) assert.deepEqual(meanInterval(values), { value: 0.5, low: null, high: null, n: values.length, method: 'none' });
+    close(
+      [student?.value, student?.low, student?.high],
+      [2.5, 2.5 - (3.182446 * 1.290994) / 2, 2.5 + (3.182446 * 1.290994) / 2],
+      1e-5,
+    );
+    for (const values of [[0.5], [0.5, 0.5]]) {
+      assert.deepEqual(meanInterval(values), { value: 0.5, low: null, high: null, n: values.length, method: 'none' });
+    }
   });
 
   it('of a weighted difference lie between those of the mean and of the difference', () => {
@@ -140,10 +187,25 @@ describe('intervals of means', () => {
     const half = weightedDifferenceInterval(first, second, 0.5);
     assert.equal(half?.value, 0.75 - 0.2);
     // Wilson: 3 of 4 [0.300642, 0.954413], 2 of 5 [0.117621, 0.769279].
-    close([half.low, half.high], [0.55 - Math.hypot(0.75 - 0.300642, 0.5 * (0.769279 - 0.4)), 0.55 + Math.hypot(0.954413 - 0.75, 0.5 * (0.4 - 0.117621))], 5e-6);
+    close(
+      [half.low, half.high],
+      [
+        0.55 - Math.hypot(0.75 - 0.300642, 0.5 * (0.769279 - 0.4)),
+        0.55 + Math.hypot(0.954413 - 0.75, 0.5 * (0.4 - 0.117621)),
+      ],
+      5e-6,
+    );
     // Welch's interval takes the scaled sample as it is.
-    const [a, b] = [[0.2, 0.7, 0.4], [0.1, 0.5, 0.9]];
-    assert.deepEqual(weightedDifferenceInterval(a, b, 0.5), { ...differenceInterval(a, b.map((value) => value / 2)) });
+    const [a, b] = [
+      [0.2, 0.7, 0.4],
+      [0.1, 0.5, 0.9],
+    ];
+    assert.deepEqual(weightedDifferenceInterval(a, b, 0.5), {
+      ...differenceInterval(
+        a,
+        b.map((value) => value / 2),
+      ),
+    });
     assert.equal(weightedDifferenceInterval([1], [], 0.5), null);
   });
 });
@@ -151,21 +213,38 @@ describe('intervals of means', () => {
 describe('c3 credit', () => {
   const run = async (lines: readonly string[], estimator: CreditEstimator): Promise<unknown[]> => {
     const out: unknown[] = [];
-    for await (const line of creditLines(Readable.from(lines.map((line) => `${line}\n`)), estimator)) out.push(JSON.parse(line));
+    for await (const line of creditLines(Readable.from(lines.map((line) => `${line}\n`)), estimator)) {
+      out.push(JSON.parse(line));
+    }
     return out;
   };
 
   it('answers every line with baselines, credits and intervals', async () => {
-    const lines = ['{"id": 7, "alternatives": [{"returns": [1, 0]}, {"returns": [1]}, {"returns": [null]}], "value": 0.25}', ''];
-    assert.deepEqual(await run(lines, 'mappo'), [{
-      id: 7, baselines: [0.25, 0.25, null], credits: [0.25, 0.75, null], evaluatorCalls: 4,
-      intervals: [...creditGroup(group([[1, 0], [1], [null]], { value: 0.25 }), 'mappo').map((one) => one && { value: one.value, low: one.low, high: one.high, n: one.n })],
-    }]);
+    const lines = [
+      '{"id": 7, "alternatives": [{"returns": [1, 0]}, {"returns": [1]}, {"returns": [null]}], "value": 0.25}',
+      '',
+    ];
+    assert.deepEqual(await run(lines, 'mappo'), [
+      {
+        id: 7,
+        baselines: [0.25, 0.25, null],
+        credits: [0.25, 0.75, null],
+        evaluatorCalls: 4,
+        intervals: [
+          ...creditGroup(group([[1, 0], [1], [null]], { value: 0.25 }), 'mappo').map(
+            (one) => one && { value: one.value, low: one.low, high: one.high, n: one.n },
+          ),
+        ],
+      },
+    ]);
   });
 
   it('names the line of what is wrong', async () => {
     const good = '{"id": "a", "alternatives": [{"returns": [1]}], "value": 0}';
-    await assert.rejects(run([good, '{"id": "b", "alternatives": [{"returns": [1]}]}'], 'mappo'), /standard input, line 2: mappo needs the value/);
+    await assert.rejects(
+      run([good, '{"id": "b", "alternatives": [{"returns": [1]}]}'], 'mappo'),
+      /standard input, line 2: mappo needs the value/,
+    );
     await assert.rejects(run([good, good, '{"id": "b"}'], 'loo'), /standard input, line 3: alternatives/);
   });
 });

@@ -1,4 +1,7 @@
-/** The promises of headline credits by simulation: coverage, no decision where nothing is there, and how soon one comes where something is. */
+/**
+ * The promises of headline credits by simulation: coverage, no decision where nothing is there, and how soon one comes
+ * where something is.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isExcluded } from '../../../src/credit/betting.ts';
@@ -7,28 +10,57 @@ import { differenceInterval } from '../../../src/credit/interval.ts';
 import { evidenceOf, type BucketEvidence } from '../../../src/credit/pairing.ts';
 import { replaysToSettle } from '../../../src/credit/settle.ts';
 import type { PoolBucket } from '../../../src/shared/credit/creditPool.ts';
-import { certain, drawText, Numbers, play, playTerminal, poolOf, returned, tabular, trueCredit, type Tabular } from './tabular.ts';
+import {
+  certain,
+  drawText,
+  Numbers,
+  play,
+  playTerminal,
+  poolOf,
+  returned,
+  tabular,
+  trueCredit,
+  type Tabular,
+} from './tabular.ts';
 
 /** So many that 2,000 are left without those where nothing is compared. */
 const CONTEXTS = 2300;
 const NULL_CONTEXTS = 500;
 
-type Scene = (numbers: Numbers, context: Tabular, asked: number) => { readonly buckets: readonly PoolBucket[]; readonly asked: number; readonly terminal?: boolean };
+type Scene = (
+  numbers: Numbers,
+  context: Tabular,
+  asked: number,
+) => { readonly buckets: readonly PoolBucket[]; readonly asked: number; readonly terminal?: boolean };
 
 const firstDraw = (bucket: PoolBucket): number => Number(bucket.members[0]?.key);
 
 const DESIGNS: Readonly<Record<string, Scene>> = {
-  'request 2 x 4': (numbers, context, asked) => ({ asked, buckets: [play(numbers, context, 1, asked, { draws: 2, streams: 4 })] }),
-  'request 4 x 4': (numbers, context, asked) => ({ asked, buckets: [play(numbers, context, 1, asked, { draws: 4, streams: 4 })] }),
+  'request 2 x 4': (numbers, context, asked) => ({
+    asked,
+    buckets: [play(numbers, context, 1, asked, { draws: 2, streams: 4 })],
+  }),
+  'request 4 x 4': (numbers, context, asked) => ({
+    asked,
+    buckets: [play(numbers, context, 1, asked, { draws: 4, streams: 4 })],
+  }),
   'training 8 x 1': (numbers, context) => {
     const bucket = play(numbers, context, 1, null, { draws: 8, streams: 1, independent: true });
     return { asked: firstDraw(bucket), buckets: [bucket] };
   },
-  'end of an episode, 8': (numbers, context, asked) => ({ asked, terminal: true, buckets: [playTerminal(numbers, certain(context), 1, asked, 8)] }),
+  'end of an episode, 8': (numbers, context, asked) => ({
+    asked,
+    terminal: true,
+    buckets: [playTerminal(numbers, certain(context), 1, asked, 8)],
+  }),
   'training 4 x 4 and three requests': (numbers, context) => {
     const trained = play(numbers, context, 1, null, { draws: 4, streams: 4, independent: true });
     const asked = firstDraw(trained);
-    const requests = [{ draws: 2, streams: 2 }, { draws: 6, streams: 3 }, { draws: 8, streams: 8, paired: true }].map((design, index) => play(numbers, context, 2 + index, asked, design));
+    const requests = [
+      { draws: 2, streams: 2 },
+      { draws: 6, streams: 3 },
+      { draws: 8, streams: 8, paired: true },
+    ].map((design, index) => play(numbers, context, 2 + index, asked, design));
     return { asked, buckets: [trained, ...requests] };
   },
 };
@@ -45,17 +77,30 @@ test('the interval at nominal 95 % covers the true credit of at least 94 % of 2,
     const count = covered.get(name);
     assert.ok(scene && count);
     const found = headlinesOf(poolOf(scene.buckets, scene.terminal)).get(String(scene.asked));
-    if (found === undefined || found.verdict === 'alone') continue;
+    if (found === undefined || found.verdict === 'alone') {
+      continue;
+    }
     const truth = trueCredit(scene.terminal === true ? certain(context) : context, scene.asked);
     count.of++;
     // Certain returns make the sums exact only to rounding.
-    if ((found.low ?? 1) <= truth + 1e-9 && truth - 1e-9 <= (found.high ?? -1)) count.hits++;
-    if ((found.verdict === 'helped' && truth <= 0) || (found.verdict === 'hurt' && truth >= 0)) wrong++;
+    if ((found.low ?? 1) <= truth + 1e-9 && truth - 1e-9 <= (found.high ?? -1)) {
+      count.hits++;
+    }
+    if ((found.verdict === 'helped' && truth <= 0) || (found.verdict === 'hurt' && truth >= 0)) {
+      wrong++;
+    }
   }
-  const all = [...covered.values()].reduce((sum, { hits, of }) => ({ hits: sum.hits + hits, of: sum.of + of }), { hits: 0, of: 0 });
-  t.diagnostic(`covered ${(100 * (all.hits / all.of)).toFixed(2)} % of ${String(all.of)}; ${[...covered].map(([name, { hits, of }]) => `${name}: ${(100 * (hits / of)).toFixed(1)} %`).join(', ')}`);
+  const all = [...covered.values()].reduce((sum, { hits, of }) => ({ hits: sum.hits + hits, of: sum.of + of }), {
+    hits: 0,
+    of: 0,
+  });
+  t.diagnostic(
+    `covered ${(100 * (all.hits / all.of)).toFixed(2)} % of ${String(all.of)}; ${[...covered].map(([name, { hits, of }]) => `${name}: ${(100 * (hits / of)).toFixed(1)} %`).join(', ')}`,
+  );
   assert.ok(all.of >= 2000 && all.hits / all.of >= 0.94);
-  for (const [name, { hits, of }] of covered) assert.ok(hits / of >= 0.94, name);
+  for (const [name, { hits, of }] of covered) {
+    assert.ok(hits / of >= 0.94, name);
+  }
   assert.ok(wrong <= 0.05 * all.of);
 });
 
@@ -65,11 +110,13 @@ function nothingThere(numbers: Numbers, seed: number): Tabular {
   return { seed, weights: [share, 1 - share], chances: [chance, chance], shared };
 }
 
-const decided = (evidence: readonly BucketEvidence[]): boolean => ([1, -1] as const).some((side) => isExcluded(evidence, side, 0, 1));
+const decided = (evidence: readonly BucketEvidence[]): boolean =>
+  ([1, -1] as const).some((side) => isExcluded(evidence, side, 0, 1));
 
 /** Newcombe's interval of one bucket's returns, as its record has it: not made for repeated looks, nor for copies. */
 function decidedOnce({ members }: PoolBucket): boolean {
-  const values = (own: boolean): number[] => members.flatMap((member, place) => ((place === 0) === own ? member.results.map(({ value }) => value ?? 0) : []));
+  const values = (own: boolean): number[] =>
+    members.flatMap((member, place) => ((place === 0) === own ? member.results.map(({ value }) => value ?? 0) : []));
   const { low, high } = differenceInterval(values(true), values(false)) ?? { low: null, high: null };
   return (low ?? 0) > 0 || (high ?? 0) < 0;
 }
@@ -85,14 +132,22 @@ test('in 500 contexts without a difference, looked at after every one of 40 requ
     for (let request = 1; request <= 40 && !(found && old); request++) {
       const bucket = play(numbers, context, request, 0, { draws: 4, streams: 4 });
       const said = evidenceOf(bucket, '0', false);
-      if (said !== null) evidence.push(said);
+      if (said !== null) {
+        evidence.push(said);
+      }
       found ||= decided(evidence);
       old ||= decidedOnce(bucket);
     }
-    if (found) ever++;
-    if (old) before++;
+    if (found) {
+      ever++;
+    }
+    if (old) {
+      before++;
+    }
   }
-  t.diagnostic(`decided: ${String(ever)} of ${String(NULL_CONTEXTS)}; by Newcombe's interval of the newest request ${String(before)}`);
+  t.diagnostic(
+    `decided: ${String(ever)} of ${String(NULL_CONTEXTS)}; by Newcombe's interval of the newest request ${String(before)}`,
+  );
   assert.ok(ever <= 0.05 * NULL_CONTEXTS, String(ever));
   assert.ok(before > 0.05 * NULL_CONTEXTS, 'else there was nothing to repair');
 });
@@ -109,9 +164,13 @@ test('in 500 contexts without a difference, looked at after every one of 1,000 p
       const stream = units.length;
       units.push(returned(context, 0, stream) - returned(context, drawText(numbers, context), stream));
       // A unit without a difference changes nothing of a bet against 0.
-      if (units.at(-1) !== 0) found = decided(evidence);
+      if (units.at(-1) !== 0) {
+        found = decided(evidence);
+      }
     }
-    if (found) ever++;
+    if (found) {
+      ever++;
+    }
   }
   t.diagnostic(`decided: ${String(ever)} of ${String(NULL_CONTEXTS)}`);
   assert.ok(ever <= 0.05 * NULL_CONTEXTS, String(ever));
@@ -126,18 +185,27 @@ test('a look after every single replay of a request that is under way decides no
     let found = false;
     for (let arrived = 9; arrived <= 72 && !found; arrived++) {
       // Replays arrive stream by stream, those of one stream in the order of the messages.
-      const members = bucket.members.map((member, place) => ({ ...member, results: member.results.filter(({ stream }) => stream * bucket.members.length + place < arrived) }));
+      const members = bucket.members.map((member, place) => ({
+        ...member,
+        results: member.results.filter(({ stream }) => stream * bucket.members.length + place < arrived),
+      }));
       const said = evidenceOf({ ...bucket, members }, '0', false);
       found = said !== null && decided([said]);
     }
-    if (found) ever++;
+    if (found) {
+      ever++;
+    }
   }
   t.diagnostic(`decided: ${String(ever)} of ${String(NULL_CONTEXTS)}`);
   assert.ok(ever <= 0.05 * NULL_CONTEXTS, String(ever));
 });
 
 test('pairs decide a credit of 0.25, 0.5 and 0.8 in a bounded number of replays, and what is forecast on the way is near to what it takes', (t) => {
-  for (const [credit, most] of [[0.25, 90], [0.5, 45], [0.8, 28]] as const) {
+  for (const [credit, most] of [
+    [0.25, 90],
+    [0.5, 45],
+    [0.8, 28],
+  ] as const) {
     const taken: number[] = [];
     const forecasts: number[] = [];
     const left: number[] = [];
@@ -152,8 +220,12 @@ test('pairs decide a credit of 0.25, 0.5 and 0.8 in a bounded number of replays,
         const stream = units.length;
         units.push(returned(context, 0, stream) - returned(context, drawText(numbers, context), stream));
         const evidence = [{ assignments: [units], cells: units, units: units.length }];
-        if (decided(evidence) || units.length >= 500) break;
-        if (units.length === 4) forecast = replaysToSettle(evidence, 1, false);
+        if (decided(evidence) || units.length >= 500) {
+          break;
+        }
+        if (units.length === 4) {
+          forecast = replaysToSettle(evidence, 1, false);
+        }
       }
       taken.push(2 * units.length);
       if (forecast !== null) {
@@ -162,9 +234,15 @@ test('pairs decide a credit of 0.25, 0.5 and 0.8 in a bounded number of replays,
       }
     }
     const mean = taken.reduce((sum, value) => sum + value, 0) / taken.length;
-    const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-    t.diagnostic(`credit ${String(credit)}: ${mean.toFixed(1)} replays on average; after 4 pairs forecast ${String(median(forecasts))}, taken ${String(median(left))} (medians)`);
+    const median = (values: readonly number[]): number =>
+      values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+    t.diagnostic(
+      `credit ${String(credit)}: ${mean.toFixed(1)} replays on average; after 4 pairs forecast ${String(median(forecasts))}, taken ${String(median(left))} (medians)`,
+    );
     assert.ok(mean <= most, String(mean));
-    assert.ok(median(forecasts) >= median(left) / 2 && median(forecasts) <= 2.5 * median(left), 'a forecast is about right');
+    assert.ok(
+      median(forecasts) >= median(left) / 2 && median(forecasts) <= 2.5 * median(left),
+      'a forecast is about right',
+    );
   }
 });

@@ -24,7 +24,12 @@ describe('wilson', () => {
 
   it('has bounds at which the score test just rejects', () => {
     // Definition: |p - bound| = z sqrt(bound (1 - bound) / n).
-    for (const [successes, n] of [[1, 1], [3, 4], [7, 30], [500, 1000]] as const) {
+    for (const [successes, n] of [
+      [1, 1],
+      [3, 4],
+      [7, 30],
+      [500, 1000],
+    ] as const) {
       const interval = wilson(successes, n);
       for (const bound of [interval?.low, interval?.high]) {
         assert.ok(typeof bound === 'number');
@@ -37,12 +42,20 @@ describe('wilson', () => {
     assert.deepEqual([wilson(0, 7)?.low, wilson(7, 7)?.high, wilson(7, 7)?.n], [0, 1, 7]);
     isNear(wilson(2, 9)?.low, 1 - (wilson(7, 9)?.high ?? 0), 1e-15);
     assert.equal(wilson(0, 0), null);
-    for (const [successes, n] of [[-1, 2], [3, 2], [0.5, 2], [1, Number.NaN], [0, -1]] as const) assert.throws(() => wilson(successes, n), C3Error);
+    for (const [successes, n] of [
+      [-1, 2],
+      [3, 2],
+      [0.5, 2],
+      [1, Number.NaN],
+      [0, -1],
+    ] as const) {
+      assert.throws(() => wilson(successes, n), C3Error);
+    }
   });
 });
 
 describe('newcombe', () => {
-  it("reproduces the published examples (1998, differences, method 10)", () => {
+  it('reproduces the published examples (1998, differences, method 10)', () => {
     bounds(newcombe(56, 70, 48, 80), 0.0524, 0.3339);
     bounds(newcombe(9, 10, 3, 10), 0.1705, 0.809);
     bounds(newcombe(6, 7, 2, 7), 0.0582, 0.8062);
@@ -75,7 +88,14 @@ describe("student's t", () => {
 
   it('reproduces the printed table', () => {
     const table: [number, number, number][] = [
-      [1, 12.706, 63.657], [2, 4.303, 9.925], [3, 3.182, 5.841], [5, 2.571, 4.032], [10, 2.228, 3.169], [20, 2.086, 2.845], [30, 2.042, 2.75], [120, 1.98, 2.617],
+      [1, 12.706, 63.657],
+      [2, 4.303, 9.925],
+      [3, 3.182, 5.841],
+      [5, 2.571, 4.032],
+      [10, 2.228, 3.169],
+      [20, 2.086, 2.845],
+      [30, 2.042, 2.75],
+      [120, 1.98, 2.617],
     ];
     for (const [degrees, at95, at99] of table) {
       isNear(studentTQuantile(0.975, degrees), at95, 5.1e-4);
@@ -89,7 +109,14 @@ describe("student's t", () => {
     isNear(studentTQuantile(0.975, 1e6), 1.959966356814107, 1e-8);
     isNear(studentTQuantile(0.025, 5), -2.5705818356363146, 1e-11);
     assert.equal(studentTQuantile(0.5, 3), 0);
-    for (const [p, degrees] of [[0, 1], [1, 1], [0.9, 0], [0.9, Number.NaN]] as const) assert.throws(() => studentTQuantile(p, degrees), C3Error);
+    for (const [p, degrees] of [
+      [0, 1],
+      [1, 1],
+      [0.9, 0],
+      [0.9, Number.NaN],
+    ] as const) {
+      assert.throws(() => studentTQuantile(p, degrees), C3Error);
+    }
   });
 
   it('computes the functions behind it', () => {
@@ -163,17 +190,39 @@ describe('pairedBootstrap', () => {
   it('approaches the exact distribution of resampled means', () => {
     // Three differences 0, 1, 5: the 27 equally likely means, so quantiles can be read off.
     // P(mean 0) = P(mean 5) = 1/27 > 2.5 %.
-    assert.deepEqual(pairedBootstrap([[1, 1], [0, 1], [1, 6]], 1), { value: 2, low: 0, high: 5, n: 3 });
+    assert.deepEqual(
+      pairedBootstrap(
+        [
+          [1, 1],
+          [0, 1],
+          [1, 6],
+        ],
+        1,
+      ),
+      { value: 2, low: 0, high: 5, n: 3 },
+    );
     // 50 zeros and 50 ones: the mean is binomial(100, 1/2) / 100, whose quantiles are 40 and 60.
     const coins = Array.from({ length: 100 }, (_, index): [number, number] => [0, index % 2]);
     bounds(pairedBootstrap(coins, 7), 0.4, 0.6, 0.0101);
     // 20 of 400 items gained: near normal, 0.05 +- 1.96 sqrt(0.05 * 0.95 / 400).
     const gains = Array.from({ length: 400 }, (_, index): [number, number] => [0, index % 20 === 0 ? 1 : 0]);
-    bounds(pairedBootstrap(gains, 3), 0.05 - 1.96 * Math.sqrt(0.0475 / 400), 0.05 + 1.96 * Math.sqrt(0.0475 / 400), 0.0035);
+    bounds(
+      pairedBootstrap(gains, 3),
+      0.05 - 1.96 * Math.sqrt(0.0475 / 400),
+      0.05 + 1.96 * Math.sqrt(0.0475 / 400),
+      0.0035,
+    );
   });
 
   it('is after minus before, and pairs the two', () => {
-    const interval = pairedBootstrap([[0, 1], [10, 11], [20, 20.5]], 5);
+    const interval = pairedBootstrap(
+      [
+        [0, 1],
+        [10, 11],
+        [20, 20.5],
+      ],
+      5,
+    );
     isNear(interval?.value, 2.5 / 3, 1e-15);
     // Unpaired, the spread of the items would swamp the difference.
     assert.ok((interval?.low ?? 0) >= 0.5 && (interval?.high ?? 2) <= 1);
@@ -191,8 +240,19 @@ describe('pairedBootstrap', () => {
   it('says nothing where it cannot', () => {
     assert.equal(pairedBootstrap([], 1), null);
     assert.deepEqual(pairedBootstrap([[0, 1]], 1), { value: 1, low: null, high: null, n: 1 });
-    assert.deepEqual(pairedBootstrap([[0, 1], [1, 2]], 1), { value: 1, low: null, high: null, n: 2 });
-    for (const seed of [-1, 0.5, Number.NaN]) assert.throws(() => pairedBootstrap([[0, 1]], seed), C3Error);
+    assert.deepEqual(
+      pairedBootstrap(
+        [
+          [0, 1],
+          [1, 2],
+        ],
+        1,
+      ),
+      { value: 1, low: null, high: null, n: 2 },
+    );
+    for (const seed of [-1, 0.5, Number.NaN]) {
+      assert.throws(() => pairedBootstrap([[0, 1]], seed), C3Error);
+    }
     assert.throws(() => pairedBootstrap([[0, 1]], 1, 0), C3Error);
     assert.throws(() => pairedBootstrap([[0, Number.NaN]], 1), C3Error);
   });

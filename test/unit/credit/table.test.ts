@@ -45,11 +45,12 @@ describe('the table of estimators', () => {
       given,
       CONFIGURABLE_ESTIMATORS.map(({ name }) => name),
     );
-    for (const name of ['loo', 'full_mean', 'value_assisted'])
+    for (const name of ['loo', 'full_mean', 'value_assisted']) {
       assert.ok(
         given.some((one) => one === name),
         name,
       );
+    }
     assert.throws(
       () => readConfig('', 'test', ['credit.estimator=mappo']),
       /must be one of loo, full_mean, value_assisted/u,
@@ -66,8 +67,9 @@ describe('the table of estimators', () => {
       value_assisted: 'loo',
       value_only: 'value_only',
     };
-    for (const [name, family] of Object.entries(families))
+    for (const [name, family] of Object.entries(families)) {
       assert.equal(contextEstimatorOf(estimatorNamed(name).name), family, name);
+    }
     const stored = bucket({ returns: [[1], [0]] });
     const alternatives = stored.alternatives.map((alternative, index) => ({ ...alternative, credit: index - 0.25 }));
     assert.deepEqual(creditsOf({ ...stored, alternatives }, 'mappo'), [-0.25, 0.75]);

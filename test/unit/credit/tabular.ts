@@ -1,4 +1,7 @@
-/** Contexts in a table, whose credits are known: texts with a probability and a chance of success each, played on shared or separate streams. */
+/**
+ * Contexts in a table, whose credits are known: texts with a probability and a chance of success each, played on shared
+ * or separate streams.
+ */
 import { openStream, uniform, type Stream } from '../../../src/credit/counter.ts';
 import type { CreditPool, PoolBucket, PoolMember, PoolResult } from '../../../src/shared/credit/creditPool.ts';
 
@@ -47,7 +50,9 @@ export function drawText(numbers: Numbers, { weights }: Tabular): number {
   let left = numbers.next();
   for (const [text, weight] of weights.entries()) {
     left -= weight;
-    if (left < 0) return text;
+    if (left < 0) {
+      return text;
+    }
   }
   return weights.length - 1;
 }
@@ -69,7 +74,13 @@ export interface Design {
 }
 
 /** A bucket of draws, beside the message that was asked about where there is one. */
-export function play(numbers: Numbers, context: Tabular, id: number, asked: number | null, { draws, streams, independent = false, paired = false }: Design): PoolBucket {
+export function play(
+  numbers: Numbers,
+  context: Tabular,
+  id: number,
+  asked: number | null,
+  { draws, streams, independent = false, paired = false }: Design,
+): PoolBucket {
   const all = Array.from({ length: paired ? draws : streams }, (_, index) => index);
   const member = (text: number, place: number, own: readonly number[], drawn: boolean): PoolMember => ({
     key: String(text),
@@ -79,18 +90,37 @@ export function play(numbers: Numbers, context: Tabular, id: number, asked: numb
       return { stream, source: String(name), value: returned(context, text, name), evaluatorCalls: 1 };
     }),
   });
-  const sampled = Array.from({ length: draws }, (_, index) => member(drawText(numbers, context), index + 1, paired ? [index] : all, true));
+  const sampled = Array.from({ length: draws }, (_, index) =>
+    member(drawText(numbers, context), index + 1, paired ? [index] : all, true),
+  );
   return { id, members: asked === null ? sampled : [member(asked, 0, all, false), ...sampled] };
 }
 
 /** What ends the episode: one result each, a function of the text. */
-export function playTerminal(numbers: Numbers, context: Tabular, id: number, asked: number | null, draws: number): PoolBucket {
-  const member = (text: number, drawn: boolean): PoolMember => ({ key: String(text), drawn, results: [{ stream: 0, source: 'end', value: (context.chances[text] ?? 0) > 0.5 ? 1 : 0, evaluatorCalls: 1 }] });
+export function playTerminal(
+  numbers: Numbers,
+  context: Tabular,
+  id: number,
+  asked: number | null,
+  draws: number,
+): PoolBucket {
+  const member = (text: number, drawn: boolean): PoolMember => ({
+    key: String(text),
+    drawn,
+    results: [{ stream: 0, source: 'end', value: (context.chances[text] ?? 0) > 0.5 ? 1 : 0, evaluatorCalls: 1 }],
+  });
   const sampled = Array.from({ length: draws }, () => member(drawText(numbers, context), true));
   return { id, members: asked === null ? sampled : [member(asked, false), ...sampled] };
 }
 
 /** The same context where every text's return is certain. */
-export const certain = (context: Tabular): Tabular => ({ ...context, chances: context.chances.map((chance) => (chance > 0.5 ? 1 : 0)) });
+export const certain = (context: Tabular): Tabular => ({
+  ...context,
+  chances: context.chances.map((chance) => (chance > 0.5 ? 1 : 0)),
+});
 
-export const poolOf = (buckets: readonly PoolBucket[], terminal = false): CreditPool => ({ buckets, terminal, range: { low: 0, high: 1 } });
+export const poolOf = (buckets: readonly PoolBucket[], terminal = false): CreditPool => ({
+  buckets,
+  terminal,
+  range: { low: 0, high: 1 },
+});

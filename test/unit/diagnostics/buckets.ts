@@ -21,7 +21,13 @@ export function bucket({ returns = [], next = [], texts = [], ...more }: Given):
   return {
     id: more.id ?? 'b',
     eventType: more.eventType ?? 'reasoner',
-    alternatives: Array.from({ length: count }, (_, j) => ({ text: texts[j] ?? `text ${String(j)}`, returns: returns[j] ?? [], next: next[j] ?? [], evaluatorCalls: returns[j]?.length ?? 0, credit: more.credits?.[j] ?? null })),
+    alternatives: Array.from({ length: count }, (_, j) => ({
+      text: texts[j] ?? `text ${String(j)}`,
+      returns: returns[j] ?? [],
+      next: next[j] ?? [],
+      evaluatorCalls: returns[j]?.length ?? 0,
+      credit: more.credits?.[j] ?? null,
+    })),
     credited: more.credited ?? count,
     valueFrom: more.valueFrom ?? count,
     valueCount: more.valueCount ?? 0,
@@ -32,7 +38,12 @@ export function bucket({ returns = [], next = [], texts = [], ...more }: Given):
 /** Twelve contexts of irregular returns: four credited alternatives, the second the real one, and two value samples. */
 export const IRREGULAR: readonly DiagnosticBucket[] = Array.from({ length: 12 }, (_, b) =>
   bucket({
-    returns: Array.from({ length: 6 }, (__, j) => Array.from({ length: 1 + ((b * 3 + j * 5) % 4) }, (___, m) => ((b * 17 + j * 31 + m * 7) % 23) / 11 - 0.5)),
-    credited: 4, valueFrom: 4, valueCount: 2, real: 1,
+    returns: Array.from({ length: 6 }, (__, j) =>
+      Array.from({ length: 1 + ((b * 3 + j * 5) % 4) }, (___, m) => ((b * 17 + j * 31 + m * 7) % 23) / 11 - 0.5),
+    ),
+    credited: 4,
+    valueFrom: 4,
+    valueCount: 2,
+    real: 1,
   }),
 );

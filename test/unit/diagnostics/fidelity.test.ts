@@ -7,7 +7,10 @@ import { contextVariance, publishedVariance, withinContextVariance } from '../..
 import { bucket, IRREGULAR } from './buckets.ts';
 
 const close = (actual: number | null | undefined, expected: number, tolerance = 1e-9): void => {
-  assert.ok(typeof actual === 'number' && Math.abs(actual - expected) <= tolerance, `${String(actual)} is not ${String(expected)}`);
+  assert.ok(
+    typeof actual === 'number' && Math.abs(actual - expected) <= tolerance,
+    `${String(actual)} is not ${String(expected)}`,
+  );
 };
 
 describe('ranks', () => {
@@ -17,12 +20,37 @@ describe('ranks', () => {
   });
 
   it('give the published correlation of (1,1),(2,2),(2,1),(3,5)', () => {
-    close(spearman([[1, 1], [2, 2], [2, 1], [3, 5]]), 5 / 6);
-    close(spearman([[1, 3], [2, 2], [3, 1]]), -1);
+    close(
+      spearman([
+        [1, 1],
+        [2, 2],
+        [2, 1],
+        [3, 5],
+      ]),
+      5 / 6,
+    );
+    close(
+      spearman([
+        [1, 3],
+        [2, 2],
+        [3, 1],
+      ]),
+      -1,
+    );
   });
 
   it('have no correlation where a side is constant or there is one pair', () => {
-    assert.deepEqual([spearman([[1, 2], [1, 3]]), spearman([[1, 2]]), pearson([])], [null, null, null]);
+    assert.deepEqual(
+      [
+        spearman([
+          [1, 2],
+          [1, 3],
+        ]),
+        spearman([[1, 2]]),
+        pearson([]),
+      ],
+      [null, null, null],
+    );
   });
 });
 
@@ -35,8 +63,15 @@ describe('fidelity', () => {
     const mean = fidelity(IRREGULAR, 'full_mean');
     close(mean.real?.value, 0.8268551236749118);
     close(mean.all?.value, 0.8278466079844028);
-    assert.deepEqual([loo.degenerate, loo.pairs, loo.withoutValue, loo.real?.n, loo.all?.n], [null, { real: 12, all: 48 }, 0, 12, 12]);
-    for (const interval of [loo.real, loo.all]) assert.ok((interval?.low ?? NaN) < (interval?.value ?? NaN) && (interval?.value ?? NaN) < (interval?.high ?? NaN));
+    assert.deepEqual(
+      [loo.degenerate, loo.pairs, loo.withoutValue, loo.real?.n, loo.all?.n],
+      [null, { real: 12, all: 48 }, 0, 12, 12],
+    );
+    for (const interval of [loo.real, loo.all]) {
+      assert.ok(
+        (interval?.low ?? NaN) < (interval?.value ?? NaN) && (interval?.value ?? NaN) < (interval?.high ?? NaN),
+      );
+    }
     const published = publishedFidelity(IRREGULAR, 'loo', true);
     close(published.real, 0.8204276211947296);
     close(published.all, 0.8242675099330777);
@@ -48,8 +83,14 @@ describe('fidelity', () => {
     assert.deepEqual([found.real, found.all, found.withoutValue], [null, null, 12]);
     assert.match(found.degenerate ?? '', /would be 1 whatever/);
     // The published code gives 1 there, by construction: with equal counts credit is a multiple of the target.
-    const equal = [[1, 0, 0, 1], [1, 1, 0, 1], [0, 0, 1, 0]].map((means) => bucket({ returns: means.map((one) => [one]) }));
-    for (const estimator of ['loo', 'full_mean'] as const) close(publishedFidelity(equal, estimator, false).all, 1);
+    const equal = [
+      [1, 0, 0, 1],
+      [1, 1, 0, 1],
+      [0, 0, 1, 0],
+    ].map((means) => bucket({ returns: means.map((one) => [one]) }));
+    for (const estimator of ['loo', 'full_mean'] as const) {
+      close(publishedFidelity(equal, estimator, false).all, 1);
+    }
     assert.equal(publishedFidelity([bucket({ returns: [[1], [1]] })], 'loo', false).all, 0);
   });
 
@@ -66,20 +107,41 @@ describe('fidelity', () => {
   it('says when nothing is left to rank', () => {
     const flat = bucket({ returns: [[1], [1], [1]], credited: 2, valueFrom: 2, valueCount: 1 });
     assert.match(fidelity([flat, flat], 'loo').degenerate ?? '', /nothing to rank/);
-    assert.match(fidelity([bucket({ returns: [[1], [null], [0]], credited: 2, valueFrom: 2, valueCount: 1 })], 'loo').degenerate ?? '', /Fewer than two/);
+    assert.match(
+      fidelity([bucket({ returns: [[1], [null], [0]], credited: 2, valueFrom: 2, valueCount: 1 })], 'loo').degenerate ??
+        '',
+      /Fewer than two/,
+    );
   });
 
   it('cannot tell leave-one-out from the full mean where counts are equal', () => {
-    const equal = IRREGULAR.map((one, b) => ({ ...one, alternatives: one.alternatives.map((alternative, j) => ({ ...alternative, returns: [(b * 7 + j * 3) % 5 < 2 ? 1 : 0] })) }));
+    const equal = IRREGULAR.map((one, b) => ({
+      ...one,
+      alternatives: one.alternatives.map((alternative, j) => ({
+        ...alternative,
+        returns: [(b * 7 + j * 3) % 5 < 2 ? 1 : 0],
+      })),
+    }));
     close(fidelity(equal, 'full_mean').all?.value, fidelity(equal, 'loo').all?.value ?? NaN);
   });
 });
 
 describe('credit against a learned value', () => {
-  // A head that says 0.9 and 0.1 of contexts whose samples say 1/2 and 1/4: credits 0.1, -0.9, 0.4, -0.1 for targets 1/2, -1/2, 1/4, -1/4.
+  // A head that says 0.9 and 0.1 of contexts whose samples say 1/2 and 1/4: credits 0.1, -0.9, 0.4, -0.1 for targets
+  // 1/2, -1/2, 1/4, -1/4.
   const judged = [
     bucket({ returns: [[1, 1], [0, 0], [1], [0]], credited: 2, valueFrom: 2, valueCount: 2, credits: [0.1, -0.9] }),
-    bucket({ returns: [[1, 0], [0, 0], [1, 0, 0, 0]], credited: 2, valueFrom: 2, valueCount: 1, credits: [0.4, -0.1] }),
+    bucket({
+      returns: [
+        [1, 0],
+        [0, 0],
+        [1, 0, 0, 0],
+      ],
+      credited: 2,
+      valueFrom: 2,
+      valueCount: 1,
+      credits: [0.4, -0.1],
+    }),
   ];
 
   it('is ranked as it was stored, over contexts and against independent samples', () => {
@@ -99,9 +161,16 @@ describe('credit against a learned value', () => {
   });
 
   it('counts only where it was stored, and says so where none was', () => {
-    const some = [...judged, bucket({ returns: [[1], [0], [1], [0]], credited: 2, valueFrom: 2, valueCount: 2, credits: [0.7, null] }), bucket({ returns: [[1], [0], [0]], credited: 2, valueFrom: 2, valueCount: 1 })];
+    const some = [
+      ...judged,
+      bucket({ returns: [[1], [0], [1], [0]], credited: 2, valueFrom: 2, valueCount: 2, credits: [0.7, null] }),
+      bucket({ returns: [[1], [0], [0]], credited: 2, valueFrom: 2, valueCount: 1 }),
+    ];
     assert.deepEqual(fidelity(some, 'mappo').pairs, { real: 3, all: 5 });
-    assert.deepEqual([withinContextVariance(some, 'mappo').leftOut, withinContextVariance(some, 'mappo').value?.n], [2, 2]);
+    assert.deepEqual(
+      [withinContextVariance(some, 'mappo').leftOut, withinContextVariance(some, 'mappo').value?.n],
+      [2, 2],
+    );
     const none = fidelity(IRREGULAR, 'mappo');
     assert.deepEqual([none.real, none.all, withinContextVariance(IRREGULAR, 'mappo').value], [null, null, null]);
     assert.match(none.degenerate ?? '', /has its credit stored/);
@@ -110,7 +179,8 @@ describe('credit against a learned value', () => {
 
 describe('sums', () => {
   it('add in the order of numpy.sum', () => {
-    // NumPy 2: np.sum([0.1] * 10), of 1/1 to 1/20, and of 1/1 to 1/300, where adding one by one gives other last digits.
+    // NumPy 2: np.sum([0.1] * 10), of 1/1 to 1/20, and of 1/1 to 1/300, where adding one by one gives other last
+    // digits.
     assert.equal(pairwiseSum(Array.from({ length: 10 }, () => 0.1)), 1.0);
     assert.equal(pairwiseSum(Array.from({ length: 20 }, (_, i) => 1 / (i + 1))), 3.597739657143682);
     assert.equal(pairwiseSum(Array.from({ length: 300 }, (_, i) => 1 / (i + 1))), 6.282663880299504);
@@ -119,7 +189,9 @@ describe('sums', () => {
 
   it('keep and break ties as the published code does', () => {
     // 0.5 - (12 - 1) / 14 and 0 - 4 / 14 are equal on paper and not in doubles; SciPy ranks what NumPy computes.
-    const returns = Array.from({ length: 40 }, (_, b) => Array.from({ length: 12 }, (__, j) => [(b * 5 + j * j) % 7 < 3 ? 1 : 0, (b + j * 3) % 4 < 2 ? 1 : 0]));
+    const returns = Array.from({ length: 40 }, (_, b) =>
+      Array.from({ length: 12 }, (__, j) => [(b * 5 + j * j) % 7 < 3 ? 1 : 0, (b + j * 3) % 4 < 2 ? 1 : 0]),
+    );
     const buckets = returns.map((one) => bucket({ returns: one, credited: 8, valueFrom: 8, valueCount: 4, real: 2 }));
     close(fidelity(buckets, 'loo').all?.value, 0.9708616551715024, 1e-12);
     close(fidelity(buckets, 'loo').real?.value, 0.9589054481146488, 1e-12);
@@ -151,11 +223,14 @@ describe('within-context variance', () => {
   it('counts a context without two alternatives as 0 in the published way only', () => {
     const two = [bucket({ returns: [[1], [0]] }), bucket({ returns: [[1], [null]] })];
     const found = withinContextVariance(two, 'loo');
-    assert.deepEqual([found.value, found.leftOut, found.standardDeviation], [{ value: 1, low: null, high: null, n: 1 }, 1, null]);
+    assert.deepEqual(
+      [found.value, found.leftOut, found.standardDeviation],
+      [{ value: 1, low: null, high: null, n: 1 }, 1, null],
+    );
     assert.equal(publishedVariance(two, 'loo')?.mean, 0.5);
     assert.deepEqual([withinContextVariance([], 'loo').value, publishedVariance([], 'loo')], [null, null]);
     // n/(n-1) squared times that of the full mean, for equal counts.
     const four = bucket({ returns: [[1], [0], [0.25], [0.75]] });
-    close(contextVariance(four, 'loo'), ((4 / 3) ** 2) * (contextVariance(four, 'full_mean') ?? NaN));
+    close(contextVariance(four, 'loo'), (4 / 3) ** 2 * (contextVariance(four, 'full_mean') ?? NaN));
   });
 });

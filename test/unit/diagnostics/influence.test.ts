@@ -2,16 +2,28 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { symbolOf } from '../../../src/diagnostics/canonical.ts';
 import {
-  CODE_INFLUENCE, contextInfluences, correctedInfluence, influence, millerMadowInformation, PAPER_INFLUENCE, publishedInfluence, smoothedInformation,
+  CODE_INFLUENCE,
+  contextInfluences,
+  correctedInfluence,
+  influence,
+  millerMadowInformation,
+  PAPER_INFLUENCE,
+  publishedInfluence,
+  smoothedInformation,
 } from '../../../src/diagnostics/influence.ts';
 import { bucket } from './buckets.ts';
 
 const close = (actual: number | null | undefined, expected: number): void => {
-  assert.ok(typeof actual === 'number' && Math.abs(actual - expected) <= 1e-9, `${String(actual)} is not ${String(expected)}`);
+  assert.ok(
+    typeof actual === 'number' && Math.abs(actual - expected) <= 1e-9,
+    `${String(actual)} is not ${String(expected)}`,
+  );
 };
 const letters = (...words: string[]): string[][] => words.map((word) => Array.from(word));
 /** 200 contexts of 8 alternatives whose next messages are all different. */
-const UNIQUE = Array.from({ length: 200 }, (_, b) => bucket({ next: Array.from({ length: 8 }, (__, j) => [`message ${String(b)} ${String(j)}`]), id: String(b) }));
+const UNIQUE = Array.from({ length: 200 }, (_, b) =>
+  bucket({ next: Array.from({ length: 8 }, (__, j) => [`message ${String(b)} ${String(j)}`]), id: String(b) }),
+);
 
 describe('influence', () => {
   it('gives the published vectors', () => {
@@ -29,13 +41,27 @@ describe('influence', () => {
     const unequal = letters('aab', 'bbc', 'abcad');
     close(smoothedInformation(unequal, PAPER_INFLUENCE, ['a', 'b']), 0.28897033629199675);
     close(smoothedInformation(unequal, CODE_INFLUENCE, ['a', 'b']), 0.2519652920737212);
-    close(smoothedInformation(letters('xx', 'yx'), PAPER_INFLUENCE), smoothedInformation(letters('xx', 'yx'), CODE_INFLUENCE) ?? NaN);
+    close(
+      smoothedInformation(letters('xx', 'yx'), PAPER_INFLUENCE),
+      smoothedInformation(letters('xx', 'yx'), CODE_INFLUENCE) ?? NaN,
+    );
   });
 
   it('keeps the most frequent symbols, of equals the first, one vocabulary for all contexts', () => {
-    const two = [bucket({ next: [['a', 'a'], ['b', 'b']] }), bucket({ next: [['c'], ['a']] })];
+    const two = [
+      bucket({
+        next: [
+          ['a', 'a'],
+          ['b', 'b'],
+        ],
+      }),
+      bucket({ next: [['c'], ['a']] }),
+    ];
     const settings = { ...PAPER_INFLUENCE, topK: 2 };
-    assert.deepEqual(contextInfluences(two, settings), [smoothedInformation(letters('aa', 'bb'), settings, ['a', 'b']), smoothedInformation(letters('c', 'a'), settings, ['a', 'b'])]);
+    assert.deepEqual(contextInfluences(two, settings), [
+      smoothedInformation(letters('aa', 'bb'), settings, ['a', 'b']),
+      smoothedInformation(letters('c', 'a'), settings, ['a', 'b']),
+    ]);
     const found = influence(two, settings);
     assert.deepEqual(found.vocabulary, { symbols: 3, samples: 6, other: 1 / 6, single: 1 / 6 });
     assert.deepEqual([found.value?.n, found.leftOut, found.warning], [2, 0, null]);
@@ -43,16 +69,36 @@ describe('influence', () => {
 
   it('warns where the vocabulary collapses', () => {
     assert.match(influence(UNIQUE, PAPER_INFLUENCE).warning ?? '', /96 % of the next messages fall to OTHER/);
-    assert.match(influence(UNIQUE.slice(0, 4), PAPER_INFLUENCE).warning ?? '', /100 % of the next messages came once only/);
+    assert.match(
+      influence(UNIQUE.slice(0, 4), PAPER_INFLUENCE).warning ?? '',
+      /100 % of the next messages came once only/,
+    );
   });
 
   it('leaves out what cannot be measured; the published mean counts it as 0', () => {
-    const three = [bucket({ next: [['a', 'a'], ['b', 'b']] }), bucket({ next: [['a'], []] }), bucket({ next: [['a'], ['b']], credited: 1 })];
+    const three = [
+      bucket({
+        next: [
+          ['a', 'a'],
+          ['b', 'b'],
+        ],
+      }),
+      bucket({ next: [['a'], []] }),
+      bucket({ next: [['a'], ['b']], credited: 1 }),
+    ];
     const found = influence(three, PAPER_INFLUENCE);
     assert.deepEqual([found.value?.n, found.leftOut], [1, 2]);
-    assert.deepEqual(contextInfluences(three, PAPER_INFLUENCE).map((one) => one === null), [false, true, true]);
+    assert.deepEqual(
+      contextInfluences(three, PAPER_INFLUENCE).map((one) => one === null),
+      [false, true, true],
+    );
     assert.ok((publishedInfluence(three) ?? NaN) < (found.value?.value ?? NaN));
-    assert.deepEqual(influence([bucket({ returns: [[1], [0]] })], PAPER_INFLUENCE), { value: null, leftOut: 1, vocabulary: null, warning: null });
+    assert.deepEqual(influence([bucket({ returns: [[1], [0]] })], PAPER_INFLUENCE), {
+      value: null,
+      leftOut: 1,
+      vocabulary: null,
+      warning: null,
+    });
     assert.deepEqual([smoothedInformation([], PAPER_INFLUENCE), publishedInfluence([])], [null, null]);
   });
 
@@ -64,7 +110,18 @@ describe('influence', () => {
     close(millerMadowInformation(letters('aa', 'bb')), Math.LN2 + 1 / 8);
     assert.ok((millerMadowInformation(letters('abcd', 'abcd')) ?? 0) < 0);
     assert.equal(millerMadowInformation(letters('ab')), null);
-    const answers = correctedInfluence([bucket({ next: [['answer 1', 'so 1'], ['well 2', '2']] }), bucket({ next: [['3']] })], (text) => text.slice(-1));
+    const answers = correctedInfluence(
+      [
+        bucket({
+          next: [
+            ['answer 1', 'so 1'],
+            ['well 2', '2'],
+          ],
+        }),
+        bucket({ next: [['3']] }),
+      ],
+      (text) => text.slice(-1),
+    );
     close(answers.value?.value, Math.LN2 + 1 / 8);
     assert.equal(answers.leftOut, 1);
   });
@@ -88,7 +145,9 @@ describe('canonical forms', () => {
       ['\\text{ 5 cm }<|im_end|>', '5 cm'],
       ['', ''],
     ] as const;
-    for (const [text, form] of forms) assert.equal(symbolOf(text, 'code'), form, JSON.stringify(text));
+    for (const [text, form] of forms) {
+      assert.equal(symbolOf(text, 'code'), form, JSON.stringify(text));
+    }
     assert.equal(symbolOf('x'.repeat(300), 'code').length, 300);
   });
 });

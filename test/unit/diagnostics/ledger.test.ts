@@ -3,9 +3,20 @@ import { describe, it } from 'node:test';
 import type { Ledger } from '../../../src/shared/records/records.ts';
 import { EMPTY_LEDGER, addLedgers } from '../../../src/diagnostics/ledger.ts';
 
-const first: Ledger = { evaluatorCalls: 8, reusedEvaluations: 2, tokens: { prompt: 100, reused: 40, completion: 30, reusedCompletion: 4 }, decisions: { reasoner: 2, actor: 8 }, seconds: 1.5 };
+const first: Ledger = {
+  evaluatorCalls: 8,
+  reusedEvaluations: 2,
+  tokens: { prompt: 100, reused: 40, completion: 30, reusedCompletion: 4 },
+  decisions: { reasoner: 2, actor: 8 },
+  seconds: 1.5,
+};
 /** As it was stored before reused results were counted. */
-const second: Ledger = { evaluatorCalls: 3, tokens: { prompt: 7, reused: 0, completion: 5 }, decisions: { actor: 1, critic: 4 }, seconds: 0.25 };
+const second: Ledger = {
+  evaluatorCalls: 3,
+  tokens: { prompt: 7, reused: 0, completion: 5 },
+  decisions: { actor: 1, critic: 4 },
+  seconds: 0.25,
+};
 
 describe('addLedgers', () => {
   it('adds field by field and role by role, and changes nothing', () => {
@@ -26,7 +37,16 @@ describe('addLedgers', () => {
   });
 
   it('takes a role for a role, whatever its name', () => {
-    const odd: Ledger = { ...EMPTY_LEDGER, decisions: Object.fromEntries([['__proto__', 2], ['constructor', 1]]) };
-    assert.deepEqual(Object.entries(addLedgers(odd, odd).decisions), [['__proto__', 4], ['constructor', 2]]);
+    const odd: Ledger = {
+      ...EMPTY_LEDGER,
+      decisions: Object.fromEntries([
+        ['__proto__', 2],
+        ['constructor', 1],
+      ]),
+    };
+    assert.deepEqual(Object.entries(addLedgers(odd, odd).decisions), [
+      ['__proto__', 4],
+      ['constructor', 2],
+    ]);
   });
 });

@@ -8,14 +8,22 @@ import type { Pair } from '../../../src/diagnostics/rank.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
 const close = (actual: number | null | undefined, expected: number, tolerance = 1e-9): void => {
-  assert.ok(typeof actual === 'number' && Math.abs(actual - expected) <= tolerance, `${String(actual)} is not ${String(expected)}`);
+  assert.ok(
+    typeof actual === 'number' && Math.abs(actual - expected) <= tolerance,
+    `${String(actual)} is not ${String(expected)}`,
+  );
 };
 const FIRST = [0.61, 0.64, 0.58, 0.66, 0.62];
 const SECOND = [0.66, 0.67, 0.6, 0.65, 0.7];
 const SEEDS = FIRST.map((value, index): Pair => [value, SECOND[index] ?? 0]);
 
 describe('accuracy over instances', () => {
-  const instances: Samples[] = [[1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 0], [null, 1, 1, 1]];
+  const instances: Samples[] = [
+    [1, 0, 0, 0],
+    [0, 0, 0, 0],
+    [1, 1, 0, 0],
+    [null, 1, 1, 1],
+  ];
 
   it('pass@k is unbiased: the mean over all k-subsets of the samples', () => {
     // Brute force over the pairs of each instance: 3/6, 0, 5/6, 1.
@@ -57,10 +65,21 @@ describe('bootstrap', () => {
   it('has no bounds where it shows no uncertainty, and no value where the statistic has none', () => {
     assert.deepEqual(bootstrapMean([2]), { value: 2, low: null, high: null, n: 1 });
     assert.deepEqual(bootstrapMean([2, 2, 2]), { value: 2, low: null, high: null, n: 3 });
-    assert.equal(bootstrap([1, 2], () => null), null);
+    assert.equal(
+      bootstrap([1, 2], () => null),
+      null,
+    );
     // A statistic that most resamples do not have.
-    assert.equal(bootstrap([0, 0, 0, 1, 2], (drawn) => (drawn.includes(1) && drawn.includes(2) ? drawn.reduce((x, y) => x + y) : null))?.low, null);
-    assert.deepEqual([quantile([1, 2, 4], 0.5), quantile([1, 2, 4], 0.75), quantile([-Infinity, -Infinity], 0.5)], [2, 3, -Infinity]);
+    assert.equal(
+      bootstrap([0, 0, 0, 1, 2], (drawn) =>
+        drawn.includes(1) && drawn.includes(2) ? drawn.reduce((x, y) => x + y) : null,
+      )?.low,
+      null,
+    );
+    assert.deepEqual(
+      [quantile([1, 2, 4], 0.5), quantile([1, 2, 4], 0.75), quantile([-Infinity, -Infinity], 0.5)],
+      [2, 3, -Infinity],
+    );
   });
 });
 
@@ -71,7 +90,12 @@ describe('over seeds', () => {
     close(found?.standardDeviation, 0.03033150177620623);
     close(found?.interval.low, 0.5843384662330313);
     close(found?.interval.high, 0.6596615337669689);
-    assert.deepEqual(overSeeds([1]), { mean: 1, standardDeviation: null, n: 1, interval: { value: 1, low: null, high: null, n: 1 } });
+    assert.deepEqual(overSeeds([1]), {
+      mean: 1,
+      standardDeviation: null,
+      n: 1,
+      interval: { value: 1, low: null, high: null, n: 1 },
+    });
     // Accuracies of 0 and 1 are no trials: Student's t, not Wilson.
     assert.ok((overSeeds([0, 1, 1])?.interval.high ?? 0) > 1);
     assert.equal(overSeeds([]), null);
@@ -82,12 +106,24 @@ describe('over seeds', () => {
     close(signFlip(SEEDS)?.p, 0.125);
     close(signFlip(SEEDS)?.difference, 0.034);
     close(signFlip(FIRST.map((value): Pair => [value, value + 0.1]))?.p, 2 / 32);
-    assert.deepEqual([pairedT([[1, 2], [2, 3]]), signFlip([]), signFlip(Array.from({ length: 21 }, (): Pair => [0, 1]))], [null, null, null]);
+    assert.deepEqual(
+      [
+        pairedT([
+          [1, 2],
+          [2, 3],
+        ]),
+        signFlip([]),
+        signFlip(Array.from({ length: 21 }, (): Pair => [0, 1])),
+      ],
+      [null, null, null],
+    );
   });
 
   it("McNemar's exact test", () => {
     const pairs = (gained: number, lost: number, same: number): Pair[] => [
-      ...Array.from({ length: gained }, (): Pair => [0, 1]), ...Array.from({ length: lost }, (): Pair => [1, 0]), ...Array.from({ length: same }, (_, i): Pair => [i % 2, i % 2]),
+      ...Array.from({ length: gained }, (): Pair => [0, 1]),
+      ...Array.from({ length: lost }, (): Pair => [1, 0]),
+      ...Array.from({ length: same }, (_, i): Pair => [i % 2, i % 2]),
     ];
     // SciPy's binomtest: 3 of 15, 0 of 6, 5 of 10.
     close(mcnemar(pairs(12, 3, 5))?.p, 0.03515625);
@@ -98,34 +134,57 @@ describe('over seeds', () => {
   });
 
   it('the interval of a difference resamples instances within seeds', () => {
-    const seeds = [0, 1, 2].map((seed) => Array.from({ length: 40 }, (_, i): Pair => [(i * 7 + seed) % 3 === 0 ? 1 : 0, (i * 5 + seed) % 4 < 2 ? 1 : 0]));
+    const seeds = [0, 1, 2].map((seed) =>
+      Array.from({ length: 40 }, (_, i): Pair => [(i * 7 + seed) % 3 === 0 ? 1 : 0, (i * 5 + seed) % 4 < 2 ? 1 : 0]),
+    );
     const found = pairedBootstrapOverSeeds(seeds, 4, 4000);
-    const variance = seeds.map((pairs) => {
-      const differences = pairs.map(([a, b]) => b - a);
-      const mean = differences.reduce((x, y) => x + y) / 40;
-      return differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / 40 / 40;
-    }).reduce((a, b) => a + b) / 9;
+    const variance =
+      seeds
+        .map((pairs) => {
+          const differences = pairs.map(([a, b]) => b - a);
+          const mean = differences.reduce((x, y) => x + y) / 40;
+          return differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / 40 / 40;
+        })
+        .reduce((a, b) => a + b) / 9;
     close(found?.value, seeds.flat().reduce((sum, [a, b]) => sum + b - a, 0) / 120);
     // Means of whole differences come in steps of 1/120.
     close(found?.low, (found?.value ?? 0) - 1.96 * Math.sqrt(variance), 1.001 / 120);
     assert.equal(found?.n, 120);
-    assert.deepEqual([pairedBootstrapOverSeeds([[]]), pairedBootstrapOverSeeds([[[0, 1], [0, 1]]])], [null, { value: 1, low: null, high: null, n: 2 }]);
+    assert.deepEqual(
+      [
+        pairedBootstrapOverSeeds([[]]),
+        pairedBootstrapOverSeeds([
+          [
+            [0, 1],
+            [0, 1],
+          ],
+        ]),
+      ],
+      [null, { value: 1, low: null, high: null, n: 2 }],
+    );
   });
 });
 
 describe('review signals', () => {
-  const contexts = (values: readonly number[], eventType = 'reasoner') => values.map((value, index) => ({ bucket: `${eventType} ${String(index)}`, eventType, value }));
+  const contexts = (values: readonly number[], eventType = 'reasoner') =>
+    values.map((value, index) => ({ bucket: `${eventType} ${String(index)}`, eventType, value }));
   const usual = [0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18];
 
   it('a context far above its role in influence', () => {
     const found = highInfluence([...contexts([...usual, 0.9]), ...contexts([5, 6, 5, 6, 5, 6, 5, 6], 'critic')]);
-    assert.deepEqual(found.map(({ name, bucket, value }) => [name, bucket, value]), [['high influence', 'reasoner 9', 0.9]]);
+    assert.deepEqual(
+      found.map(({ name, bucket, value }) => [name, bucket, value]),
+      [['high influence', 'reasoner 9', 0.9]],
+    );
     assert.match(found[0]?.evidence ?? '', /0\.9 nats, above 0\.\d+ \(Q3 \+ 3 IQR of 10 contexts\)/);
     assert.deepEqual(highInfluence(contexts([0.1, 0.1, 9])), []);
   });
 
   it('a context far below its role in variance, unless many have none', () => {
-    assert.deepEqual(lowVariance(contexts([...usual, 0])).map(({ bucket, value }) => [bucket, value]), [['reasoner 9', 0]]);
+    assert.deepEqual(
+      lowVariance(contexts([...usual, 0])).map(({ bucket, value }) => [bucket, value]),
+      [['reasoner 9', 0]],
+    );
     assert.deepEqual(lowVariance(contexts([...usual, 0.001])).length, 1);
     assert.deepEqual(lowVariance(contexts([0, 0, 0, 0, ...usual])), []);
     assert.deepEqual(lowVariance(contexts(usual)), []);
@@ -134,7 +193,18 @@ describe('review signals', () => {
   it('returns that rise while accuracy falls', () => {
     const rising = [0.2, 0.25, 0.22, 0.4, 0.5, 0.45, 0.7, 0.75, 0.72];
     const falls = { value: -0.05, low: -0.1, high: 0.01, n: 512 };
-    assert.match(returnsWithoutAccuracy(rising, falls)?.evidence ?? '', /Mean return rose by 0\.5 .* while held-out accuracy changed by -0\.05 \(95 % interval -0\.1 to 0\.01, n=512\)/);
-    assert.deepEqual([returnsWithoutAccuracy(rising, { ...falls, value: 0.01 }), returnsWithoutAccuracy(rising, null), returnsWithoutAccuracy([...rising].reverse(), falls), returnsWithoutAccuracy([0.1, 0.9], falls)], [null, null, null, null]);
+    assert.match(
+      returnsWithoutAccuracy(rising, falls)?.evidence ?? '',
+      /Mean return rose by 0\.5 .* while held-out accuracy changed by -0\.05 \(95 % interval -0\.1 to 0\.01, n=512\)/,
+    );
+    assert.deepEqual(
+      [
+        returnsWithoutAccuracy(rising, { ...falls, value: 0.01 }),
+        returnsWithoutAccuracy(rising, null),
+        returnsWithoutAccuracy([...rising].reverse(), falls),
+        returnsWithoutAccuracy([0.1, 0.9], falls),
+      ],
+      [null, null, null, null],
+    );
   });
 });

@@ -4,7 +4,12 @@ import { compareMethods, measureOf, type MethodRun } from '../../../src/diagnost
 import { methodTable, type Claim } from '../../../src/diagnostics/methodTable.ts';
 
 /** @param solved of each instance: whether greedily, and of ten samples */
-function run(method: string, seed: number, solved: readonly (readonly [greedy: number, sampled: number])[], changes: Partial<MethodRun> = {}): MethodRun {
+function run(
+  method: string,
+  seed: number,
+  solved: readonly (readonly [greedy: number, sampled: number])[],
+  changes: Partial<MethodRun> = {},
+): MethodRun {
   return {
     task: 'sums',
     method,
@@ -25,25 +30,53 @@ function run(method: string, seed: number, solved: readonly (readonly [greedy: n
   };
 }
 
-const claim = (claims: readonly Claim[], words: RegExp): Claim | undefined => claims.find((one) => words.test(one.claim));
+const claim = (claims: readonly Claim[], words: RegExp): Claim | undefined =>
+  claims.find((one) => words.test(one.claim));
 
 describe('a run', () => {
   it('counts greedy, pass@1, pass@10 and tokens, masked instances left out', () => {
-    const one = run('c3', 0, [[1, 10], [0, 0], [1, 1]], {});
+    const one = run(
+      'c3',
+      0,
+      [
+        [1, 10],
+        [0, 0],
+        [1, 1],
+      ],
+      {},
+    );
     assert.equal(measureOf(one, 'greedy'), 2 / 3);
     assert.equal(measureOf(one, 'pass1'), (1 + 0 + 0.1) / 3);
     // One success of ten samples is always among the ten.
     assert.equal(measureOf(one, 'pass10'), 2 / 3);
     assert.equal(measureOf(one, 'tokens'), 1000);
     assert.equal(measureOf(one, 'fidelity'), null);
-    const masked = { ...one, greedy: [{ solved: 0, samples: 0 }, { solved: 1, samples: 1 }], sampled: [{ solved: 2, samples: 9 }] };
+    const masked = {
+      ...one,
+      greedy: [
+        { solved: 0, samples: 0 },
+        { solved: 1, samples: 1 },
+      ],
+      sampled: [{ solved: 2, samples: 9 }],
+    };
     assert.equal(measureOf(masked, 'greedy'), 1);
     assert.equal(measureOf(masked, 'pass10'), null);
   });
 });
 
 describe('two methods', () => {
-  const wins = (seed: number): MethodRun[] => [run('magrpo', seed, Array.from({ length: 40 }, (_, index) => [index % 2, 5])), run('c3', seed, Array.from({ length: 40 }, (_, index) => [index % 4 === 0 ? 0 : 1, 5]))];
+  const wins = (seed: number): MethodRun[] => [
+    run(
+      'magrpo',
+      seed,
+      Array.from({ length: 40 }, (_, index) => [index % 2, 5]),
+    ),
+    run(
+      'c3',
+      seed,
+      Array.from({ length: 40 }, (_, index) => [index % 4 === 0 ? 0 : 1, 5]),
+    ),
+  ];
 
   it('are compared on the instances and seeds that both have', () => {
     const [first, second, third] = [wins(0), wins(1), wins(2)];
@@ -60,11 +93,25 @@ describe('two methods', () => {
   });
 
   it('of the same seed need the same instances', () => {
-    assert.throws(() => compareMethods([run('magrpo', 0, [[1, 1]])], [run('c3', 0, [[1, 1], [0, 0]])], 'greedy'), /magrpo-0 and c3-0 were evaluated on 1 and 2 instances/);
+    assert.throws(
+      () =>
+        compareMethods(
+          [run('magrpo', 0, [[1, 1]])],
+          [
+            run('c3', 0, [
+              [1, 1],
+              [0, 0],
+            ]),
+          ],
+          'greedy',
+        ),
+      /magrpo-0 and c3-0 were evaluated on 1 and 2 instances/,
+    );
   });
 
   it('are compared by their seeds where instances have no such number', () => {
-    const at = (method: string, values: readonly number[]): MethodRun[] => values.map((variance, seed) => run(method, seed, [[1, 1]], { variance }));
+    const at = (method: string, values: readonly number[]): MethodRun[] =>
+      values.map((variance, seed) => run(method, seed, [[1, 1]], { variance }));
     const found = compareMethods(at('magrpo', [1, 2, 3]), at('c3', [2, 4, 6]), 'variance');
     // Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), t(0.975, 2) = 4.3026527297.
     assert.equal(found?.difference.value, 2);
@@ -75,19 +122,33 @@ describe('two methods', () => {
 
 describe('the table', () => {
   it('has a row for each method in the order given, with mean and deviation over seeds', () => {
-    const runs = [0, 1].flatMap((seed) => [run('c3', seed, [[seed, 5]]), run('own', seed, [[1, 5]]), run('sft', seed, [[0, 5]], { curve: [{ step: 1, meanReturn: seed, evaluatorCalls: 8, tokens: 10 + seed }] })]);
+    const runs = [0, 1].flatMap((seed) => [
+      run('c3', seed, [[seed, 5]]),
+      run('own', seed, [[1, 5]]),
+      run('sft', seed, [[0, 5]], { curve: [{ step: 1, meanReturn: seed, evaluatorCalls: 8, tokens: 10 + seed }] }),
+    ]);
     const { rows, comparisons } = methodTable(runs, ['sft', 'c3']);
-    assert.deepEqual(rows.map(({ method }) => method), ['sft', 'c3', 'own']);
+    assert.deepEqual(
+      rows.map(({ method }) => method),
+      ['sft', 'c3', 'own'],
+    );
     const c3 = rows[1];
-    assert.deepEqual([c3?.seeds, c3?.measures.greedy?.mean, c3?.measures.greedy?.standardDeviation], [[0, 1], 0.5, Math.SQRT1_2]);
+    assert.deepEqual(
+      [c3?.seeds, c3?.measures.greedy?.mean, c3?.measures.greedy?.standardDeviation],
+      [[0, 1], 0.5, Math.SQRT1_2],
+    );
     assert.equal(c3?.measures.fidelity, null);
     assert.equal(c3.decisions['actor']?.mean, 16);
-    assert.deepEqual(rows[0]?.curve.map(({ step, tokens, meanReturn }) => [step, tokens, meanReturn.value, meanReturn.n]), [[1, 10.5, 0.5, 2]]);
+    assert.deepEqual(
+      rows[0]?.curve.map(({ step, tokens, meanReturn }) => [step, tokens, meanReturn.value, meanReturn.n]),
+      [[1, 10.5, 0.5, 2]],
+    );
     assert.deepEqual([...new Set(comparisons.map(({ first, second }) => `${first} ${second}`))], ['sft c3', 'own c3']);
   });
 
   it('says of each claim whether it held, was reversed, is undecided or was not measured', () => {
-    const many = (share: number): (readonly [number, number])[] => Array.from({ length: 200 }, (_, index) => [index < 200 * share ? 1 : 0, 5]);
+    const many = (share: number): (readonly [number, number])[] =>
+      Array.from({ length: 200 }, (_, index) => [index < 200 * share ? 1 : 0, 5]);
     const cheap = { tokens: { prompt: 300, reused: 0, completion: 300 } };
     const runs = [0, 1, 2].flatMap((seed) => [
       run('c3', seed, many(0.8), { ...cheap, influence: 0.1 + seed / 100 }),
@@ -97,17 +158,26 @@ describe('the table', () => {
     ]);
     const { claims } = methodTable(runs, []);
     assert.equal(claim(claims, /C3 is more accurate than MAGRPO/)?.verdict, 'held');
-    assert.match(claim(claims, /C3 is more accurate than MAGRPO/)?.evidence ?? '', /^c3 − magrpo: 20\.0 \[\d+\.\d, \d+\.\d\] points$/);
+    assert.match(
+      claim(claims, /C3 is more accurate than MAGRPO/)?.evidence ?? '',
+      /^c3 − magrpo: 20\.0 \[\d+\.\d, \d+\.\d\] points$/,
+    );
     assert.equal(claim(claims, /MAGRPO is more accurate than MAPPO/)?.verdict, 'reversed');
     assert.equal(claim(claims, /MAPPO is more accurate than SFT/)?.verdict, 'undecided');
     assert.equal(claim(claims, /Without replay/)?.verdict, 'not measured');
     // Against MAPPO it holds, against MAGRPO it is reversed.
     assert.equal(claim(claims, /highest influence/)?.verdict, 'reversed');
-    assert.deepEqual([claim(claims, /fewer tokens/)?.verdict, claim(claims, /fewer tokens/)?.evidence], ['held', 'tokens of c3 / tokens of magrpo: 0.600']);
+    assert.deepEqual(
+      [claim(claims, /fewer tokens/)?.verdict, claim(claims, /fewer tokens/)?.evidence],
+      ['held', 'tokens of c3 / tokens of magrpo: 0.600'],
+    );
   });
 
   it('decides nothing on one seed where only seeds can tell', () => {
-    const { claims } = methodTable([run('c3', 0, [[1, 5]], { influence: 2 }), run('magrpo', 0, [[1, 5]], { influence: 1 })], []);
+    const { claims } = methodTable(
+      [run('c3', 0, [[1, 5]], { influence: 2 }), run('magrpo', 0, [[1, 5]], { influence: 1 })],
+      [],
+    );
     assert.equal(claim(claims, /highest influence/)?.verdict, 'undecided');
   });
 });

@@ -9,9 +9,13 @@ function byEnumeration(n: number, c: number, k: number): number {
   let solved = 0;
   for (let chosen = 0; chosen < 2 ** n; chosen++) {
     const members = Array.from({ length: n }, (_, index) => index).filter((index) => ((chosen >> index) & 1) === 1);
-    if (members.length !== k) continue;
+    if (members.length !== k) {
+      continue;
+    }
     subsets++;
-    if (members.some((index) => index < c)) solved++;
+    if (members.some((index) => index < c)) {
+      solved++;
+    }
   }
   return solved / subsets;
 }
@@ -50,6 +54,14 @@ describe('passAtK', () => {
 
   it('does not estimate more draws than samples, and refuses what is no count', () => {
     assert.equal(passAtK(3, 3, 4), null);
-    for (const [n, c, k] of [[3, 4, 1], [3, -1, 1], [3, 1, 0], [3.5, 1, 1], [3, 1, Number.NaN]] as const) assert.throws(() => passAtK(n, c, k), C3Error);
+    for (const [n, c, k] of [
+      [3, 4, 1],
+      [3, -1, 1],
+      [3, 1, 0],
+      [3.5, 1, 1],
+      [3, 1, Number.NaN],
+    ] as const) {
+      assert.throws(() => passAtK(n, c, k), C3Error);
+    }
   });
 });

@@ -4,7 +4,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createMessageConnection, SocketMessageReader, SocketMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
+import {
+  createMessageConnection,
+  SocketMessageReader,
+  SocketMessageWriter,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
 import { connectToEngine } from '../../../src/client/startEngine.ts';
 import {
   InitializeRequest,
@@ -66,7 +71,10 @@ export interface EngineProcess extends Door {
 /** Starts the engine of a workspace's store and connects to it. */
 export async function startEngine(t: TestContext, folder: string, env: NodeJS.ProcessEnv = {}): Promise<EngineProcess> {
   const store = join(folder, '.c3', 'c3.sqlite');
-  const child = spawn(process.execPath, [MAIN, '--store', store], { stdio: ['ignore', 'inherit', 'pipe'], env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [MAIN, '--store', store], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   child.stderr.resume();
   const exit = once(child, 'exit').then(([code]) => code as number | null);
   t.after(async () => {
@@ -93,45 +101,69 @@ export async function openDoor(t: TestContext, store: string): Promise<Door> {
   const lines: string[] = [];
   connection.onNotification(RunProgressNotification, (progress) => {
     runs.push(progress);
-    for (const tell of watching) tell(progress);
+    for (const tell of watching) {
+      tell(progress);
+    }
   });
   connection.onNotification(JobsChangedNotification, (now) => {
     list = now;
-    for (const tell of listening) tell(now);
+    for (const tell of listening) {
+      tell(now);
+    }
   });
-  connection.onNotification(LogNotification, ({ line }) => { lines.push(line); });
+  connection.onNotification(LogNotification, ({ line }) => {
+    lines.push(line);
+  });
   connection.listen();
   t.after(() => {
     open.destroy();
     connection.dispose();
   });
-  const hello = await connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: 'window' });
+  const hello = await connection.sendRequest(InitializeRequest, {
+    store,
+    protocol: PROTOCOL_VERSION,
+    client: 'window',
+  });
   list = hello.list;
   lines.push(...hello.log);
-  const until: Door['until'] = (what) => new Promise((resolve) => {
-    if (what(list)) {
-      resolve(list);
-      return;
-    }
-    const tell = (now: JobList): void => {
-      if (!what(now)) return;
-      listening.delete(tell);
-      resolve(now);
-    };
-    listening.add(tell);
-  });
+  const until: Door['until'] = (what) =>
+    new Promise((resolve) => {
+      if (what(list)) {
+        resolve(list);
+        return;
+      }
+      const tell = (now: JobList): void => {
+        if (!what(now)) {
+          return;
+        }
+        listening.delete(tell);
+        resolve(now);
+      };
+      listening.add(tell);
+    });
   const ended: Door['ended'] = async ({ id }) => {
     const isIt = (job: RunJob): boolean => job.id === id && job.state === 'finished';
     const job = (await until(({ jobs }) => jobs.some(isIt))).jobs.find(isIt);
-    if (job?.outcome?.kind !== 'done') throw job === undefined ? new Error('no job') : new JobFailed(job);
+    if (job?.outcome?.kind !== 'done') {
+      throw job === undefined ? new Error('no job') : new JobFailed(job);
+    }
     return job.outcome.summary;
   };
   return {
-    connection, hello, runs, until, ended,
+    connection,
+    hello,
+    runs,
+    until,
+    ended,
     list: () => list,
-    heard: (what) => new Promise((resolve) => {
-      watching.add((progress) => { if (what(progress)) resolve(progress); });
-    }),
+    heard: (what) =>
+      new Promise((resolve) => {
+        watching.add((progress) => {
+          if (what(progress)) {
+            resolve(progress);
+          }
+        });
+      }),
     run: async (params) => ended(await connection.sendRequest(StartRunRequest, params)),
     resume: async (run) => ended(await connection.sendRequest(ResumeRunRequest, { run })),
     log: () => lines.join('\n'),

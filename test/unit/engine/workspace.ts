@@ -59,9 +59,14 @@ export interface CommandOptions {
 }
 
 /** Starts `c3` in a folder. */
-export function startC3(folder: string, args: readonly string[], { shell }: CommandOptions = {}): ChildProcessByStdio<Writable, Readable, Readable> {
+export function startC3(
+  folder: string,
+  args: readonly string[],
+  { shell }: CommandOptions = {},
+): ChildProcessByStdio<Writable, Readable, Readable> {
   const command = [process.execPath, CLI, ...args];
-  const [program = '', ...rest] = shell === undefined ? command : ['bash', '-c', `${shell}; exec "$@"`, 'c3', ...command];
+  const [program = '', ...rest] =
+    shell === undefined ? command : ['bash', '-c', `${shell}; exec "$@"`, 'c3', ...command];
   return spawn(program, rest, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
@@ -78,7 +83,9 @@ export function hears(child: ChildProcessByStdio<Writable, Readable, Readable>, 
   return new Promise((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => {
       heard += chunk.toString();
-      if (heard.includes(text)) resolve();
+      if (heard.includes(text)) {
+        resolve();
+      }
     });
     child.once('close', () => {
       reject(new Error(`The process ended without "${text}": ${heard}`));
@@ -102,14 +109,25 @@ export function finished(child: ChildProcessByStdio<Writable, Readable, Readable
 /** What a command failed with: the last line of its standard error, and the only one that is no remark or progress. */
 export function errorOf({ stderr }: Finished): string {
   const lines = stderr.split('\n');
-  if (lines.at(-1) !== '' || lines.findIndex((line) => line.startsWith('c3: ')) !== lines.length - 2) throw new Error(`Not one error at the end: ${stderr}`);
+  if (lines.at(-1) !== '' || lines.findIndex((line) => line.startsWith('c3: ')) !== lines.length - 2) {
+    throw new Error(`Not one error at the end: ${stderr}`);
+  }
   return lines.at(-2) ?? '';
 }
 
 /** Every file below a folder with the hash of its bytes. */
 export function contentsOf(folder: string): Record<string, string> {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => [join(entry.parentPath, entry.name), entry.isFile()] as const);
-  return Object.fromEntries(files.toSorted().map(([path, isFile]) => [path, isFile ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder']));
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).map(
+    (entry) => [join(entry.parentPath, entry.name), entry.isFile()] as const,
+  );
+  return Object.fromEntries(
+    files
+      .toSorted()
+      .map(([path, isFile]) => [
+        path,
+        isFile ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder',
+      ]),
+  );
 }
 
 /** Reads the store of a workspace. */
@@ -125,8 +143,12 @@ export function withStore<Result>(folder: string, work: (store: StoreReader) => 
 /** The only line of a text, as JSON of an expected shape that the test then looks into. */
 export function parseLine(text: string): Record<string, unknown> {
   const lines = text.split('\n');
-  if (lines.length !== 2 || lines[1] !== '') throw new Error(`Not exactly one line: ${text}`);
+  if (lines.length !== 2 || lines[1] !== '') {
+    throw new Error(`Not exactly one line: ${text}`);
+  }
   const value: unknown = JSON.parse(lines[0] ?? '');
-  if (typeof value !== 'object' || value === null) throw new Error(`No object: ${text}`);
+  if (typeof value !== 'object' || value === null) {
+    throw new Error(`No object: ${text}`);
+  }
   return { ...value };
 }

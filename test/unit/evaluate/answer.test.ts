@@ -71,18 +71,43 @@ test('a last number alone is no answer', () => {
   assert.deepEqual(gradeAnswer('42', '42'), { score: 0, rule: 'no-answer', answer: null });
 });
 
-test('numbers are compared exactly: none of the published grader\'s acceptances', () => {
+test("numbers are compared exactly: none of the published grader's acceptances", () => {
   const wrong: [string, string][] = [
-    ['3', '3.4'], ['3', '2.6'], ['3', '3.0000000000000000001'], ['100', '100.4'], ['0.5', '0.52'], ['1.25', '1.3'], ['1/2', '0.51'], ['-3.1', '-3.05'],
-    ['50', '50%'], ['1/2', '1 1/2'], ['1 1/2', '1/2'], ['1/3', '0.3333333333333333'], ['9007199254740992', '9007199254740993'], ['5', '-5'], ['1234', '1,23,4'],
-    ['28', '28 apples'], ['28', '12+16'], ['28', '2 8'],
+    ['3', '3.4'],
+    ['3', '2.6'],
+    ['3', '3.0000000000000000001'],
+    ['100', '100.4'],
+    ['0.5', '0.52'],
+    ['1.25', '1.3'],
+    ['1/2', '0.51'],
+    ['-3.1', '-3.05'],
+    ['50', '50%'],
+    ['1/2', '1 1/2'],
+    ['1 1/2', '1/2'],
+    ['1/3', '0.3333333333333333'],
+    ['9007199254740992', '9007199254740993'],
+    ['5', '-5'],
+    ['1234', '1,23,4'],
+    ['28', '28 apples'],
+    ['28', '12+16'],
+    ['28', '2 8'],
   ];
   for (const [gold, answer] of wrong) {
     assert.equal(gradeAnswer(gold, `#### ${answer}`).score, 0, `${gold} against ${answer}`);
   }
   const right: [string, string][] = [
-    ['3', '3.0'], ['1234', '1,234'], ['1,234', '1234'], ['1 1/2', '1.5'], ['1/2', '50%'], ['0.5', '2/4'], ['-3.1', '\u22123.10'], ['$18', '18'], ['70000', '$70,000'],
-    ['steps\n#### 18', '18'], ['\\boxed{3}', '3'], ['7.', '7'],
+    ['3', '3.0'],
+    ['1234', '1,234'],
+    ['1,234', '1234'],
+    ['1 1/2', '1.5'],
+    ['1/2', '50%'],
+    ['0.5', '2/4'],
+    ['-3.1', '\u22123.10'],
+    ['$18', '18'],
+    ['70000', '$70,000'],
+    ['steps\n#### 18', '18'],
+    ['\\boxed{3}', '3'],
+    ['7.', '7'],
   ];
   for (const [gold, answer] of right) {
     assert.equal(gradeAnswer(gold, `#### ${answer}`).score, 1, `${gold} against ${answer}`);
@@ -99,9 +124,17 @@ test('texts are compared without regard to case, composition and the amount of w
 
 test('the verdict says where the answer stood and how it compared', () => {
   assert.deepEqual(gradeAnswer('19', '#### 19.0'), { score: 1, rule: 'hash-line: equal numbers', answer: '19.0' });
-  assert.deepEqual(gradeAnswer('19', 'The answer is 20'), { score: 0, rule: 'answer-phrase: different numbers', answer: '20' });
+  assert.deepEqual(gradeAnswer('19', 'The answer is 20'), {
+    score: 0,
+    rule: 'answer-phrase: different numbers',
+    answer: '20',
+  });
   assert.deepEqual(gradeAnswer('yes', '\\boxed{Yes}'), { score: 1, rule: 'boxed: equal texts', answer: 'Yes' });
-  assert.deepEqual(gradeAnswer('19', '#### nineteen'), { score: 0, rule: 'hash-line: different texts', answer: 'nineteen' });
+  assert.deepEqual(gradeAnswer('19', '#### nineteen'), {
+    score: 0,
+    rule: 'hash-line: different texts',
+    answer: 'nineteen',
+  });
 });
 
 test('a blank gold cannot be graded against', () => {
@@ -129,7 +162,21 @@ test('an answer is at most 1000 characters', () => {
 
 test('hostile repetition is read to its end', () => {
   const size = 200_000;
-  for (const piece of ['#### ', '####', '\\boxed{', '\\boxed{1}', '{', '}', 'answer is ', 'answer', ' ', '*', '.', '$', '#### 1\n']) {
+  for (const piece of [
+    '#### ',
+    '####',
+    '\\boxed{',
+    '\\boxed{1}',
+    '{',
+    '}',
+    'answer is ',
+    'answer',
+    ' ',
+    '*',
+    '.',
+    '$',
+    '#### 1\n',
+  ]) {
     const text = `${piece.repeat(Math.ceil(size / piece.length))}x`;
     const { answer, rule } = extractAnswer(`${text}\n#### 7`);
     assert.deepEqual([answer, rule], ['7', 'hash-line'], piece);

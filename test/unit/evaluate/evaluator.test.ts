@@ -9,8 +9,16 @@ function instance(answer: string): Instance {
 }
 
 test('the answer evaluator grades a message against its instance', async () => {
-  assert.deepEqual(await answerEvaluator.evaluate(instance('28'), '14*2=28\n#### 28'), { score: 1, rule: 'hash-line: equal numbers', answer: '28' });
-  assert.deepEqual(await answerEvaluator.evaluate(instance('28'), '14*2=28'), { score: 0, rule: 'no-answer', answer: null });
+  assert.deepEqual(await answerEvaluator.evaluate(instance('28'), '14*2=28\n#### 28'), {
+    score: 1,
+    rule: 'hash-line: equal numbers',
+    answer: '28',
+  });
+  assert.deepEqual(await answerEvaluator.evaluate(instance('28'), '14*2=28'), {
+    score: 0,
+    rule: 'no-answer',
+    answer: null,
+  });
 });
 
 test('an instance without an answer is masked, never a score', async () => {

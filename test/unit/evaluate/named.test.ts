@@ -8,7 +8,15 @@ import { readConfig } from '../../../src/training/readConfig.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
-const instance = (answer: string, tests?: Instance['tests']): Instance => ({ uid: 'item', uidSha: 'ab', question: 'q', answer, source: 'test', level: null, ...(tests === undefined ? {} : { tests }) });
+const instance = (answer: string, tests?: Instance['tests']): Instance => ({
+  uid: 'item',
+  uidSha: 'ab',
+  question: 'q',
+  answer,
+  source: 'test',
+  level: null,
+  ...(tests === undefined ? {} : { tests }),
+});
 
 /** Says what it was asked. */
 const asked: { rule: PassRule; code: string; uidSha: string | null }[] = [];
@@ -16,15 +24,26 @@ const named = (name: EvaluatorName, stated = false): Evaluator =>
   evaluatorNamed(name, stated, (rule) => ({
     grade: (code, _, uidSha) => {
       asked.push({ rule, code, uidSha: uidSha ?? null });
-      return Promise.resolve(code.includes('broken') ? masked('sandbox', 'It did not start.') : scored(0.5, 'partly', '', 1, 2));
+      return Promise.resolve(
+        code.includes('broken') ? masked('sandbox', 'It did not start.') : scored(0.5, 'partly', '', 1, 2),
+      );
     },
   }));
 
 test('each name scores by its rule, and auto by what the instance has', async () => {
   // 10+4 has the value; only a stated number is an answer of the arithmetic task.
   const names = ['auto', 'answer', 'math', 'math-lenient', 'python', 'python-fraction'] as const;
-  const sums = await Promise.all(names.map(async (name) => [name, (await named(name).evaluate(instance('14'), '#### 10+4')).score] as const));
-  assert.deepEqual(Object.fromEntries(sums), { auto: 1, answer: 0, math: 1, 'math-lenient': 1, python: 1, 'python-fraction': 1 });
+  const sums = await Promise.all(
+    names.map(async (name) => [name, (await named(name).evaluate(instance('14'), '#### 10+4')).score] as const),
+  );
+  assert.deepEqual(Object.fromEntries(sums), {
+    auto: 1,
+    answer: 0,
+    math: 1,
+    'math-lenient': 1,
+    python: 1,
+    'python-fraction': 1,
+  });
   assert.equal((await named('auto', true).evaluate(instance('14'), '#### 10+4')).score, 0);
   assert.equal((await named('math').evaluate(instance('3'), '#### 3.1')).score, 0);
   assert.equal((await named('math-lenient').evaluate(instance('3'), '#### 3.1')).score, 1);
@@ -32,19 +51,28 @@ test('each name scores by its rule, and auto by what the instance has', async ()
 
 test('code goes to the tests with what stands before it, without its fences', async () => {
   asked.length = 0;
-  assert.deepEqual(await named('auto', true).evaluate(instance('', TESTS), 'Here:\n```python\ndef f(x): return x\n```'), { score: 0.5, rule: 'partly' });
+  assert.deepEqual(
+    await named('auto', true).evaluate(instance('', TESTS), 'Here:\n```python\ndef f(x): return x\n```'),
+    { score: 0.5, rule: 'partly' },
+  );
   await named('python-fraction').evaluate(instance('', TESTS), 'x = 1');
   assert.deepEqual(asked, [
     { rule: 'strict', code: 'import math\ndef f(x): return x\n', uidSha: 'ab' },
     { rule: 'fraction', code: 'import math\nx = 1', uidSha: 'ab' },
   ]);
-  await assert.rejects(named('python').evaluate(instance('', TESTS), 'broken'), (error) => error instanceof EvaluatorLost && error.message === 'It did not start.');
+  await assert.rejects(
+    named('python').evaluate(instance('', TESTS), 'broken'),
+    (error) => error instanceof EvaluatorLost && error.message === 'It did not start.',
+  );
 });
 
 test('instances without tests are refused where tests are to score them', () => {
   assert.equal(evaluatorKind('auto').problem([instance('1')]), null);
   assert.equal(evaluatorKind('python').problem([instance('', TESTS)]), null);
-  assert.match(evaluatorKind('python').problem([instance('', TESTS), instance('1')]) ?? '', /instance "item" has none; give it tests, or choose evaluator: auto/);
+  assert.match(
+    evaluatorKind('python').problem([instance('', TESTS), instance('1')]) ?? '',
+    /instance "item" has none; give it tests, or choose evaluator: auto/,
+  );
 });
 
 test('each kind is described once, is what a configuration may name, and names what it makes', () => {
@@ -55,7 +83,14 @@ test('each kind is described once, is what a configuration may name, and names w
     assert.equal(readConfig('', 'test', [`evaluator=${name}`]).evaluator, name);
     assert.equal(named(name).name, name);
   }
-  assert.throws(() => readConfig('', 'test', ['evaluator=maths']), /did you mean math\? It must be one of auto, answer, math, math-lenient, python, python-fraction/u);
-  for (const name of ['auto', 'python', 'python-fraction'] as const) assert.equal(evaluatorKind(name).runsCode, true, name);
-  for (const name of ['answer', 'math', 'math-lenient'] as const) assert.equal(evaluatorKind(name).runsCode, false, name);
+  assert.throws(
+    () => readConfig('', 'test', ['evaluator=maths']),
+    /did you mean math\? It must be one of auto, answer, math, math-lenient, python, python-fraction/u,
+  );
+  for (const name of ['auto', 'python', 'python-fraction'] as const) {
+    assert.equal(evaluatorKind(name).runsCode, true, name);
+  }
+  for (const name of ['answer', 'math', 'math-lenient'] as const) {
+    assert.equal(evaluatorKind(name).runsCode, false, name);
+  }
 });

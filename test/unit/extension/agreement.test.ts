@@ -1,4 +1,6 @@
-/** For one run the rows of the transcript, the side bar, the dashboard and the store say the same, to the digits shown. */
+/**
+ * For one run the rows of the transcript, the side bar, the dashboard and the store say the same, to the digits shown.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +39,12 @@ after(() => {
 /** The rows of a step's transcript, without the question. */
 function rowsOf(iteration: number): readonly TranscriptRow[] {
   const [episode] = store.episodes({ run: RUN, phase: 'train', iteration, offset: 0, limit: 1 });
-  const reading = new TranscriptReading(store, { run: RUN, phase: 'train', iteration, instance: episode?.instance ?? '' });
+  const reading = new TranscriptReading(store, {
+    run: RUN,
+    phase: 'train',
+    iteration,
+    instance: episode?.instance ?? '',
+  });
   return reading.window(store, 0).filter(({ message }) => message !== null);
 }
 
@@ -46,11 +53,14 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 
 /** Leave-one-out credit by its definition (C3, equation 6): a message's mean return less the mean of its siblings'. */
 function creditOf(row: TranscriptRow, rows: readonly TranscriptRow[]): number {
-  const siblings = rows.filter((other) => other !== row && other.role === row.role && parentOf(other, rows) === parentOf(row, rows));
+  const siblings = rows.filter(
+    (other) => other !== row && other.role === row.role && parentOf(other, rows) === parentOf(row, rows),
+  );
   return (row.return ?? NaN) - mean(siblings.map((other) => other.return ?? NaN));
 }
 
-const parentOf = (row: TranscriptRow, rows: readonly TranscriptRow[]): number | undefined => rows.findLast((above) => above.index < row.index && above.depth < row.depth)?.index;
+const parentOf = (row: TranscriptRow, rows: readonly TranscriptRow[]): number | undefined =>
+  rows.findLast((above) => above.index < row.index && above.depth < row.depth)?.index;
 
 test('a message has one credit: by its definition from the returns shown, in its row, its bucket, its tip and its report', () => {
   let told = 0;
@@ -59,7 +69,10 @@ test('a message has one credit: by its definition from the returns shown, in its
     assert.equal(rows.length, 6);
     for (const row of rows) {
       const credit = creditOf(row, rows);
-      assert.match(rowLabel({ ...row, verification: null, other: null }), new RegExp(`; credit ${signed(credit).replace('+', '\\+')} \\[`, 'u'));
+      assert.match(
+        rowLabel({ ...row, verification: null, other: null }),
+        new RegExp(`; credit ${signed(credit).replace('+', '\\+')} \\[`, 'u'),
+      );
       const { message } = row;
       assert.ok(message !== null);
       const bucket = store.bucketsFor(message)[0];
@@ -67,7 +80,9 @@ test('a message has one credit: by its definition from the returns shown, in its
       assert.ok(alternative?.credit);
       assert.equal(alternativeLabel(alternative), `${signed(credit)}, return ${(row.return ?? NaN).toFixed(2)}`);
       assert.ok(creditWords(alternative.credit).startsWith(`credit ${signed(credit)}, 95 % `));
-      const reported = findingReport(store, message).buckets.flatMap(({ alternatives }) => alternatives).find((one) => one.message === message);
+      const reported = findingReport(store, message)
+        .buckets.flatMap(({ alternatives }) => alternatives)
+        .find((one) => one.message === message);
       assert.equal(signedInReports(reported?.credit?.value ?? NaN, 2), signed(credit));
       told++;
     }
@@ -76,7 +91,9 @@ test('a message has one credit: by its definition from the returns shown, in its
 });
 
 test('the bucket that stands first is the one with the largest credit of all rows', () => {
-  const largest = Math.max(...steps().flatMap((iteration) => rowsOf(iteration).map((row) => Math.abs(row.credit?.value ?? NaN))));
+  const largest = Math.max(
+    ...steps().flatMap((iteration) => rowsOf(iteration).map((row) => Math.abs(row.credit?.value ?? NaN))),
+  );
   const [first] = bucketsOf(store, RUN, 'credit', null, new Limits());
   assert.ok(first?.kind === 'bucket');
   assert.equal(bucketLabel(first.ranked, 'credit').replace(/^\S+ [+\u2212]/u, ''), largest.toFixed(2));
@@ -84,11 +101,16 @@ test('the bucket that stands first is the one with the largest credit of all row
 
 test('a step has one mean return, one variance and one count of episodes: from its rows, in the side bar, on the dashboard', () => {
   const histories = new StepHistories();
-  while (histories.advance(store, RUN));
+  while (histories.advance(store, RUN)) {}
   const shown = view([[store.run(RUN), histories.rows(RUN)]]);
-  const cells = (figure: ReturnType<typeof returnFigure>): string[][] => figure.table(shown).rows.map((row) => row.cells.map(({ text }) => text));
+  const cells = (figure: ReturnType<typeof returnFigure>): string[][] =>
+    figure.table(shown).rows.map((row) => row.cells.map(({ text }) => text));
   const [returns, variances] = [cells(returnFigure()), cells(varianceFigure())];
-  const rounds = new Map(childrenOf(store, childrenOf(store, null, new Limits())[0] ?? null, new Limits()).filter((node): node is RoundNode => node.kind === 'round').map((node) => [node.iteration, node]));
+  const rounds = new Map(
+    childrenOf(store, childrenOf(store, null, new Limits())[0] ?? null, new Limits())
+      .filter((node): node is RoundNode => node.kind === 'round')
+      .map((node) => [node.iteration, node]),
+  );
   for (const iteration of steps()) {
     const rows = rowsOf(iteration);
     const leaves = rows.filter(({ role }) => role === 'actor').map((row) => row.return ?? NaN);
@@ -96,12 +118,18 @@ test('a step has one mean return, one variance and one count of episodes: from i
     assert.ok(node);
     assert.equal(roundDescription(node), `mean return ${mean(leaves).toFixed(2)}, ${String(leaves.length)} episodes`);
     assert.deepEqual(returns[iteration - 1], [String(iteration), mean(leaves).toFixed(3), String(leaves.length)]);
-    const contexts = [...Map.groupBy(rows, (row) => `${row.role} ${String(parentOf(row, rows))}`).values()].map((group) => {
-      const credits = group.map((row) => row.credit?.value ?? NaN);
-      return mean(credits.map((credit) => (credit - mean(credits)) ** 2));
-    });
+    const contexts = [...Map.groupBy(rows, (row) => `${row.role} ${String(parentOf(row, rows))}`).values()].map(
+      (group) => {
+        const credits = group.map((row) => row.credit?.value ?? NaN);
+        return mean(credits.map((credit) => (credit - mean(credits)) ** 2));
+      },
+    );
     const variance = mean(contexts);
-    assert.deepEqual(variances[iteration - 1], [String(iteration), variance === 0 ? '0.0000' : variance.toFixed(4), String(contexts.length)]);
+    assert.deepEqual(variances[iteration - 1], [
+      String(iteration),
+      variance === 0 ? '0.0000' : variance.toFixed(4),
+      String(contexts.length),
+    ]);
   }
 });
 
@@ -109,11 +137,17 @@ test('a run has one accuracy and one bill: in the store, the side bar, the dashb
   const record = store.run(RUN);
   const { before: first, after: last } = record.summary?.accuracy ?? {};
   assert.ok(first && last);
-  assert.equal(runDescription({ run: record, status: 'done' }), `${String(STEPS)} of ${String(STEPS)} steps, ${percent1(first.value)} \u2192 ${percent1(last.value)}`);
+  assert.equal(
+    runDescription({ run: record, status: 'done' }),
+    `${String(STEPS)} of ${String(STEPS)} steps, ${percent1(first.value)} \u2192 ${percent1(last.value)}`,
+  );
   const report = runReport(store, RUN);
   assert.equal(report.summary?.accuracy.after?.value, last.value);
   const histories = new StepHistories();
-  while (histories.advance(store, RUN));
-  assert.equal(histories.rows(RUN).reduce((sum, { cost }) => sum + cost.evaluatorCalls, 0), record.summary?.evaluatorCalls);
+  while (histories.advance(store, RUN)) {}
+  assert.equal(
+    histories.rows(RUN).reduce((sum, { cost }) => sum + cost.evaluatorCalls, 0),
+    record.summary?.evaluatorCalls,
+  );
   assert.equal(record.summary?.evaluatorCalls, CALLS * STEPS);
 });

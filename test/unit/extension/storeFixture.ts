@@ -10,14 +10,35 @@ import { contextKey } from '../../../src/team/contextKey.ts';
 export const RUN = 'run-1';
 const SNAPSHOT = 'a'.repeat(64);
 
-export const LEDGER: Ledger = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 };
+export const LEDGER: Ledger = {
+  evaluatorCalls: 0,
+  tokens: { prompt: 0, reused: 0, completion: 0 },
+  decisions: {},
+  seconds: 0,
+};
 export const METRICS: StepMetrics = {
-  meanReturn: 0.5, loss: 0.1, kl: 0.001, clipFraction: 0.02, gradientNorm: 1, learningRate: 3e-4, ratioDeviation: 0, creditVariance: 0.2, generateSeconds: 2, trainSeconds: 1,
+  meanReturn: 0.5,
+  loss: 0.1,
+  kl: 0.001,
+  clipFraction: 0.02,
+  gradientNorm: 1,
+  learningRate: 3e-4,
+  ratioDeviation: 0,
+  creditVariance: 0.2,
+  generateSeconds: 2,
+  trainSeconds: 1,
 };
 
 /** An instance whose question holds its number. */
 export function instance(number: number): Instance {
-  return { uid: `q${String(number)}`, uidSha: String(number).padStart(64, '0'), question: `Question ${String(number)}: what is ${String(number)} + 1?`, answer: String(number + 1), source: 'fixture', level: 1 };
+  return {
+    uid: `q${String(number)}`,
+    uidSha: String(number).padStart(64, '0'),
+    question: `Question ${String(number)}: what is ${String(number)} + 1?`,
+    answer: String(number + 1),
+    source: 'fixture',
+    level: 1,
+  };
 }
 
 /** Makes a folder with an empty store; `remove` closes and deletes both. */
@@ -25,7 +46,14 @@ export function temporaryStore(): { readonly path: string; readonly writer: Stor
   const folder = mkdtempSync(join(tmpdir(), 'c3-store-'));
   const path = join(folder, 'c3.sqlite');
   const writer = openStoreForWriting(path);
-  return { path, writer, remove: () => { writer.close(); rmSync(folder, { recursive: true, force: true }); } };
+  return {
+    path,
+    writer,
+    remove: () => {
+      writer.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** A run with one snapshot. */
@@ -36,7 +64,10 @@ export function addRun(writer: StoreWriter, id = RUN, createdAt = '2026-01-02T03
 
 /** Three tokens; others for another text. */
 export function tokensOf(text: string): Int32Array {
-  const sum = Array.from(text, (character) => character.codePointAt(0) ?? 0).reduce((total, code) => (total * 31 + code) % 1_000_003, 7);
+  const sum = Array.from(text, (character) => character.codePointAt(0) ?? 0).reduce(
+    (total, code) => (total * 31 + code) % 1_000_003,
+    7,
+  );
   return Int32Array.from([1, sum, text.length]);
 }
 
@@ -62,7 +93,13 @@ export function addMessage(writer: StoreWriter, parts: MessageParts): number {
     iteration: parts.iteration,
     instance: parts.instance.uidSha,
     snapshot: SNAPSHOT,
-    environment: writer.environmentId({ runtime: 'onnxruntime 1', provider: 'cpu', device: 'test', threads: 1, platform: 'test' }),
+    environment: writer.environmentId({
+      runtime: 'onnxruntime 1',
+      provider: 'cpu',
+      device: 'test',
+      threads: 1,
+      platform: 'test',
+    }),
     eventType: parts.role,
     turn: 0,
     position: parts.position,
@@ -95,18 +132,55 @@ interface TreeParts {
 }
 
 /** Appends plans, actors and episodes of one instance; returns the ids of the plans with those of their actors. */
-export function addTree(writer: StoreWriter, parts: TreeParts): readonly { readonly plan: number; readonly actors: readonly number[] }[] {
+export function addTree(
+  writer: StoreWriter,
+  parts: TreeParts,
+): readonly { readonly plan: number; readonly actors: readonly number[] }[] {
   const { run = RUN, phase = 'train', iteration, returns } = parts;
-  const words = parts.words ?? ((plan: number, actor: number | null) => (actor === null ? `plan ${String(plan)}` : `answer ${String(plan)}.${String(actor)}`));
+  const words =
+    parts.words ??
+    ((plan: number, actor: number | null) =>
+      actor === null ? `plan ${String(plan)}` : `answer ${String(plan)}.${String(actor)}`);
   writer.insertInstances([parts.instance]);
   return writer.transaction(() => {
     const bucket = phase === 'train' ? bucketOf(writer, run, parts, 'reasoner', null) : null;
     return returns.map((leaves, j) => {
-      const plan = addMessage(writer, { run, phase, iteration, instance: parts.instance, role: 'reasoner', position: 0, parent: null, bucket, index: j, text: words(j, null) });
+      const plan = addMessage(writer, {
+        run,
+        phase,
+        iteration,
+        instance: parts.instance,
+        role: 'reasoner',
+        position: 0,
+        parent: null,
+        bucket,
+        index: j,
+        text: words(j, null),
+      });
       const actorBucket = phase === 'train' ? bucketOf(writer, run, parts, 'actor', plan) : null;
       const actors = leaves.map((value, k) => {
-        const actor = addMessage(writer, { run, phase, iteration, instance: parts.instance, role: 'actor', position: 1, parent: plan, bucket: actorBucket, index: k, text: words(j, k) });
-        writer.insertEpisode({ run, phase, iteration, instance: parts.instance.uidSha, leaf: actor, return: value, rule: 'exact', evaluatorCalls: 1 });
+        const actor = addMessage(writer, {
+          run,
+          phase,
+          iteration,
+          instance: parts.instance,
+          role: 'actor',
+          position: 1,
+          parent: plan,
+          bucket: actorBucket,
+          index: k,
+          text: words(j, k),
+        });
+        writer.insertEpisode({
+          run,
+          phase,
+          iteration,
+          instance: parts.instance.uidSha,
+          leaf: actor,
+          return: value,
+          rule: 'exact',
+          evaluatorCalls: 1,
+        });
         return actor;
       });
       return { plan, actors };
@@ -116,39 +190,114 @@ export function addTree(writer: StoreWriter, parts: TreeParts): readonly { reado
 
 function bucketOf(writer: StoreWriter, run: string, parts: TreeParts, role: string, parent: number | null): number {
   const context = `${role} of ${parts.instance.uid} after ${String(parent)}`;
-  return writer.insertBucket({ run, origin: 'training', iteration: parts.iteration, instance: parts.instance.uidSha, eventType: role, turn: 0, contextKey: contextKey(context).key, snapshot: SNAPSHOT, message: null });
+  return writer.insertBucket({
+    run,
+    origin: 'training',
+    iteration: parts.iteration,
+    instance: parts.instance.uidSha,
+    eventType: role,
+    turn: 0,
+    contextKey: contextKey(context).key,
+    snapshot: SNAPSHOT,
+    message: null,
+  });
 }
 
-/** Appends a request bucket for a message: its sampled alternatives, each with one replay that ends in its own message. */
-export function addRequest(writer: StoreWriter, message: number, texts: readonly string[], returns: readonly (number | null)[]): { readonly bucket: number; readonly alternatives: readonly number[] } {
+/**
+ * Appends a request bucket for a message: its sampled alternatives, each with one replay that ends in its own message.
+ */
+export function addRequest(
+  writer: StoreWriter,
+  message: number,
+  texts: readonly string[],
+  returns: readonly (number | null)[],
+): { readonly bucket: number; readonly alternatives: readonly number[] } {
   const asked = writer.decision(message);
   const iteration = writer.nextRequestNumber(asked.run);
   return writer.transaction(() => {
-    const bucket = writer.insertBucket({ run: asked.run, origin: 'request', iteration, instance: asked.instance, eventType: asked.eventType, turn: 0, contextKey: asked.contextKey, snapshot: asked.snapshot, message });
+    const bucket = writer.insertBucket({
+      run: asked.run,
+      origin: 'request',
+      iteration,
+      instance: asked.instance,
+      eventType: asked.eventType,
+      turn: 0,
+      contextKey: asked.contextKey,
+      snapshot: asked.snapshot,
+      message,
+    });
     writer.insertAlternative(bucket, message, 0, true);
     const alternatives = texts.map((text, index) => {
       const id = addMessageLike(writer, asked, { bucket, iteration, index: index + 1, text });
       const value = returns[index] ?? null;
-      writer.insertEpisode({ run: asked.run, phase: 'replay', iteration, instance: asked.instance, leaf: id, return: value, rule: 'exact', evaluatorCalls: 1 });
-      writer.insertReplay({ bucket, alternative: id, replayIndex: 0, leaf: id, return: value, evaluatorCalls: 1, tokenHash: 'h', environment: asked.environment });
+      writer.insertEpisode({
+        run: asked.run,
+        phase: 'replay',
+        iteration,
+        instance: asked.instance,
+        leaf: id,
+        return: value,
+        rule: 'exact',
+        evaluatorCalls: 1,
+      });
+      writer.insertReplay({
+        bucket,
+        alternative: id,
+        replayIndex: 0,
+        leaf: id,
+        return: value,
+        evaluatorCalls: 1,
+        tokenHash: 'h',
+        environment: asked.environment,
+      });
       return id;
     });
     return { bucket, alternatives };
   });
 }
 
-/** Appends a request as above; the message itself, which is in no request yet, has what it returned in its own bucket and in the request's: enough for a credit. */
-export function addComparison(writer: StoreWriter, message: number, own: number, texts: readonly string[], returns: readonly number[]): ReturnType<typeof addRequest> {
+/**
+ * Appends a request as above; the message itself, which is in no request yet, has what it returned in its own bucket
+ * and in the request's: enough for a credit.
+ */
+export function addComparison(
+  writer: StoreWriter,
+  message: number,
+  own: number,
+  texts: readonly string[],
+  returns: readonly number[],
+): ReturnType<typeof addRequest> {
   return writer.transaction(() => {
     const request = addRequest(writer, message, texts, returns);
     const { environment, bucket } = writer.decision(message);
-    for (const at of [bucket ?? request.bucket, request.bucket]) writer.insertReplay({ bucket: at, alternative: message, replayIndex: 0, leaf: message, return: own, evaluatorCalls: 0, tokenHash: 'h', environment });
+    for (const at of [bucket ?? request.bucket, request.bucket]) {
+      writer.insertReplay({
+        bucket: at,
+        alternative: message,
+        replayIndex: 0,
+        leaf: message,
+        return: own,
+        evaluatorCalls: 0,
+        tokenHash: 'h',
+        environment,
+      });
+    }
     return request;
   });
 }
 
-function addMessageLike(writer: StoreWriter, asked: NewDecision, parts: { readonly bucket: number; readonly iteration: number; readonly index: number; readonly text: string }): number {
+function addMessageLike(
+  writer: StoreWriter,
+  asked: NewDecision,
+  parts: { readonly bucket: number; readonly iteration: number; readonly index: number; readonly text: string },
+): number {
   const tokens = tokensOf(parts.text);
-  const own = { bucket: parts.bucket, siblingIndex: parts.index, text: parts.text, tokens, logprobs: new Float32Array(tokens.length) };
+  const own = {
+    bucket: parts.bucket,
+    siblingIndex: parts.index,
+    text: parts.text,
+    tokens,
+    logprobs: new Float32Array(tokens.length),
+  };
   return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, ...own });
 }

@@ -1,4 +1,7 @@
-/** The rooms as rooms.json and CONTRIBUTING.md describe them: every folder is there, every arrow in use, and nothing runs in a circle. */
+/**
+ * The rooms as rooms.json and CONTRIBUTING.md describe them: every folder is there, every arrow in use, and nothing
+ * runs in a circle.
+ */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -8,29 +11,39 @@ import rooms from '../../../rooms.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const MAY_IMPORT = new Map<string, readonly string[]>(Object.entries(rooms));
-const FILES = globSync(['src/**/*.ts', 'webview/**/*.ts'], { cwd: ROOT }).map((file) => file.replaceAll('\\', '/')).sort();
+const FILES = globSync(['src/**/*.ts', 'webview/**/*.ts'], { cwd: ROOT })
+  .map((file) => file.replaceAll('\\', '/'))
+  .sort();
 const FOLDERS = [...new Set(FILES.map((file) => posix.dirname(file)))].sort();
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** What each file imports of the others, types included. */
-const IMPORTS: Graph = new Map(FILES.map((file) => {
-  const { importedFiles } = ts.preProcessFile(readFileSync(join(ROOT, file), 'utf8'));
-  const own = importedFiles.filter(({ fileName }) => fileName.startsWith('.'));
-  return [file, new Set(own.map(({ fileName }) => posix.join(posix.dirname(file), fileName)))];
-}));
+const IMPORTS: Graph = new Map(
+  FILES.map((file) => {
+    const { importedFiles } = ts.preProcessFile(readFileSync(join(ROOT, file), 'utf8'));
+    const own = importedFiles.filter(({ fileName }) => fileName.startsWith('.'));
+    return [file, new Set(own.map(({ fileName }) => posix.join(posix.dirname(file), fileName)))];
+  }),
+);
 
 /** One circle of a graph, as its nodes in order; empty where there is none. */
 function circleIn(graph: Graph): string[] {
   const done = new Set<string>();
   const path: string[] = [];
   const visit = (node: string): string[] => {
-    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
-    if (done.has(node)) return [];
+    if (path.includes(node)) {
+      return [...path.slice(path.indexOf(node)), node];
+    }
+    if (done.has(node)) {
+      return [];
+    }
     path.push(node);
     for (const next of graph.get(node) ?? []) {
       const circle = visit(next);
-      if (circle.length > 0) return circle;
+      if (circle.length > 0) {
+        return circle;
+      }
     }
     path.pop();
     done.add(node);
@@ -38,20 +51,28 @@ function circleIn(graph: Graph): string[] {
   };
   for (const node of graph.keys()) {
     const circle = visit(node);
-    if (circle.length > 0) return circle;
+    if (circle.length > 0) {
+      return circle;
+    }
   }
   return [];
 }
 
-/** Whether an entry of rooms.json names a file: FILE.ts, the files of a folder (FOLDER/*), or a folder with all in it. */
+/**
+ * Whether an entry of rooms.json names a file: FILE.ts, the files of a folder (FOLDER/*), or a folder with all in it.
+ */
 function names(entry: string, file: string): boolean {
-  if (entry.endsWith('.ts')) return entry === file;
+  if (entry.endsWith('.ts')) {
+    return entry === file;
+  }
   return entry.endsWith('/*') ? posix.dirname(file) === entry.slice(0, -2) : file.startsWith(`${entry}/`);
 }
 
 /** The files that a folder imports from others. */
-const importedBy = (folder: string): string[] => FILES.filter((file) => posix.dirname(file) === folder)
-  .flatMap((file) => [...(IMPORTS.get(file) ?? [])]).filter((file) => posix.dirname(file) !== folder);
+const importedBy = (folder: string): string[] =>
+  FILES.filter((file) => posix.dirname(file) === folder)
+    .flatMap((file) => [...(IMPORTS.get(file) ?? [])])
+    .filter((file) => posix.dirname(file) !== folder);
 
 test('no files import each other in a circle, by type or otherwise', () => {
   assert.deepEqual(circleIn(IMPORTS), []);
@@ -61,7 +82,11 @@ test('no folders import each other in a circle', () => {
   // What lies in a folder itself may be shared by the folders in it.
   const above = (folder: string, other: string): boolean => folder.startsWith(`${other}/`);
   const arrows = (folder: string): Set<string> =>
-    new Set(importedBy(folder).map((file) => posix.dirname(file)).filter((other) => !above(folder, other)));
+    new Set(
+      importedBy(folder)
+        .map((file) => posix.dirname(file))
+        .filter((other) => !above(folder, other)),
+    );
   assert.deepEqual(circleIn(new Map(FOLDERS.map((folder) => [folder, arrows(folder)]))), []);
 });
 
@@ -69,13 +94,22 @@ test('rooms.json has each folder once, and each arrow of it is in use', () => {
   assert.deepEqual([...MAY_IMPORT.keys()], FOLDERS);
   for (const [folder, entries] of MAY_IMPORT) {
     const imported = importedBy(folder);
-    assert.deepEqual(entries.filter((entry) => !imported.some((file) => names(entry, file))), [], folder);
+    assert.deepEqual(
+      entries.filter((entry) => !imported.some((file) => names(entry, file))),
+      [],
+      folder,
+    );
   }
 });
 
 test('CONTRIBUTING.md says of each folder what lives there', () => {
-  const rows = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(/^\| `((?:src|webview)\/[^`]+)` \| (\S.*) \|$/gmu);
-  assert.deepEqual([...rows].map(([, folder]) => folder), FOLDERS);
+  const rows = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(
+    /^\| `((?:src|webview)\/[^`]+)` \| (\S.*) \|$/gmu,
+  );
+  assert.deepEqual(
+    [...rows].map(([, folder]) => folder),
+    FOLDERS,
+  );
 });
 
 test('a circle is found', () => {

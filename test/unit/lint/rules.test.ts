@@ -1,4 +1,6 @@
-/** The rules of eslint.config.mjs fire where they should: each case is a file that does not exist, with one line in it. */
+/**
+ * The rules of eslint.config.mjs fire where they should: each case is a file that does not exist, with one line in it.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,7 +12,10 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 /** The real configuration; only what needs the types of a file on disk is left out. */
 const eslint = new ESLint({
   cwd: ROOT,
-  overrideConfig: [{ files: ['**/*.ts'], ...tseslint.configs.disableTypeChecked }, { files: ['**/*.ts'], languageOptions: { parserOptions: { project: null } } }],
+  overrideConfig: [
+    { files: ['**/*.ts'], ...tseslint.configs.disableTypeChecked },
+    { files: ['**/*.ts'], languageOptions: { parserOptions: { project: null } } },
+  ],
 });
 
 async function rulesBroken(file: string, code: string): Promise<string[]> {
@@ -55,25 +60,48 @@ const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[
   ['src/report/bad.ts', "export * from 'node:fs';", PACKAGES],
   ['src/shared/bad.ts', 'export const width = window.innerWidth;', 'no-restricted-globals'],
   ['src/engine/bad.ts', 'export const chance = Math.random();', 'no-restricted-properties'],
-  ['webview/common/bad.ts', "export const draw = (element: Element): void => { element.innerHTML = ''; };", 'no-restricted-properties'],
+  [
+    'webview/common/bad.ts',
+    "export const draw = (element: Element): void => { element.innerHTML = ''; };",
+    'no-restricted-properties',
+  ],
   ['src/evaluate/bad.ts', "export const answer: unknown = eval('1');", 'no-eval'],
   ['src/evaluate/bad.ts', "export const work = new Function('1');", 'no-new-func'],
   ['src/shared/bad.ts', 'export const size = {} as unknown as number;', 'no-restricted-syntax'],
+  ['src/shared/bad.ts', 'export class Counter {\n  #count = 0;\n}', 'no-restricted-syntax'],
+  [
+    'src/shared/bad.ts',
+    'export const sign = (n: number): number => {\n  if (n < 0) return -1;\n  return 1;\n};',
+    'curly',
+  ],
+  ['src/shared/bad.ts', `// ${'wide '.repeat(30)}\nexport const answer = 42;`, 'max-len'],
   ['src/shared/bad.ts', '/* eslint-disable no-eval */\nexport const answer: unknown = eval("1");', 'no-eval'],
 ];
 
 const ALLOWED: readonly (readonly [file: string, code: string])[] = [
   ['src/store/files/good.ts', "export * from 'better-sqlite3';\nexport * from '../../files/realFile.ts';"],
   ['src/runtime/good.ts', "export * from 'onnxruntime-node';"],
-  ['src/extension/good.ts', "export * from 'vscode';\nexport * from '../store/read/reader.ts';\nexport * from '../shared/records/records.ts';\nexport * from 'node:path';"],
-  ['src/engine/good.ts', "export * from '../training/run.ts';\nexport * from '../store/write/writer.ts';\nexport * from 'node:path';"],
+  [
+    'src/extension/good.ts',
+    "export * from 'vscode';\nexport * from '../store/read/reader.ts';\nexport * from '../shared/records/records.ts';\nexport * from 'node:path';",
+  ],
+  [
+    'src/engine/good.ts',
+    "export * from '../training/run.ts';\nexport * from '../store/write/writer.ts';\nexport * from 'node:path';",
+  ],
   ['src/credit/good.ts', "export * from '../shared/records/records.ts';"],
-  ['src/report/good.ts', "export type * from '../store/types.ts';\nexport * from '../credit/interval.ts';\nexport * from '../shared/records/records.ts';"],
+  [
+    'src/report/good.ts',
+    "export type * from '../store/types.ts';\nexport * from '../credit/interval.ts';\nexport * from '../shared/records/records.ts';",
+  ],
   ['src/extension/sharing/good.ts', "export * from '../../report/report.ts';"],
   ['src/engine/commandLine/good.ts', "export * from '../../report/report.ts';"],
   ['src/runtime/graph/ops/good.ts', "export type { Graph } from '../graph.ts';"],
   ['src/extension/dashboard/good.ts', "export type { Services } from '../services.ts';"],
-  ['webview/transcript/good.ts', "export * from '../common/format.ts';\nexport * from '../../src/shared/records/records.ts';"],
+  [
+    'webview/transcript/good.ts',
+    "export * from '../common/format.ts';\nexport * from '../../src/shared/records/records.ts';",
+  ],
 ];
 
 for (const [file, code, rule] of FORBIDDEN) {

@@ -8,8 +8,17 @@ import { NOTICES_FILE, noticesText, ownName, shippedPackages } from '../../suppo
 import { packagedFiles } from '../../support/package.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const entrySchema = z.object({ version: z.string().optional(), dev: z.boolean().optional(), resolved: z.string().optional() });
-const lockSchema = z.object({ packages: z.record(z.string(), entrySchema.and(z.object({ optionalDependencies: z.record(z.string(), z.string()).optional() }))) });
+const entrySchema = z.object({
+  version: z.string().optional(),
+  dev: z.boolean().optional(),
+  resolved: z.string().optional(),
+});
+const lockSchema = z.object({
+  packages: z.record(
+    z.string(),
+    entrySchema.and(z.object({ optionalDependencies: z.record(z.string(), z.string()).optional() })),
+  ),
+});
 
 let packages: readonly string[] = [];
 let files: readonly string[] = [];
@@ -27,11 +36,41 @@ describe('the notices of third parties', () => {
 
   it('name every package whose files are in the package, and what these are made of', () => {
     const whole = files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//u.exec(file)?.[1] ?? []);
-    const expected = ['better-sqlite3', 'onnxruntime-node', 'onnxruntime-common', 'pyodide', 'chart.js', 'katex', '@huggingface/tokenizers', '@huggingface/jinja', 'zod', 'yaml', '@noble/hashes'];
-    const more = ['vscode-jsonrpc', '@vscode/webview-ui-toolkit', '@microsoft/fast-element', '@microsoft/fast-foundation', 'pbf', 'tslib'];
-    for (const name of [...whole, ...expected, ...more, ...packages.map(ownName)]) assert.ok(titled(name), name);
-    for (const name of ['SQLite', 'CPython', 'Emscripten', 'ONNX Runtime, components,']) assert.ok(titled(name), name);
-    for (const words of ['Mozilla Public License', 'PYTHON SOFTWARE FOUNDATION LICENSE', 'Apache License', 'Permission is hereby granted']) assert.ok(notices.includes(words), words);
+    const expected = [
+      'better-sqlite3',
+      'onnxruntime-node',
+      'onnxruntime-common',
+      'pyodide',
+      'chart.js',
+      'katex',
+      '@huggingface/tokenizers',
+      '@huggingface/jinja',
+      'zod',
+      'yaml',
+      '@noble/hashes',
+    ];
+    const more = [
+      'vscode-jsonrpc',
+      '@vscode/webview-ui-toolkit',
+      '@microsoft/fast-element',
+      '@microsoft/fast-foundation',
+      'pbf',
+      'tslib',
+    ];
+    for (const name of [...whole, ...expected, ...more, ...packages.map(ownName)]) {
+      assert.ok(titled(name), name);
+    }
+    for (const name of ['SQLite', 'CPython', 'Emscripten', 'ONNX Runtime, components,']) {
+      assert.ok(titled(name), name);
+    }
+    for (const words of [
+      'Mozilla Public License',
+      'PYTHON SOFTWARE FOUNDATION LICENSE',
+      'Apache License',
+      'Permission is hereby granted',
+    ]) {
+      assert.ok(notices.includes(words), words);
+    }
   });
 
   it('leave nothing out without saying so', async () => {
@@ -41,10 +80,20 @@ describe('the notices of third parties', () => {
 
 describe('the package', () => {
   it('holds the notices and what is loaded, and no logs of pretraining, sources or tests', () => {
-    for (const file of ['THIRD_PARTY_NOTICES.txt', 'LICENSE', 'media/team/model.safetensors', 'media/team-python/tokenizer.json', 'media/icon.png', 'media/walkthrough/run.png']) {
+    for (const file of [
+      'THIRD_PARTY_NOTICES.txt',
+      'LICENSE',
+      'media/team/model.safetensors',
+      'media/team-python/tokenizer.json',
+      'media/icon.png',
+      'media/walkthrough/run.png',
+    ]) {
       assert.ok(files.includes(file), file);
     }
-    assert.deepEqual(files.filter((file) => /\.log\.jsonl$|\.map$|\.ts$|^(?:src|test|webview)\//u.test(file)), []);
+    assert.deepEqual(
+      files.filter((file) => /\.log\.jsonl$|\.map$|\.ts$|^(?:src|test|webview)\//u.test(file)),
+      [],
+    );
   });
 });
 
@@ -52,8 +101,15 @@ describe('the lock', () => {
   it('has an entry for every optional package that one of its packages names, and no address of a registry', async () => {
     const { packages: locked } = lockSchema.parse(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')));
     const missing = Object.entries(locked).flatMap(([place, { optionalDependencies = {} }]) =>
-      Object.keys(optionalDependencies).filter((name) => !Object.hasOwn(locked, `node_modules/${name}`) && !Object.hasOwn(locked, `${place}/node_modules/${name}`)));
+      Object.keys(optionalDependencies).filter(
+        (name) =>
+          !Object.hasOwn(locked, `node_modules/${name}`) && !Object.hasOwn(locked, `${place}/node_modules/${name}`),
+      ),
+    );
     assert.deepEqual(missing, []);
-    assert.deepEqual(Object.values(locked).filter(({ resolved }) => resolved !== undefined), []);
+    assert.deepEqual(
+      Object.values(locked).filter(({ resolved }) => resolved !== undefined),
+      [],
+    );
   });
 });

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { LocalPolicy, type PolicyAnswer, type PolicyRequest } from '../../../src/policy/policy.ts';
-import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
+import {
+  loadTokenizer,
+  TOKENIZER_CONFIG_FILE,
+  TOKENIZER_FILE,
+  type LoadedTokenizer,
+} from '../../../src/policy/tokenizer.ts';
 import { trainBpe } from '../../../src/policy/trainBpe.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import { initialParameters, saveModel } from '../../../src/runtime/model/model.ts';
@@ -38,7 +43,11 @@ before(async () => {
   const trained = trainBpe([...TEXTS, ...TEXTS], SIZE);
   await writeFile(join(folder, TOKENIZER_FILE), JSON.stringify(trained.tokenizer));
   await writeFile(join(folder, TOKENIZER_CONFIG_FILE), JSON.stringify(trained.config));
-  await saveModel(folder, { config: CONFIG, parameters: initialParameters(CONFIG, 1).map((value) => 6 * value) }, 'F32');
+  await saveModel(
+    folder,
+    { config: CONFIG, parameters: initialParameters(CONFIG, 1).map((value) => 6 * value) },
+    'F32',
+  );
   host = new ModelHost({ threads: 1 });
   const { snapshot } = await host.load(folder);
   tokenizer = await loadTokenizer(folder);
@@ -55,14 +64,25 @@ const request = (context: string, sibling: number, temperature = 1): PolicyReque
   sampling: { temperature, topP: 1, topK: 0, maxNewTokens: 10 },
   streamKey: streamKey({ seed: 1, scope: 'policy', uidSha: '', eventType: '', turn: 0, sibling }),
 });
-const REQUESTS = [request('Tom has', 0), request('Ann has 7', 1), request('Tom has', 2), request('12', 3, 0), request('Tom has', 4, 0.75)];
+const REQUESTS = [
+  request('Tom has', 0),
+  request('Ann has 7', 1),
+  request('Tom has', 2),
+  request('12', 3, 0),
+  request('Tom has', 4, 0.75),
+];
 
 describe('LocalPolicy.answer', () => {
   it('gives what the runtime generates, in the order of the requests, as text', async () => {
     const answers = await policy.answer(REQUESTS, RUNNING);
     const expected = await host.generate(
       policy.snapshot,
-      REQUESTS.map(({ context, sampling, streamKey: key }) => ({ ...sampling, prompt: tokenizer.encode(context), endToken: tokenizer.endToken, streamKey: key })),
+      REQUESTS.map(({ context, sampling, streamKey: key }) => ({
+        ...sampling,
+        prompt: tokenizer.encode(context),
+        endToken: tokenizer.endToken,
+        streamKey: key,
+      })),
       RUNNING,
     );
     assert.deepEqual(
@@ -73,15 +93,25 @@ describe('LocalPolicy.answer', () => {
       assert.equal(text, tokenizer.decode(tokens));
       assert.deepEqual(prompt, tokenizer.encode(REQUESTS[index]?.context ?? ''));
     });
-    // The third request shares its context with the first; so does the fifth, which asks at another temperature and computes the last token itself.
+    // The third request shares its context with the first; so does the fifth, which asks at another temperature and
+    // computes the last token itself.
     const [first] = answers;
     const whole = first?.prompt.length ?? 0;
-    assert.deepEqual(answers.map(({ reusedTokens }) => reusedTokens), [0, 0, whole, 0, whole - 1]);
+    assert.deepEqual(
+      answers.map(({ reusedTokens }) => reusedTokens),
+      [0, 0, whole, 0, whole - 1],
+    );
   });
 
   it('gives a request the same answer whatever stands beside it', async () => {
     const together = await policy.answer(REQUESTS, RUNNING);
-    const key = ({ text, tokens, logprobs, finish, prompt }: PolicyAnswer): unknown => ({ text, tokens, logprobs, finish, prompt });
+    const key = ({ text, tokens, logprobs, finish, prompt }: PolicyAnswer): unknown => ({
+      text,
+      tokens,
+      logprobs,
+      finish,
+      prompt,
+    });
     for (const [index, one] of REQUESTS.entries()) {
       const alone = await policy.answer([one], RUNNING);
       assert.deepEqual(alone.map(key), together.slice(index, index + 1).map(key));
@@ -97,7 +127,10 @@ describe('LocalPolicy.answer', () => {
         told.set(index, answer);
       },
     });
-    assert.deepEqual([...told.entries()].sort(([a], [b]) => a - b).map(([, answer]) => answer), answers);
+    assert.deepEqual(
+      [...told.entries()].sort(([a], [b]) => a - b).map(([, answer]) => answer),
+      answers,
+    );
   });
 
   it('leaves the end token in the tokens and out of the text', async () => {
@@ -129,33 +162,66 @@ describe('LocalPolicy.answer', () => {
 
 describe('LocalPolicy.typed', () => {
   it('is the text with an end token, scored in its context', async () => {
-    const typed = await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12 apples', temperature: 0.75 }, RUNNING);
-    const [prompt, tokens] = [tokenizer.encode('Tom has'), Int32Array.from([...tokenizer.encode(' 12 apples'), tokenizer.endToken])];
+    const typed = await policy.typed(
+      { agent: 'actor', context: 'Tom has', text: ' 12 apples', temperature: 0.75 },
+      RUNNING,
+    );
+    const [prompt, tokens] = [
+      tokenizer.encode('Tom has'),
+      Int32Array.from([...tokenizer.encode(' 12 apples'), tokenizer.endToken]),
+    ];
     const empty = new Float32Array(tokens.length);
-    const [[logprobs] = []] = await host.score(policy.snapshot, [{ prompt, messages: [{ tokens, behaviour: empty, reference: empty, advantages: empty }] }], 0.75, RUNNING.cancelled);
+    const [[logprobs] = []] = await host.score(
+      policy.snapshot,
+      [{ prompt, messages: [{ tokens, behaviour: empty, reference: empty, advantages: empty }] }],
+      0.75,
+      RUNNING.cancelled,
+    );
     assert.deepEqual(typed, { text: ' 12 apples', prompt, tokens, logprobs, finish: 'typed', reusedTokens: 0 });
     assert.ok(typed.logprobs.every((value) => value < 0));
   });
 
   it('scores a sampled message as it was sampled', async () => {
     const [sampled] = await policy.answer([request('Tom has', 3)], RUNNING);
-    const message = { tokens: sampled?.tokens ?? new Int32Array(), behaviour: new Float32Array(), reference: new Float32Array(), advantages: new Float32Array() };
-    const [[logprobs] = []] = await host.score(policy.snapshot, [{ prompt: tokenizer.encode('Tom has'), messages: [message] }], 1, RUNNING.cancelled);
+    const message = {
+      tokens: sampled?.tokens ?? new Int32Array(),
+      behaviour: new Float32Array(),
+      reference: new Float32Array(),
+      advantages: new Float32Array(),
+    };
+    const [[logprobs] = []] = await host.score(
+      policy.snapshot,
+      [{ prompt: tokenizer.encode('Tom has'), messages: [message] }],
+      1,
+      RUNNING.cancelled,
+    );
     assert.deepEqual(logprobs, sampled?.logprobs);
   });
 
   it('at temperature 0 is scored at 1, as greedy answers are', async () => {
-    const [cold, one] = [await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 0 }, RUNNING), await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 1 }, RUNNING)];
+    const [cold, one] = [
+      await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 0 }, RUNNING),
+      await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 1 }, RUNNING),
+    ];
     assert.deepEqual(cold, one);
   });
 
   it('may be empty: the end token alone', async () => {
-    const { tokens, logprobs, text } = await policy.typed({ agent: 'actor', context: 'Tom has', text: '', temperature: 1 }, RUNNING);
+    const { tokens, logprobs, text } = await policy.typed(
+      { agent: 'actor', context: 'Tom has', text: '', temperature: 1 },
+      RUNNING,
+    );
     assert.deepEqual([[...tokens], logprobs.length, text], [[tokenizer.endToken], 1, '']);
   });
 
   it('is refused in an empty context and when cancelled', async () => {
-    await assert.rejects(policy.typed({ agent: 'actor', context: '', text: 'x', temperature: 1 }, RUNNING), (error) => error instanceof C3Error && error.kind === 'input');
-    await assert.rejects(policy.typed({ agent: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { cancelled: () => true }), CancelledError);
+    await assert.rejects(
+      policy.typed({ agent: 'actor', context: '', text: 'x', temperature: 1 }, RUNNING),
+      (error) => error instanceof C3Error && error.kind === 'input',
+    );
+    await assert.rejects(
+      policy.typed({ agent: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { cancelled: () => true }),
+      CancelledError,
+    );
   });
 });

@@ -1,10 +1,19 @@
-/** Contexts as chat models read them: the golden checkpoints, and small tokenizers with the rules of Qwen and Llama 3. */
+/**
+ * Contexts as chat models read them: the golden checkpoints, and small tokenizers with the rules of Qwen and Llama 3.
+ */
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { breakControls, checkRendering, readRendering, rendererOf, renderingSchema, type ChatSettings } from '../../../src/policy/rendering.ts';
+import {
+  breakControls,
+  checkRendering,
+  readRendering,
+  rendererOf,
+  renderingSchema,
+  type ChatSettings,
+} from '../../../src/policy/rendering.ts';
 import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
 import { Stream, streamKey } from '../../../src/runtime/random.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
@@ -15,9 +24,18 @@ import { FAMILIES, folderOf } from '../golden.ts';
 const TOKENIZERS = join(import.meta.dirname, '../../fixtures/tokenizers');
 const AUTO: ChatSettings = { template: 'auto', thinking: false };
 const PARTS: RenderedContext = { system: 'Plan.', user: 'Problem:\n2+2?' };
-const PAIR = parseProtocol(JSON.stringify([{ role: 'reasoner', prompt: 'Plan.' }, { role: 'actor', prompt: 'Solve after {reasoner}.', depends_on: ['reasoner'] }]), 'pair.json');
+const PAIR = parseProtocol(
+  JSON.stringify([
+    { role: 'reasoner', prompt: 'Plan.' },
+    { role: 'actor', prompt: 'Solve after {reasoner}.', depends_on: ['reasoner'] },
+  ]),
+  'pair.json',
+);
 
-const FOLDERS = [...FAMILIES.map((name) => ({ name, folder: folderOf(name) })), ...['qwen', 'llama3'].map((name) => ({ name: `${name}'s rules`, folder: join(TOKENIZERS, name) }))];
+const FOLDERS = [
+  ...FAMILIES.map((name) => ({ name, folder: folderOf(name) })),
+  ...['qwen', 'llama3'].map((name) => ({ name: `${name}'s rules`, folder: join(TOKENIZERS, name) })),
+];
 
 let temporary: string;
 before(async () => {
@@ -28,19 +46,26 @@ after(() => rm(temporary, { recursive: true, force: true }));
 /** A copy of the qwen3 checkpoint's tokenizer with another template. */
 async function withTemplate(template: string, from = folderOf('qwen3')): Promise<string> {
   const folder = await mkdtemp(join(temporary, 'copy-'));
-  for (const name of ['tokenizer.json', 'tokenizer_config.json']) await cp(join(from, name), join(folder, name));
+  for (const name of ['tokenizer.json', 'tokenizer_config.json']) {
+    await cp(join(from, name), join(folder, name));
+  }
   await writeFile(join(folder, 'chat_template.jinja'), template);
   return folder;
 }
 
-async function load(folder: string, settings: ChatSettings = AUTO): Promise<{ readonly tokenizer: LoadedTokenizer; readonly render: (context: RenderedContext) => string }> {
+async function load(
+  folder: string,
+  settings: ChatSettings = AUTO,
+): Promise<{ readonly tokenizer: LoadedTokenizer; readonly render: (context: RenderedContext) => string }> {
   const tokenizer = await loadTokenizer(folder);
   return { tokenizer, render: rendererOf(await readRendering(folder, tokenizer, settings)) };
 }
 
 /** The control tokens of a text, in order, by the tokenizer's own vocabulary. */
 async function controlsOf(folder: string): Promise<(text: string) => number[]> {
-  const json = JSON.parse(await readFile(join(folder, 'tokenizer.json'), 'utf8')) as { added_tokens: { id: number; special: boolean }[] };
+  const json = JSON.parse(await readFile(join(folder, 'tokenizer.json'), 'utf8')) as {
+    added_tokens: { id: number; special: boolean }[];
+  };
   const special = new Set(json.added_tokens.filter((token) => token.special).map(({ id }) => id));
   const tokenizer = await loadTokenizer(folder);
   return (text) => [...tokenizer.encode(text)].filter((id) => special.has(id));
@@ -51,8 +76,14 @@ describe('a chat', () => {
     it(`of the ${family} checkpoint is the system message, one user message and the assistant's opening`, async () => {
       const { render } = await load(folderOf(family));
       // By hand, from the golden models' template.
-      assert.equal(render(PARTS), '<|im_start|>system\nPlan.<|im_end|>\n<|im_start|>user\nProblem:\n2+2?<|im_end|>\n<|im_start|>assistant\n');
-      assert.equal(render({ system: '', user: 'x' }), '<|im_start|>system\n<|im_end|>\n<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n');
+      assert.equal(
+        render(PARTS),
+        '<|im_start|>system\nPlan.<|im_end|>\n<|im_start|>user\nProblem:\n2+2?<|im_end|>\n<|im_start|>assistant\n',
+      );
+      assert.equal(
+        render({ system: '', user: 'x' }),
+        '<|im_start|>system\n<|im_end|>\n<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n',
+      );
     });
   }
 
@@ -61,7 +92,10 @@ describe('a chat', () => {
     const pieces = tokenizer.pieces(tokenizer.encode(render(PARTS)));
     assert.equal(pieces[0], '<|begin_of_text|>');
     assert.equal(pieces.filter((piece) => piece === '<|begin_of_text|>').length, 1);
-    assert.match(render(PARTS), /<\|start_header_id\|>system<\|end_header_id\|>\n\n[^<]*Plan\.<\|eot_id\|><\|start_header_id\|>user<\|end_header_id\|>\n\nProblem:\n2\+2\?<\|eot_id\|><\|start_header_id\|>assistant<\|end_header_id\|>\n\n$/);
+    assert.match(
+      render(PARTS),
+      /<\|start_header_id\|>system<\|end_header_id\|>\n\n[^<]*Plan\.<\|eot_id\|><\|start_header_id\|>user<\|end_header_id\|>\n\nProblem:\n2\+2\?<\|eot_id\|><\|start_header_id\|>assistant<\|end_header_id\|>\n\n$/,
+    );
   });
 
   it('leaves the system prompt of the template out where a role has its own', async () => {
@@ -70,13 +104,21 @@ describe('a chat', () => {
   });
 
   it('reasons when asked', async () => {
-    const folder = await withTemplate(await readFile(join(TOKENIZERS, 'qwen', 'qwen3.jinja'), 'utf8'), join(TOKENIZERS, 'qwen'));
+    const folder = await withTemplate(
+      await readFile(join(TOKENIZERS, 'qwen', 'qwen3.jinja'), 'utf8'),
+      join(TOKENIZERS, 'qwen'),
+    );
     assert.match((await load(folder)).render(PARTS), /<\|im_start\|>assistant\n<think>\n\n<\/think>\n\n$/);
-    assert.match((await load(folder, { template: 'auto', thinking: true })).render(PARTS), /<\|im_start\|>assistant\n$/);
+    assert.match(
+      (await load(folder, { template: 'auto', thinking: true })).render(PARTS),
+      /<\|im_start\|>assistant\n$/,
+    );
   });
 
   it('is the same text from a stored rendering, whatever has become of the folder', async () => {
-    const folder = await withTemplate('{{ messages[0].content }}|{{ messages[1].content }}|{{ eos_token }}|{{ enable_thinking }}');
+    const folder = await withTemplate(
+      '{{ messages[0].content }}|{{ messages[1].content }}|{{ eos_token }}|{{ enable_thinking }}',
+    );
     const rendering = await readRendering(folder, await loadTokenizer(folder), { template: 'auto', thinking: true });
     const text = rendererOf(rendering)(PARTS);
     assert.equal(text, 'Plan.|Problem:\n2+2?|<|im_end|>|true');
@@ -88,7 +130,10 @@ describe('a chat', () => {
     const bare = await withTemplate('');
     await rm(join(bare, 'chat_template.jinja'));
     assert.equal((await load(bare)).render(PARTS), renderPlain(PARTS));
-    assert.equal((await load(folderOf('qwen3'), { template: 'none', thinking: false })).render(PARTS), renderPlain(PARTS));
+    assert.equal(
+      (await load(folderOf('qwen3'), { template: 'none', thinking: false })).render(PARTS),
+      renderPlain(PARTS),
+    );
     const team = join(import.meta.dirname, '../../../media/team');
     assert.equal((await load(team)).render(PARTS), 'Plan.\n\nProblem:\n2+2?\n');
     // Runs that were stored before renderings were keep their bytes, whatever they said.
@@ -103,7 +148,14 @@ describe('a message that spells control tokens', () => {
       const expected = controls(render(PARTS));
       assert.ok(expected.length >= 5 && tokenizer.controls.length >= 3);
       for (const control of tokenizer.controls) {
-        for (const said of [control, `${control}\nassistant\n${control}`, `a${control}b`, control.repeat(3), control.slice(0, -1) + control, control.slice(0, 1) + control]) {
+        for (const said of [
+          control,
+          `${control}\nassistant\n${control}`,
+          `a${control}b`,
+          control.repeat(3),
+          control.slice(0, -1) + control,
+          control.slice(0, 1) + control,
+        ]) {
           const parts = { system: `Plan after ${said}.`, user: `Problem:\n${said}` };
           assert.deepEqual(controls(render(parts)), expected, said);
           // It is still there to be read.
@@ -124,7 +176,13 @@ describe('a message that spells control tokens', () => {
         const cut = draw(control.length + 1);
         return draw(2) === 0 ? control.slice(0, cut) : control.slice(cut);
       };
-      const joined = parseProtocol(JSON.stringify([{ role: 'p', prompt: 'x' }, { role: 'q', prompt: '{p}{p_output}{question}<', depends_on: ['p'] }]), 'joined.json');
+      const joined = parseProtocol(
+        JSON.stringify([
+          { role: 'p', prompt: 'x' },
+          { role: 'q', prompt: '{p}{p_output}{question}<', depends_on: ['p'] },
+        ]),
+        'joined.json',
+      );
       for (let trial = 0; trial < 200; trial++) {
         const said = Array.from({ length: 1 + draw(6) }, piece).join('');
         const text = render(renderContext(joined, 1, piece(), new Map([[0, said]])));
@@ -165,18 +223,29 @@ describe('before a run', () => {
     const rendering = await readRendering(folder, await loadTokenizer(folder), settings);
     await assert.rejects(
       async () => checkRendering(rendering, PAIR, rendererOf(rendering)),
-      (error) => error instanceof C3Error && error.kind === 'model' && says.test(error.message) && /^[^\n]+\.$/.test(error.message) && /chat_template\.jinja/.test(error.message),
+      (error) =>
+        error instanceof C3Error &&
+        error.kind === 'model' &&
+        says.test(error.message) &&
+        /^[^\n]+\.$/.test(error.message) &&
+        /chat_template\.jinja/.test(error.message),
     );
   };
 
   it('a template that takes no system message is refused in one sentence', async () => {
-    await refuses("{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}", /^The role reasoner cannot ask this model: .*the chat template refuses these messages: System role not supported; choose another model, or set chat\.template to none\.$/);
+    await refuses(
+      "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}",
+      /^The role reasoner cannot ask this model: .*the chat template refuses these messages: System role not supported; choose another model, or set chat\.template to none\.$/,
+    );
   });
 
   it('one that drops prompt or question, fails for one role only, is none, or reasons unasked too', async () => {
     await refuses('{{ messages[1].content }}', /leaves out the prompt or the question/);
     await refuses('{{ messages[0].content }}', /leaves out the prompt or the question/);
-    await refuses("{% if 'Context' in messages[1].content %}{{ raise_exception('No.') }}{% endif %}{{ messages[0].content }}{{ messages[1].content }}", /^The role actor cannot ask this model: /);
+    await refuses(
+      "{% if 'Context' in messages[1].content %}{{ raise_exception('No.') }}{% endif %}{{ messages[0].content }}{{ messages[1].content }}",
+      /^The role actor cannot ask this model: /,
+    );
     await refuses('{{ messages[0]', /cannot be understood/);
     const reasons = '{{ messages[0].content }}{{ messages[1].content }}<think>\n';
     await refuses(reasons, /opens a reasoning part though chat\.thinking is false; set it to true/);
@@ -185,7 +254,9 @@ describe('before a run', () => {
   });
 
   it('a good one passes, and what is not used is not looked at', async () => {
-    for (const { folder } of FOLDERS) await check(folder, AUTO);
+    for (const { folder } of FOLDERS) {
+      await check(folder, AUTO);
+    }
     const folder = await withTemplate('{{ messages[0]');
     await check(folder, { template: 'none', thinking: false });
   });
@@ -199,7 +270,15 @@ describe('before a run', () => {
     for (const content of ['!', '\ud83d\ude00', '<\u200d>']) {
       first.content = content;
       await writeFile(path, JSON.stringify(json));
-      await assert.rejects(readRendering(folder, await loadTokenizer(folder), AUTO), (error) => error instanceof C3Error && error.kind === 'model' && /tokenizer\.json: the special token .* cannot be distinguished from the same text inside a message/.test(error.message));
+      await assert.rejects(
+        readRendering(folder, await loadTokenizer(folder), AUTO),
+        (error) =>
+          error instanceof C3Error &&
+          error.kind === 'model' &&
+          /tokenizer\.json: the special token .* cannot be distinguished from the same text inside a message/.test(
+            error.message,
+          ),
+      );
     }
   });
 });

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
+import {
+  loadTokenizer,
+  TOKENIZER_CONFIG_FILE,
+  TOKENIZER_FILE,
+  type LoadedTokenizer,
+} from '../../../src/policy/tokenizer.ts';
 import { END_OF_MESSAGE, trainBpe } from '../../../src/policy/trainBpe.ts';
 import { Stream, streamKey } from '../../../src/runtime/random.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
@@ -43,7 +48,8 @@ describe('a trained tokenizer', () => {
 
   it('gives every text back', () => {
     const stream = new Stream(streamKey({ seed: 1, scope: 'texts', uidSha: '', eventType: '', turn: 0, sibling: 0 }));
-    // Code points of every length in UTF-8, white space and controls among them; no lone surrogates, which no UTF-8 has.
+    // Code points of every length in UTF-8, white space and controls among them; no lone surrogates, which no UTF-8
+    // has.
     const ranges = [
       [0, 0x7f],
       [0x80, 0x7ff],
@@ -61,7 +67,19 @@ describe('a trained tokenizer', () => {
         return String.fromCodePoint(draw(low, high));
       }).join(''),
     );
-    for (const text of [...TEXTS, '', ' ', '  a  12  ', '\r\n\t\0', '你好，世界 😀 café', 'e\u0301', '\ufeffx', 'Ġ Ċ Ã', 'x'.repeat(3000), ...random]) {
+    for (const text of [
+      ...TEXTS,
+      '',
+      ' ',
+      '  a  12  ',
+      '\r\n\t\0',
+      '你好，世界 😀 café',
+      'e\u0301',
+      '\ufeffx',
+      'Ġ Ċ Ã',
+      'x'.repeat(3000),
+      ...random,
+    ]) {
       assert.equal(tokenizer.decode(tokenizer.encode(text)), text, JSON.stringify(text));
     }
   });
@@ -101,16 +119,27 @@ describe('a tokenizer of Hugging Face', () => {
     const { prompts, chat } = schema.parse(JSON.parse(await readFile(join(place, 'expected.json'), 'utf8')));
     const tokenizer = await loadTokenizer(place);
     assert.deepEqual([prompts.length, chat.length, tokenizer.endToken], [6, 2, 2]);
-    for (const { text, ids } of [...prompts, ...chat]) assert.deepEqual([...tokenizer.encode(text)], ids, JSON.stringify(text));
+    for (const { text, ids } of [...prompts, ...chat]) {
+      assert.deepEqual([...tokenizer.encode(text)], ids, JSON.stringify(text));
+    }
     const plain = prompts.filter(({ text }) => !text.includes('<|'));
-    for (const { ids, decoded } of plain) assert.equal(tokenizer.decode(Int32Array.from(ids)), decoded);
+    for (const { ids, decoded } of plain) {
+      assert.equal(tokenizer.decode(Int32Array.from(ids)), decoded);
+    }
   });
 });
 
 describe('a folder without a usable tokenizer', () => {
   const { tokenizer, config } = trainBpe(TEXTS, SIZE);
   const refuses = async (place: string, pattern: RegExp): Promise<void> =>
-    assert.rejects(loadTokenizer(place), (error) => error instanceof C3Error && error.kind === 'model' && pattern.test(error.message) && error.message.includes(place));
+    assert.rejects(
+      loadTokenizer(place),
+      (error) =>
+        error instanceof C3Error &&
+        error.kind === 'model' &&
+        pattern.test(error.message) &&
+        error.message.includes(place),
+    );
 
   it('is refused by file and reason', async () => {
     await refuses(join(folder, 'nowhere'), /Cannot read .*tokenizer\.json: .*choose a folder/);
@@ -119,8 +148,14 @@ describe('a folder without a usable tokenizer', () => {
     await refuses(await written('a list', '[]', config), /tokenizer\.json is not a tokenizer that can be read/);
     await refuses(await written('nothing', 'null', config), /tokenizer\.json is not a JSON object/);
     await refuses(await written('empty', '{}', config), /tokenizer\.json is not a tokenizer that can be read/);
-    await refuses(await written('unknown model', { ...tokenizer, model: { type: 'Unheard' } }, config), /tokenizer\.json is not a tokenizer that can be read/);
+    await refuses(
+      await written('unknown model', { ...tokenizer, model: { type: 'Unheard' } }, config),
+      /tokenizer\.json is not a tokenizer that can be read/,
+    );
     await refuses(await written('no end', tokenizer, {}), /tokenizer_config\.json names no eos_token/);
-    await refuses(await written('another end', tokenizer, { ...config, eos_token: '</s>' }), /tokenizer\.json lacks the special token <\/s>/);
+    await refuses(
+      await written('another end', tokenizer, { ...config, eos_token: '</s>' }),
+      /tokenizer\.json lacks the special token <\/s>/,
+    );
   });
 });

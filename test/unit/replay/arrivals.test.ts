@@ -74,15 +74,27 @@ describe('messages that are scored while others are sampled', () => {
     const evaluator = new Gated();
     const plans = await extend({ ...settings, evaluator }, starts(instances(2)), 0, 1, NEVER);
     const heard: (number | null | undefined)[] = [];
-    const growing = extend({ ...settings, evaluator }, plans.map((node) => ({ instance: node.instance, node })), 1, 2, NEVER, (node) => heard.push(node.score?.score));
-    while (evaluator.gates.length < 4) await setImmediate();
+    const growing = extend(
+      { ...settings, evaluator },
+      plans.map((node) => ({ instance: node.instance, node })),
+      1,
+      2,
+      NEVER,
+      (node) => heard.push(node.score?.score),
+    );
+    while (evaluator.gates.length < 4) {
+      await setImmediate();
+    }
     evaluator.gates.toReversed().forEach(({ resolve }, index) => {
       resolve({ score: index / 4, rule: 'gated' });
     });
     const nodes = await growing;
     assert.deepEqual(heard, [0.75, 0.5, 0.25, 0]);
     // The scripted policy answers the last request first; nodes stand in the order of requests.
-    assert.deepEqual(nodes.map(({ score }) => score?.score), heard.toReversed());
+    assert.deepEqual(
+      nodes.map(({ score }) => score?.score),
+      heard.toReversed(),
+    );
   });
 
   it('keeps what has its score when the work is cancelled, and hears of nothing later', async () => {
@@ -91,8 +103,17 @@ describe('messages that are scored while others are sampled', () => {
     const plans = await extend({ ...settings, evaluator }, starts(instances(3)), 0, 1, NEVER);
     let cancelled = false;
     let heard = 0;
-    const growing = extend({ ...settings, evaluator }, plans.map((node) => ({ instance: node.instance, node })), 1, 1, { cancelled: () => cancelled }, () => heard++);
-    while (evaluator.gates.length < 3) await setImmediate();
+    const growing = extend(
+      { ...settings, evaluator },
+      plans.map((node) => ({ instance: node.instance, node })),
+      1,
+      1,
+      { cancelled: () => cancelled },
+      () => heard++,
+    );
+    while (evaluator.gates.length < 3) {
+      await setImmediate();
+    }
     evaluator.gates[0]?.resolve({ score: 1, rule: 'gated' });
     cancelled = true;
     await assert.rejects(growing, CancelledError);

@@ -20,7 +20,13 @@ import { comparedCredits } from '../../../src/credit/compared.ts';
 
 export const RUN = 'run-1';
 export const SNAPSHOT = 'ab'.repeat(32);
-export const ENVIRONMENT: NumericEnvironment = { runtime: 'scripted', provider: 'cpu', device: 'none', threads: 1, platform: 'any' };
+export const ENVIRONMENT: NumericEnvironment = {
+  runtime: 'scripted',
+  provider: 'cpu',
+  device: 'none',
+  threads: 1,
+  platform: 'any',
+};
 export const SAMPLING: Sampling = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 40 };
 export const LOO: CreditRule = (alternatives) => comparedCredits(alternatives, 'loo');
 export const NEVER: PolicyControl = { cancelled: () => false };
@@ -33,7 +39,13 @@ export const PAIR: Protocol = parseProtocol(
   'pair.json',
 );
 export const CHAIN: Protocol = parseProtocol(
-  JSON.stringify(['first', 'second', 'third', 'fourth'].map((role, index, all) => ({ role, prompt: `Be ${role}.`, depends_on: index === 0 ? [] : [all[index - 1]] }))),
+  JSON.stringify(
+    ['first', 'second', 'third', 'fourth'].map((role, index, all) => ({
+      role,
+      prompt: `Be ${role}.`,
+      depends_on: index === 0 ? [] : [all[index - 1]],
+    })),
+  ),
   'chain.json',
 );
 /** Left and right see the planner and not each other; the integrator sees all. */
@@ -49,7 +61,10 @@ export const PARALLEL: Protocol = parseProtocol(
 export const TWICE: Protocol = parseProtocol(
   JSON.stringify({
     name: 'twice',
-    roles: [{ role: 'writer', prompt: 'Write.' }, { role: 'critic', prompt: 'Judge.' }],
+    roles: [
+      { role: 'writer', prompt: 'Write.' },
+      { role: 'critic', prompt: 'Judge.' },
+    ],
     turns: [{ role: 'writer' }, { role: 'critic', depends_on: ['writer'] }, { role: 'writer', depends_on: ['critic'] }],
   }),
   'twice.json',
@@ -58,7 +73,10 @@ export const TWICE: Protocol = parseProtocol(
 export const CHECKPOINTS: Protocol = parseProtocol(
   JSON.stringify({
     name: 'checkpoints',
-    roles: [{ role: 'draft', prompt: 'Draft.' }, { role: 'final', prompt: 'Finish.' }],
+    roles: [
+      { role: 'draft', prompt: 'Draft.' },
+      { role: 'final', prompt: 'Finish.' },
+    ],
     turns: [{ role: 'draft' }, { role: 'final', depends_on: ['draft'] }],
     scored: ['draft', 'final'],
   }),
@@ -68,7 +86,9 @@ export const CHECKPOINTS: Protocol = parseProtocol(
 export function instances(count: number): Instance[] {
   return Array.from({ length: count }, (_, index) => ({
     uid: `q-${String(index)}`,
-    uidSha: createHash('sha256').update(`q-${String(index)}`).digest('hex'),
+    uidSha: createHash('sha256')
+      .update(`q-${String(index)}`)
+      .digest('hex'),
     question: `Question ${String(index)}?`,
     answer: String(index),
     source: 'test',
@@ -77,10 +97,12 @@ export function instances(count: number): Instance[] {
 }
 
 /** The first 32 bits of a SHA-256, as a source of arbitrary but fixed numbers. */
-export const digest = (...parts: readonly string[]): number => createHash('sha256').update(parts.join('\0')).digest().readUInt32BE(0);
+export const digest = (...parts: readonly string[]): number =>
+  createHash('sha256').update(parts.join('\0')).digest().readUInt32BE(0);
 
 /** Answers a request with a text that depends on its context and stream alone. */
-export const hashed = ({ context, streamKey }: PolicyRequest): string => `says ${String(digest(context, streamKey) % 97)}`;
+export const hashed = ({ context, streamKey }: PolicyRequest): string =>
+  `says ${String(digest(context, streamKey) % 97)}`;
 
 export class ScriptedPolicy implements Policy {
   readonly snapshot = SNAPSHOT;
@@ -102,9 +124,15 @@ export class ScriptedPolicy implements Policy {
     this.requests.push(...requests);
     const answers: PolicyAnswer[] = [];
     // The order of completion is the runtime's own.
-    const order = requests.map((request, index) => ({ request, index, rank: this.shuffled ? digest(request.context, request.streamKey) : -index }));
+    const order = requests.map((request, index) => ({
+      request,
+      index,
+      rank: this.shuffled ? digest(request.context, request.streamKey) : -index,
+    }));
     for (const { request, index } of order.toSorted((a, b) => a.rank - b.rank)) {
-      if (control.cancelled() || this.answersLeft-- <= 0) return Promise.reject(new CancelledError());
+      if (control.cancelled() || this.answersLeft-- <= 0) {
+        return Promise.reject(new CancelledError());
+      }
       const answer = answerOf(request.context, this.script(request));
       answers[index] = answer;
       control.onAnswer?.(index, answer);
@@ -119,7 +147,14 @@ export class ScriptedPolicy implements Policy {
 
 function answerOf(context: string, text: string): PolicyAnswer {
   const tokens = Int32Array.from(Buffer.from(text));
-  return { text, prompt: Int32Array.from(Buffer.from(context)), tokens, logprobs: new Float32Array(tokens.length).fill(-0.5), finish: 'end', reusedTokens: 0 };
+  return {
+    text,
+    prompt: Int32Array.from(Buffer.from(context)),
+    tokens,
+    logprobs: new Float32Array(tokens.length).fill(-0.5),
+    finish: 'end',
+    reusedTokens: 0,
+  };
 }
 
 /** Scores by a function and counts its calls; null is a masked score. */
@@ -135,7 +170,9 @@ export class CountingEvaluator implements Evaluator {
   evaluate(_: Instance, text: string): ReturnType<Evaluator['evaluate']> {
     this.calls++;
     const score = this.score(text);
-    return Promise.resolve(score === null ? { score, rule: 'broken', masked: 'The evaluator is broken.' } : { score, rule: 'digest' });
+    return Promise.resolve(
+      score === null ? { score, rule: 'broken', masked: 'The evaluator is broken.' } : { score, rule: 'digest' },
+    );
   }
 }
 
@@ -145,18 +182,47 @@ export interface World {
   readonly evaluator: CountingEvaluator;
 }
 
-export function world(protocol: Protocol, changes: Partial<Pick<World, 'policy' | 'evaluator'> & Pick<TreeSettings, 'budget' | 'seed' | 'scope' | 'sampling' | 'commonRandomNumbers'>> = {}): World {
+export function world(
+  protocol: Protocol,
+  changes: Partial<
+    Pick<World, 'policy' | 'evaluator'> &
+      Pick<TreeSettings, 'budget' | 'seed' | 'scope' | 'sampling' | 'commonRandomNumbers'>
+  > = {},
+): World {
   const { policy = new ScriptedPolicy(), evaluator = new CountingEvaluator(), ...rest } = changes;
-  return { policy, evaluator, settings: { protocol, render: renderPlain, policy, evaluator, budget: new EvaluatorBudget(Infinity), sampling: SAMPLING, seed: 5, scope: 'iteration:1', commonRandomNumbers: true, ...rest } };
+  return {
+    policy,
+    evaluator,
+    settings: {
+      protocol,
+      render: renderPlain,
+      policy,
+      evaluator,
+      budget: new EvaluatorBudget(Infinity),
+      sampling: SAMPLING,
+      seed: 5,
+      scope: 'iteration:1',
+      commonRandomNumbers: true,
+      ...rest,
+    },
+  };
 }
 
 export const starts = (of: readonly Instance[]): Branch[] => of.map((instance) => ({ instance, node: null }));
 export const positionsOf = (protocol: Protocol): number[] => protocol.occurrences.map(({ position }) => position);
 
 /** Every node of a forest, parents first. */
-export const allNodes = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...allNodes(node.children)]);
+export const allNodes = (nodes: readonly TreeNode[]): TreeNode[] =>
+  nodes.flatMap((node) => [node, ...allNodes(node.children)]);
 
-export const ROUND: RoundRecord = { run: RUN, phase: 'train', iteration: 1, snapshot: SNAPSHOT, environment: 1, returnBound: 10 };
+export const ROUND: RoundRecord = {
+  run: RUN,
+  phase: 'train',
+  iteration: 1,
+  snapshot: SNAPSHOT,
+  environment: 1,
+  returnBound: 10,
+};
 
 /** A store of its own with one run, its snapshot, the instances and environment 1. */
 export function storeFor(t: TestContext, of: readonly Instance[]): StoreWriter {
@@ -166,7 +232,15 @@ export function storeFor(t: TestContext, of: readonly Instance[]): StoreWriter {
     store.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  store.insertRun({ id: RUN, method: 'c3', seed: 5, title: 'test', config: '{}', plannedSteps: 1, createdAt: '2026-01-01T00:00:00.000Z' });
+  store.insertRun({
+    id: RUN,
+    method: 'c3',
+    seed: 5,
+    title: 'test',
+    config: '{}',
+    plannedSteps: 1,
+    createdAt: '2026-01-01T00:00:00.000Z',
+  });
   store.insertSnapshot({ id: SNAPSHOT, run: RUN, iteration: 0, base: 'nowhere', file: null });
   store.insertInstances(of);
   store.environmentId(ENVIRONMENT);
@@ -175,9 +249,13 @@ export function storeFor(t: TestContext, of: readonly Instance[]): StoreWriter {
 
 /** Stores a path of nodes from the root down, outside any bucket. */
 export function storePath(store: StoreWriter, protocol: Protocol, leaf: TreeNode): void {
-  if (leaf.parent !== null && leaf.parent.stored === undefined) storePath(store, protocol, leaf.parent);
+  if (leaf.parent !== null && leaf.parent.stored === undefined) {
+    storePath(store, protocol, leaf.parent);
+  }
   leaf.stored = store.insertDecision(decisionRow(leaf, protocol, ROUND, null));
 }
 
-export const errorOfKind = (kind: ErrorKind, pattern: RegExp) => (error: unknown): boolean =>
-  error instanceof C3Error && error.kind === kind && !error.message.includes('\n') && pattern.test(error.message);
+export const errorOfKind =
+  (kind: ErrorKind, pattern: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof C3Error && error.kind === kind && !error.message.includes('\n') && pattern.test(error.message);

@@ -6,12 +6,37 @@ import { grow, leavesOf } from '../../../src/replay/tree.ts';
 import { drawsOf } from '../../../src/shared/records/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { BucketView, Decision, Replay } from '../../../src/shared/records/records.ts';
-import { pairsOf, SETTLE_LIMITS, settleProblem, settleReplays, type ReplayResult } from '../../../src/shared/records/settle.ts';
+import {
+  pairsOf,
+  SETTLE_LIMITS,
+  settleProblem,
+  settleReplays,
+  type ReplayResult,
+} from '../../../src/shared/records/settle.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { decidedIn } from '../../../src/engine/replay/settling.ts';
-import { CHAIN, CHECKPOINTS, CountingEvaluator, digest, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, SAMPLING, ScriptedPolicy, starts, storeFor, storePath, world, type World } from './helpers.ts';
+import {
+  CHAIN,
+  CHECKPOINTS,
+  CountingEvaluator,
+  digest,
+  errorOfKind,
+  instances,
+  LOO,
+  NEVER,
+  PAIR,
+  PARALLEL,
+  positionsOf,
+  SAMPLING,
+  ScriptedPolicy,
+  starts,
+  storeFor,
+  storePath,
+  world,
+  type World,
+} from './helpers.ts';
 
 const ALL = instances(1);
 
@@ -20,15 +45,31 @@ interface Scene {
   readonly made: World;
   /** Ids of the messages of one episode, in order. */
   readonly messages: readonly number[];
-  readonly ask: (position: number, pairs: number, changes?: Partial<ReplayDependencies & ReplayRequest>, cancelled?: () => boolean) => Promise<ReplayResult>;
+  readonly ask: (
+    position: number,
+    pairs: number,
+    changes?: Partial<ReplayDependencies & ReplayRequest>,
+    cancelled?: () => boolean,
+  ) => Promise<ReplayResult>;
   /** Done of total, as it was reported. */
   readonly reported: string[];
 }
 
-async function scene(t: TestContext, protocol: Protocol, policy = new ScriptedPolicy(), evaluator = new CountingEvaluator()): Promise<Scene> {
+async function scene(
+  t: TestContext,
+  protocol: Protocol,
+  policy = new ScriptedPolicy(),
+  evaluator = new CountingEvaluator(),
+): Promise<Scene> {
   const made = world(protocol, { policy, evaluator });
   const store = storeFor(t, ALL);
-  const [root] = await grow(made.settings, starts(ALL), positionsOf(protocol), positionsOf(protocol).map(() => 1), NEVER);
+  const [root] = await grow(
+    made.settings,
+    starts(ALL),
+    positionsOf(protocol),
+    positionsOf(protocol).map(() => 1),
+    NEVER,
+  );
   const [leaf] = root === undefined ? [] : leavesOf(root);
   assert.ok(leaf);
   storePath(store, protocol, leaf);
@@ -36,7 +77,17 @@ async function scene(t: TestContext, protocol: Protocol, policy = new ScriptedPo
   made.evaluator.calls = 0;
   const messages = store.chain(leaf.stored ?? 0).map(({ id }) => id);
   const reported: string[] = [];
-  const dependencies = { store, protocol, render: renderPlain, policy: made.policy, evaluator: made.evaluator, sampling: SAMPLING, seed: 5, returnBound: 10, credit: LOO };
+  const dependencies = {
+    store,
+    protocol,
+    render: renderPlain,
+    policy: made.policy,
+    evaluator: made.evaluator,
+    sampling: SAMPLING,
+    seed: 5,
+    returnBound: 10,
+    credit: LOO,
+  };
   const ask: Scene['ask'] = (position, pairs, changes = {}, cancelled = () => false) =>
     replayMessage(
       { message: messages[position] ?? 0, alternatives: pairs, replays: 1, text: null, design: 'paired', ...changes },
@@ -46,13 +97,16 @@ async function scene(t: TestContext, protocol: Protocol, policy = new ScriptedPo
   return { store, made, messages, ask, reported };
 }
 
-const numbersOf = (replays: readonly Replay[]): number[] => replays.map(({ replayIndex }) => replayIndex).sort((a, b) => a - b);
+const numbersOf = (replays: readonly Replay[]): number[] =>
+  replays.map(({ replayIndex }) => replayIndex).sort((a, b) => a - b);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** The streams of every message below an alternative, on the way to a leaf. */
 function streamsOf(store: StoreWriter, { alternative, leaf }: Replay): string[] {
   const streams: string[] = [];
-  for (let one: Decision = store.decision(leaf); one.id !== alternative; one = store.decision(one.parent ?? 0)) streams.unshift(one.streamKey);
+  for (let one: Decision = store.decision(leaf); one.id !== alternative; one = store.decision(one.parent ?? 0)) {
+    streams.unshift(one.streamKey);
+  }
   return streams;
 }
 
@@ -66,7 +120,9 @@ describe('paired replays', () => {
       assert.deepEqual(numbersOf(own), upTo(11), protocol.name);
       const taken: string[] = [];
       for (const { decision, index, original } of bucket.alternatives) {
-        if (original) continue;
+        if (original) {
+          continue;
+        }
         const [only, ...more] = byAlternative.get(decision) ?? [];
         assert.ok(only !== undefined && more.length === 0);
         assert.equal(only.replayIndex, index - 1);
@@ -79,7 +135,10 @@ describe('paired replays', () => {
       assert.equal(new Set(taken).size, taken.length, `${protocol.name}: no two pairs share a number`);
       assert.equal(bucket.spent, 22);
       assert.equal(here.reported.at(-1), '22 of 22');
-      assert.equal(drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.decision(id).streamKey), 'paired');
+      assert.equal(
+        drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.decision(id).streamKey),
+        'paired',
+      );
     }
   });
 
@@ -88,28 +147,46 @@ describe('paired replays', () => {
     const [some, all] = [await paired.ask(0, 19), await crossed.ask(0, 19, { design: 'crossed', replays: 19 })];
     const outcome = ({ store }: Scene, bucket: BucketView): Map<string, unknown> => {
       const indices = new Map(bucket.alternatives.map(({ decision, index }) => [decision, index]));
-      return new Map(store.replaysOfBucket(bucket.id).map(({ alternative, replayIndex, leaf, return: value }) => [`${String(indices.get(alternative))} ${String(replayIndex)}`, [store.chain(leaf).map(({ text }) => text), value]]));
+      return new Map(
+        store
+          .replaysOfBucket(bucket.id)
+          .map(({ alternative, replayIndex, leaf, return: value }) => [
+            `${String(indices.get(alternative))} ${String(replayIndex)}`,
+            [store.chain(leaf).map(({ text }) => text), value],
+          ]),
+      );
     };
     const whole = outcome(crossed, all);
     const pairs = outcome(paired, some);
     assert.equal(pairs.size, 38);
-    for (const [name, value] of pairs) assert.deepEqual(value, whole.get(name), name);
+    for (const [name, value] of pairs) {
+      assert.deepEqual(value, whole.get(name), name);
+    }
   });
 
   it('take one replay a pair where the text of the message settles its return', async (t) => {
     const here = await scene(t, PAIR);
     const bucket = await here.ask(1, 9);
-    assert.deepEqual(bucket.alternatives.map(({ returns }) => returns.length), Array.from({ length: 10 }, () => 1));
+    assert.deepEqual(
+      bucket.alternatives.map(({ returns }) => returns.length),
+      Array.from({ length: 10 }, () => 1),
+    );
     assert.deepEqual([bucket.spent, here.reported.at(-1), here.made.policy.requests.length], [9, '9 of 9', 9]);
   });
 
   it('stop after the chunk that decides, and say how many they took', async (t) => {
-    for (const [position, perPair] of [[0, 2], [1, 1]] as const) {
+    for (const [position, perPair] of [
+      [0, 2],
+      [1, 1],
+    ] as const) {
       const here = await scene(t, PAIR);
       const looked: number[] = [];
       const decided = (bucket: BucketView): boolean => {
         looked.push(bucket.alternatives.length - 1);
-        assert.ok(bucket.alternatives.every(({ returns }) => returns.length > 0), 'what is looked at is complete');
+        assert.ok(
+          bucket.alternatives.every(({ returns }) => returns.length > 0),
+          'what is looked at is complete',
+        );
         return bucket.alternatives.length > 16;
       };
       const bucket = await here.ask(position, 500, { decided });
@@ -120,16 +197,28 @@ describe('paired replays', () => {
   });
 
   it('count what each call cost once, also where alternatives are scored themselves', async (t) => {
-    const policy = new ScriptedPolicy(({ context, streamKey }) => (digest(context, streamKey) % 2 === 0 ? 'one' : 'other'));
+    const policy = new ScriptedPolicy(({ context, streamKey }) =>
+      digest(context, streamKey) % 2 === 0 ? 'one' : 'other',
+    );
     const here = await scene(t, CHECKPOINTS, policy);
     const bucket = await here.ask(0, 12);
-    assert.equal(bucket.alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0), here.made.evaluator.calls);
+    assert.equal(
+      bucket.alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0),
+      here.made.evaluator.calls,
+    );
     // Twelve drafts and the message itself, of two texts; a message equal to its alternative is continued alike.
-    const equal = bucket.alternatives.filter(({ text, original }) => !original && text === bucket.alternatives[0]?.text).length;
+    const equal = bucket.alternatives.filter(
+      ({ text, original }) => !original && text === bucket.alternatives[0]?.text,
+    ).length;
     assert.ok(equal > 0 && equal < 12);
     assert.equal(here.made.policy.requests.length, 12 + 24 - equal);
     const leaves = here.store.replaysOfBucket(bucket.id).map(({ leaf }) => here.store.decision(leaf));
-    assert.equal(leaves.filter(({ promptTokens, reusedTokens }) => isReusedAnswer({ prompt: new Int32Array(promptTokens), reusedTokens })).length, equal);
+    assert.equal(
+      leaves.filter(({ promptTokens, reusedTokens }) =>
+        isReusedAnswer({ prompt: new Int32Array(promptTokens), reusedTokens }),
+      ).length,
+      equal,
+    );
     assert.equal(bucket.spent, 24);
   });
 
@@ -146,8 +235,13 @@ describe('paired replays', () => {
     here.made.policy.answersLeft = Infinity;
     const next = await here.ask(0, 4);
     assert.equal(next.spent, 8);
-    const streams = (id: number): string[] => here.store.replaysOfBucket(id).map(({ leaf }) => here.store.decision(leaf).streamKey);
-    assert.equal(streams(next.id).filter((key) => streams(bucket.id).includes(key)).length, 0, 'another request draws fresh numbers');
+    const streams = (id: number): string[] =>
+      here.store.replaysOfBucket(id).map(({ leaf }) => here.store.decision(leaf).streamKey);
+    assert.equal(
+      streams(next.id).filter((key) => streams(bucket.id).includes(key)).length,
+      0,
+      'another request draws fresh numbers',
+    );
   });
 
   it('give the same rows in whatever order answers arrive', async (t) => {
@@ -164,25 +258,37 @@ describe('paired replays', () => {
   it('are refused with a text, further replays or numbers out of bounds, before anything is stored', async (t) => {
     const here = await scene(t, PAIR);
     const before = here.store.counts();
-    for (const changes of [{ text: 'mine' }, { replays: 2 }]) await assert.rejects(() => here.ask(0, 4, changes), errorOfKind('input', /In pairs/));
-    for (const pairs of [0, 1001, 1.5]) await assert.rejects(() => here.ask(0, pairs), errorOfKind('input', /pairs must be/));
+    for (const changes of [{ text: 'mine' }, { replays: 2 }]) {
+      await assert.rejects(() => here.ask(0, 4, changes), errorOfKind('input', /In pairs/));
+    }
+    for (const pairs of [0, 1001, 1.5]) {
+      await assert.rejects(() => here.ask(0, pairs), errorOfKind('input', /pairs must be/));
+    }
     assert.deepEqual(here.store.counts(), before);
   });
 });
 
 describe('paired replays and the headline', () => {
   /** A plan is good or bad by its stream, and the solution after it right nine or one times in ten, by its own. */
-  const team = (): ScriptedPolicy => new ScriptedPolicy(({ context, streamKey }) => {
-    const u = (digest(streamKey, 'u') % 1000) / 1000;
-    if (context.startsWith('Plan')) return u < 0.5 ? 'good' : 'bad';
-    return u < (context.includes('good') ? 0.9 : 0.1) ? 'right' : 'wrong';
-  });
-  const begin = async (t: TestContext): Promise<Scene> => scene(t, PAIR, team(), new CountingEvaluator((text) => (text === 'right' ? 1 : 0)));
+  const team = (): ScriptedPolicy =>
+    new ScriptedPolicy(({ context, streamKey }) => {
+      const u = (digest(streamKey, 'u') % 1000) / 1000;
+      if (context.startsWith('Plan')) {
+        return u < 0.5 ? 'good' : 'bad';
+      }
+      return u < (context.includes('good') ? 0.9 : 0.1) ? 'right' : 'wrong';
+    });
+  const begin = async (t: TestContext): Promise<Scene> =>
+    scene(t, PAIR, team(), new CountingEvaluator((text) => (text === 'right' ? 1 : 0)));
 
   /** Differences between the message and each alternative on the stream that they share, from the rows. */
   const differences = (store: StoreWriter, bucket: BucketView): number[] => {
     const replays = store.replaysOfBucket(bucket.id);
-    const own = new Map(replays.filter(({ alternative }) => alternative === bucket.message).map(({ replayIndex, return: value }) => [replayIndex, value]));
+    const own = new Map(
+      replays
+        .filter(({ alternative }) => alternative === bucket.message)
+        .map(({ replayIndex, return: value }) => [replayIndex, value]),
+    );
     return replays.flatMap(({ alternative, replayIndex, return: value }) => {
       const mate = own.get(replayIndex) ?? null;
       return alternative === bucket.message || value === null || mate === null ? [] : [mate - value];
@@ -208,7 +314,9 @@ describe('paired replays and the headline', () => {
     const here = await begin(t);
     const looked = (bucket: BucketView): boolean => {
       // Two chunks are whole; of the third, five alternatives arrive.
-      if (bucket.alternatives.length > 16) here.made.policy.answersLeft = 5;
+      if (bucket.alternatives.length > 16) {
+        here.made.policy.answersLeft = 5;
+      }
       return false;
     };
     await assert.rejects(here.ask(0, 400, { decided: looked }), CancelledError);
@@ -230,7 +338,10 @@ describe('paired replays and the headline', () => {
 
 describe('settling', () => {
   it('takes what a headline expects, within its limits, and turns it into pairs', () => {
-    assert.deepEqual([settleReplays(null), settleReplays(0), settleReplays(12), settleReplays(5000)], [1000, 4, 12, 1000]);
+    assert.deepEqual(
+      [settleReplays(null), settleReplays(0), settleReplays(12), settleReplays(5000)],
+      [1000, 4, 12, 1000],
+    );
     assert.deepEqual([pairsOf(4, false), pairsOf(5, false), pairsOf(5, true)], [2, 2, 5]);
   });
 
@@ -240,6 +351,8 @@ describe('settling', () => {
     assert.equal(settleProblem({ text: 'mine', independent: true }), null);
     assert.match(settleProblem({ settle, text: 'mine' }) ?? '', /replay the text first/);
     assert.match(settleProblem({ settle, text: null, independent: true }) ?? '', /leave out the independent/);
-    for (const replays of [SETTLE_LIMITS.least - 1, SETTLE_LIMITS.most + 1, 4.5, Number.NaN]) assert.match(settleProblem({ settle: { replays }, text: null }) ?? '', /from 4 to 1,000/);
+    for (const replays of [SETTLE_LIMITS.least - 1, SETTLE_LIMITS.most + 1, 4.5, Number.NaN]) {
+      assert.match(settleProblem({ settle: { replays }, text: null }) ?? '', /from 4 to 1,000/);
+    }
   });
 });

@@ -1,10 +1,35 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { messageHash, recordSubtree, recordTrainingTree, replayHash, type CreditedGroup, type SealedMessage, type SealedReplay } from '../../../src/replay/record.ts';
+import {
+  messageHash,
+  recordSubtree,
+  recordTrainingTree,
+  replayHash,
+  type CreditedGroup,
+  type SealedMessage,
+  type SealedReplay,
+} from '../../../src/replay/record.ts';
 import { callsOf, grow, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { allNodes, CHECKPOINTS, CountingEvaluator, digest, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, ROUND, RUN, starts, storeFor, world, type World } from './helpers.ts';
+import {
+  allNodes,
+  CHECKPOINTS,
+  CountingEvaluator,
+  digest,
+  instances,
+  LOO,
+  NEVER,
+  PAIR,
+  PARALLEL,
+  positionsOf,
+  ROUND,
+  RUN,
+  starts,
+  storeFor,
+  world,
+  type World,
+} from './helpers.ts';
 
 const ALL = instances(3);
 
@@ -19,7 +44,9 @@ async function recorded(t: TestContext, made: World, fanout: readonly number[]):
   const store = storeFor(t, ALL);
   const roots = await grow(made.settings, starts(ALL), positionsOf(protocol), fanout, NEVER);
   const width = fanout[0] ?? 1;
-  const groups = ALL.flatMap((_, index) => recordTrainingTree(store, roots.slice(index * width, (index + 1) * width), protocol, ROUND, LOO));
+  const groups = ALL.flatMap((_, index) =>
+    recordTrainingTree(store, roots.slice(index * width, (index + 1) * width), protocol, ROUND, LOO),
+  );
   return { store, roots, groups };
 }
 
@@ -27,9 +54,16 @@ const stored = (node: TreeNode): number => node.stored ?? assert.fail('not store
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 const returnsOf = (node: TreeNode): number[] => leavesOf(node).flatMap((leaf) => returnOf(leaf) ?? []);
 const near = (actual: number | undefined, expected: number): void => {
-  assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-12, `${String(actual)} is not ${String(expected)}`);
+  assert.ok(
+    actual !== undefined && Math.abs(actual - expected) < 1e-12,
+    `${String(actual)} is not ${String(expected)}`,
+  );
 };
-const CASES: readonly (readonly [Protocol, readonly number[]])[] = [[PAIR, [2, 4]], [PARALLEL, [2, 1, 2, 2]], [CHECKPOINTS, [3, 2]]];
+const CASES: readonly (readonly [Protocol, readonly number[]])[] = [
+  [PAIR, [2, 4]],
+  [PARALLEL, [2, 1, 2, 2]],
+  [CHECKPOINTS, [3, 2]],
+];
 
 describe('recordTrainingTree', () => {
   it('stores every message once, with what it was given', async (t) => {
@@ -38,24 +72,57 @@ describe('recordTrainingTree', () => {
     for (const node of allNodes(roots)) {
       const row = store.decision(stored(node));
       assert.deepEqual(
-        [row.text, row.context, row.contextKey, row.streamKey, row.siblingIndex, row.parent, row.instance, row.eventType, row.position],
-        [node.answer.text, node.context, node.contextKey, node.streamKey, node.sibling, node.parent === null ? null : stored(node.parent), node.instance.uidSha, node.position === 0 ? 'reasoner' : 'actor', node.position],
+        [
+          row.text,
+          row.context,
+          row.contextKey,
+          row.streamKey,
+          row.siblingIndex,
+          row.parent,
+          row.instance,
+          row.eventType,
+          row.position,
+        ],
+        [
+          node.answer.text,
+          node.context,
+          node.contextKey,
+          node.streamKey,
+          node.sibling,
+          node.parent === null ? null : stored(node.parent),
+          node.instance.uidSha,
+          node.position === 0 ? 'reasoner' : 'actor',
+          node.position,
+        ],
       );
-      assert.deepEqual([row.tokens, row.logprobs, row.promptTokens, row.sampling.maxNewTokens], [node.answer.tokens, node.answer.logprobs, node.answer.prompt.length, node.position === 0 ? 7 : 40]);
+      assert.deepEqual(
+        [row.tokens, row.logprobs, row.promptTokens, row.sampling.maxNewTokens],
+        [node.answer.tokens, node.answer.logprobs, node.answer.prompt.length, node.position === 0 ? 7 : 40],
+      );
     }
   });
 
   it('makes a bucket of every group of siblings, with its replays', async (t) => {
     const { store, roots } = await recorded(t, world(PAIR), [2, 4]);
     assert.deepEqual([store.countBuckets({ run: RUN, origin: 'training' }), store.countReplays(RUN)], [9, 3 * (8 + 8)]);
-    for (const siblings of [...ALL.map((_, index) => roots.slice(2 * index, 2 * index + 2)), ...roots.map(({ children }) => children)]) {
+    for (const siblings of [
+      ...ALL.map((_, index) => roots.slice(2 * index, 2 * index + 2)),
+      ...roots.map(({ children }) => children),
+    ]) {
       const [first] = siblings;
       assert.ok(first);
       const [bucket] = store.bucketsFor(stored(first));
-      assert.deepEqual([bucket?.contextKey, bucket?.instance, bucket?.eventType], [first.contextKey, first.instance.uidSha, first.position === 0 ? 'reasoner' : 'actor']);
+      assert.deepEqual(
+        [bucket?.contextKey, bucket?.instance, bucket?.eventType],
+        [first.contextKey, first.instance.uidSha, first.position === 0 ? 'reasoner' : 'actor'],
+      );
       assert.deepEqual(
         bucket?.alternatives.map(({ decision, index, returns }) => ({ decision, index, returns })),
-        siblings.map((node) => ({ decision: stored(node), index: node.sibling, returns: leavesOf(node).map((leaf) => returnOf(leaf)) })),
+        siblings.map((node) => ({
+          decision: stored(node),
+          index: node.sibling,
+          returns: leavesOf(node).map((leaf) => returnOf(leaf)),
+        })),
       );
     }
   });
@@ -69,15 +136,24 @@ describe('recordTrainingTree', () => {
         const credits = new Map(store.credits(bucket).map(({ decision, value }) => [decision, value]));
         for (const node of nodes) {
           const others = nodes.filter((other) => other !== node).flatMap(returnsOf);
-          if (nodes.length > 1) near(credits.get(stored(node)), mean(returnsOf(node)) - mean(others));
-          else assert.equal(credits.size, 0, 'a lone alternative has nothing to be compared with');
+          if (nodes.length > 1) {
+            near(credits.get(stored(node)), mean(returnsOf(node)) - mean(others));
+          } else {
+            assert.equal(credits.size, 0, 'a lone alternative has nothing to be compared with');
+          }
           near(store.message(stored(node)).return ?? undefined, mean(returnsOf(node)));
           credited += credits.size > 0 ? 1 : 0;
         }
       }
-      assert.equal(groups.reduce((total, { nodes }) => total + nodes.length, 0), allNodes(roots).length);
+      assert.equal(
+        groups.reduce((total, { nodes }) => total + nodes.length, 0),
+        allNodes(roots).length,
+      );
       assert.ok(credited > 0);
-      assert.ok(groups.some(({ credits }) => credits.some((credit) => credit !== null && credit.value !== 0)), 'not all credits are 0');
+      assert.ok(
+        groups.some(({ credits }) => credits.some((credit) => credit !== null && credit.value !== 0)),
+        'not all credits are 0',
+      );
     }
   });
 
@@ -85,10 +161,28 @@ describe('recordTrainingTree', () => {
     for (const [protocol, fanout] of CASES) {
       const made = world(protocol);
       const { store, roots, groups } = await recorded(t, made, fanout);
-      const calls = new Map(groups.flatMap(({ bucket }) => store.bucketView(bucket ?? 0).alternatives.map((one) => [one.decision, one.evaluatorCalls])));
-      for (const node of allNodes(roots)) assert.equal(calls.get(stored(node)), callsOf(node), protocol.name);
-      assert.equal(roots.reduce((total, root) => total + callsOf(root), 0), made.evaluator.calls);
-      for (const { bucket, credits } of groups) for (const credit of credits) if (credit !== null) assert.equal(credit.evaluatorCalls, store.bucketView(bucket ?? 0).alternatives.reduce((total, one) => total + one.evaluatorCalls, 0));
+      const calls = new Map(
+        groups.flatMap(({ bucket }) =>
+          store.bucketView(bucket ?? 0).alternatives.map((one) => [one.decision, one.evaluatorCalls]),
+        ),
+      );
+      for (const node of allNodes(roots)) {
+        assert.equal(calls.get(stored(node)), callsOf(node), protocol.name);
+      }
+      assert.equal(
+        roots.reduce((total, root) => total + callsOf(root), 0),
+        made.evaluator.calls,
+      );
+      for (const { bucket, credits } of groups) {
+        for (const credit of credits) {
+          if (credit !== null) {
+            assert.equal(
+              credit.evaluatorCalls,
+              store.bucketView(bucket ?? 0).alternatives.reduce((total, one) => total + one.evaluatorCalls, 0),
+            );
+          }
+        }
+      }
     }
   });
 
@@ -97,7 +191,10 @@ describe('recordTrainingTree', () => {
     for (const node of allNodes(roots)) {
       const [bucket] = store.bucketsFor(stored(node));
       const replays = store.replaysOfBucket(bucket?.id ?? 0).filter(({ alternative }) => alternative === node.stored);
-      assert.deepEqual(replays.map(({ replayIndex, leaf }) => [replayIndex, leaf]), leavesOf(node).map((leaf, index) => [index, leaf.stored]));
+      assert.deepEqual(
+        replays.map(({ replayIndex, leaf }) => [replayIndex, leaf]),
+        leavesOf(node).map((leaf, index) => [index, leaf.stored]),
+      );
     }
   });
 
@@ -110,11 +207,27 @@ describe('recordTrainingTree', () => {
     assert.equal(replayHash([messageHash(first), messageHash(second)], replay), replay.tokenHash);
     const other = 'ab'.repeat(16);
     const messages: readonly Partial<SealedMessage>[] = [
-      { text: `${second.text}.` }, { tokens: Int32Array.of(1) }, { logprobs: second.logprobs.map((value) => value * 1.0001) }, { contextKey: '1' }, { streamKey: other }, { finish: 'length' },
-      { sampling: { ...second.sampling, temperature: 0.99 } }, { sampling: { ...second.sampling, topP: 0.9 } }, { sampling: { ...second.sampling, topK: 1 } }, { sampling: { ...second.sampling, maxNewTokens: 41 } },
-      { siblingIndex: 7 }, { position: 0 }, { instance: 'cd'.repeat(32) },
+      { text: `${second.text}.` },
+      { tokens: Int32Array.of(1) },
+      { logprobs: second.logprobs.map((value) => value * 1.0001) },
+      { contextKey: '1' },
+      { streamKey: other },
+      { finish: 'length' },
+      { sampling: { ...second.sampling, temperature: 0.99 } },
+      { sampling: { ...second.sampling, topP: 0.9 } },
+      { sampling: { ...second.sampling, topK: 1 } },
+      { sampling: { ...second.sampling, maxNewTokens: 41 } },
+      { siblingIndex: 7 },
+      { position: 0 },
+      { instance: 'cd'.repeat(32) },
     ];
-    const replays: readonly Partial<SealedReplay>[] = [{ return: null }, { return: (replay.return ?? 0) + 1 }, { replayIndex: 1 }, { evaluatorCalls: 9 }, { environment: 2 }];
+    const replays: readonly Partial<SealedReplay>[] = [
+      { return: null },
+      { return: (replay.return ?? 0) + 1 },
+      { replayIndex: 1 },
+      { evaluatorCalls: 9 },
+      { environment: 2 },
+    ];
     const hashes = [
       ...messages.map((change) => replayHash([messageHash(first), messageHash({ ...second, ...change })], replay)),
       ...replays.map((change) => replayHash([messageHash(first), messageHash(second)], { ...replay, ...change })),
@@ -125,19 +238,27 @@ describe('recordTrainingTree', () => {
   });
 
   it('keeps masked returns null and gives no credit where only one alternative has any', async (t) => {
-    const made = world(PAIR, { evaluator: new CountingEvaluator((text) => (digest(text) % 3 === 0 ? null : digest(text) % 2 === 0 ? 0 : 1)) });
+    const made = world(PAIR, {
+      evaluator: new CountingEvaluator((text) => (digest(text) % 3 === 0 ? null : digest(text) % 2 === 0 ? 0 : 1)),
+    });
     const { store, groups } = await recorded(t, made, [2, 2]);
     let [masked, uncredited] = [0, 0];
     for (const { nodes, bucket } of groups) {
       const view = store.bucketView(bucket ?? 0);
       const measured = nodes.filter((node) => returnsOf(node).length > 0);
       for (const [index, node] of nodes.entries()) {
-        assert.deepEqual(view.alternatives[index]?.returns, leavesOf(node).map((leaf) => returnOf(leaf)));
+        assert.deepEqual(
+          view.alternatives[index]?.returns,
+          leavesOf(node).map((leaf) => returnOf(leaf)),
+        );
         masked += leavesOf(node).filter((leaf) => returnOf(leaf) === null).length;
         const { bucketCredit: credit } = view.alternatives[index] ?? { bucketCredit: null };
         assert.equal(credit === null, measured.length < 2 || !measured.includes(node));
-        if (credit === null) uncredited++;
-        else near(credit.value, mean(returnsOf(node)) - mean(nodes.filter((other) => other !== node).flatMap(returnsOf)));
+        if (credit === null) {
+          uncredited++;
+        } else {
+          near(credit.value, mean(returnsOf(node)) - mean(nodes.filter((other) => other !== node).flatMap(returnsOf)));
+        }
       }
     }
     assert.ok(masked > 0 && uncredited > 0, 'the script masks some');
@@ -152,16 +273,22 @@ describe('recordTrainingTree', () => {
     const breaking: StoreWriter = {
       ...store,
       insertReplay: (replay) => {
-        if (++replays === 20) throw new Error('the disk is gone');
+        if (++replays === 20) {
+          throw new Error('the disk is gone');
+        }
         return store.insertReplay(replay);
       },
     };
     const record = (into: StoreWriter): void => {
       into.transaction(() => {
-        for (const index of ALL.keys()) recordTrainingTree(into, roots.slice(2 * index, 2 * index + 2), PAIR, ROUND, LOO);
+        for (const index of ALL.keys()) {
+          recordTrainingTree(into, roots.slice(2 * index, 2 * index + 2), PAIR, ROUND, LOO);
+        }
       });
     };
-    assert.throws(() => { record(breaking); }, /the disk is gone/);
+    assert.throws(() => {
+      record(breaking);
+    }, /the disk is gone/);
     assert.deepEqual(store.counts(), before);
     assert.equal(store.countReplays(RUN), 0);
     record(store);
@@ -179,7 +306,9 @@ describe('recordSubtree', () => {
     const episodes = store.episodes({ run: RUN, phase: 'evaluate', iteration: 2, offset: 0, limit: 10 });
     assert.deepEqual(
       episodes.map(({ leaf, return: value, rule, evaluatorCalls }) => ({ leaf, value, rule, evaluatorCalls })),
-      roots.flatMap(leavesOf).map((leaf) => ({ leaf: stored(leaf), value: returnOf(leaf), rule: 'digest, digest', evaluatorCalls: 2 })),
+      roots
+        .flatMap(leavesOf)
+        .map((leaf) => ({ leaf: stored(leaf), value: returnOf(leaf), rule: 'digest, digest', evaluatorCalls: 2 })),
     );
   });
 });

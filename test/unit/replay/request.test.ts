@@ -14,7 +14,23 @@ import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import {
-  CHAIN, CHECKPOINTS, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, RUN, SAMPLING, ScriptedPolicy, starts, storeFor, storePath, TWICE, world,
+  CHAIN,
+  CHECKPOINTS,
+  errorOfKind,
+  instances,
+  LOO,
+  NEVER,
+  PAIR,
+  PARALLEL,
+  positionsOf,
+  RUN,
+  SAMPLING,
+  ScriptedPolicy,
+  starts,
+  storeFor,
+  storePath,
+  TWICE,
+  world,
   type CountingEvaluator,
 } from './helpers.ts';
 
@@ -30,12 +46,24 @@ interface Scene {
 }
 
 /** One stored episode of a protocol. */
-async function scene(t: TestContext, protocol: Protocol, changes: { readonly policy?: ScriptedPolicy; readonly temperature?: number } = {}): Promise<Scene> {
+async function scene(
+  t: TestContext,
+  protocol: Protocol,
+  changes: { readonly policy?: ScriptedPolicy; readonly temperature?: number } = {},
+): Promise<Scene> {
   const sampling = { ...SAMPLING, temperature: changes.temperature ?? 1 };
   const made = world(protocol, { sampling, ...(changes.policy && { policy: changes.policy }) });
   const store = storeFor(t, ALL);
   const messages: number[] = [];
-  let node: TreeNode | undefined = (await grow(made.settings, starts(ALL), positionsOf(protocol), positionsOf(protocol).map(() => 1), NEVER))[0];
+  let node: TreeNode | undefined = (
+    await grow(
+      made.settings,
+      starts(ALL),
+      positionsOf(protocol),
+      positionsOf(protocol).map(() => 1),
+      NEVER,
+    )
+  )[0];
   for (; node !== undefined; node = node.children[0]) {
     storePath(store, protocol, node);
     messages.push(node.stored ?? 0);
@@ -47,7 +75,17 @@ async function scene(t: TestContext, protocol: Protocol, changes: { readonly pol
     messages,
     policy: made.policy,
     evaluator: made.evaluator,
-    dependencies: { store, protocol, render: renderPlain, policy: made.policy, evaluator: made.evaluator, sampling: SAMPLING, seed: 5, returnBound: 10, credit: LOO },
+    dependencies: {
+      store,
+      protocol,
+      render: renderPlain,
+      policy: made.policy,
+      evaluator: made.evaluator,
+      sampling: SAMPLING,
+      seed: 5,
+      returnBound: 10,
+      credit: LOO,
+    },
   };
 }
 
@@ -57,18 +95,31 @@ interface Told {
   readonly total: number;
 }
 
-function ask({ dependencies, messages }: Scene, position: number, changes: Partial<ReplayRequest> = {}, told: Told[] = []): Promise<BucketView> {
+function ask(
+  { dependencies, messages }: Scene,
+  position: number,
+  changes: Partial<ReplayRequest> = {},
+  told: Told[] = [],
+): Promise<BucketView> {
   const request = { message: messages[position] ?? 0, alternatives: 3, replays: 2, text: null, ...changes };
-  return replayMessage(request, dependencies, { cancelled: () => false, onProgress: (bucket, done, total) => told.push({ bucket, done, total }) });
+  return replayMessage(request, dependencies, {
+    cancelled: () => false,
+    onProgress: (bucket, done, total) => told.push({ bucket, done, total }),
+  });
 }
 
 /** The messages below an alternative in a bucket's request, by replay index. */
 function continuations(store: StoreWriter, bucket: BucketView, alternative: number): Decision[][] {
-  return store.replaysOfBucket(bucket.id).filter((replay) => replay.alternative === alternative).map(({ leaf }) => {
-    const path: Decision[] = [];
-    for (let id: number | null = leaf; id !== null && id !== alternative; id = path[0]?.parent ?? null) path.unshift(store.decision(id));
-    return path;
-  });
+  return store
+    .replaysOfBucket(bucket.id)
+    .filter((replay) => replay.alternative === alternative)
+    .map(({ leaf }) => {
+      const path: Decision[] = [];
+      for (let id: number | null = leaf; id !== null && id !== alternative; id = path[0]?.parent ?? null) {
+        path.unshift(store.decision(id));
+      }
+      return path;
+    });
 }
 
 describe('replayMessage', () => {
@@ -77,30 +128,63 @@ describe('replayMessage', () => {
     const { store, messages, evaluator } = here;
     const bucket = await ask(here, 0);
     const original = store.decision(messages[0] ?? 0);
-    assert.deepEqual(bucket.alternatives.map((one) => [one.index, one.original, one.returns.length]), [[0, true, 2], [1, false, 2], [2, false, 2], [3, false, 2]]);
+    assert.deepEqual(
+      bucket.alternatives.map((one) => [one.index, one.original, one.returns.length]),
+      [
+        [0, true, 2],
+        [1, false, 2],
+        [2, false, 2],
+        [3, false, 2],
+      ],
+    );
     assert.equal(bucket.alternatives[0]?.decision, messages[0]);
-    assert.deepEqual([bucket.origin, bucket.message, bucket.contextKey, bucket.snapshot], ['request', messages[0], original.contextKey, original.snapshot]);
-    for (const { decision } of bucket.alternatives) assert.equal(store.decision(decision).context, original.context);
+    assert.deepEqual(
+      [bucket.origin, bucket.message, bucket.contextKey, bucket.snapshot],
+      ['request', messages[0], original.contextKey, original.snapshot],
+    );
+    for (const { decision } of bucket.alternatives) {
+      assert.equal(store.decision(decision).context, original.context);
+    }
     assert.equal(evaluator.calls, 8);
-    assert.equal(store.replaysOfBucket(bucket.id).reduce((total, replay) => total + replay.evaluatorCalls, 0), 8);
+    assert.equal(
+      store.replaysOfBucket(bucket.id).reduce((total, replay) => total + replay.evaluatorCalls, 0),
+      8,
+    );
   });
 
   it('scores a terminal message once, whatever number of replays was asked for', async (t) => {
     const here = await scene(t, PAIR);
     const bucket = await ask(here, 1, { replays: 5 });
-    assert.deepEqual(bucket.alternatives.map((one) => [one.returns.length, one.evaluatorCalls]), [[1, 1], [1, 1], [1, 1], [1, 1]]);
+    assert.deepEqual(
+      bucket.alternatives.map((one) => [one.returns.length, one.evaluatorCalls]),
+      [
+        [1, 1],
+        [1, 1],
+        [1, 1],
+        [1, 1],
+      ],
+    );
     assert.equal(here.policy.requests.length, 3);
     assert.equal(here.evaluator.calls, 4);
-    for (const { alternative, leaf } of here.store.replaysOfBucket(bucket.id)) assert.equal(leaf, alternative);
+    for (const { alternative, leaf } of here.store.replaysOfBucket(bucket.id)) {
+      assert.equal(leaf, alternative);
+    }
   });
 
   it('credits what the store then says the returns are', async (t) => {
     for (const position of [0, 1]) {
       const here = await scene(t, PAIR);
       const bucket = await ask(here, position, { alternatives: 6, replays: 3 });
-      assert.deepEqual(bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditGroup({ alternatives: bucket.alternatives }, 'loo'));
+      assert.deepEqual(
+        bucket.alternatives.map(({ bucketCredit }) => bucketCredit),
+        creditGroup({ alternatives: bucket.alternatives }, 'loo'),
+      );
       assert.ok(bucket.alternatives.some(({ credit }) => credit !== null && credit.value !== 0));
-      assert.deepEqual(here.store.message(bucket.message ?? 0).credit, bucket.alternatives[0]?.credit, 'the message shows what its bucket pools to');
+      assert.deepEqual(
+        here.store.message(bucket.message ?? 0).credit,
+        bucket.alternatives[0]?.credit,
+        'the message shows what its bucket pools to',
+      );
       assert.deepEqual(here.store.bucketView(bucket.id), bucket);
       assert.equal(here.store.credits(bucket.id).length, 7);
     }
@@ -111,10 +195,18 @@ describe('replayMessage', () => {
     const bucket = await ask(here, 1);
     for (const { decision, text } of bucket.alternatives) {
       const paths = continuations(here.store, bucket, decision);
-      assert.deepEqual(paths.map((path) => path.map(({ eventType }) => eventType)), [['right', 'integrator'], ['right', 'integrator']]);
+      assert.deepEqual(
+        paths.map((path) => path.map(({ eventType }) => eventType)),
+        [
+          ['right', 'integrator'],
+          ['right', 'integrator'],
+        ],
+      );
       for (const [right, integrator] of paths) {
         assert.ok(right && integrator);
-        assert.ok(!right.context.includes(text) && integrator.context.includes(text) && integrator.context.includes(right.text));
+        assert.ok(
+          !right.context.includes(text) && integrator.context.includes(text) && integrator.context.includes(right.text),
+        );
       }
     }
   });
@@ -123,8 +215,12 @@ describe('replayMessage', () => {
     for (const protocol of [PAIR, CHAIN, PARALLEL, TWICE]) {
       const here = await scene(t, protocol);
       const bucket = await ask(here, 0, { replays: 3 });
-      const streams = bucket.alternatives.map(({ decision }) => continuations(here.store, bucket, decision).map((path) => path.map(({ streamKey }) => streamKey)));
-      for (const replays of streams) assert.deepEqual(replays, streams[0]);
+      const streams = bucket.alternatives.map(({ decision }) =>
+        continuations(here.store, bucket, decision).map((path) => path.map(({ streamKey }) => streamKey)),
+      );
+      for (const replays of streams) {
+        assert.deepEqual(replays, streams[0]);
+      }
       const keys = streams[0]?.flat() ?? [];
       assert.equal(keys.length, 3 * (protocol.occurrences.length - 1));
       const alternatives = bucket.alternatives.map(({ decision }) => here.store.decision(decision).streamKey);
@@ -139,12 +235,17 @@ describe('replayMessage', () => {
       const clicked = here.store.decision(here.messages[0] ?? 0);
       here.messages[0] = here.store.insertDecision({ ...clicked, siblingIndex: 1 });
       const bucket = await ask(here, 0, { replays: 3, text: 'typed', independent: true });
-      const keys = bucket.alternatives.flatMap(({ decision }) => continuations(here.store, bucket, decision).flatMap((path) => path.map(({ streamKey }) => streamKey)));
+      const keys = bucket.alternatives.flatMap(({ decision }) =>
+        continuations(here.store, bucket, decision).flatMap((path) => path.map(({ streamKey }) => streamKey)),
+      );
       assert.equal(keys.length, 5 * 3 * (protocol.occurrences.length - 1));
       assert.equal(new Set(keys).size, keys.length, protocol.name);
       // What is sampled stays the same: only what continues it draws otherwise.
       const shared = await scene(t, protocol);
-      assert.deepEqual((await ask(shared, 0, { replays: 3 })).alternatives.map(({ text }) => text), bucket.alternatives.slice(0, 4).map(({ text }) => text));
+      assert.deepEqual(
+        (await ask(shared, 0, { replays: 3 })).alternatives.map(({ text }) => text),
+        bucket.alternatives.slice(0, 4).map(({ text }) => text),
+      );
     }
   });
 
@@ -153,22 +254,39 @@ describe('replayMessage', () => {
     here.policy.seeded = false;
     const remarks: string[] = [];
     const request = { message: here.messages[0] ?? 0, alternatives: 2, replays: 2, text: null };
-    const bucket = await replayMessage(request, here.dependencies, { cancelled: () => false, onProgress: () => undefined, onRemark: (remark) => remarks.push(remark) });
+    const bucket = await replayMessage(request, here.dependencies, {
+      cancelled: () => false,
+      onProgress: () => undefined,
+      onRemark: (remark) => remarks.push(remark),
+    });
     assert.deepEqual(remarks, ['The endpoint takes no seeds: common random numbers and exact verification are off.']);
-    assert.equal(drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.decision(id).streamKey), 'unseeded');
+    assert.equal(
+      drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.decision(id).streamKey),
+      'unseeded',
+    );
     const told: string[] = [];
-    await replayMessage(request, { ...here.dependencies, policy: new ScriptedPolicy() }, { cancelled: () => false, onProgress: () => undefined, onRemark: (remark) => told.push(remark) });
+    await replayMessage(
+      request,
+      { ...here.dependencies, policy: new ScriptedPolicy() },
+      { cancelled: () => false, onProgress: () => undefined, onRemark: (remark) => told.push(remark) },
+    );
     assert.deepEqual(told, []);
   });
 
   it('draws other numbers for a second request, also one for the message after', async (t) => {
     const here = await scene(t, CHAIN);
     const requests = [await ask(here, 0), await ask(here, 0), await ask(here, 2)];
-    assert.deepEqual(requests.map(({ iteration }) => iteration), [1, 2, 3]);
+    assert.deepEqual(
+      requests.map(({ iteration }) => iteration),
+      [1, 2, 3],
+    );
     const keys = here.policy.requests.map(({ streamKey }) => streamKey);
     // Alternatives have numbers of their own; continuations share theirs by replay index.
-    assert.equal(new Set(keys).size, (3 + 2 * 3) + (3 + 2 * 3) + (3 + 2));
-    assert.deepEqual(here.store.bucketsFor(here.messages[0] ?? 0).map(({ id }) => id), requests.slice(0, 2).map(({ id }) => id));
+    assert.equal(new Set(keys).size, 3 + 2 * 3 + (3 + 2 * 3) + (3 + 2));
+    assert.deepEqual(
+      here.store.bucketsFor(here.messages[0] ?? 0).map(({ id }) => id),
+      requests.slice(0, 2).map(({ id }) => id),
+    );
   });
 
   it('gives the same bucket for the same request on the same store', async (t) => {
@@ -179,7 +297,15 @@ describe('replayMessage', () => {
   it('takes a typed message beside the sampled ones', async (t) => {
     const here = await scene(t, PAIR);
     const bucket = await ask(here, 0, { alternatives: 2, text: 'my own plan \ud800' });
-    assert.deepEqual(bucket.alternatives.map((one) => [one.index, one.original, one.finish]), [[0, true, 'end'], [1, false, 'end'], [2, false, 'end'], [3, false, 'typed']]);
+    assert.deepEqual(
+      bucket.alternatives.map((one) => [one.index, one.original, one.finish]),
+      [
+        [0, true, 'end'],
+        [1, false, 'end'],
+        [2, false, 'end'],
+        [3, false, 'typed'],
+      ],
+    );
     const typed = bucket.alternatives[3];
     assert.equal(typed?.text, 'my own plan \ufffd');
     for (const [actor] of continuations(here.store, bucket, typed.decision)) {
@@ -188,25 +314,52 @@ describe('replayMessage', () => {
       assert.equal(actor.contextKey, contextKey(actor.context).key, 'the key is that of the bytes that are stored');
     }
     const alone = await ask(here, 1, { alternatives: 0, text: '#### 4' });
-    assert.deepEqual(alone.alternatives.map(({ text, returns }) => [text === '#### 4', returns.length]), [[false, 1], [true, 1]]);
+    assert.deepEqual(
+      alone.alternatives.map(({ text, returns }) => [text === '#### 4', returns.length]),
+      [
+        [false, 1],
+        [true, 1],
+      ],
+    );
   });
 
   it('reports k of n as alternatives are complete, with all that is known so far', async (t) => {
-    for (const [position, text] of [[0, null], [1, null], [0, 'typed']] as const) {
+    for (const [position, text] of [
+      [0, null],
+      [1, null],
+      [0, 'typed'],
+    ] as const) {
       const here = await scene(t, PAIR);
       const told: Told[] = [];
       const bucket = await ask(here, position, { alternatives: 3, text }, told);
       const total = text === null ? 3 : 4;
       assert.deepEqual(new Set(told.map((one) => one.total)), new Set([total]));
-      assert.deepEqual([...new Set(told.map(({ done }) => done))], Array.from({ length: total + 1 }, (_, k) => k));
-      assert.deepEqual(told.map(({ done }) => done), told.map(({ done }) => done).toSorted((a, b) => a - b));
+      assert.deepEqual(
+        [...new Set(told.map(({ done }) => done))],
+        Array.from({ length: total + 1 }, (_, k) => k),
+      );
+      assert.deepEqual(
+        told.map(({ done }) => done),
+        told.map(({ done }) => done).toSorted((a, b) => a - b),
+      );
       assert.deepEqual(told.at(-1)?.bucket, bucket);
       for (const one of told) {
-        const complete = one.bucket.alternatives.filter((alternative) => !alternative.original && alternative.returns.length === (position === 0 ? 2 : 1));
+        const complete = one.bucket.alternatives.filter(
+          (alternative) => !alternative.original && alternative.returns.length === (position === 0 ? 2 : 1),
+        );
         assert.equal(complete.length, one.done);
         const measured = one.bucket.alternatives.filter(({ returns }) => returns.length > 0).length;
-        if (measured < 2) assert.ok(one.bucket.alternatives.every(({ bucketCredit }) => bucketCredit === null), 'one alone is not compared with anything');
-        else assert.deepEqual(one.bucket.alternatives.map(({ bucketCredit }) => bucketCredit), creditGroup({ alternatives: one.bucket.alternatives }, 'loo'));
+        if (measured < 2) {
+          assert.ok(
+            one.bucket.alternatives.every(({ bucketCredit }) => bucketCredit === null),
+            'one alone is not compared with anything',
+          );
+        } else {
+          assert.deepEqual(
+            one.bucket.alternatives.map(({ bucketCredit }) => bucketCredit),
+            creditGroup({ alternatives: one.bucket.alternatives }, 'loo'),
+          );
+        }
       }
     }
   });
@@ -217,7 +370,10 @@ describe('replayMessage', () => {
     const told: Told[] = [];
     await ask(here, 0, { alternatives: 9, replays: 59 }, told);
     assert.ok(told.length < 330, String(told.length));
-    assert.deepEqual([...new Set(told.map(({ done }) => done))], Array.from({ length: 10 }, (_, k) => k));
+    assert.deepEqual(
+      [...new Set(told.map(({ done }) => done))],
+      Array.from({ length: 10 }, (_, k) => k),
+    );
   });
 
   it('keeps what arrived when it is cancelled, and can be asked again', async (t) => {
@@ -227,41 +383,79 @@ describe('replayMessage', () => {
     await assert.rejects(ask(here, 0), CancelledError);
     const [bucket] = here.store.bucketsFor(here.messages[0] ?? 0);
     assert.ok(bucket);
-    assert.deepEqual(bucket.alternatives.map(({ index }) => index), [0, 1, 2, 3]);
+    assert.deepEqual(
+      bucket.alternatives.map(({ index }) => index),
+      [0, 1, 2, 3],
+    );
     assert.equal(here.store.counts().decisions, decisions + 5);
     assert.equal(here.store.replaysOfBucket(bucket.id).length, 2);
-    assert.deepEqual(bucket.alternatives.map(({ returns }) => returns.length), [0, 0, 0, 2]);
+    assert.deepEqual(
+      bucket.alternatives.map(({ returns }) => returns.length),
+      [0, 0, 0, 2],
+    );
     assert.equal(here.store.credits(bucket.id).length, 0);
     here.policy.answersLeft = Infinity;
-    assert.deepEqual([(await ask(here, 0)).iteration, here.store.countBuckets({ run: RUN, origin: 'request' })], [2, 2]);
+    assert.deepEqual(
+      [(await ask(here, 0)).iteration, here.store.countBuckets({ run: RUN, origin: 'request' })],
+      [2, 2],
+    );
   });
 
   it('starts no evaluation after a cancel, and keeps what was scored before', async (t) => {
     for (const position of [0, 1]) {
       const here = await scene(t, PAIR);
       const { evaluator, store, messages } = here;
-      // Everything is answered in one go, as the last decode step of a batch does: the cancel comes while the fourth call goes on.
-      const deaf: Policy = { snapshot: here.policy.snapshot, environment: here.policy.environment, seeded: true, typed: (request) => here.policy.typed(request), answer: (requests, control) => here.policy.answer(requests, { ...control, cancelled: () => false }) };
+      // Everything is answered in one go, as the last decode step of a batch does: the cancel comes while the fourth
+      // call goes on.
+      const deaf: Policy = {
+        snapshot: here.policy.snapshot,
+        environment: here.policy.environment,
+        seeded: true,
+        typed: (request) => here.policy.typed(request),
+        answer: (requests, control) => here.policy.answer(requests, { ...control, cancelled: () => false }),
+      };
       const request = { message: messages[position] ?? 0, alternatives: 8, replays: 4, text: null };
-      await assert.rejects(replayMessage(request, { ...here.dependencies, policy: deaf }, { cancelled: () => evaluator.calls >= 4, onProgress: () => undefined }), CancelledError);
+      await assert.rejects(
+        replayMessage(
+          request,
+          { ...here.dependencies, policy: deaf },
+          { cancelled: () => evaluator.calls >= 4, onProgress: () => undefined },
+        ),
+        CancelledError,
+      );
       assert.equal(evaluator.calls, 4);
       const bucket = store.bucketsFor(messages[position] ?? 0).at(-1);
       assert.ok(bucket && store.replaysOfBucket(bucket.id).length > 0 && store.replaysOfBucket(bucket.id).length <= 4);
     }
   });
 
-  it('continues with the weights and the temperature that it is given, and the store tells them from the message\'s', async (t) => {
+  it("continues with the weights and the temperature that it is given, and the store tells them from the message's", async (t) => {
     const here = await scene(t, PAIR);
     const { store } = here;
     const later = 'cd'.repeat(32);
     store.insertSnapshot({ id: later, run: RUN, iteration: 1, base: 'nowhere', file: null });
-    const policy: Policy = { snapshot: later, environment: here.policy.environment, seeded: true, typed: (request) => here.policy.typed(request), answer: (requests, control) => here.policy.answer(requests, control) };
-    const changed = { ...here, dependencies: { ...here.dependencies, policy, sampling: { ...SAMPLING, temperature: 0.5 } } };
+    const policy: Policy = {
+      snapshot: later,
+      environment: here.policy.environment,
+      seeded: true,
+      typed: (request) => here.policy.typed(request),
+      answer: (requests, control) => here.policy.answer(requests, control),
+    };
+    const changed = {
+      ...here,
+      dependencies: { ...here.dependencies, policy, sampling: { ...SAMPLING, temperature: 0.5 } },
+    };
     const bucket = await ask(changed, 0, { text: 'typed' });
-    assert.deepEqual([bucket.continuation?.differs, bucket.continuation?.step, bucket.continuation?.temperature], [{ snapshot: true, temperature: true, model: false }, 1, 0.5]);
+    assert.deepEqual(
+      [bucket.continuation?.differs, bucket.continuation?.step, bucket.continuation?.temperature],
+      [{ snapshot: true, temperature: true, model: false }, 1, 0.5],
+    );
     for (const { decision, original } of bucket.alternatives) {
       assert.equal(store.decision(decision).context, store.decision(here.messages[0] ?? 0).context);
-      assert.deepEqual([store.decision(decision).snapshot, store.decision(decision).sampling.temperature], original ? [here.policy.snapshot, 1] : [later, 0.5]);
+      assert.deepEqual(
+        [store.decision(decision).snapshot, store.decision(decision).sampling.temperature],
+        original ? [here.policy.snapshot, 1] : [later, 0.5],
+      );
     }
     assert.equal((await ask(here, 0)).continuation, null);
   });
@@ -269,9 +463,14 @@ describe('replayMessage', () => {
   it('refuses a choice out of bounds before anything is stored', async (t) => {
     const here = await scene(t, PAIR);
     const refused = async (choice: Partial<ContinuationChoice>, pattern: RegExp): Promise<void> => {
-      await assert.rejects(ask(here, 0, { continuation: { ...AS_RECORDED, ...choice } }), errorOfKind('input', pattern));
+      await assert.rejects(
+        ask(here, 0, { continuation: { ...AS_RECORDED, ...choice } }),
+        errorOfKind('input', pattern),
+      );
     };
-    for (const temperature of [0, -1, 10.5, NaN]) await refused({ temperature }, /temperature must be a number from 0\.01 to 10/);
+    for (const temperature of [0, -1, 10.5, NaN]) {
+      await refused({ temperature }, /temperature must be a number from 0\.01 to 10/);
+    }
     await refused({ snapshot: 'none' }, /"none" is no snapshot/);
     await refused({ snapshot: 'abc' }, /is no snapshot/);
     await refused({ snapshot: '1', model: '/models/other' }, /not both/);
@@ -283,7 +482,10 @@ describe('replayMessage', () => {
     const here = await scene(t, PAIR, { temperature: 0 });
     assert.equal(here.store.decision(here.messages[0] ?? 0).sampling.temperature, 0);
     const bucket = await ask(here, 0);
-    assert.deepEqual(here.policy.requests.map(({ sampling }) => sampling.temperature), here.policy.requests.map(() => 1));
+    assert.deepEqual(
+      here.policy.requests.map(({ sampling }) => sampling.temperature),
+      here.policy.requests.map(() => 1),
+    );
     assert.ok(new Set(bucket.alternatives.map(({ text }) => text)).size > 1);
   });
 
@@ -292,16 +494,23 @@ describe('replayMessage', () => {
     await ask(here, 0, { text: 'typed' });
     const caps = Map.groupBy(here.policy.requests, ({ context }) => context.slice(0, 4));
     assert.deepEqual(new Set(caps.get('Plan')?.map(({ sampling }) => sampling.maxNewTokens)), new Set([7]));
-    assert.deepEqual(new Set(caps.get('Solv')?.map(({ sampling }) => sampling.maxNewTokens)), new Set([SAMPLING.maxNewTokens]));
+    assert.deepEqual(
+      new Set(caps.get('Solv')?.map(({ sampling }) => sampling.maxNewTokens)),
+      new Set([SAMPLING.maxNewTokens]),
+    );
   });
 
   it('adds up checkpoints and counts their calls once', async (t) => {
     const here = await scene(t, CHECKPOINTS);
     const bucket = await ask(here, 0);
-    const score = async (text: string): Promise<number> => (await here.evaluator.evaluate(ALL[0] ?? assert.fail(), text)).score ?? 0;
+    const score = async (text: string): Promise<number> =>
+      (await here.evaluator.evaluate(ALL[0] ?? assert.fail(), text)).score ?? 0;
     for (const { decision, text, returns, evaluatorCalls } of bucket.alternatives) {
       const paths = continuations(here.store, bucket, decision);
-      assert.deepEqual(returns, await Promise.all(paths.map(async ([last]) => (await score(text)) + (await score(last?.text ?? '')))));
+      assert.deepEqual(
+        returns,
+        await Promise.all(paths.map(async ([last]) => (await score(text)) + (await score(last?.text ?? '')))),
+      );
       assert.equal(evaluatorCalls, 1 + 2);
     }
   });
@@ -319,9 +528,20 @@ describe('replayMessage', () => {
       [{ text: 'x'.repeat(16_385) }, /longer than 16384 characters/],
       [{ message: 999 }, /no message 999/],
     ];
-    for (const [changes, pattern] of wrong) await assert.rejects(ask(here, 0, changes), errorOfKind('input', pattern));
-    const renamed = parseProtocol(JSON.stringify([{ role: 'reasoner', prompt: 'Plan well.' }, { role: 'actor', prompt: 'Solve.', depends_on: ['reasoner'] }]), 'other.json');
-    await assert.rejects(ask({ ...here, dependencies: { ...here.dependencies, protocol: renamed } }, 0), errorOfKind('engine', /renders to other bytes/));
+    for (const [changes, pattern] of wrong) {
+      await assert.rejects(ask(here, 0, changes), errorOfKind('input', pattern));
+    }
+    const renamed = parseProtocol(
+      JSON.stringify([
+        { role: 'reasoner', prompt: 'Plan well.' },
+        { role: 'actor', prompt: 'Solve.', depends_on: ['reasoner'] },
+      ]),
+      'other.json',
+    );
+    await assert.rejects(
+      ask({ ...here, dependencies: { ...here.dependencies, protocol: renamed } }, 0),
+      errorOfKind('engine', /renders to other bytes/),
+    );
     assert.deepEqual(here.store.counts(), before);
     assert.equal(here.policy.requests.length, 0);
   });

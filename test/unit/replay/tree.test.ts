@@ -3,13 +3,38 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { callsOf, callsOfFanout, contextOf, extend, grow, leavesOf, returnOf, samplingOf, type TreeNode } from '../../../src/replay/tree.ts';
+import {
+  callsOf,
+  callsOfFanout,
+  contextOf,
+  extend,
+  grow,
+  leavesOf,
+  returnOf,
+  samplingOf,
+  type TreeNode,
+} from '../../../src/replay/tree.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import {
-  allNodes, CHAIN, CHECKPOINTS, CountingEvaluator, digest, errorOfKind, instances, NEVER, PAIR, PARALLEL, positionsOf, SAMPLING, ScriptedPolicy, starts, TWICE, world,
+  allNodes,
+  CHAIN,
+  CHECKPOINTS,
+  CountingEvaluator,
+  digest,
+  errorOfKind,
+  instances,
+  NEVER,
+  PAIR,
+  PARALLEL,
+  positionsOf,
+  SAMPLING,
+  ScriptedPolicy,
+  starts,
+  TWICE,
+  world,
   type World,
 } from './helpers.ts';
 
@@ -19,28 +44,58 @@ assert.ok(FIRST && SECOND);
 const growAll = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeNode[]> =>
   grow(made.settings, starts(of), positionsOf(made.settings.protocol), fanout, NEVER);
 
-const pathOf = (node: TreeNode): number[] => (node.parent === null ? [node.sibling] : [...pathOf(node.parent), node.sibling]);
+const pathOf = (node: TreeNode): number[] =>
+  node.parent === null ? [node.sibling] : [...pathOf(node.parent), node.sibling];
 
 describe('grow', () => {
   it('makes 2 plans and 4 solutions of each: 10 decisions and 8 evaluator calls', async () => {
     const made = world(PAIR);
     const roots = await growAll(made, [2, 4]);
-    assert.deepEqual(allNodes(roots).map(pathOf), [[0], [0, 0], [0, 1], [0, 2], [0, 3], [1], [1, 0], [1, 1], [1, 2], [1, 3]]);
+    assert.deepEqual(allNodes(roots).map(pathOf), [
+      [0],
+      [0, 0],
+      [0, 1],
+      [0, 2],
+      [0, 3],
+      [1],
+      [1, 0],
+      [1, 1],
+      [1, 2],
+      [1, 3],
+    ]);
     assert.equal(made.evaluator.calls, 8);
     assert.equal(made.settings.budget.calls, 8);
     assert.equal(made.policy.requests.length, 10);
     assert.deepEqual(roots.map(callsOf), [4, 4]);
-    for (const node of allNodes(roots)) assert.equal(node.score === undefined, node.parent === null, 'the solutions are scored, the plans are not');
+    for (const node of allNodes(roots)) {
+      assert.equal(node.score === undefined, node.parent === null, 'the solutions are scored, the plans are not');
+    }
   });
 
   it('keeps the trees of several instances apart, in their order', async () => {
     const roots = await growAll(world(PAIR), [2, 1], [FIRST, SECOND]);
-    assert.deepEqual(roots.map(({ instance, sibling }) => [instance.uid, sibling]), [['q-0', 0], ['q-0', 1], ['q-1', 0], ['q-1', 1]]);
-    for (const node of allNodes(roots)) assert.ok(node.context.includes(node.instance.question));
+    assert.deepEqual(
+      roots.map(({ instance, sibling }) => [instance.uid, sibling]),
+      [
+        ['q-0', 0],
+        ['q-0', 1],
+        ['q-1', 0],
+        ['q-1', 1],
+      ],
+    );
+    for (const node of allNodes(roots)) {
+      assert.ok(node.context.includes(node.instance.question));
+    }
   });
 
   it('says what a fan-out costs before it is paid', async () => {
-    const cases: readonly (readonly [Protocol, readonly number[]])[] = [[PAIR, [2, 4]], [CHAIN, [2, 3, 1, 2]], [PARALLEL, [2, 1, 1, 2]], [CHECKPOINTS, [3, 2]], [TWICE, [1, 2, 2]]];
+    const cases: readonly (readonly [Protocol, readonly number[]])[] = [
+      [PAIR, [2, 4]],
+      [CHAIN, [2, 3, 1, 2]],
+      [PARALLEL, [2, 1, 1, 2]],
+      [CHECKPOINTS, [3, 2]],
+      [TWICE, [1, 2, 2]],
+    ];
     for (const [protocol, fanout] of cases) {
       const made = world(protocol);
       await growAll(made, fanout);
@@ -69,14 +124,20 @@ describe('grow', () => {
 
 describe('contexts', () => {
   it('are exactly the prompt, the question and the visible messages', async () => {
-    const roots = await growAll(world(PAIR, { policy: new ScriptedPolicy(({ context }) => (context.startsWith('Plan') ? '1+1' : '#### 2')) }), [1, 1]);
+    const roots = await growAll(
+      world(PAIR, { policy: new ScriptedPolicy(({ context }) => (context.startsWith('Plan') ? '1+1' : '#### 2')) }),
+      [1, 1],
+    );
     const [plan, solution] = allNodes(roots);
     assert.equal(plan?.context, 'Plan.\n\nProblem:\nQuestion 0?\n');
     assert.equal(solution?.context, 'Solve.\n\nProblem:\nQuestion 0?\n\nContext:\n1+1\n');
   });
 
   it('hide what parallel roles say from each other', async () => {
-    const roots = await growAll(world(PARALLEL, { policy: new ScriptedPolicy(({ context }) => `<${context.slice(0, 4)}>`) }), [1, 1, 1, 1]);
+    const roots = await growAll(
+      world(PARALLEL, { policy: new ScriptedPolicy(({ context }) => `<${context.slice(0, 4)}>`) }),
+      [1, 1, 1, 1],
+    );
     const [planner, left, right, integrator] = allNodes(roots);
     assert.equal(planner?.context, 'Plan.\n\nProblem:\nQuestion 0?\n');
     assert.equal(left?.context, 'Go left.\n\nProblem:\nQuestion 0?\n\nContext:\n<Plan>\n');
@@ -87,13 +148,25 @@ describe('contexts', () => {
   it('are what the policy is asked, and what their keys are made of', async () => {
     const made = world(TWICE);
     const nodes = allNodes(await growAll(made, [2, 1, 2]));
-    assert.deepEqual(nodes.map(({ context }) => context).sort(), made.policy.requests.map(({ context }) => context).sort());
-    for (const node of nodes) assert.equal(node.contextKey, contextKey(node.context).key);
+    assert.deepEqual(
+      nodes.map(({ context }) => context).sort(),
+      made.policy.requests.map(({ context }) => context).sort(),
+    );
+    for (const node of nodes) {
+      assert.equal(node.contextKey, contextKey(node.context).key);
+    }
   });
 
   it('can be had again from a branch, with nothing but the messages before', async () => {
     for (const node of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
-      assert.deepEqual(await contextOf({ protocol: PARALLEL, render: renderPlain }, { instance: node.instance, node: node.parent }, node.position), { context: node.context, key: node.contextKey });
+      assert.deepEqual(
+        await contextOf(
+          { protocol: PARALLEL, render: renderPlain },
+          { instance: node.instance, node: node.parent },
+          node.position,
+        ),
+        { context: node.context, key: node.contextKey },
+      );
     }
   });
 });
@@ -104,15 +177,30 @@ describe('streams', () => {
     assert.ok(one && other);
     assert.notEqual(one.streamKey, other.streamKey);
     const keys = one.children.map(({ streamKey }) => streamKey);
-    assert.deepEqual(other.children.map(({ streamKey }) => streamKey), keys);
+    assert.deepEqual(
+      other.children.map(({ streamKey }) => streamKey),
+      keys,
+    );
     assert.equal(new Set([...keys, one.streamKey, other.streamKey]).size, 6);
   });
 
   it('of a tree of two levels are named by the index among siblings alone', async () => {
-    const name = (eventType: string, sibling: number): string => createHash('sha256').update(JSON.stringify([5, 'iteration:1', FIRST.uidSha, eventType, 0, sibling])).digest('hex').slice(0, 32);
+    const name = (eventType: string, sibling: number): string =>
+      createHash('sha256')
+        .update(JSON.stringify([5, 'iteration:1', FIRST.uidSha, eventType, 0, sibling]))
+        .digest('hex')
+        .slice(0, 32);
     const roots = await growAll(world(PAIR), [2, 4]);
-    assert.deepEqual(roots.map(({ streamKey }) => streamKey), [name('reasoner', 0), name('reasoner', 1)]);
-    for (const { children } of roots) assert.deepEqual(children.map(({ streamKey }) => streamKey), [0, 1, 2, 3].map((sibling) => name('actor', sibling)));
+    assert.deepEqual(
+      roots.map(({ streamKey }) => streamKey),
+      [name('reasoner', 0), name('reasoner', 1)],
+    );
+    for (const { children } of roots) {
+      assert.deepEqual(
+        children.map(({ streamKey }) => streamKey),
+        [0, 1, 2, 3].map((sibling) => name('actor', sibling)),
+      );
+    }
   });
 
   it('are those of the same replay index below every alternative, and of no other, for any fan-out', async () => {
@@ -121,21 +209,44 @@ describe('streams', () => {
     for (let trial = 0; trial < 60; trial++) {
       const protocol = [PAIR, CHAIN, PARALLEL, TWICE][trial % 4] ?? PAIR;
       const fanout = positionsOf(protocol).map((position) => draw(8 * trial + position, 4));
-      const paths = (root: TreeNode): Map<string, string> => new Map(allNodes(root.children).map((node) => [pathOf(node).slice(1).join('.'), node.streamKey]));
+      const paths = (root: TreeNode): Map<string, string> =>
+        new Map(allNodes(root.children).map((node) => [pathOf(node).slice(1).join('.'), node.streamKey]));
       for (const commonRandomNumbers of [true, false]) {
         const roots = await growAll(world(protocol, { commonRandomNumbers }), fanout);
         const below = roots.map(paths);
         const words = `${protocol.name} ${fanout.join(',')} ${String(commonRandomNumbers)}`;
-        for (const keys of below) assert.equal(new Set(keys.values()).size, keys.size, `${words}: two replays of one alternative share a stream`);
-        if (commonRandomNumbers) for (const keys of below) assert.deepEqual(keys, below[0], words);
-        const distinct = new Set([...roots.map(({ streamKey }) => streamKey), ...below.flatMap((keys) => [...keys.values()])]);
-        assert.equal(distinct.size, roots.length + (commonRandomNumbers ? 1 : roots.length) * (below[0]?.size ?? 0), words);
+        for (const keys of below) {
+          assert.equal(
+            new Set(keys.values()).size,
+            keys.size,
+            `${words}: two replays of one alternative share a stream`,
+          );
+        }
+        if (commonRandomNumbers) {
+          for (const keys of below) {
+            assert.deepEqual(keys, below[0], words);
+          }
+        }
+        const distinct = new Set([
+          ...roots.map(({ streamKey }) => streamKey),
+          ...below.flatMap((keys) => [...keys.values()]),
+        ]);
+        assert.equal(
+          distinct.size,
+          roots.length + (commonRandomNumbers ? 1 : roots.length) * (below[0]?.size ?? 0),
+          words,
+        );
       }
     }
   });
 
   it('number the leaves below an alternative as its replays are numbered', async () => {
-    for (const root of await growAll(world(CHAIN), [2, 3, 1, 2])) assert.deepEqual(leavesOf(root).map(({ replay }) => replay), [0, 1, 2, 3, 4, 5]);
+    for (const root of await growAll(world(CHAIN), [2, 3, 1, 2])) {
+      assert.deepEqual(
+        leavesOf(root).map(({ replay }) => replay),
+        [0, 1, 2, 3, 4, 5],
+      );
+    }
   });
 
   it('are left out for a policy that takes no seeds', async () => {
@@ -145,8 +256,14 @@ describe('streams', () => {
   });
 
   it('differ between instances, seeds and scopes, and come again with the same ones', async () => {
-    const keys = async (made: World, of = FIRST): Promise<string> => (await growAll(made, [1, 1], [of]))[0]?.streamKey ?? '';
-    const all = [await keys(world(PAIR)), await keys(world(PAIR), SECOND), await keys(world(PAIR, { seed: 6 })), await keys(world(PAIR, { scope: 'iteration:2' }))];
+    const keys = async (made: World, of = FIRST): Promise<string> =>
+      (await growAll(made, [1, 1], [of]))[0]?.streamKey ?? '';
+    const all = [
+      await keys(world(PAIR)),
+      await keys(world(PAIR), SECOND),
+      await keys(world(PAIR, { seed: 6 })),
+      await keys(world(PAIR, { scope: 'iteration:2' })),
+    ];
     assert.equal(new Set(all).size, 4);
     assert.equal(await keys(world(PAIR)), all[0]);
   });
@@ -157,11 +274,26 @@ describe('extend', () => {
     const made = world(PAIR);
     const roots = await extend(made.settings, starts([FIRST, SECOND]), 0, 2, NEVER);
     const heard: TreeNode[] = [];
-    const nodes = await extend(made.settings, roots.map((node) => ({ instance: node.instance, node })), 1, 2, NEVER, (node) => heard.push(node));
-    assert.deepEqual(nodes.map((node) => [node.instance.uid, ...pathOf(node)]), roots.flatMap((node) => [0, 1].map((sibling) => [node.instance.uid, node.sibling, sibling])));
+    const nodes = await extend(
+      made.settings,
+      roots.map((node) => ({ instance: node.instance, node })),
+      1,
+      2,
+      NEVER,
+      (node) => heard.push(node),
+    );
+    assert.deepEqual(
+      nodes.map((node) => [node.instance.uid, ...pathOf(node)]),
+      roots.flatMap((node) => [0, 1].map((sibling) => [node.instance.uid, node.sibling, sibling])),
+    );
     // The scripted policy ends its answers from the last to the first.
     assert.deepEqual(heard, nodes.toReversed());
-    for (const root of roots) assert.deepEqual(root.children, nodes.filter(({ parent }) => parent === root));
+    for (const root of roots) {
+      assert.deepEqual(
+        root.children,
+        nodes.filter(({ parent }) => parent === root),
+      );
+    }
   });
 
   it("cuts each role's messages at its own cap, or else at the run's", () => {
@@ -172,24 +304,45 @@ describe('extend', () => {
 
 describe('returns', () => {
   it('are the sum over the scored messages of the path', async () => {
-    const made = world(CHECKPOINTS, { policy: new ScriptedPolicy(({ context, streamKey }) => (digest(context, streamKey) % 2 === 0 ? 'good' : 'bad')), evaluator: new CountingEvaluator((text) => (text === 'good' ? 1 : 0)) });
+    const made = world(CHECKPOINTS, {
+      policy: new ScriptedPolicy(({ context, streamKey }) => (digest(context, streamKey) % 2 === 0 ? 'good' : 'bad')),
+      evaluator: new CountingEvaluator((text) => (text === 'good' ? 1 : 0)),
+    });
     const roots = await growAll(made, [4, 4]);
     const value = ({ answer }: TreeNode): number => (answer.text === 'good' ? 1 : 0);
-    for (const root of roots) for (const leaf of root.children) assert.equal(returnOf(leaf), value(root) + value(leaf));
-    assert.deepEqual(new Set(roots.flatMap(leavesOf).map((leaf) => returnOf(leaf))), new Set([0, 1, 2]), 'every sum occurs');
+    for (const root of roots) {
+      for (const leaf of root.children) {
+        assert.equal(returnOf(leaf), value(root) + value(leaf));
+      }
+    }
+    assert.deepEqual(
+      new Set(roots.flatMap(leavesOf).map((leaf) => returnOf(leaf))),
+      new Set([0, 1, 2]),
+      'every sum occurs',
+    );
     assert.equal(made.settings.budget.calls, 4 + 16);
     // Two texts in one context of the draft, and in one of the final message after each of them.
     assert.equal(made.evaluator.calls, 2 + 4);
-    assert.equal(roots.reduce((total, root) => total + callsOf(root), 0), 2 + 4);
+    assert.equal(
+      roots.reduce((total, root) => total + callsOf(root), 0),
+      2 + 4,
+    );
   });
 
   it('are null, not 0, where any score of the path is masked', async () => {
-    for (const [masked, expected] of [['draft', [null, null]], ['final', [null, null]], ['nobody', [2, 2]]] as const) {
+    for (const [masked, expected] of [
+      ['draft', [null, null]],
+      ['final', [null, null]],
+      ['nobody', [2, 2]],
+    ] as const) {
       const made = world(CHECKPOINTS, {
         policy: new ScriptedPolicy(({ context }) => (context.startsWith('Draft') ? 'draft' : 'final')),
         evaluator: new CountingEvaluator((text) => (text === masked ? null : 1)),
       });
-      assert.deepEqual((await growAll(made, [1, 2])).flatMap(leavesOf).map((leaf) => returnOf(leaf)), expected);
+      assert.deepEqual(
+        (await growAll(made, [1, 2])).flatMap(leavesOf).map((leaf) => returnOf(leaf)),
+        expected,
+      );
     }
   });
 
@@ -212,8 +365,18 @@ describe('EvaluatorBudget', () => {
     const budget = new EvaluatorBudget(3);
     budget.reserve(2);
     budget.spend(2);
-    assert.throws(() => { budget.spend(1); }, errorOfKind('budget', /not been booked/));
-    assert.throws(() => { budget.reserve(2); }, errorOfKind('budget', /allows 3 calls: 2 are booked and 2 more/));
+    assert.throws(
+      () => {
+        budget.spend(1);
+      },
+      errorOfKind('budget', /not been booked/),
+    );
+    assert.throws(
+      () => {
+        budget.reserve(2);
+      },
+      errorOfKind('budget', /allows 3 calls: 2 are booked and 2 more/),
+    );
     budget.reserve(1);
     budget.spend(1);
     assert.equal(budget.calls, 3);

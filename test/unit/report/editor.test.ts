@@ -9,7 +9,12 @@ test('our own pages are shown in the colours of the editor; a file that is gone 
   const shown = shownInEditor('run.html', own);
   assert.ok(shown.includes('<p>content</p>') && shown.includes('--vscode-editor-background'));
   assert.match(shownInEditor('run.html', null), /<p>The report run\.html cannot be read any more: [^<]+<\/p>/u);
-  for (const foreign of ['', '<img src="https://example.org/x.png">', own.replace("default-src 'none'", 'default-src *'), `<script>alert(1)</script>${own}`]) {
+  for (const foreign of [
+    '',
+    '<img src="https://example.org/x.png">',
+    own.replace("default-src 'none'", 'default-src *'),
+    `<script>alert(1)</script>${own}`,
+  ]) {
     const told = shownInEditor('<b>.html', foreign);
     assert.match(told, /<p>The file &lt;b&gt;\.html is no report that this version of C3 wrote: [^<]+<\/p>/u);
     assert.ok(!/example\.org|<script|content<\/p>/u.test(told));

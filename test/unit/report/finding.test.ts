@@ -7,31 +7,77 @@ import { assertBalanced, assertSelfContained, textOf } from './page.ts';
 
 function storeFor(t: TestContext): StoreWriter {
   const { writer, ...store } = temporaryStore();
-  t.after(() => { store.remove(); });
+  t.after(() => {
+    store.remove();
+  });
   addRun(writer);
   return writer;
 }
 
-const valuesOf = (credits: readonly { readonly estimator: string; readonly value: number }[]): Record<string, number> => Object.fromEntries(credits.map(({ estimator, value }) => [estimator, value]));
+const valuesOf = (credits: readonly { readonly estimator: string; readonly value: number }[]): Record<string, number> =>
+  Object.fromEntries(credits.map(({ estimator, value }) => [estimator, value]));
 
 describe('findingReport', () => {
   it('holds the alternatives of a training context with their credit by estimator, and their branches to the end', (t) => {
     const writer = storeFor(t);
-    const [first, second] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1, 0], [0, null]] });
+    const [first, second] = addTree(writer, {
+      iteration: 1,
+      instance: instance(3),
+      returns: [
+        [1, 0],
+        [0, null],
+      ],
+    });
     assert.ok(first !== undefined && second !== undefined);
     const report = findingReport(writer, first.plan);
-    assert.deepEqual([report.place, report.instance.question.text, report.instance.answer.text], ['Step 1', 'Question 3: what is 3 + 1?', '4']);
-    assert.deepEqual([report.message.role, report.message.text.text, report.message.return, report.message.leaves], ['reasoner', 'plan 0', 0.5, 2]);
+    assert.deepEqual(
+      [report.place, report.instance.question.text, report.instance.answer.text],
+      ['Step 1', 'Question 3: what is 3 + 1?', '4'],
+    );
+    assert.deepEqual(
+      [report.message.role, report.message.text.text, report.message.return, report.message.leaves],
+      ['reasoner', 'plan 0', 0.5, 2],
+    );
     assert.equal(report.context.text.text, writer.decision(first.plan).context);
     const [bucket] = report.buckets;
     assert.ok(bucket !== undefined && report.buckets.length === 1);
     // Means 1/2 and 0 over (1, 0) and (0): the others' mean is the baseline of one, 1/3 that of the other.
-    assert.deepEqual(bucket.alternatives.map(({ credits }) => valuesOf(credits)), [{ loo: 0.5, full_mean: 0.5 - 1 / 3 }, { loo: -0.5, full_mean: -1 / 3 }]);
-    assert.deepEqual(bucket.alternatives.map(({ returns }) => returns), [[1, 0], [0, null]]);
-    assert.deepEqual(bucket.alternatives.flatMap(({ credits }) => credits.map(({ n, evaluatorCalls, stored }) => [n, evaluatorCalls, stored])), Array.from({ length: 4 }, () => [3, 4, false]));
-    assert.deepEqual(bucket.alternatives[0]?.branches.map(({ return: value, messages }) => [value, messages.map(({ message, text }) => [message, text.text])]), [[1, [[first.actors[0], 'answer 0.0']]], [0, [[first.actors[1], 'answer 0.1']]]]);
+    assert.deepEqual(
+      bucket.alternatives.map(({ credits }) => valuesOf(credits)),
+      [
+        { loo: 0.5, full_mean: 0.5 - 1 / 3 },
+        { loo: -0.5, full_mean: -1 / 3 },
+      ],
+    );
+    assert.deepEqual(
+      bucket.alternatives.map(({ returns }) => returns),
+      [
+        [1, 0],
+        [0, null],
+      ],
+    );
+    assert.deepEqual(
+      bucket.alternatives.flatMap(({ credits }) =>
+        credits.map(({ n, evaluatorCalls, stored }) => [n, evaluatorCalls, stored]),
+      ),
+      Array.from({ length: 4 }, () => [3, 4, false]),
+    );
+    assert.deepEqual(
+      bucket.alternatives[0]?.branches.map(({ return: value, messages }) => [
+        value,
+        messages.map(({ message, text }) => [message, text.text]),
+      ]),
+      [
+        [1, [[first.actors[0], 'answer 0.0']]],
+        [0, [[first.actors[1], 'answer 0.1']]],
+      ],
+    );
     assert.equal(bucket.verified, null);
-    assert.deepEqual(bucket.cost, { evaluatorCalls: 4, tokens: { prompt: 18, reused: 0, completion: 18 }, decisions: { reasoner: 2, actor: 4 } });
+    assert.deepEqual(bucket.cost, {
+      evaluatorCalls: 4,
+      tokens: { prompt: 18, reused: 0, completion: 18 },
+      decisions: { reasoner: 2, actor: 4 },
+    });
     assert.deepEqual(report.leftOut, []);
   });
 
@@ -40,13 +86,24 @@ describe('findingReport', () => {
     const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1], [0]] });
     assert.ok(first !== undefined);
     const { bucket } = writer.message(first.plan);
-    const credit = { estimator: 'loo', value: 0.125, low: -0.5, high: 0.75, n: 9, evaluatorCalls: 11, interval: 'welch' };
+    const credit = {
+      estimator: 'loo',
+      value: 0.125,
+      low: -0.5,
+      high: 0.75,
+      n: 9,
+      evaluatorCalls: 11,
+      interval: 'welch',
+    };
     writer.insertCredit(bucket ?? 0, first.plan, { ...credit, value: 0.7 });
     writer.insertCredit(bucket ?? 0, first.plan, credit);
     writer.insertCredit(bucket ?? 0, first.plan, { ...credit, estimator: 'magrpo', value: 0.3 });
     const credits = findingReport(writer, first.plan).buckets[0]?.alternatives[0]?.credits ?? [];
     assert.deepEqual(valuesOf(credits), { loo: 0.125, full_mean: 0.5, magrpo: 0.3 });
-    assert.deepEqual(credits.find(({ estimator }) => estimator === 'loo'), { ...credit, stored: true });
+    assert.deepEqual(
+      credits.find(({ estimator }) => estimator === 'loo'),
+      { ...credit, stored: true },
+    );
   });
 
   it('shows replays newest first, with how they were verified, and what removing the message changes', (t) => {
@@ -57,20 +114,62 @@ describe('findingReport', () => {
     const newer = addRequest(writer, actor, ['', 'third'], [0, 1]);
     const asked = writer.decision(actor);
     // As a replay leaves it: the clicked message has its own return, and an empty one was typed.
-    writer.insertReplay({ bucket: newer.bucket, alternative: actor, replayIndex: 0, leaf: actor, return: 1, evaluatorCalls: 1, tokenHash: 'h', environment: asked.environment });
-    const typed = writer.insertDecision({ ...asked, phase: 'replay', iteration: writer.bucket(newer.bucket).iteration, bucket: newer.bucket, siblingIndex: 9, text: ' ', finish: 'typed' });
-    writer.insertReplay({ bucket: newer.bucket, alternative: typed, replayIndex: 0, leaf: typed, return: 0, evaluatorCalls: 1, tokenHash: 'h', environment: asked.environment });
+    writer.insertReplay({
+      bucket: newer.bucket,
+      alternative: actor,
+      replayIndex: 0,
+      leaf: actor,
+      return: 1,
+      evaluatorCalls: 1,
+      tokenHash: 'h',
+      environment: asked.environment,
+    });
+    const typed = writer.insertDecision({
+      ...asked,
+      phase: 'replay',
+      iteration: writer.bucket(newer.bucket).iteration,
+      bucket: newer.bucket,
+      siblingIndex: 9,
+      text: ' ',
+      finish: 'typed',
+    });
+    writer.insertReplay({
+      bucket: newer.bucket,
+      alternative: typed,
+      replayIndex: 0,
+      leaf: typed,
+      return: 0,
+      evaluatorCalls: 1,
+      tokenHash: 'h',
+      environment: asked.environment,
+    });
     const [one] = writer.replaysOfBucket(newer.bucket);
-    writer.insertVerification({ replay: one?.id ?? 0, result: 'different', detail: 'message 9 differs at token 4', environment: asked.environment });
+    writer.insertVerification({
+      replay: one?.id ?? 0,
+      result: 'different',
+      detail: 'message 9 differs at token 4',
+      environment: asked.environment,
+    });
     const report = findingReport(writer, actor);
-    assert.deepEqual(report.buckets.map(({ bucket, origin }) => [bucket, origin]), [[asked.bucket, 'training'], [newer.bucket, 'request'], [older.bucket, 'request']]);
+    assert.deepEqual(
+      report.buckets.map(({ bucket, origin }) => [bucket, origin]),
+      [
+        [asked.bucket, 'training'],
+        [newer.bucket, 'request'],
+        [older.bucket, 'request'],
+      ],
+    );
     const found = report.buckets[1];
     assert.deepEqual(found?.verified, { identical: 0, different: 1, notComparable: 0, unverified: 3 });
     // 1 of 1 against 0 of 1: the difference is 1.
     const removal = found.removal;
     assert.deepEqual([removal?.value, removal?.n, removal?.evaluatorCalls, removal?.interval], [1, 2, 2, 'betting']);
     assert.equal(report.buckets[2]?.removal, null);
-    assert.deepEqual(report.message.estimates.find(({ name }) => name === 'remove')?.credit, removal, 'the only one, so pooled it is the same');
+    assert.deepEqual(
+      report.message.estimates.find(({ name }) => name === 'remove')?.credit,
+      removal,
+      'the only one, so pooled it is the same',
+    );
     const page = textOf(reportPage(report));
     assert.match(page, /remove \(empty message\) Replay 2 \(bucket \d+\) \+1\.000/u);
     assert.match(page, /1 different, 3 not re-executed/u);
@@ -79,7 +178,14 @@ describe('findingReport', () => {
 
   it('is the same for the same store, and its JSON holds the same as its page is made of', (t) => {
     const writer = storeFor(t);
-    const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1, 0], [0, 0]] });
+    const [first] = addTree(writer, {
+      iteration: 1,
+      instance: instance(3),
+      returns: [
+        [1, 0],
+        [0, 0],
+      ],
+    });
     addRequest(writer, first?.plan ?? 0, ['else'], [1]);
     const [one, other] = [findingReport(writer, first?.plan ?? 0), findingReport(writer, first?.plan ?? 0)];
     assert.equal(reportPage(one), reportPage(other));
@@ -89,10 +195,26 @@ describe('findingReport', () => {
 
   it('shows hostile texts as text, asks for nothing from elsewhere and is whole markup', (t) => {
     const writer = storeFor(t);
-    const hostile = '<script>alert(1)</script> [x](command:c3.startRun) file:///etc/passwd \u202egnp.exe \u001b[31m "\' onload=x \ud83d </pre></code></details>';
-    const [first] = addTree(writer, { iteration: 1, instance: { ...instance(3), question: hostile, answer: hostile, source: hostile, uid: hostile }, returns: [[1, 0], [0, 1]], words: () => hostile.toWellFormed() });
+    const hostile =
+      '<script>alert(1)</script> [x](command:c3.startRun) file:///etc/passwd \u202egnp.exe \u001b[31m "\' onload=x \ud83d </pre></code></details>';
+    const [first] = addTree(writer, {
+      iteration: 1,
+      instance: { ...instance(3), question: hostile, answer: hostile, source: hostile, uid: hostile },
+      returns: [
+        [1, 0],
+        [0, 1],
+      ],
+      words: () => hostile.toWellFormed(),
+    });
     addRequest(writer, first?.plan ?? 0, [hostile.toWellFormed()], [1]);
-    writer.insertLabel({ message: first?.plan ?? 0, bucket: null, name: hostile, note: hostile, author: 'you', createdAt: '2026-01-01T00:00:00.000Z' });
+    writer.insertLabel({
+      message: first?.plan ?? 0,
+      bucket: null,
+      name: hostile,
+      note: hostile,
+      author: 'you',
+      createdAt: '2026-01-01T00:00:00.000Z',
+    });
     const report = findingReport(writer, first?.plan ?? 0);
     const page = reportPage(report);
     assertBalanced(page);
@@ -105,13 +227,28 @@ describe('findingReport', () => {
   it('is bounded, and says what it leaves out and how much', (t) => {
     const writer = storeFor(t);
     const long = 'x'.repeat(1_000_000);
-    const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1], [0]], words: (plan, actor) => (actor === null && plan === 0 ? long : 'short') });
+    const [first] = addTree(writer, {
+      iteration: 1,
+      instance: instance(3),
+      returns: [[1], [0]],
+      words: (plan, actor) => (actor === null && plan === 0 ? long : 'short'),
+    });
     const plan = first?.plan ?? 0;
-    for (let index = 0; index < 14; index++) addRequest(writer, plan, [`other ${String(index)}`], [0]);
-    addRequest(writer, plan, Array.from({ length: 130 }, (_, index) => `one of many ${String(index)}`), []);
+    for (let index = 0; index < 14; index++) {
+      addRequest(writer, plan, [`other ${String(index)}`], [0]);
+    }
+    addRequest(
+      writer,
+      plan,
+      Array.from({ length: 130 }, (_, index) => `one of many ${String(index)}`),
+      [],
+    );
     const report = findingReport(writer, plan);
     assert.deepEqual([report.message.text.text.length, report.message.text.leftOut], [20_000, 980_000]);
-    assert.deepEqual(report.leftOut, [{ what: 'older replays of this message', count: 3 }, { what: 'alternatives', count: 3 }]);
+    assert.deepEqual(report.leftOut, [
+      { what: 'older replays of this message', count: 3 },
+      { what: 'alternatives', count: 3 },
+    ]);
     const page = reportPage(report);
     assert.ok(page.length < 1_500_000, String(page.length));
     assert.match(textOf(page), /980,000 more characters are left out\./u);
@@ -125,14 +262,29 @@ describe('findingReport', () => {
     let parent: number | null = null;
     const ids: number[] = [];
     for (let position = 0; position < 500; position++) {
-      parent = addMessage(writer, { iteration: 1, instance: question, role: 'speaker', position, parent, bucket: null, index: 0, text: `message ${String(position)}` });
+      parent = addMessage(writer, {
+        iteration: 1,
+        instance: question,
+        role: 'speaker',
+        position,
+        parent,
+        bucket: null,
+        index: 0,
+        text: `message ${String(position)}`,
+      });
       ids.push(parent);
     }
     const report = findingReport(writer, ids[250] ?? 0);
-    assert.deepEqual([report.before.length, report.before[0]?.text.text, report.before.at(-1)?.text.text], [200, 'message 50', 'message 249']);
+    assert.deepEqual(
+      [report.before.length, report.before[0]?.text.text, report.before.at(-1)?.text.text],
+      [200, 'message 50', 'message 249'],
+    );
     assert.deepEqual(report.leftOut, [{ what: 'earlier messages of the episode', count: 50 }]);
     const [branch] = report.branches;
-    assert.deepEqual([branch?.messages.at(-1)?.text.text, branch?.messages.length, branch?.leftOut, branch?.return], ['message 499', 201, 48, null]);
+    assert.deepEqual(
+      [branch?.messages.at(-1)?.text.text, branch?.messages.length, branch?.leftOut, branch?.return],
+      ['message 499', 201, 48, null],
+    );
     assert.equal(report.buckets.length, 0);
     assert.match(textOf(reportPage(report)), /What this message was worth was not measured/u);
   });
@@ -144,11 +296,30 @@ describe('findingReport', () => {
 
 it('names its run and its protocol, and no path of the machine', (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => { store.remove(); });
-  writer.insertRun({ id: RUN, method: 'c3', seed: 7, title: 'Named', config: JSON.stringify({ config: { steps: 2 }, folder: '/home/somebody/secret', modelFolder: '/home/somebody/model', protocolText: '{"name": "two speakers"}', protocolSource: '/home/somebody/protocol.json' }), plannedSteps: 3, createdAt: '2026-01-02T03:04:05.000Z' });
+  t.after(() => {
+    store.remove();
+  });
+  writer.insertRun({
+    id: RUN,
+    method: 'c3',
+    seed: 7,
+    title: 'Named',
+    config: JSON.stringify({
+      config: { steps: 2 },
+      folder: '/home/somebody/secret',
+      modelFolder: '/home/somebody/model',
+      protocolText: '{"name": "two speakers"}',
+      protocolSource: '/home/somebody/protocol.json',
+    }),
+    plannedSteps: 3,
+    createdAt: '2026-01-02T03:04:05.000Z',
+  });
   writer.insertSnapshot({ id: 'a'.repeat(64), run: RUN, iteration: 0, base: '/home/somebody/model', file: null });
   const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1], [0]] });
   const report = findingReport(writer, first?.plan ?? 0);
-  assert.deepEqual([report.run.title, report.run.protocol, report.buckets[0]?.continuation.step, report.buckets[0]?.continuation.own], ['Named', 'two speakers', 0, true]);
+  assert.deepEqual(
+    [report.run.title, report.run.protocol, report.buckets[0]?.continuation.step, report.buckets[0]?.continuation.own],
+    ['Named', 'two speakers', 0, true],
+  );
   assert.ok(!reportJson(report).includes('somebody') && !reportPage(report).includes('somebody'));
 });

@@ -6,7 +6,12 @@ import { count, returned, signed, verbatim } from '../../../src/report/words.ts'
 import type { Interval } from '../../../src/shared/records/records.ts';
 import { assertBalanced } from './page.ts';
 
-const interval = (value: number, low: number | null = null, high: number | null = null): Interval => ({ value, low, high, n: 8 });
+const interval = (value: number, low: number | null = null, high: number | null = null): Interval => ({
+  value,
+  low,
+  high,
+  n: 8,
+});
 
 describe('words', () => {
   it('keeps a text whole, as text, and shows what could not be seen', () => {
@@ -16,7 +21,10 @@ describe('words', () => {
     assert.equal(verbatim('a\u202eb\u2066c\ufeff'), `a${shown('U+202E')}b${shown('U+2066')}c${shown('U+FEFF')}`);
     assert.equal(verbatim('\ud83d!\udc69'), `${shown('U+D83D')}!${shown('U+DC69')}`);
     assert.equal(verbatim('\r\n\u2028\u0000'), `${shown('U+000D')}\n${shown('U+2028')}${shown('U+0000')}`);
-    assert.equal(verbatim('\u{1f469}\u200d\u{1f4bb} \u0646\u200c\u0645'), '\u{1f469}\u200d\u{1f4bb} \u0646\u200c\u0645');
+    assert.equal(
+      verbatim('\u{1f469}\u200d\u{1f4bb} \u0646\u200c\u0645'),
+      '\u{1f469}\u200d\u{1f4bb} \u0646\u200c\u0645',
+    );
   });
 
   it('writes numbers with true signs', () => {
@@ -36,7 +44,9 @@ describe('Allowance', () => {
   it('bounds all texts of a report together', () => {
     const allowance = new Allowance();
     const megabyte = 'x'.repeat(1_000_000);
-    for (let index = 0; index < 4; index++) assert.equal(allowance.excerpt(megabyte, 2_000_000).leftOut, 0);
+    for (let index = 0; index < 4; index++) {
+      assert.equal(allowance.excerpt(megabyte, 2_000_000).leftOut, 0);
+    }
     assert.deepEqual(allowance.excerpt('more', 10), { text: '', leftOut: 4 });
     allowance.omit('things', 2);
     allowance.omit('others', 0);
@@ -46,23 +56,45 @@ describe('Allowance', () => {
 });
 
 describe('barsPicture', () => {
-  const drawn = barsPicture('b', 'Credit', [{ label: 'good <b>', value: interval(0.5, 0.25, 1) }, { label: 'bad', value: interval(-1, -1, -0.5) }, { label: 'unknown', value: null }], signed, 'credit') ?? '';
-  const bars = [...drawn.matchAll(/<rect class="fill (\w+)" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/gu)].map(([, side, x, width]) => ({ side, x: Number(x), width: Number(width) }));
+  const drawn =
+    barsPicture(
+      'b',
+      'Credit',
+      [
+        { label: 'good <b>', value: interval(0.5, 0.25, 1) },
+        { label: 'bad', value: interval(-1, -1, -0.5) },
+        { label: 'unknown', value: null },
+      ],
+      signed,
+      'credit',
+    ) ?? '';
+  const bars = [...drawn.matchAll(/<rect class="fill (\w+)" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/gu)].map(
+    ([, side, x, width]) => ({ side, x: Number(x), width: Number(width) }),
+  );
 
   it('draws bars from 0 to either side, as long as their values say', () => {
     const [good, bad] = bars;
-    assert.deepEqual(bars.map(({ side }) => side), ['above', 'below']);
+    assert.deepEqual(
+      bars.map(({ side }) => side),
+      ['above', 'below'],
+    );
     assert.ok(good !== undefined && bad !== undefined);
     assert.ok(Math.abs(good.x - (bad.x + bad.width)) < 0.2, 'both begin at 0');
     assert.ok(Math.abs(bad.width - 2 * good.width) < 0.3, `${String(bad.width)} is twice ${String(good.width)}`);
     // The whiskers of the first: from a quarter to one.
     const [, low = '', high = ''] = /class="whisker" d="M([\d.]+) [\d.]+H([\d.]+)/u.exec(drawn) ?? [];
-    assert.ok(Math.abs(Number(low) - (good.x + good.width / 2)) < 0.3 && Math.abs(Number(high) - (good.x + 2 * good.width)) < 0.3);
+    assert.ok(
+      Math.abs(Number(low) - (good.x + good.width / 2)) < 0.3 &&
+        Math.abs(Number(high) - (good.x + 2 * good.width)) < 0.3,
+    );
   });
 
   it('names what it shows for those who cannot see it, and what was not measured', () => {
     assertBalanced(drawn);
-    assert.match(drawn, /<desc id="b-words">good &lt;b&gt;: \+0\.500; bad: \u22121\.000; unknown: not measured\.<\/desc>/u);
+    assert.match(
+      drawn,
+      /<desc id="b-words">good &lt;b&gt;: \+0\.500; bad: \u22121\.000; unknown: not measured\.<\/desc>/u,
+    );
     assert.equal(drawn.match(/>not measured</gu)?.length, 1);
   });
 
@@ -70,6 +102,9 @@ describe('barsPicture', () => {
     assert.equal(barsPicture('b', 'n', [{ label: 'a', value: null }], signed, 'credit'), null);
     assert.equal(barsPicture('b', 'n', [], signed, 'credit'), null);
     assert.equal(barsPicture('b', 'n', [{ label: 'a', value: interval(Number.NaN) }], signed, 'credit'), null);
-    assert.doesNotMatch(barsPicture('b', 'n', [{ label: 'a', value: interval(0, 0, 0) }], signed, 'credit') ?? '', /NaN|Infinity/u);
+    assert.doesNotMatch(
+      barsPicture('b', 'n', [{ label: 'a', value: interval(0, 0, 0) }], signed, 'credit') ?? '',
+      /NaN|Infinity/u,
+    );
   });
 });

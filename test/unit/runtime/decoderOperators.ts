@@ -1,4 +1,7 @@
-/** The operators that a decoder layer is made of, as `operators.ts` has the general ones: value and vector-Jacobian product from the definition. */
+/**
+ * The operators that a decoder layer is made of, as `operators.ts` has the general ones: value and vector-Jacobian
+ * product from the definition.
+ */
 import type { Value } from '../../../src/runtime/graph/graph.ts';
 import { attention, HIDDEN } from '../../../src/runtime/graph/ops/attention.ts';
 import { swiglu } from '../../../src/runtime/graph/ops/elementwise.ts';
@@ -10,7 +13,10 @@ import { S23, sigma, softmaxOf, sumOver, where, type OperatorCase } from './oper
 
 const TARGETS = [2, 0];
 
-/** Attention's sizes: rows, heads, queries, slots, width. Of 4 the root is exact: the runtime would join the scale to the product as a float32. */
+/**
+ * Attention's sizes: rows, heads, queries, slots, width. Of 4 the root is exact: the runtime would join the scale to
+ * the product as a float32.
+ */
 const [ROWS, HEADS, QUERIES, SLOTS, WIDTH] = [2, 2, 3, 4, 4];
 /** Each query of each row sees a slot more than the one before; the second row never sees its first slot. */
 const sees = (row: number, query: number, slot: number): boolean => slot <= query + 1 && !(row === 1 && slot === 0);
@@ -20,7 +26,9 @@ const seen = (row: number, query: number): number[] => range(SLOTS).filter((slot
 function attentionShares(queries: Nd, keys: Nd): Nd {
   const weight = (b: number, h: number, q: number, s: number): number =>
     Math.exp(sumOver(WIDTH, (k) => at(queries, b, h, q, k) * at(keys, b, h, s, k)) / Math.sqrt(WIDTH));
-  return make([ROWS, HEADS, QUERIES, SLOTS], (b, h, q, s) => where(sees(b, q, s), weight(b, h, q, s) / total(seen(b, q).map((one) => weight(b, h, q, one)))));
+  return make([ROWS, HEADS, QUERIES, SLOTS], (b, h, q, s) =>
+    where(sees(b, q, s), weight(b, h, q, s) / total(seen(b, q).map((one) => weight(b, h, q, one)))),
+  );
 }
 
 /** Positions of the tokens of a rotated [2, 3, heads * width]. */
@@ -32,7 +40,9 @@ const turned = (x: Nd, direction: number): Nd =>
     const [head, pair, second] = [Math.floor(column / 4), column % 2, column % 4 > 1];
     const angle = direction * item(POSITIONS, 3 * row + time) * THETA ** (-pair / 2);
     const [first, other] = [at(x, row, time, 4 * head + pair), at(x, row, time, 4 * head + pair + 2)];
-    return second ? other * Math.cos(angle) + first * Math.sin(angle) : first * Math.cos(angle) - other * Math.sin(angle);
+    return second
+      ? other * Math.cos(angle) + first * Math.sin(angle)
+      : first * Math.cos(angle) - other * Math.sin(angle);
   });
 
 /** Rotary positions of two heads of width 4: the case, its inputs and outputs for every element type. */
@@ -40,7 +50,8 @@ export const ROTATION: OperatorCase = {
   name: 'rotate',
   inputs: [noise('rotated', [2, 3, 8])],
   shapes: [['rows', 'time', 8]],
-  build: (g, x) => rotate(g, x, { ...g.ints(POSITIONS, [6, 1]), shape: ['positions', 1] }, rotaryTables(g, 5, 4, THETA)),
+  build: (g, x) =>
+    rotate(g, x, { ...g.ints(POSITIONS, [6, 1]), shape: ['positions', 1] }, rotaryTables(g, 5, 4, THETA)),
   forward: (x) => turned(x, 1),
   backward: (w) => [turned(w, -1)],
 };
@@ -77,14 +88,22 @@ export const DECODER_CASES: readonly OperatorCase[] = [
     build: swiglu,
     forward: (gate, up) => make(S23, (i, j) => at(gate, i, j) * sigma(at(gate, i, j)) * at(up, i, j)),
     backward: (w, gate, up) => [
-      make(S23, (i, j) => at(w, i, j) * at(up, i, j) * sigma(at(gate, i, j)) * (1 + at(gate, i, j) * (1 - sigma(at(gate, i, j))))),
+      make(
+        S23,
+        (i, j) =>
+          at(w, i, j) * at(up, i, j) * sigma(at(gate, i, j)) * (1 + at(gate, i, j) * (1 - sigma(at(gate, i, j)))),
+      ),
       make(S23, (i, j) => at(w, i, j) * at(gate, i, j) * sigma(at(gate, i, j))),
     ],
   },
   ROTATION,
   {
     name: 'attention',
-    inputs: [noise('queries', [ROWS, HEADS, QUERIES, WIDTH], -2, 2), noise('keys', [ROWS, HEADS, SLOTS, WIDTH], -2, 2), noise('values', [ROWS, HEADS, SLOTS, WIDTH])],
+    inputs: [
+      noise('queries', [ROWS, HEADS, QUERIES, WIDTH], -2, 2),
+      noise('keys', [ROWS, HEADS, SLOTS, WIDTH], -2, 2),
+      noise('values', [ROWS, HEADS, SLOTS, WIDTH]),
+    ],
     shapes: [
       ['rows', HEADS, 'time', WIDTH],
       ['rows', HEADS, 'slots', WIDTH],
@@ -92,19 +111,35 @@ export const DECODER_CASES: readonly OperatorCase[] = [
     ],
     build: (g, queries, keys, values) => {
       const masked = (visible: number, hidden: number): Value => ({
-        ...g.floats(range(ROWS * QUERIES * SLOTS).map((flat) => (sees(Math.floor(flat / (QUERIES * SLOTS)), Math.floor(flat / SLOTS) % QUERIES, flat % SLOTS) ? visible : hidden)), [ROWS, 1, QUERIES, SLOTS]),
+        ...g.floats(
+          range(ROWS * QUERIES * SLOTS).map((flat) =>
+            sees(Math.floor(flat / (QUERIES * SLOTS)), Math.floor(flat / SLOTS) % QUERIES, flat % SLOTS)
+              ? visible
+              : hidden,
+          ),
+          [ROWS, 1, QUERIES, SLOTS],
+        ),
         shape: ['rows', 1, 'time', 'slots'],
       });
-      const ones = { ...g.floats(range(2 * SLOTS).map(() => 1), [SLOTS, 2]), shape: ['slots', 2] };
+      const ones = {
+        ...g.floats(
+          range(2 * SLOTS).map(() => 1),
+          [SLOTS, 2],
+        ),
+        shape: ['slots', 2],
+      };
       return attention(g, { queries, keys, values, mask: { bias: masked(0, HIDDEN), visible: masked(1, 0) }, ones });
     },
     forward: (queries, keys, values) => {
       const shares = attentionShares(queries, keys);
-      return make([ROWS, HEADS, QUERIES, WIDTH], (b, h, q, k) => sumOver(SLOTS, (s) => at(shares, b, h, q, s) * at(values, b, h, s, k)));
+      return make([ROWS, HEADS, QUERIES, WIDTH], (b, h, q, k) =>
+        sumOver(SLOTS, (s) => at(shares, b, h, q, s) * at(values, b, h, s, k)),
+      );
     },
     backward: (w, queries, keys, values) => {
       const shares = attentionShares(queries, keys);
-      const towards = (b: number, h: number, q: number, s: number): number => sumOver(WIDTH, (k) => at(w, b, h, q, k) * at(values, b, h, s, k));
+      const towards = (b: number, h: number, q: number, s: number): number =>
+        sumOver(WIDTH, (k) => at(w, b, h, q, k) * at(values, b, h, s, k));
       // Of the scores: P (dP - sum(P dP)), over sqrt(width).
       const scores = make([ROWS, HEADS, QUERIES, SLOTS], (b, h, q, s) => {
         const mean = sumOver(SLOTS, (one) => at(shares, b, h, q, one) * towards(b, h, q, one));

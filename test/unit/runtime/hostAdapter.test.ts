@@ -34,13 +34,18 @@ const RUNTIMES: Readonly<Record<string, () => Promise<ModelRuntime>>> = {
 };
 
 async function runtimeOf(t: TestContext, start = RUNTIMES['this thread']): Promise<ModelRuntime> {
-  if (start === undefined) throw new Error('There is no such runtime.');
+  if (start === undefined) {
+    throw new Error('There is no such runtime.');
+  }
   const runtime = await start();
   t.after(() => runtime.close());
   return runtime;
 }
 
-const says = (pattern: RegExp) => (error: unknown): boolean => error instanceof C3Error && error.kind === 'model' && pattern.test(error.message);
+const says =
+  (pattern: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof C3Error && error.kind === 'model' && pattern.test(error.message);
 
 for (const [name, start] of Object.entries(RUNTIMES)) {
   describe(`adapters in ${name}`, () => {
@@ -55,17 +60,28 @@ for (const [name, start] of Object.entries(RUNTIMES)) {
       assert.notEqual(trained, base);
       assert.deepEqual([...(await runtime.snapshots())].sort(), [base, trained].sort());
       const requests = range(3).map((index) => request(`adapter ${index}`, 3 + index, 8));
-      const observe = async (): Promise<unknown> => [await runtime.generate(trained, requests, RUNNING), await runtime.score(trained, CONTEXTS, 0.75, NEVER)];
+      const observe = async (): Promise<unknown> => [
+        await runtime.generate(trained, requests, RUNNING),
+        await runtime.score(trained, CONTEXTS, 0.75, NEVER),
+      ];
       const before = await observe();
-      assert.notDeepEqual(await runtime.score(base, CONTEXTS, 0.75, NEVER), await runtime.score(trained, CONTEXTS, 0.75, NEVER));
+      assert.notDeepEqual(
+        await runtime.score(base, CONTEXTS, 0.75, NEVER),
+        await runtime.score(trained, CONTEXTS, 0.75, NEVER),
+      );
 
       const [file, folder] = [join(temporary, `${name}.safetensors`), join(temporary, `${name} adapter`)];
       await runtime.saveSnapshot(trained, file);
       await runtime.saveAdapter(trained, folder, model);
       await runtime.saveSnapshot(base, join(temporary, 'whole.safetensors'));
       assert.ok((await stat(file)).size < (await stat(join(temporary, 'whole.safetensors'))).size / 2);
-      for (const load of [(): Promise<string> => runtime.loadSnapshot(file), (): Promise<string> => runtime.loadAdapter(folder, base)]) {
-        for (const held of await runtime.snapshots()) await runtime.releaseSnapshot(held);
+      for (const load of [
+        (): Promise<string> => runtime.loadSnapshot(file),
+        (): Promise<string> => runtime.loadAdapter(folder, base),
+      ]) {
+        for (const held of await runtime.snapshots()) {
+          await runtime.releaseSnapshot(held);
+        }
         assert.equal(await load(), trained);
         assert.deepEqual(await observe(), before);
       }
@@ -95,14 +111,21 @@ describe('adapters that are refused', () => {
     await runtime.beginTraining(base, ADAPTER);
     await runtime.step(CONTEXTS, STEP, NEVER);
     const trained = await runtime.freeze();
-    const [file, folder, checkpoint] = [join(temporary, 'a.safetensors'), join(temporary, 'a'), join(temporary, 'a.checkpoint')];
+    const [file, folder, checkpoint] = [
+      join(temporary, 'a.safetensors'),
+      join(temporary, 'a'),
+      join(temporary, 'a.checkpoint'),
+    ];
     await runtime.saveSnapshot(trained, file);
     await runtime.saveAdapter(trained, folder, null);
     await runtime.saveCheckpoint(checkpoint);
     const { snapshot } = await other.load(stranger);
     const unknown = new RegExp(`trained over the weights ${base.slice(0, 12)}, which are not loaded`);
     await assert.rejects(other.loadSnapshot(file), says(unknown));
-    await assert.rejects(other.loadAdapter(folder, snapshot), says(new RegExp(`was trained over the weights ${base.slice(0, 12)}, not over ${snapshot.slice(0, 12)}`)));
+    await assert.rejects(
+      other.loadAdapter(folder, snapshot),
+      says(new RegExp(`was trained over the weights ${base.slice(0, 12)}, not over ${snapshot.slice(0, 12)}`)),
+    );
     await assert.rejects(other.loadCheckpoint(checkpoint), says(unknown));
     assert.deepEqual(await other.snapshots(), [snapshot]);
     await assert.rejects(other.freeze(), says(/No training was begun/));
@@ -110,7 +133,11 @@ describe('adapters that are refused', () => {
   });
 
   it('over a model folder whose weights have changed since', async (t) => {
-    const [runtime, folder, file] = [await runtimeOf(t), join(temporary, 'changing'), join(temporary, 'changing.safetensors')];
+    const [runtime, folder, file] = [
+      await runtimeOf(t),
+      join(temporary, 'changing'),
+      join(temporary, 'changing.safetensors'),
+    ];
     await saveModel(folder, { config: TINY, parameters: testParameters(TINY) }, 'F32');
     const { snapshot: base } = await runtime.load(folder);
     await runtime.beginTraining(base, ADAPTER);
@@ -124,13 +151,19 @@ describe('adapters that are refused', () => {
     await assert.rejects(later.loadSnapshot(file), says(/which are not loaded/));
     assert.deepEqual(await later.snapshots(), []);
     // Whoever trains over it still has it.
-    for (const name of [base, trained]) await runtime.releaseSnapshot(name);
+    for (const name of [base, trained]) {
+      await runtime.releaseSnapshot(name);
+    }
     assert.equal(await runtime.loadSnapshot(file), trained);
   });
 });
 
 it('adapters do not know of each other: each gives the weights that it gives alone', async (t) => {
-  const others: AdapterStart[] = [ADAPTER, { ...ADAPTER, settings: { ...ADAPTER.settings, rank: 3 } }, { ...ADAPTER, settings: { ...ADAPTER.settings, alpha: 1 } }];
+  const others: AdapterStart[] = [
+    ADAPTER,
+    { ...ADAPTER, settings: { ...ADAPTER.settings, rank: 3 } },
+    { ...ADAPTER, settings: { ...ADAPTER.settings, alpha: 1 } },
+  ];
   const trainedIn = async (runtime: ModelRuntime, start: AdapterStart): Promise<Float32Array[][]> => {
     await runtime.beginTraining((await runtime.load(model)).snapshot, start);
     await runtime.step(CONTEXTS, STEP, NEVER);
@@ -149,12 +182,16 @@ it('adapters do not know of each other: each gives the weights that it gives alo
 describe('adapters of agents', () => {
   const OWN: AdapterStart = { ...ADAPTER, agents: ['reasoner', 'actor'] };
   const [asked, told] = [context('asked', 4, 3, 2), context('told', 6, 5)];
-  const both = [{ ...asked, agent: 'reasoner' }, { ...told, agent: 'actor' }];
+  const both = [
+    { ...asked, agent: 'reasoner' },
+    { ...told, agent: 'actor' },
+  ];
 
   it('learn from their own messages only, and each speaks with its own', async (t) => {
     const runtime = await runtimeOf(t);
     const { snapshot: base } = await runtime.load(model);
-    const scores = (snapshot: string, agent?: string): Promise<Float32Array[][]> => runtime.score(snapshot, [{ ...asked, ...(agent !== undefined && { agent }) }], 1, NEVER);
+    const scores = (snapshot: string, agent?: string): Promise<Float32Array[][]> =>
+      runtime.score(snapshot, [{ ...asked, ...(agent !== undefined && { agent }) }], 1, NEVER);
     await runtime.beginTraining(base, OWN);
     assert.equal(await runtime.freeze(), base);
     await runtime.step(both.slice(0, 1), STEP, NEVER);
@@ -166,15 +203,32 @@ describe('adapters of agents', () => {
     await runtime.step(both, STEP, NEVER);
     const second = await runtime.freeze();
     assert.notDeepEqual(await scores(second, 'actor'), await scores(base));
-    const [mixed, reversed] = [await runtime.score(second, both, 1, NEVER), await runtime.score(second, [...both].reverse(), 1, NEVER)];
+    const [mixed, reversed] = [
+      await runtime.score(second, both, 1, NEVER),
+      await runtime.score(second, [...both].reverse(), 1, NEVER),
+    ];
     assert.deepEqual(mixed, reversed.reverse());
     assert.deepEqual(mixed[0], (await scores(second, 'reasoner'))[0]);
-    const requests = range(4).map((index) => ({ ...request(`agents ${index}`, 4, 6), agent: index % 2 === 0 ? 'reasoner' : 'actor' }));
+    const requests = range(4).map((index) => ({
+      ...request(`agents ${index}`, 4, 6),
+      agent: index % 2 === 0 ? 'reasoner' : 'actor',
+    }));
     const heard: number[] = [];
-    const answers = await runtime.generate(second, requests, { ...RUNNING, onCompletion: (index) => heard.push(index) });
+    const answers = await runtime.generate(second, requests, {
+      ...RUNNING,
+      onCompletion: (index) => heard.push(index),
+    });
     assert.deepEqual(heard.sort(), [0, 1, 2, 3]);
-    for (const [index, one] of requests.entries()) assert.deepEqual(await runtime.generate(second, [one], RUNNING).then(([answer]) => answer?.tokens), answers[index]?.tokens);
-    await assert.rejects(runtime.step([{ ...asked, agent: 'judge' }], STEP, NEVER), says(/Nothing is trained for the agent "judge"/));
+    for (const [index, one] of requests.entries()) {
+      assert.deepEqual(
+        await runtime.generate(second, [one], RUNNING).then(([answer]) => answer?.tokens),
+        answers[index]?.tokens,
+      );
+    }
+    await assert.rejects(
+      runtime.step([{ ...asked, agent: 'judge' }], STEP, NEVER),
+      says(/Nothing is trained for the agent "judge"/),
+    );
   });
 
   it('train as an adapter alone would on the same messages', async (t) => {
@@ -189,7 +243,10 @@ describe('adapters of agents', () => {
       await alone.beginTraining(base, { ...ADAPTER, agents: [one.agent] });
       const own = await alone.step([one], STEP, NEVER);
       [loss, tokens, norm] = [loss + own.loss * own.tokens, tokens + own.tokens, norm + own.gradientNorm ** 2];
-      assert.deepEqual(await alone.score(await alone.freeze(), [one], 1, NEVER), await together.score(snapshot, [one], 1, NEVER));
+      assert.deepEqual(
+        await alone.score(await alone.freeze(), [one], 1, NEVER),
+        await together.score(snapshot, [one], 1, NEVER),
+      );
     }
     assert.ok(Math.abs(report.loss - loss / tokens) < 1e-9 && Math.abs(report.gradientNorm - Math.sqrt(norm)) < 1e-9);
     assert.equal(report.tokens, tokens);
@@ -197,7 +254,11 @@ describe('adapters of agents', () => {
 
   it('go on from a checkpoint, come back from a file and from folders', async (t) => {
     const [runtime, later] = [await runtimeOf(t), await runtimeOf(t)];
-    const [checkpoint, file, folder] = [join(temporary, 'agents.checkpoint'), join(temporary, 'agents.safetensors'), join(temporary, 'agents')];
+    const [checkpoint, file, folder] = [
+      join(temporary, 'agents.checkpoint'),
+      join(temporary, 'agents.safetensors'),
+      join(temporary, 'agents'),
+    ];
     const { snapshot: base } = await runtime.load(model);
     await runtime.beginTraining(base, OWN);
     await runtime.step(both.slice(1), STEP, NEVER);
@@ -206,12 +267,18 @@ describe('adapters of agents', () => {
     await runtime.step(both, STEP, NEVER);
     const second = await runtime.freeze();
     await runtime.saveSnapshot(second, file);
-    assert.deepEqual(await runtime.saveAdapter(second, folder, model), [join(folder, 'reasoner'), join(folder, 'actor')]);
+    assert.deepEqual(await runtime.saveAdapter(second, folder, model), [
+      join(folder, 'reasoner'),
+      join(folder, 'actor'),
+    ]);
     await later.load(model);
     assert.equal(await later.loadCheckpoint(checkpoint), first);
     await later.step(both, STEP, NEVER);
     assert.equal(await later.freeze(), second);
-    for (const load of [(): Promise<string> => later.loadSnapshot(file), (): Promise<string> => later.loadAdapter(folder, base)]) {
+    for (const load of [
+      (): Promise<string> => later.loadSnapshot(file),
+      (): Promise<string> => later.loadAdapter(folder, base),
+    ]) {
       await later.releaseSnapshot(second);
       assert.equal(await load(), second);
       assert.deepEqual(await later.score(second, both, 1, NEVER), await runtime.score(second, both, 1, NEVER));
@@ -220,11 +287,20 @@ describe('adapters of agents', () => {
 
   it('are as before where a step is cancelled between two of them', async (t) => {
     const [runtime, straight] = [await runtimeOf(t), await runtimeOf(t)];
-    for (const one of [runtime, straight]) await one.beginTraining((await one.load(model)).snapshot, OWN);
-    for (const one of [runtime, straight]) await one.step(both, STEP, NEVER);
+    for (const one of [runtime, straight]) {
+      await one.beginTraining((await one.load(model)).snapshot, OWN);
+    }
+    for (const one of [runtime, straight]) {
+      await one.step(both, STEP, NEVER);
+    }
     let asks = 0;
-    await assert.rejects(runtime.step(both, STEP, () => ++asks > 1), CancelledError);
-    for (const one of [runtime, straight]) await one.step(both, STEP, NEVER);
+    await assert.rejects(
+      runtime.step(both, STEP, () => ++asks > 1),
+      CancelledError,
+    );
+    for (const one of [runtime, straight]) {
+      await one.step(both, STEP, NEVER);
+    }
     assert.equal(await runtime.freeze(), await straight.freeze());
   });
 });

@@ -1,4 +1,7 @@
-/** Loading weights: numbers of every stored type, random checkpoints, progress in bytes of files, and a cancel that leaves nothing. */
+/**
+ * Loading weights: numbers of every stored type, random checkpoints, progress in bytes of files, and a cancel that
+ * leaves nothing.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +31,8 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-const weightsFiles = async (name: string): Promise<string[]> => (await readdir(inFolder(name))).filter((file) => file.endsWith('.safetensors')).sort();
+const weightsFiles = async (name: string): Promise<string[]> =>
+  (await readdir(inFolder(name))).filter((file) => file.endsWith('.safetensors')).sort();
 
 describe('stored numbers', () => {
   const bytes = Uint8Array.from(range(2 * 1999), (index) => (index * 89 + (index >> 3) * 31) & 0xff);
@@ -39,7 +43,10 @@ describe('stored numbers', () => {
     for (const count of [1, 2, 7, 1999]) {
       const into = new Float32Array(count);
       const expected = new DataView(new ArrayBuffer(4));
-      assert.equal(convertInto(bytes, 'BF16', into), range(count).every((index) => finiteExponent(index, 0x7f80)));
+      assert.equal(
+        convertInto(bytes, 'BF16', into),
+        range(count).every((index) => finiteExponent(index, 0x7f80)),
+      );
       into.forEach((value, index) => {
         expected.setUint16(2, view.getUint16(2 * index, true), true);
         assert.ok(Object.is(value, expected.getFloat32(0, true)));
@@ -49,11 +56,21 @@ describe('stored numbers', () => {
 
   it('binary16 and float32 are read as DataView reads them', () => {
     const halves = new Float32Array(1999);
-    assert.equal(convertInto(bytes, 'F16', halves), range(1999).every((index) => finiteExponent(index, 0x7c00)));
+    assert.equal(
+      convertInto(bytes, 'F16', halves),
+      range(1999).every((index) => finiteExponent(index, 0x7c00)),
+    );
     halves.forEach((value, index) => {
       const bits = view.getUint16(2 * index, true);
       const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-      const size = exponent === 31 ? (fraction === 0 ? Infinity : NaN) : exponent === 0 ? fraction / 2 ** 24 : (1 + fraction / 1024) * 2 ** (exponent - 15);
+      const size =
+        exponent === 31
+          ? fraction === 0
+            ? Infinity
+            : NaN
+          : exponent === 0
+            ? fraction / 2 ** 24
+            : (1 + fraction / 1024) * 2 ** (exponent - 15);
       assert.ok(Object.is(value, Number.isNaN(size) ? NaN : bits >> 15 === 1 ? -size : size), String(index));
     });
     const words = new Float32Array(999);
@@ -64,17 +81,28 @@ describe('stored numbers', () => {
   });
 
   it('that are no finite number are seen wherever they stand', () => {
-    for (const [dtype, width, ones, largest] of [['BF16', 2, 0x7f80, 0x7f7f], ['F16', 2, 0x7c00, 0x7bff], ['F32', 4, 0x7f800000, 0x7f7fffff]] as const) {
+    for (const [dtype, width, ones, largest] of [
+      ['BF16', 2, 0x7f80, 0x7f7f],
+      ['F16', 2, 0x7c00, 0x7bff],
+      ['F32', 4, 0x7f800000, 0x7f7fffff],
+    ] as const) {
       for (const count of [1, 4, 5]) {
         for (const place of range(count)) {
           for (const sign of [0, 2 ** (8 * width - 1)]) {
             const stored = (number: number): boolean => {
               const one = new DataView(new ArrayBuffer(4 * Math.ceil((count * width) / 4)));
-              if (width === 2) one.setUint16(place * width, number + sign, true);
-              else one.setUint32(place * width, number + sign, true);
+              if (width === 2) {
+                one.setUint16(place * width, number + sign, true);
+              } else {
+                one.setUint32(place * width, number + sign, true);
+              }
               return convertInto(new Uint8Array(one.buffer), dtype, new Float32Array(count));
             };
-            assert.deepEqual([stored(ones), stored(ones + 1), stored(largest)], [false, false, true], `${dtype}, ${String(place)} of ${String(count)}`);
+            assert.deepEqual(
+              [stored(ones), stored(ones + 1), stored(largest)],
+              [false, false, true],
+              `${dtype}, ${String(place)} of ${String(count)}`,
+            );
           }
         }
       }
@@ -99,9 +127,19 @@ describe('a random checkpoint', () => {
     const add = (value: number): number => drawn.push(value);
     for (const { name, offset, length } of parameterViews(WIDE)) {
       const values = parameters.subarray(offset, offset + length);
-      if (name.endsWith('norm.weight')) assert.ok(values.every((value) => value === 1), name);
-      else if (name.endsWith('.bias')) assert.ok(values.every((value) => value === 0), name);
-      else values.forEach(add);
+      if (name.endsWith('norm.weight')) {
+        assert.ok(
+          values.every((value) => value === 1),
+          name,
+        );
+      } else if (name.endsWith('.bias')) {
+        assert.ok(
+          values.every((value) => value === 0),
+          name,
+        );
+      } else {
+        values.forEach(add);
+      }
     }
     const mean = drawn.reduce((sum, value) => sum + value, 0) / drawn.length;
     const variance = drawn.reduce((sum, value) => sum + (value - mean) ** 2, 0) / drawn.length;
@@ -120,9 +158,21 @@ describe('a random checkpoint', () => {
     assert.deepEqual(await weightsFiles('whole'), ['model.safetensors']);
     const files = await weightsFiles('shards');
     assert.ok(files.length > 2);
-    assert.deepEqual(files, range(files.length).map((index) => `model-${String(index + 1).padStart(5, '0')}-of-${String(files.length).padStart(5, '0')}.safetensors`));
-    const index = JSON.parse(await readFile(join(inFolder('shards'), 'model.safetensors.index.json'), 'utf8')) as { metadata: { total_size: number }; weight_map: Record<string, string> };
-    assert.deepEqual(Object.keys(index.weight_map), parameterViews(WIDE).map(({ name }) => name));
+    assert.deepEqual(
+      files,
+      range(files.length).map(
+        (index) =>
+          `model-${String(index + 1).padStart(5, '0')}-of-${String(files.length).padStart(5, '0')}.safetensors`,
+      ),
+    );
+    const index = JSON.parse(await readFile(join(inFolder('shards'), 'model.safetensors.index.json'), 'utf8')) as {
+      metadata: { total_size: number };
+      weight_map: Record<string, string>;
+    };
+    assert.deepEqual(
+      Object.keys(index.weight_map),
+      parameterViews(WIDE).map(({ name }) => name),
+    );
     assert.equal(index.metadata.total_size, 2 * parameterCount(WIDE));
     assert.equal(index.metadata.total_size, storedBytes(WIDE));
     // Only the embeddings, alone in the first, are larger than the limit.
@@ -138,7 +188,9 @@ describe('a random checkpoint', () => {
 describe('progress of loading', () => {
   for (const name of ['whole', 'shards']) {
     it(`never falls and ends at the bytes of all files: ${name}`, async (t) => {
-      const sizes = await Promise.all((await weightsFiles(name)).map(async (file) => (await stat(join(inFolder(name), file))).size));
+      const sizes = await Promise.all(
+        (await weightsFiles(name)).map(async (file) => (await stat(join(inFolder(name), file))).size),
+      );
       const total = sizes.reduce((sum, size) => sum + size, 0);
       const runtime = await startRuntime(ENTRY, DEVICE);
       t.after(() => runtime.close());
@@ -160,11 +212,17 @@ describe('a cancelled load', () => {
     const runtime = await startRuntime(ENTRY, DEVICE);
     t.after(() => runtime.close());
     for (const one of [runtime, new ModelHost(DEVICE)]) {
-      await assert.rejects(one.load(inFolder('whole'), undefined, () => true), CancelledError);
+      await assert.rejects(
+        one.load(inFolder('whole'), undefined, () => true),
+        CancelledError,
+      );
       assert.deepEqual(await one.snapshots(), []);
       const { snapshot } = await one.load(small);
       let asked = 0;
-      await assert.rejects(one.load(inFolder('whole'), undefined, () => one === runtime || ++asked > 2), CancelledError);
+      await assert.rejects(
+        one.load(inFolder('whole'), undefined, () => one === runtime || ++asked > 2),
+        CancelledError,
+      );
       assert.deepEqual(await one.snapshots(), [snapshot]);
       assert.equal((await one.generate(snapshot, [request('after', 4, 3)], RUNNING)).length, 1);
       // The next attempt loads everything.
@@ -173,6 +231,9 @@ describe('a cancelled load', () => {
   });
 
   it('is told apart from a failure', async () => {
-    await assert.rejects(loadModel(inFolder('nowhere'), { cancelled: () => true }), (error) => error instanceof C3Error && error.kind === 'model');
+    await assert.rejects(
+      loadModel(inFolder('nowhere'), { cancelled: () => true }),
+      (error) => error instanceof C3Error && error.kind === 'model',
+    );
   });
 });

@@ -25,7 +25,11 @@ export function ppoTerm({ now, behaviour, reference, advantage }: Token): number
 }
 
 /** Every token of the contexts under the given parameters, each message alone. */
-export function tokensOf(config: TransformerConfig, parameters: ArrayLike<number>, contexts: readonly TrainingContext[]): Token[] {
+export function tokensOf(
+  config: TransformerConfig,
+  parameters: ArrayLike<number>,
+  contexts: readonly TrainingContext[],
+): Token[] {
   const weights = weightsOf(config, parameters);
   return contexts.flatMap(({ prompt, messages }) =>
     messages.flatMap(({ tokens, behaviour, reference, advantages }) =>
@@ -40,14 +44,19 @@ export function tokensOf(config: TransformerConfig, parameters: ArrayLike<number
 }
 
 /** PPO with a ratio of each token or of its message, and bounds of its own. @param lengths tokens of each message */
-export function policyLossOf({ ratio: unit = 'token', clipLow = 0.2, clipHigh = 0.2 }: PolicyLoss, tokens: readonly Token[], lengths: readonly number[]): number {
+export function policyLossOf(
+  { ratio: unit = 'token', clipLow = 0.2, clipHigh = 0.2 }: PolicyLoss,
+  tokens: readonly Token[],
+  lengths: readonly number[],
+): number {
   let first = 0;
   const terms = lengths.flatMap((length) => {
     const message = tokens.slice(first, first + length);
     first += length;
     const sum = total(message.map(({ now, behaviour }) => now - behaviour));
     return message.map(({ now, behaviour, reference, advantage }) => {
-      const logRatio = unit === 'token' ? now - behaviour : Math.min(10, Math.max(-10, unit === 'message' ? sum : sum / length));
+      const logRatio =
+        unit === 'token' ? now - behaviour : Math.min(10, Math.max(-10, unit === 'message' ? sum : sum / length));
       const ratio = Math.exp(logRatio);
       const clipped = Math.min(1 + clipHigh, Math.max(1 - clipLow, ratio));
       const difference = Math.min(10, Math.max(-10, reference - now));
@@ -57,11 +66,12 @@ export function policyLossOf({ ratio: unit = 'token', clipLow = 0.2, clipHigh = 
   return total(terms) / tokens.length;
 }
 
-export const lossOf = (kind: LossKind, tokens: readonly Token[]): number => total(tokens.map((token) => (kind === 'ppo' ? ppoTerm(token) : -token.now))) / tokens.length;
+export const lossOf = (kind: LossKind, tokens: readonly Token[]): number =>
+  total(tokens.map((token) => (kind === 'ppo' ? ppoTerm(token) : -token.now))) / tokens.length;
 
 /**
- * Log-ratios inside the clip range and on both sides of it, with advantages of both signs, so that the surrogate is flat for some tokens and
- * steep for others; reference policies nearby, and one beyond the cut of the log-ratio.
+ * Log-ratios inside the clip range and on both sides of it, with advantages of both signs, so that the surrogate is
+ * flat for some tokens and steep for others; reference policies nearby, and one beyond the cut of the log-ratio.
  */
 const LOG_RATIOS = [0.05, 0.5, -0.5, 0.5, -0.5, -0.1, 0];
 const ADVANTAGES = [1, 1, -1, -1, 1, -0.5, 0.75];
@@ -90,10 +100,16 @@ export function contextsFor(config: TransformerConfig, flat: Float32Array): Trai
 const STEP = 3e-6;
 
 /** (L(p + h d) - L(p - h d)) / 2h in float64. @param at the model's parameters a distance along the direction */
-export function slope(kind: LossKind, config: TransformerConfig, contexts: readonly TrainingContext[], at: (distance: number) => ArrayLike<number>): number {
+export function slope(
+  kind: LossKind,
+  config: TransformerConfig,
+  contexts: readonly TrainingContext[],
+  at: (distance: number) => ArrayLike<number>,
+): number {
   const lossAt = (distance: number): number => lossOf(kind, tokensOf(config, at(distance), contexts));
   return (lossAt(STEP) - lossAt(-STEP)) / (2 * STEP);
 }
 
 /** The derivative that a gradient says a direction has. */
-export const along = (gradient: Float64Array, direction: Float64Array): number => total(gradient.map((value, index) => value * item(direction, index)));
+export const along = (gradient: Float64Array, direction: Float64Array): number =>
+  total(gradient.map((value, index) => value * item(direction, index)));

@@ -28,7 +28,10 @@ export const TINY: TransformerConfig = {
 export const QWEN2: TransformerConfig = { ...TINY, attentionBias: true };
 export const QWEN3: TransformerConfig = { ...TINY, queryKeyNorm: true, tieEmbeddings: false };
 /** Wavelengths are 2 pi, 29 and 135: one is kept, one lies between, one is stretched by the factor. */
-export const LLAMA3: TransformerConfig = { ...TINY, ropeScaling: { type: 'llama3', factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalMaxPositions: 60 } };
+export const LLAMA3: TransformerConfig = {
+  ...TINY,
+  ropeScaling: { type: 'llama3', factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalMaxPositions: 60 },
+};
 export const LINEAR: TransformerConfig = { ...TINY, ropeScaling: { type: 'linear', factor: 2.5 } };
 
 export const DEVICE = { threads: 1 };
@@ -39,7 +42,8 @@ export function testParameters(config: TransformerConfig, name = 'parameters'): 
   return Float32Array.from(
     parameterSpecs(config).flatMap(({ name: tensor, shape }) => {
       const stream = testStream(`${name} ${tensor}`);
-      const draw = (position: number): number => (tensor.endsWith('norm.weight') ? 0.5 + stream.uniform(position) : 0.35 * stream.normal(position));
+      const draw = (position: number): number =>
+        tensor.endsWith('norm.weight') ? 0.5 + stream.uniform(position) : 0.35 * stream.normal(position);
       return range(shape.reduce((a, b) => a * b, 1)).map(draw);
     }),
   );
@@ -77,7 +81,12 @@ export const context = (name: string, promptLength: number, ...messageLengths: n
   messages: messageLengths.map((length, index) => message(testTokens(`${name} message ${index}`, length))),
 });
 
-export const request = (name: string, promptLength: number, maxNewTokens: number, more: Partial<GenerationRequest> = {}): GenerationRequest => ({
+export const request = (
+  name: string,
+  promptLength: number,
+  maxNewTokens: number,
+  more: Partial<GenerationRequest> = {},
+): GenerationRequest => ({
   prompt: testTokens(`${name} prompt`, promptLength),
   maxNewTokens,
   endToken: 0,
@@ -94,24 +103,45 @@ export const scalar = (value: number): Tensor => new Tensor('float32', [value], 
  * Runs a graph once on parameters and other feeds, all float32 at rest, in the graph's own float type.
  * Fusions are left out: ONNX Runtime would fuse x sigmoid(x) into an operator without a float64 kernel.
  */
-export async function runGraph(g: Graph, config: TransformerConfig, flat: Float32Array, feeds: Readonly<Record<string, Tensor>>): Promise<Record<string, Float64Array>> {
-  const session = await InferenceSession.create(g.toModel(), { graphOptimizationLevel: 'basic', intraOpNumThreads: 1, logSeverityLevel: 3 });
+export async function runGraph(
+  g: Graph,
+  config: TransformerConfig,
+  flat: Float32Array,
+  feeds: Readonly<Record<string, Tensor>>,
+): Promise<Record<string, Float64Array>> {
+  const session = await InferenceSession.create(g.toModel(), {
+    graphOptimizationLevel: 'basic',
+    intraOpNumThreads: 1,
+    logSeverityLevel: 3,
+  });
   const inGraphType = (tensor: Tensor): Tensor =>
-    tensor.data instanceof Float32Array && g.float === 'float64' ? new Tensor('float64', Float64Array.from(tensor.data), tensor.dims) : tensor;
-  const all = Object.entries({ ...parameterFeeds(config, flat), ...feeds }).map(([name, tensor]) => [name, inGraphType(tensor)] as const);
+    tensor.data instanceof Float32Array && g.float === 'float64'
+      ? new Tensor('float64', Float64Array.from(tensor.data), tensor.dims)
+      : tensor;
+  const all = Object.entries({ ...parameterFeeds(config, flat), ...feeds }).map(
+    ([name, tensor]) => [name, inGraphType(tensor)] as const,
+  );
   const outputs = await session.run(Object.fromEntries(all));
   await session.release();
   return Object.fromEntries(
     Object.entries(outputs).map(([name, { data }]) => {
-      if (!(data instanceof Float32Array || data instanceof Float64Array)) throw new Error(`${name} is no float output.`);
+      if (!(data instanceof Float32Array || data instanceof Float64Array)) {
+        throw new Error(`${name} is no float output.`);
+      }
       return [name, Float64Array.from(data)];
     }),
   );
 }
 
 /** The outputs that belong to the parameters as one vector in checkpoint order. */
-export function flatOutput(config: TransformerConfig, outputs: Readonly<Record<string, Float64Array>>, nameOf: (parameter: string) => string): Float64Array {
+export function flatOutput(
+  config: TransformerConfig,
+  outputs: Readonly<Record<string, Float64Array>>,
+  nameOf: (parameter: string) => string,
+): Float64Array {
   const flat = new Float64Array(parameterCount(config));
-  for (const { name, offset } of graphParameterViews(config)) flat.set(present(outputs[nameOf(name)]), offset);
+  for (const { name, offset } of graphParameterViews(config)) {
+    flat.set(present(outputs[nameOf(name)]), offset);
+  }
   return flat;
 }

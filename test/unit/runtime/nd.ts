@@ -35,13 +35,17 @@ export function at(array: Nd, ...index: number[]): number {
 /** An element that must be there. */
 export function item(data: ArrayLike<number>, index: number): number {
   const value = data[index];
-  if (value === undefined) throw new Error(`No element ${index} among ${data.length}.`);
+  if (value === undefined) {
+    throw new Error(`No element ${index} among ${data.length}.`);
+  }
   return value;
 }
 
 /** An entry that must be there. */
 export function present<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('A value is missing.');
+  if (value === undefined) {
+    throw new Error('A value is missing.');
+  }
   return value;
 }
 
@@ -50,7 +54,8 @@ export const range = (length: number): number[] => Array.from({ length }, (_, in
 
 /** The stream of a name; tests draw from nothing else. */
 export const testStream = (name: string, sibling = 0): Stream => new Stream(testKey(name, sibling));
-export const testKey = (name: string, sibling = 0): string => streamKey({ seed: 7, scope: name, uidSha: '', eventType: '', turn: 0, sibling });
+export const testKey = (name: string, sibling = 0): string =>
+  streamKey({ seed: 7, scope: name, uidSha: '', eventType: '', turn: 0, sibling });
 
 /** Uniform numbers in [low, high). */
 export function noise(name: string, shape: readonly number[], low = -1, high = 1): Nd {
@@ -78,14 +83,18 @@ export class Runner {
     const feeds = Object.fromEntries(
       Object.entries(inputs).map(([name, { shape, data }]) => [
         name,
-        this.graph.float === 'float64' ? new Tensor('float64', data, shape) : new Tensor('float32', Float32Array.from(data), shape),
+        this.graph.float === 'float64'
+          ? new Tensor('float64', data, shape)
+          : new Tensor('float32', Float32Array.from(data), shape),
       ]),
     );
     const outputs = await this.session.run(feeds);
     return Object.fromEntries(
       Object.entries(outputs).map(([name, tensor]) => {
         const { data } = tensor;
-        if (!(data instanceof Float64Array || data instanceof Float32Array)) throw new Error(`${name} is no float output.`);
+        if (!(data instanceof Float64Array || data instanceof Float32Array)) {
+          throw new Error(`${name} is no float output.`);
+        }
         return [name, { shape: tensor.dims, data: Float64Array.from(data) }];
       }),
     );

@@ -1,7 +1,23 @@
 /** One entry per operator: its value and its vector-Jacobian product in plain loops, written from the definition. */
 import type { Dim, Graph, Value } from '../../../src/runtime/graph/graph.ts';
 import { expandLike, reshapeLike, sum, sumToShape } from '../../../src/runtime/graph/ops/broadcast.ts';
-import { add, cast, clip, div, exp, lessOrEqual, log, minimum, mul, neg, select, sigmoid, sqrt, square, sub } from '../../../src/runtime/graph/ops/elementwise.ts';
+import {
+  add,
+  cast,
+  clip,
+  div,
+  exp,
+  lessOrEqual,
+  log,
+  minimum,
+  mul,
+  neg,
+  select,
+  sigmoid,
+  sqrt,
+  square,
+  sub,
+} from '../../../src/runtime/graph/ops/elementwise.ts';
 import { gatherDistinctRows, gatherElements, gatherRows } from '../../../src/runtime/graph/ops/gather.ts';
 import { matmul, swapLast } from '../../../src/runtime/graph/ops/linear.ts';
 import { logSoftmax, rmsNorm } from '../../../src/runtime/graph/ops/normalise.ts';
@@ -88,7 +104,14 @@ const movement = (
     shapes: [shapes],
     build,
     forward: moved,
-    backward: (w) => [{ shape, data: Float64Array.from(positions.data, (position) => total([...w.data].filter((_, flat) => origin.data[flat] === position))) }],
+    backward: (w) => [
+      {
+        shape,
+        data: Float64Array.from(positions.data, (position) =>
+          total([...w.data].filter((_, flat) => origin.data[flat] === position)),
+        ),
+      },
+    ],
   };
 };
 
@@ -103,11 +126,41 @@ const TABLE_ROWS = [3, 1, 3, 0];
 const DISTINCT_ROWS = [3, 0, 2];
 
 export const CASES: readonly OperatorCase[] = [
-  binary('add', add, (a, b) => a + b, () => 1, () => 1),
-  binary('sub', sub, (a, b) => a - b, () => 1, () => -1),
-  binary('mul', mul, (a, b) => a * b, (_, b) => b, (a) => a),
-  binary('div', div, (a, b) => a / b, (_, b) => 1 / b, (a, b) => -a / b ** 2),
-  binary('minimum', minimum, Math.min, (a, b) => where(a <= b, 1), (a, b) => where(a > b, 1)),
+  binary(
+    'add',
+    add,
+    (a, b) => a + b,
+    () => 1,
+    () => 1,
+  ),
+  binary(
+    'sub',
+    sub,
+    (a, b) => a - b,
+    () => 1,
+    () => -1,
+  ),
+  binary(
+    'mul',
+    mul,
+    (a, b) => a * b,
+    (_, b) => b,
+    (a) => a,
+  ),
+  binary(
+    'div',
+    div,
+    (a, b) => a / b,
+    (_, b) => 1 / b,
+    (a, b) => -a / b ** 2,
+  ),
+  binary(
+    'minimum',
+    minimum,
+    Math.min,
+    (a, b) => where(a <= b, 1),
+    (a, b) => where(a > b, 1),
+  ),
   {
     name: 'mul by a row and a scalar of lower rank',
     inputs: [noise('low rank a', S23), noise('low rank b', [3]), noise('low rank c', [])],
@@ -119,13 +172,28 @@ export const CASES: readonly OperatorCase[] = [
       make([], () => sumOver(2, (i) => sumOver(3, (j) => at(w, i, j) * at(a, i, j) * at(b, j)))),
     ],
   },
-  unary('neg', neg, (x) => -x, () => -1),
+  unary(
+    'neg',
+    neg,
+    (x) => -x,
+    () => -1,
+  ),
   unary('exp', exp, Math.exp, Math.exp),
   unary('log', log, Math.log, (x) => 1 / x, [0.2, 3]),
   unary('sqrt', sqrt, Math.sqrt, (x) => 0.5 / Math.sqrt(x), [0.2, 3]),
-  unary('square', square, (x) => x * x, (x) => 2 * x),
+  unary(
+    'square',
+    square,
+    (x) => x * x,
+    (x) => 2 * x,
+  ),
   unary('sigmoid', sigmoid, sigma, (x) => sigma(x) * (1 - sigma(x))),
-  unary('clip', (g, x) => clip(g, x, -0.5, 0.8), (x) => Math.min(0.8, Math.max(-0.5, x)), (x) => where(x >= -0.5 && x <= 0.8, 1)),
+  unary(
+    'clip',
+    (g, x) => clip(g, x, -0.5, 0.8),
+    (x) => Math.min(0.8, Math.max(-0.5, x)),
+    (x) => where(x >= -0.5 && x <= 0.8, 1),
+  ),
   {
     name: 'cast through float32',
     inputs: [noise('cast', S23)],
@@ -228,13 +296,55 @@ export const CASES: readonly OperatorCase[] = [
       make([4, 3], (i, j) => at(w, i, j) * item(x.data, 3 * i + j)),
     ],
   },
-  movement('reshape that copies one length and splits another', [2, 3, 4], ['rows', 'time', 4], (g, x) => reshape(g, x, ['rows', 'time', 2, 2]), [2, 3, 2, 2], (i, j, k, l) => [i, j, 2 * k + l]),
-  movement('reshape that infers a length', [2, 3, 4], ['rows', 'time', 4], (g, x) => reshape(g, x, ['flat', 4]), [6, 4], (i, j) => [Math.floor(i / 3), i % 3, j]),
-  movement('transpose', [2, 3, 4], ['rows', 3, 4], (g, x) => transpose(g, x, [2, 0, 1]), [4, 2, 3], (i, j, k) => [j, k, i]),
+  movement(
+    'reshape that copies one length and splits another',
+    [2, 3, 4],
+    ['rows', 'time', 4],
+    (g, x) => reshape(g, x, ['rows', 'time', 2, 2]),
+    [2, 3, 2, 2],
+    (i, j, k, l) => [i, j, 2 * k + l],
+  ),
+  movement(
+    'reshape that infers a length',
+    [2, 3, 4],
+    ['rows', 'time', 4],
+    (g, x) => reshape(g, x, ['flat', 4]),
+    [6, 4],
+    (i, j) => [Math.floor(i / 3), i % 3, j],
+  ),
+  movement(
+    'transpose',
+    [2, 3, 4],
+    ['rows', 3, 4],
+    (g, x) => transpose(g, x, [2, 0, 1]),
+    [4, 2, 3],
+    (i, j, k) => [j, k, i],
+  ),
   movement('swapLast', [2, 3, 4], ['rows', 3, 4], swapLast, [2, 4, 3], (i, j, k) => [i, k, j]),
-  movement('unsqueeze', [2, 3], ['rows', 3], (g, x) => unsqueeze(g, x, [3, 1]), [2, 1, 3, 1], (i, _, k) => [i, k]),
-  movement('slice', [2, 5], ['rows', 5], (g, x) => slice(g, x, 1, 1, 3), [2, 2], (i, j) => [i, j + 1]),
-  movement('pad', [2, 3], ['rows', 3], (g, x) => pad(g, x, 1, 2, 1), [2, 6], (i, j) => (j < 2 || j > 4 ? undefined : [i, j - 2])),
+  movement(
+    'unsqueeze',
+    [2, 3],
+    ['rows', 3],
+    (g, x) => unsqueeze(g, x, [3, 1]),
+    [2, 1, 3, 1],
+    (i, _, k) => [i, k],
+  ),
+  movement(
+    'slice',
+    [2, 5],
+    ['rows', 5],
+    (g, x) => slice(g, x, 1, 1, 3),
+    [2, 2],
+    (i, j) => [i, j + 1],
+  ),
+  movement(
+    'pad',
+    [2, 3],
+    ['rows', 3],
+    (g, x) => pad(g, x, 1, 2, 1),
+    [2, 6],
+    (i, j) => (j < 2 || j > 4 ? undefined : [i, j - 2]),
+  ),
   {
     name: 'concat',
     inputs: [noise('left', [2, 1]), noise('middle', [2, 3]), noise('right', [2, 2])],
@@ -244,22 +354,31 @@ export const CASES: readonly OperatorCase[] = [
       ['rows', 2],
     ],
     build: (g, ...parts) => concat(g, parts, 1),
-    forward: (left, middle, right) => make([2, 6], (i, j) => (j < 1 ? at(left, i, j) : j < 4 ? at(middle, i, j - 1) : at(right, i, j - 4))),
-    backward: (w) => [make([2, 1], (i) => at(w, i, 0)), make([2, 3], (i, j) => at(w, i, j + 1)), make([2, 2], (i, j) => at(w, i, j + 4))],
+    forward: (left, middle, right) =>
+      make([2, 6], (i, j) => (j < 1 ? at(left, i, j) : j < 4 ? at(middle, i, j - 1) : at(right, i, j - 4))),
+    backward: (w) => [
+      make([2, 1], (i) => at(w, i, 0)),
+      make([2, 3], (i, j) => at(w, i, j + 1)),
+      make([2, 2], (i, j) => at(w, i, j + 4)),
+    ],
   },
   {
     name: 'gatherRows with a repeated row',
     inputs: [noise('table', [5, 2])],
     build: (g, table) => gatherRows(g, table, g.ints(TABLE_ROWS, [2, 2])),
     forward: (table) => make([2, 2, 2], (i, j, k) => at(table, item(TABLE_ROWS, 2 * i + j), k)),
-    backward: (w) => [make([5, 2], (row, k) => sumOver(4, (flat) => where(TABLE_ROWS[flat] === row, item(w.data, 2 * flat + k))))],
+    backward: (w) => [
+      make([5, 2], (row, k) => sumOver(4, (flat) => where(TABLE_ROWS[flat] === row, item(w.data, 2 * flat + k)))),
+    ],
   },
   {
     name: 'gatherRows with int32 indices, whose gradient is a product',
     inputs: [noise('small table', [5, 2])],
     build: (g, table) => gatherRows(g, table, g.int32s(TABLE_ROWS, [2, 2])),
     forward: (table) => make([2, 2, 2], (i, j, k) => at(table, item(TABLE_ROWS, 2 * i + j), k)),
-    backward: (w) => [make([5, 2], (row, k) => sumOver(4, (flat) => where(TABLE_ROWS[flat] === row, item(w.data, 2 * flat + k))))],
+    backward: (w) => [
+      make([5, 2], (row, k) => sumOver(4, (flat) => where(TABLE_ROWS[flat] === row, item(w.data, 2 * flat + k)))),
+    ],
   },
   {
     name: 'gatherDistinctRows',
@@ -267,7 +386,9 @@ export const CASES: readonly OperatorCase[] = [
     shapes: [['rows', 3]],
     build: (g, x) => gatherDistinctRows(g, x, g.int32s(DISTINCT_ROWS), g.int32s([1, 3, 2, 0])),
     forward: (x) => make([3, 3], (i, j) => at(x, item(DISTINCT_ROWS, i), j)),
-    backward: (w) => [make([4, 3], (row, j) => (DISTINCT_ROWS.includes(row) ? at(w, DISTINCT_ROWS.indexOf(row), j) : 0))],
+    backward: (w) => [
+      make([4, 3], (row, j) => (DISTINCT_ROWS.includes(row) ? at(w, DISTINCT_ROWS.indexOf(row), j) : 0)),
+    ],
   },
   {
     name: 'gatherElements',

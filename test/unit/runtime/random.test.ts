@@ -23,8 +23,18 @@ describe('philox', () => {
   it('gives the known answers of Random123', () => {
     const ones = 0xffffffff;
     assert.deepEqual(hex(philox([0, 0, 0, 0], [0, 0])), ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']);
-    assert.deepEqual(hex(philox([ones, ones, ones, ones], [ones, ones])), ['408f276d', '41c83b0e', 'a20bc7c6', '6d5451fd']);
-    assert.deepEqual(hex(philox([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0])), ['d16cfe09', '94fdcceb', '5001e420', '24126ea1']);
+    assert.deepEqual(hex(philox([ones, ones, ones, ones], [ones, ones])), [
+      '408f276d',
+      '41c83b0e',
+      'a20bc7c6',
+      '6d5451fd',
+    ]);
+    assert.deepEqual(hex(philox([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0])), [
+      'd16cfe09',
+      '94fdcceb',
+      '5001e420',
+      '24126ea1',
+    ]);
   });
 
   it('equals a BigInt version on words of every size', () => {
@@ -38,18 +48,41 @@ describe('philox', () => {
   });
 });
 
-const NAME: StreamName = { seed: 11, scope: 'iteration:3', uidSha: 'ab'.repeat(32), eventType: 'reasoner', turn: 1, sibling: 2 };
+const NAME: StreamName = {
+  seed: 11,
+  scope: 'iteration:3',
+  uidSha: 'ab'.repeat(32),
+  eventType: 'reasoner',
+  turn: 1,
+  sibling: 2,
+};
 
 describe('streamKey', () => {
   it('is half of SHA-256 over the canonical JSON of the name', () => {
     const canonical = `[11,"iteration:3","${'ab'.repeat(32)}","reasoner",1,2]`;
     assert.equal(streamKey(NAME), createHash('sha256').update(canonical).digest('hex').slice(0, 32));
-    assert.equal(streamKey({ sibling: 2, turn: 1, eventType: 'reasoner', uidSha: NAME.uidSha, scope: 'iteration:3', seed: 11 }), streamKey(NAME));
+    assert.equal(
+      streamKey({ sibling: 2, turn: 1, eventType: 'reasoner', uidSha: NAME.uidSha, scope: 'iteration:3', seed: 11 }),
+      streamKey(NAME),
+    );
   });
 
   it('changes with every field, and no field runs into the next', () => {
-    const others: Partial<StreamName>[] = [{ seed: 12 }, { scope: 'iteration:4' }, { uidSha: 'cd'.repeat(32) }, { eventType: 'actor' }, { turn: 2 }, { sibling: 3 }, { turn: 12, sibling: 2 }, { turn: 1, sibling: 22 }];
-    const keys = [NAME, ...others.map((other) => ({ ...NAME, ...other })), { ...NAME, scope: 'iteration:3","', uidSha: '' }].map(streamKey);
+    const others: Partial<StreamName>[] = [
+      { seed: 12 },
+      { scope: 'iteration:4' },
+      { uidSha: 'cd'.repeat(32) },
+      { eventType: 'actor' },
+      { turn: 2 },
+      { sibling: 3 },
+      { turn: 12, sibling: 2 },
+      { turn: 1, sibling: 22 },
+    ];
+    const keys = [
+      NAME,
+      ...others.map((other) => ({ ...NAME, ...other })),
+      { ...NAME, scope: 'iteration:3","', uidSha: '' },
+    ].map(streamKey);
     assert.equal(new Set(keys).size, keys.length);
   });
 });
@@ -95,13 +128,18 @@ describe('Stream', () => {
   it('normal numbers are Box-Muller over their own two uniforms, with the moments of N(0, 1)', () => {
     const stream = new Stream(streamKey(NAME));
     const values = range(20_000).map((position) => stream.normal(position));
-    assert.equal(values[9], Math.sqrt(-2 * Math.log(1 - stream.uniform(18))) * Math.cos(2 * Math.PI * stream.uniform(19)));
+    assert.equal(
+      values[9],
+      Math.sqrt(-2 * Math.log(1 - stream.uniform(18))) * Math.cos(2 * Math.PI * stream.uniform(19)),
+    );
     const moment = (power: number): number => total(values.map((value) => value ** power)) / values.length;
     // Standard errors: 0.007, 0.01, 0.07.
     assert.ok(Math.abs(moment(1)) < 0.03 && Math.abs(moment(2) - 1) < 0.04 && Math.abs(moment(4) - 3) < 0.3);
   });
 
   it('refuses a key that is not 32 hex digits', () => {
-    for (const key of ['', 'ab', 'g'.repeat(32), 'A'.repeat(32), '0'.repeat(33)]) assert.throws(() => new Stream(key), /32 hex digits/);
+    for (const key of ['', 'ab', 'g'.repeat(32), 'A'.repeat(32), '0'.repeat(33)]) {
+      assert.throws(() => new Stream(key), /32 hex digits/);
+    }
   });
 });

@@ -30,7 +30,11 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'c3-remote-'));
   other = join(folder, 'other');
   await saveModel(folder, { config: CONFIG, parameters: testParameters(CONFIG) }, 'F32');
-  await saveModel(other, { config: { ...CONFIG, layers: 1 }, parameters: testParameters({ ...CONFIG, layers: 1 }) }, 'F32');
+  await saveModel(
+    other,
+    { config: { ...CONFIG, layers: 1 }, parameters: testParameters({ ...CONFIG, layers: 1 }) },
+    'F32',
+  );
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
@@ -48,19 +52,42 @@ const fails = (work: Promise<unknown>, kind: ErrorKind, pattern: RegExp): Promis
 async function everything(runtime: ModelRuntime): Promise<unknown> {
   const info = await runtime.load(folder);
   const told: number[] = [];
-  const completions = await runtime.generate(info.snapshot, REQUESTS, { ...RUNNING, onCompletion: (index, { tokens }) => (told[index] = tokens.length) });
+  const completions = await runtime.generate(info.snapshot, REQUESTS, {
+    ...RUNNING,
+    onCompletion: (index, { tokens }) => (told[index] = tokens.length),
+  });
   const scores = await runtime.score(info.snapshot, CONTEXTS, 0.75, NEVER);
   await runtime.beginTraining(info.snapshot);
   const reports = [await runtime.step(CONTEXTS, STEP, NEVER), await runtime.step(CONTEXTS, STEP, NEVER)];
   const states = CONTEXTS.map(({ prompt }) => ({ tokens: prompt }));
-  const judged = [await runtime.learnValues(states, [{ state: 0, advantage: 1 }], { learningRate: 0.01, epochs: 2, clip: 0.5 }, NEVER), await runtime.values(states, NEVER)];
+  const judged = [
+    await runtime.learnValues(
+      states,
+      [{ state: 0, advantage: 1 }],
+      { learningRate: 0.01, epochs: 2, clip: 0.5 },
+      NEVER,
+    ),
+    await runtime.values(states, NEVER),
+  ];
   const trained = await runtime.freeze();
   const path = join(folder, 'trained.safetensors');
   await runtime.saveSnapshot(trained, path);
   await runtime.releaseSnapshot(trained);
   const left = await runtime.snapshots();
   const again = await runtime.loadSnapshot(path);
-  return { info, told, completions, scores, reports, judged, trained, left, again, environment: runtime.environment, bytes: (await readFile(path)).toString('base64') };
+  return {
+    info,
+    told,
+    completions,
+    scores,
+    reports,
+    judged,
+    trained,
+    left,
+    again,
+    environment: runtime.environment,
+    bytes: (await readFile(path)).toString('base64'),
+  };
 }
 
 describe('a runtime in a worker thread', () => {
@@ -87,8 +114,14 @@ describe('a runtime in a worker thread', () => {
     const runtime = await serving(t);
     const { snapshot } = await runtime.load(folder);
     let told = 0;
-    const long = [request('first', 4, 1), ...range(64).map((index) => request(`long ${index}`, 4, 1900, { endToken: -1 }))];
-    await assert.rejects(runtime.generate(snapshot, long, { cancelled: () => told > 0, onCompletion: () => told++ }), CancelledError);
+    const long = [
+      request('first', 4, 1),
+      ...range(64).map((index) => request(`long ${index}`, 4, 1900, { endToken: -1 })),
+    ];
+    await assert.rejects(
+      runtime.generate(snapshot, long, { cancelled: () => told > 0, onCompletion: () => told++ }),
+      CancelledError,
+    );
     assert.equal(told, 1);
     assert.equal((await runtime.generate(snapshot, REQUESTS, RUNNING)).length, REQUESTS.length);
   });
@@ -96,10 +129,17 @@ describe('a runtime in a worker thread', () => {
   it('drops a cancelled step whole: training goes on from where it was', async (t) => {
     const many = range(2000).map((index) => context(`many ${index}`, 10, 6));
     const [runtime, host] = [await serving(t), new ModelHost(DEVICE)];
-    for (const one of [runtime, host]) await one.beginTraining((await one.load(folder)).snapshot);
-    await assert.rejects(runtime.step(many, STEP, () => true), CancelledError);
+    for (const one of [runtime, host]) {
+      await one.beginTraining((await one.load(folder)).snapshot);
+    }
+    await assert.rejects(
+      runtime.step(many, STEP, () => true),
+      CancelledError,
+    );
     assert.equal(await runtime.freeze(), snapshotId(CONFIG, testParameters(CONFIG)));
-    for (const one of [runtime, host]) await one.step(CONTEXTS, STEP, NEVER);
+    for (const one of [runtime, host]) {
+      await one.step(CONTEXTS, STEP, NEVER);
+    }
     assert.equal(await runtime.freeze(), await host.freeze());
     await host.close();
   });
@@ -146,7 +186,10 @@ describe('ModelHost', () => {
   it('names weights alike wherever they come from, and another architecture replaces everything', async () => {
     const host = new ModelHost(DEVICE);
     const first = await host.load(folder);
-    assert.deepEqual([first.snapshot, first.parameters], [snapshotId(CONFIG, testParameters(CONFIG)), testParameters(CONFIG).length]);
+    assert.deepEqual(
+      [first.snapshot, first.parameters],
+      [snapshotId(CONFIG, testParameters(CONFIG)), testParameters(CONFIG).length],
+    );
     assert.equal((await host.load(folder)).snapshot, first.snapshot);
     const second = await host.load(other);
     assert.deepEqual(await host.snapshots(), [second.snapshot]);
@@ -173,13 +216,19 @@ describe('ModelHost', () => {
     const trained = await host.freeze();
     assert.notEqual(trained, snapshot);
     assert.deepEqual(await host.generate(snapshot, REQUESTS, RUNNING), before);
-    assert.notDeepEqual((await host.generate(trained, REQUESTS, RUNNING)).map(({ logprobs }) => logprobs), before.map(({ logprobs }) => logprobs));
+    assert.notDeepEqual(
+      (await host.generate(trained, REQUESTS, RUNNING)).map(({ logprobs }) => logprobs),
+      before.map(({ logprobs }) => logprobs),
+    );
     await host.close();
   });
 
   it('says what results may depend on', () => {
     const { environment } = new ModelHost({ threads: 3 });
-    assert.deepEqual([environment.runtime, environment.provider, environment.threads], [`onnxruntime-node ${runtimeVersion()}`, 'cpu', 3]);
+    assert.deepEqual(
+      [environment.runtime, environment.provider, environment.threads],
+      [`onnxruntime-node ${runtimeVersion()}`, 'cpu', 3],
+    );
     assert.equal(environment.platform, `${process.platform}-${process.arch}`);
     assert.ok(present(environment.device).length > 0);
   });

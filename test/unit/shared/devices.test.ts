@@ -29,7 +29,9 @@ describe('the table of providers', () => {
       PROVIDERS.filter((provider) => !traitsOf({ provider }).accelerator),
       ['cpu'],
     );
-    for (const provider of PROVIDERS) assert.match(traitsOf({ provider }).words, /^[A-Z].*\.$/u);
+    for (const provider of PROVIDERS) {
+      assert.match(traitsOf({ provider }).words, /^[A-Z].*\.$/u);
+    }
     assert.equal(traitsOf({}), PROVIDER_TRAITS.cpu);
   });
 
@@ -41,8 +43,9 @@ describe('the table of providers', () => {
   });
 
   it('is what a configuration may name', () => {
-    for (const request of DEVICE_REQUESTS)
+    for (const request of DEVICE_REQUESTS) {
       assert.equal(readConfig('', 'test', [`device=${request}`]).device.provider, request);
+    }
     assert.equal(configSchema.parse({}).device.provider, 'cpu');
   });
 

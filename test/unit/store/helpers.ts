@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import type { Instance, NewBucket, NewDecision, NewEpisode, NewReplay, NumericEnvironment } from '../../../src/shared/records/records.ts';
+import type {
+  Instance,
+  NewBucket,
+  NewDecision,
+  NewEpisode,
+  NewReplay,
+  NumericEnvironment,
+} from '../../../src/shared/records/records.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import type { Connection } from '../../../src/store/files/sqlite.ts';
@@ -14,20 +21,44 @@ import type { StoreWriter, WriterOptions } from '../../../src/store/write/writer
 export const WEIGHTS = 'ab'.repeat(32);
 export const RUN = 'run-1';
 
-export const INSTANCE: Instance = { uid: 'sum-1', uidSha: '5e'.repeat(32), question: 'How many is 12 + 7?', answer: '19', source: 'sums', level: 2 };
-export const OTHER_INSTANCE: Instance = { uid: 'sum-2', uidSha: '6f'.repeat(32), question: 'How many is 3 + 4?', answer: '7', source: 'sums', level: null };
-export const ENVIRONMENT: NumericEnvironment = { runtime: 'onnxruntime 1.30.0', provider: 'cpu', device: 'x64', threads: 2, platform: 'linux-x64' };
+export const INSTANCE: Instance = {
+  uid: 'sum-1',
+  uidSha: '5e'.repeat(32),
+  question: 'How many is 12 + 7?',
+  answer: '19',
+  source: 'sums',
+  level: 2,
+};
+export const OTHER_INSTANCE: Instance = {
+  uid: 'sum-2',
+  uidSha: '6f'.repeat(32),
+  question: 'How many is 3 + 4?',
+  answer: '7',
+  source: 'sums',
+  level: null,
+};
+export const ENVIRONMENT: NumericEnvironment = {
+  runtime: 'onnxruntime 1.30.0',
+  provider: 'cpu',
+  device: 'x64',
+  threads: 2,
+  platform: 'linux-x64',
+};
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-store-'));
-  t.after(() => { rmSync(folder, { recursive: true, force: true }); });
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
   return folder;
 }
 
 /** A store in a folder of its own that holds one run, one snapshot, two instances and environment 1. */
 export function filledStore(t: TestContext, options: WriterOptions = {}): StoreWriter {
   const store = openStoreForWriting(join(temporaryFolder(t), '.c3', 'c3.sqlite'), options);
-  t.after(() => { store.close(); });
+  t.after(() => {
+    store.close();
+  });
   addRun(store, RUN, '2026-01-01T00:00:00.000Z');
   store.insertInstances([INSTANCE, OTHER_INSTANCE]);
   store.environmentId(ENVIRONMENT);
@@ -35,49 +66,123 @@ export function filledStore(t: TestContext, options: WriterOptions = {}): StoreW
 }
 
 export function addRun(store: StoreWriter, id: string, createdAt: string): void {
-  store.insertRun({ id, method: 'c3', seed: 7, title: `title of ${id}`, config: '{"seed":7}', plannedSteps: 3, createdAt });
+  store.insertRun({
+    id,
+    method: 'c3',
+    seed: 7,
+    title: `title of ${id}`,
+    config: '{"seed":7}',
+    plannedSteps: 3,
+    createdAt,
+  });
   store.insertSnapshot({ id: WEIGHTS, run: id, iteration: 0, base: '/models/team', file: null });
 }
 
 export function newDecision(changes: Partial<NewDecision> = {}): NewDecision {
   return {
-    run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha, snapshot: WEIGHTS, environment: 1, eventType: 'reasoner', turn: 0, position: 0,
-    parent: null, bucket: null, siblingIndex: 0, context: 'Question: 12 + 7', contextKey: '9007199254740993', text: '12+7',
-    tokens: Int32Array.from((changes.text ?? '12+7').padEnd(4).slice(-4), (character) => character.charCodeAt(0)), logprobs: Float32Array.of(-0.5, -0.25, -1, -2), streamKey: 'stream', sampling: { temperature: 1, topP: 0.9, topK: 40, maxNewTokens: 32 },
-    finish: 'end', promptTokens: 16, reusedTokens: 8, ...changes,
+    run: RUN,
+    phase: 'train',
+    iteration: 1,
+    instance: INSTANCE.uidSha,
+    snapshot: WEIGHTS,
+    environment: 1,
+    eventType: 'reasoner',
+    turn: 0,
+    position: 0,
+    parent: null,
+    bucket: null,
+    siblingIndex: 0,
+    context: 'Question: 12 + 7',
+    contextKey: '9007199254740993',
+    text: '12+7',
+    tokens: Int32Array.from((changes.text ?? '12+7').padEnd(4).slice(-4), (character) => character.charCodeAt(0)),
+    logprobs: Float32Array.of(-0.5, -0.25, -1, -2),
+    streamKey: 'stream',
+    sampling: { temperature: 1, topP: 0.9, topK: 40, maxNewTokens: 32 },
+    finish: 'end',
+    promptTokens: 16,
+    reusedTokens: 8,
+    ...changes,
   };
 }
 
 export function newEpisode(leaf: number, value: number | null, changes: Partial<NewEpisode> = {}): NewEpisode {
-  return { run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha, leaf, return: value, rule: 'exact', evaluatorCalls: 1, ...changes };
+  return {
+    run: RUN,
+    phase: 'train',
+    iteration: 1,
+    instance: INSTANCE.uidSha,
+    leaf,
+    return: value,
+    rule: 'exact',
+    evaluatorCalls: 1,
+    ...changes,
+  };
 }
 
 export function newBucket(changes: Partial<NewBucket> = {}): NewBucket {
   return {
-    run: RUN, origin: 'training', iteration: 1, instance: INSTANCE.uidSha, eventType: 'reasoner', turn: 0, contextKey: '9007199254740993',
-    snapshot: WEIGHTS, message: null, ...changes,
+    run: RUN,
+    origin: 'training',
+    iteration: 1,
+    instance: INSTANCE.uidSha,
+    eventType: 'reasoner',
+    turn: 0,
+    contextKey: '9007199254740993',
+    snapshot: WEIGHTS,
+    message: null,
+    ...changes,
   };
 }
 
-export function newReplay(bucket: number, alternative: number, replayIndex: number, leaf: number, value: number | null): NewReplay {
-  return { bucket, alternative, replayIndex, leaf, return: value, evaluatorCalls: 1, tokenHash: 'cd'.repeat(32), environment: 1 };
+export function newReplay(
+  bucket: number,
+  alternative: number,
+  replayIndex: number,
+  leaf: number,
+  value: number | null,
+): NewReplay {
+  return {
+    bucket,
+    alternative,
+    replayIndex,
+    leaf,
+    return: value,
+    evaluatorCalls: 1,
+    tokenHash: 'cd'.repeat(32),
+    environment: 1,
+  };
 }
 
 export function newCredit(value: number, changes: Partial<Credit> = {}): Credit {
-  return { estimator: 'loo', value, low: value - 0.1, high: value + 0.1, n: 4, evaluatorCalls: 4, interval: 'newcombe', ...changes };
+  return {
+    estimator: 'loo',
+    value,
+    low: value - 0.1,
+    high: value + 0.1,
+    n: 4,
+    evaluatorCalls: 4,
+    interval: 'newcombe',
+    ...changes,
+  };
 }
 
 /** A bare connection, such as any other program could open. */
 export function rawConnection(t: TestContext, path: string): Connection {
   const db = new (loadSqlite())(path);
-  t.after(() => { db.close(); });
+  t.after(() => {
+    db.close();
+  });
   return db;
 }
 
 /** True for a one-line C3Error('store') whose message matches every pattern. */
 export function storeErrorLike(...patterns: readonly RegExp[]): (error: unknown) => boolean {
-  return (error) => error instanceof C3Error && error.kind === 'store' && !error.message.includes('\n')
-    && patterns.every((pattern) => pattern.test(error.message));
+  return (error) =>
+    error instanceof C3Error &&
+    error.kind === 'store' &&
+    !error.message.includes('\n') &&
+    patterns.every((pattern) => pattern.test(error.message));
 }
 
 export function inputErrorLike(pattern: RegExp): (error: unknown) => boolean {
@@ -86,7 +191,11 @@ export function inputErrorLike(pattern: RegExp): (error: unknown) => boolean {
 
 /** Every file of a folder with its bytes, as hex. */
 export function filesOf(folder: string): Record<string, string> {
-  return Object.fromEntries(readdirSync(folder).sort().map((name) => [name, readFileSync(join(folder, name)).toString('hex')]));
+  return Object.fromEntries(
+    readdirSync(folder)
+      .sort()
+      .map((name) => [name, readFileSync(join(folder, name)).toString('hex')]),
+  );
 }
 
 /** Whole numbers from 0 to below `limit`, the same sequence for the same seed. */

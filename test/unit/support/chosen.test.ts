@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { chosenFiles } from '../../support/chosen.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const chosen = (...names: string[]): string[] => chosenFiles('unit', names, ROOT).map((file) => file.replaceAll('\\', '/'));
+const chosen = (...names: string[]): string[] =>
+  chosenFiles('unit', names, ROOT).map((file) => file.replaceAll('\\', '/'));
 
 test('a room is all tests below its folder, a part of it those below that', () => {
   const runtime = chosen('runtime');
@@ -28,7 +29,10 @@ test('without a name it is the whole suite', () => {
 });
 
 test('a name that is nothing is refused with the nearest room', () => {
-  assert.throws(() => chosen('credits'), /^Error: There is no test file and no room named "credits"\. Did you mean credit\?$/u);
+  assert.throws(
+    () => chosen('credits'),
+    /^Error: There is no test file and no room named "credits"\. Did you mean credit\?$/u,
+  );
   assert.throws(() => chosen('test/unit/absent.test.ts'), /no test file and no room/u);
   assert.throws(() => chosen('../attack'), /no test file and no room/u);
 });

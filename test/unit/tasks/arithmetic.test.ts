@@ -29,7 +29,12 @@ function work(plan: string): Worked {
   for (let index = 1; index < tokens.length; index += 2) {
     const operator = tokens[index] ?? '';
     const operand = Number(tokens[index + 1]);
-    const results = new Map([['+', value + operand], ['-', value - operand], ['*', value * operand], ['/', value / operand]]);
+    const results = new Map([
+      ['+', value + operand],
+      ['-', value - operand],
+      ['*', value * operand],
+      ['/', value / operand],
+    ]);
     const result = results.get(operator);
     assert.ok(result !== undefined);
     worked.lines.push(`${value}${operator}${operand}=${result}`);
@@ -86,7 +91,10 @@ test('values are whole, not negative and within the bounds of the level', () => 
     const { values } = work(problem.plan);
     const start = values[0] ?? 0;
     assert.ok(start >= 2 && start <= 20, problem.plan);
-    assert.ok(values.every((value) => Number.isInteger(value) && value >= 0 && value <= limit[levelOf(problem)]), problem.plan);
+    assert.ok(
+      values.every((value) => Number.isInteger(value) && value >= 0 && value <= limit[levelOf(problem)]),
+      problem.plan,
+    );
   }
 });
 
@@ -97,7 +105,11 @@ test('levels set the number of steps and the operators', () => {
     const level = levelOf(problem);
     const { operators } = work(problem.plan);
     assert.equal(operators.length, steps[level], problem.plan);
-    assert.equal(operators.some((operator) => operator === '*' || operator === '/'), level > 1, problem.plan);
+    assert.equal(
+      operators.some((operator) => operator === '*' || operator === '/'),
+      level > 1,
+      problem.plan,
+    );
     operators.forEach((operator, position) => seen.add(`${level}${operator}${position}`));
   }
   // Every operator occurs at every position where its level allows it.
@@ -116,7 +128,10 @@ test('an irrelevant number stands in about 30 % of the problems from level 2 on 
   for (const level of [1, 2, 3, 4] as const) {
     const [without = 0, distracted = 0] = counts[level];
     const expected = level === 1 ? 0 : 0.3;
-    assert.ok(Math.abs(distracted / (without + distracted) - expected) < (level === 1 ? 1e-9 : 0.06), `level ${level}: ${distracted}`);
+    assert.ok(
+      Math.abs(distracted / (without + distracted) - expected) < (level === 1 ? 1e-9 : 0.06),
+      `level ${level}: ${distracted}`,
+    );
   }
 });
 
@@ -124,9 +139,17 @@ test('questions are filled in, end with a question and use short sentences in ma
   const openings = new Set<string>();
   for (const { question } of SAMPLE) {
     assert.match(question, /^[A-Za-z0-9 ,.]+ (H|Now h)ow many [a-z]+ (does|are) [A-Za-z ]+\?$/u);
-    assert.ok(question.split(/(?<=[.?])\s/u).every((sentence) => sentence.split(' ').length <= 12), question);
+    assert.ok(
+      question.split(/(?<=[.?])\s/u).every((sentence) => sentence.split(' ').length <= 12),
+      question,
+    );
     for (const sentence of question.split(/(?<=[.?])\s/u)) {
-      openings.add(sentence.replace(/\b[A-Z][a-z]{2}\b/gu, 'X').replace(/\d+/gu, 'N').replace(/\b[a-z]+s\b/gu, ''));
+      openings.add(
+        sentence
+          .replace(/\b[A-Z][a-z]{2}\b/gu, 'X')
+          .replace(/\d+/gu, 'N')
+          .replace(/\b[a-z]+s\b/gu, ''),
+      );
     }
   }
   assert.ok(openings.size >= 30, `${openings.size} wordings`);
@@ -134,7 +157,8 @@ test('questions are filled in, end with a question and use short sentences in ma
 
 test('people in one question are told apart', () => {
   for (const { question } of SAMPLE) {
-    const clash = /([A-Z][a-z]{2}) gives \1 |([A-Z][a-z]{2}) (?:gets|takes) \d+ \w+ from \2\.|([A-Z][a-z]{2}) gives \d+ \w+ to \3\./u;
+    const clash =
+      /([A-Z][a-z]{2}) gives \1 |([A-Z][a-z]{2}) (?:gets|takes) \d+ \w+ from \2\.|([A-Z][a-z]{2}) gives \d+ \w+ to \3\./u;
     assert.doesNotMatch(question, clash);
   }
 });
@@ -145,12 +169,21 @@ test('a problem depends on the seed and its index alone', () => {
   assert.deepEqual(generateArithmetic({ seed: 's', count: 7 }), all.slice(0, 7));
   const elsewhere = new Set(generateArithmetic({ seed: 't', count: 60 }).map((problem) => problem.uidSha));
   assert.equal(all.filter((problem) => elsewhere.has(problem.uidSha)).length, 0);
-  assert.deepEqual(all.slice(0, 2).map((problem) => [problem.uid, problem.source]), [['arithmetic-s-0', 'arithmetic'], ['arithmetic-s-1', 'arithmetic']]);
+  assert.deepEqual(
+    all.slice(0, 2).map((problem) => [problem.uid, problem.source]),
+    [
+      ['arithmetic-s-0', 'arithmetic'],
+      ['arithmetic-s-1', 'arithmetic'],
+    ],
+  );
 });
 
 test('the problems of a seed stay the same from version to version', () => {
   // Published runs name their data by seed; a change of this value means that their data cannot be had again.
-  assert.equal(splitFingerprint(generateArithmetic({ seed: 'published', count: 200 }).map((problem) => problem.uidSha)), '12e55bdfd7b64bdd93dec9e3ff5670c47fc75a2345ed92ea88c0956d87fa0a26');
+  assert.equal(
+    splitFingerprint(generateArithmetic({ seed: 'published', count: 200 }).map((problem) => problem.uidSha)),
+    '12e55bdfd7b64bdd93dec9e3ff5670c47fc75a2345ed92ea88c0956d87fa0a26',
+  );
 });
 
 test('questions within one call are distinct', () => {
@@ -170,7 +203,10 @@ test('levels are mixed by weight', () => {
 test('no problems can be asked for; impossible counts and mixes are refused', () => {
   assert.deepEqual(generateArithmetic({ seed: 's', count: 0 }), []);
   for (const count of [-1, 1.5, Number.NaN, 1_000_001]) {
-    assert.throws(() => generateArithmetic({ seed: 's', count }), isInputError(/ask for a whole number from 0 to 1000000/u));
+    assert.throws(
+      () => generateArithmetic({ seed: 's', count }),
+      isInputError(/ask for a whole number from 0 to 1000000/u),
+    );
   }
   for (const levels of [[], [0, 0], [1, -1], [Number.NaN], [1, 1, 1, 1, 1, 1, 1, 1, 1], [Number.POSITIVE_INFINITY]]) {
     assert.throws(() => generateArithmetic({ seed: 's', count: 1, levels }), isInputError(/are no mix/u));

@@ -28,10 +28,22 @@ async function read(content: string): Promise<[number, ...string[]][]> {
 }
 
 test('the examples of RFC 4180 read as it says', async () => {
-  assert.deepEqual(await read('aaa,bbb,ccc\r\nzzz,yyy,xxx\r\n'), [[1, 'aaa', 'bbb', 'ccc'], [2, 'zzz', 'yyy', 'xxx']]);
-  assert.deepEqual(await read('aaa,bbb,ccc\r\nzzz,yyy,xxx'), [[1, 'aaa', 'bbb', 'ccc'], [2, 'zzz', 'yyy', 'xxx']]);
-  assert.deepEqual(await read('"aaa","bbb","ccc"\r\nzzz,yyy,xxx'), [[1, 'aaa', 'bbb', 'ccc'], [2, 'zzz', 'yyy', 'xxx']]);
-  assert.deepEqual(await read('"aaa","b\r\nbb","ccc"\r\nzzz,yyy,xxx'), [[1, 'aaa', 'b\r\nbb', 'ccc'], [3, 'zzz', 'yyy', 'xxx']]);
+  assert.deepEqual(await read('aaa,bbb,ccc\r\nzzz,yyy,xxx\r\n'), [
+    [1, 'aaa', 'bbb', 'ccc'],
+    [2, 'zzz', 'yyy', 'xxx'],
+  ]);
+  assert.deepEqual(await read('aaa,bbb,ccc\r\nzzz,yyy,xxx'), [
+    [1, 'aaa', 'bbb', 'ccc'],
+    [2, 'zzz', 'yyy', 'xxx'],
+  ]);
+  assert.deepEqual(await read('"aaa","bbb","ccc"\r\nzzz,yyy,xxx'), [
+    [1, 'aaa', 'bbb', 'ccc'],
+    [2, 'zzz', 'yyy', 'xxx'],
+  ]);
+  assert.deepEqual(await read('"aaa","b\r\nbb","ccc"\r\nzzz,yyy,xxx'), [
+    [1, 'aaa', 'b\r\nbb', 'ccc'],
+    [3, 'zzz', 'yyy', 'xxx'],
+  ]);
   assert.deepEqual(await read('"aaa","b""bb","ccc"'), [[1, 'aaa', 'b"bb', 'ccc']]);
 });
 
@@ -42,8 +54,14 @@ test('empty fields, commas and quotes at the edges keep their places', async () 
   assert.deepEqual(await read('"a,b",","\n'), [[1, 'a,b', ',']]);
   assert.deepEqual(await read('"""a""",""""\n'), [[1, '"a"', '"']]);
   assert.deepEqual(await read(' a , b \n'), [[1, ' a ', ' b ']]);
-  assert.deepEqual(await read('\n\na\n\r\nb\n'), [[3, 'a'], [5, 'b']]);
-  assert.deepEqual(await read('"one\n\n\ntwo",x\ny,z'), [[1, 'one\n\n\ntwo', 'x'], [5, 'y', 'z']]);
+  assert.deepEqual(await read('\n\na\n\r\nb\n'), [
+    [3, 'a'],
+    [5, 'b'],
+  ]);
+  assert.deepEqual(await read('"one\n\n\ntwo",x\ny,z'), [
+    [1, 'one\n\n\ntwo', 'x'],
+    [5, 'y', 'z'],
+  ]);
 });
 
 test('whatever was written with quotes around every field comes back', async () => {
@@ -52,27 +70,45 @@ test('whatever was written with quotes around every field comes back', async () 
   const texts = letters.flatMap((x) => letters.flatMap((y) => letters.map((z) => x + y + z)));
   const rows = Array.from({ length: texts.length / 3 }, (_, index) => texts.slice(3 * index, 3 * index + 3));
   const content = rows.map((row) => row.map((text) => `"${text.replaceAll('"', '""')}"`).join(',')).join('\r\n');
-  assert.deepEqual((await read(content)).map(([, ...fields]) => fields), rows);
+  assert.deepEqual(
+    (await read(content)).map(([, ...fields]) => fields),
+    rows,
+  );
 });
 
 test('a broken record is refused where it is broken', async () => {
   await assert.rejects(read('a,b\nc,d"e\n'), isInputError(/tasks\.csv:2: there is a quote inside a field/u));
   await assert.rejects(read('a,b\n"c" ,d\n'), isInputError(/tasks\.csv:2: text follows a closing quote/u));
-  await assert.rejects(read('a,b\nc,d\n"e\nf\n'), isInputError(/tasks\.csv:3: a quote is opened in this record and never closed/u));
-  await assert.rejects(read(`a\n"${'x\n'.repeat(2 ** 19 + 1)}"`), isInputError(/tasks\.csv:2: the record is longer than 1048576 characters/u));
+  await assert.rejects(
+    read('a,b\nc,d\n"e\nf\n'),
+    isInputError(/tasks\.csv:3: a quote is opened in this record and never closed/u),
+  );
+  await assert.rejects(
+    read(`a\n"${'x\n'.repeat(2 ** 19 + 1)}"`),
+    isInputError(/tasks\.csv:2: the record is longer than 1048576 characters/u),
+  );
   await assert.rejects(read(','.repeat(1001)), isInputError(/tasks\.csv:1: the record has more than 1000 fields/u));
 });
 
 test('CSV under a header becomes instances, by the name of the file or the format', async () => {
   const content = 'id,question,answer,level\nq1,"How many, in all?",12,\nq2,"Two\nlines",  7 ,3\n';
   const { instances, formats } = await loadInstances(await written(content));
-  assert.deepEqual(instances.map(({ uid, question, answer, level }) => [uid, question, answer, level]), [['q1', 'How many, in all?', '12', null], ['q2', 'Two\nlines', '7', null]]);
+  assert.deepEqual(
+    instances.map(({ uid, question, answer, level }) => [uid, question, answer, level]),
+    [
+      ['q1', 'How many, in all?', '12', null],
+      ['q2', 'Two\nlines', '7', null],
+    ],
+  );
   assert.deepEqual([...formats], [['jsonl', 2]]);
   const path = join(folder, 'tasks.txt');
   await writeFile(path, content);
   assert.equal((await loadInstances(path, { format: 'csv' })).instances.length, 2);
   await assert.rejects(loadInstances(path), isInputError(/tasks\.txt:1: the line is no JSON/u));
-  assert.equal((await loadInstances(await written('question,answer\nq,"steps\n#### 1,234"\n'))).instances[0]?.answer, '1234');
+  assert.equal(
+    (await loadInstances(await written('question,answer\nq,"steps\n#### 1,234"\n'))).instances[0]?.answer,
+    '1234',
+  );
 });
 
 test('headers and records that do not fit are refused', async () => {

@@ -31,12 +31,41 @@ async function one(row: object, options?: LoadOptions): Promise<Instance> {
 }
 
 /** Rows as the data sets publish them, in the form that each is to be recognised as. */
-const GSM8K = { question: 'A robe takes 2 bolts and half that much. How many?', answer: 'It takes 2/2=<<2/2=1>>1 bolt\nSo 2+1=<<2+1=3>>3\n#### 3' };
-const MATH = { problem: 'What is $1+1$?', level: 'Level 5', type: 'Algebra', solution: 'Not $\\boxed{3}$ but $\\boxed{\\frac{1}{2}}$.' };
-const MATH500 = { problem: 'Convert $(0,3)$.', solution: '$\\boxed{x}$', answer: '\\left( 3, \\frac{\\pi}{2} \\right)', subject: 'Precalculus', level: 2, unique_id: 'test/precalculus/807.json' };
+const GSM8K = {
+  question: 'A robe takes 2 bolts and half that much. How many?',
+  answer: 'It takes 2/2=<<2/2=1>>1 bolt\nSo 2+1=<<2+1=3>>3\n#### 3',
+};
+const MATH = {
+  problem: 'What is $1+1$?',
+  level: 'Level 5',
+  type: 'Algebra',
+  solution: 'Not $\\boxed{3}$ but $\\boxed{\\frac{1}{2}}$.',
+};
+const MATH500 = {
+  problem: 'Convert $(0,3)$.',
+  solution: '$\\boxed{x}$',
+  answer: '\\left( 3, \\frac{\\pi}{2} \\right)',
+  subject: 'Precalculus',
+  level: 2,
+  unique_id: 'test/precalculus/807.json',
+};
 const CMATH = { question: '小明有 3 个苹果', golden: '12', reasoning_step: 1, num_digits: 1, grade: 3 };
-const MBPP = { task_id: 601, text: 'Write a function to add two numbers.', code: 'def add(a, b):\n    return a + b', test_list: ['assert add(1, 2) == 3', 'assert add(-1, 1) == 0'], test_setup_code: 'import math', challenge_test_list: [] };
-const SANITIZED = { source_file: 'x.ipynb', task_id: 2, prompt: 'Write a function to find shared items.', code: 'def f(a, b): return set(a) & set(b)', test_imports: ['import math', 'import re'], test_list: ['assert set(f((1, 2), (2, 3))) == {2}'] };
+const MBPP = {
+  task_id: 601,
+  text: 'Write a function to add two numbers.',
+  code: 'def add(a, b):\n    return a + b',
+  test_list: ['assert add(1, 2) == 3', 'assert add(-1, 1) == 0'],
+  test_setup_code: 'import math',
+  challenge_test_list: [],
+};
+const SANITIZED = {
+  source_file: 'x.ipynb',
+  task_id: 2,
+  prompt: 'Write a function to find shared items.',
+  code: 'def f(a, b): return set(a) & set(b)',
+  test_imports: ['import math', 'import re'],
+  test_list: ['assert set(f((1, 2), (2, 3))) == {2}'],
+};
 const PLUS_PROGRAM = `import numpy as np
 from math import inf
 
@@ -62,17 +91,36 @@ results = [3, 0.3]
 for i, (inp, exp) in enumerate(zip(inputs, results)):
     assertion(add(*inp), exp, 0)
 `;
-const PLUS = { ...MBPP, test_setup_code: undefined, test_imports: [], prompt: MBPP.text, text: undefined, test: PLUS_PROGRAM };
+const PLUS = {
+  ...MBPP,
+  test_setup_code: undefined,
+  test_imports: [],
+  prompt: MBPP.text,
+  text: undefined,
+  test: PLUS_PROGRAM,
+};
 const HUMANEVAL = {
   task_id: 'HumanEval/38',
-  prompt: 'import math\n\ndef helper(x):\n    return x + 1\n\ndef next_but_one(x: int) -> int:\n    """ Two more.\n    >>> next_but_one(1)\n    3\n    """\n',
+  prompt:
+    'import math\n\ndef helper(x):\n    return x + 1\n\ndef next_but_one(x: int) -> int:\n    """ Two more.\n    >>> next_but_one(1)\n    3\n    """\n',
   entry_point: 'next_but_one',
   canonical_solution: '    return helper(helper(x))\n',
   test: "METADATA = {'author': 'x'}\n\ndef check(candidate):\n    assert candidate(1) == 3\n    assert candidate(-2) == 0\n",
 };
 
 test('each form is recognised by its columns and read the same when it is named', async () => {
-  const rows: [TaskFormat, object][] = [['gsm8k', GSM8K], ['math', MATH], ['math500', MATH500], ['cmath', CMATH], ['mbpp', MBPP], ['mbpp', SANITIZED], ['mbppplus', PLUS], ['humaneval', HUMANEVAL], ['jsonl', { question: 'q', answer: '1' }], ['jsonl', { input: 'q', label: 1 }]];
+  const rows: [TaskFormat, object][] = [
+    ['gsm8k', GSM8K],
+    ['math', MATH],
+    ['math500', MATH500],
+    ['cmath', CMATH],
+    ['mbpp', MBPP],
+    ['mbpp', SANITIZED],
+    ['mbppplus', PLUS],
+    ['humaneval', HUMANEVAL],
+    ['jsonl', { question: 'q', answer: '1' }],
+    ['jsonl', { input: 'q', label: 1 }],
+  ];
   for (const [format, row] of rows) {
     const found = await load([row]);
     assert.deepEqual([...found.formats], [[format, 1]], JSON.stringify(row));
@@ -104,8 +152,19 @@ test('the last box counts, with nested and escaped braces, or without braces to 
   for (const [solution, answer] of boxes) {
     assert.equal((await one({ problem: 'p', solution })).answer, answer, solution);
   }
-  for (const solution of ['no box', '\\boxed{1', '\\boxed{}', '\\boxed{ }', '\\boxed', `\\boxed${'{'.repeat(100_000)}`]) {
-    await assert.rejects(load([{ problem: 'p', solution }]), isInputError(/data\.jsonl:1: "solution" holds no answer; .*\\boxed/u), solution.slice(0, 20));
+  for (const solution of [
+    'no box',
+    '\\boxed{1',
+    '\\boxed{}',
+    '\\boxed{ }',
+    '\\boxed',
+    `\\boxed${'{'.repeat(100_000)}`,
+  ]) {
+    await assert.rejects(
+      load([{ problem: 'p', solution }]),
+      isInputError(/data\.jsonl:1: "solution" holds no answer; .*\\boxed/u),
+      solution.slice(0, 20),
+    );
   }
 });
 
@@ -115,8 +174,17 @@ test('MBPP keeps its tests apart and shows as many as asked for; both of its dat
   assert.deepEqual([mbpp.uid, mbpp.answer], ['mbpp-601', MBPP.code]);
   assert.equal(mbpp.question, `${MBPP.text}\nYour code should pass this test:\nassert add(1, 2) == 3`);
   assert.equal((await one(MBPP, { showTests: 'none' })).question, MBPP.text);
-  assert.equal((await one(MBPP, { showTests: 'all' })).question, `${MBPP.text}\nYour code should pass these tests:\nassert add(1, 2) == 3\nassert add(-1, 1) == 0`);
-  assert.deepEqual((await one(SANITIZED)).tests, { tests: SANITIZED.test_list, test: '', entryPoint: null, setup: 'import math\nimport re', prefix: '' });
+  assert.equal(
+    (await one(MBPP, { showTests: 'all' })).question,
+    `${MBPP.text}\nYour code should pass these tests:\nassert add(1, 2) == 3\nassert add(-1, 1) == 0`,
+  );
+  assert.deepEqual((await one(SANITIZED)).tests, {
+    tests: SANITIZED.test_list,
+    test: '',
+    entryPoint: null,
+    setup: 'import math\nimport re',
+    prefix: '',
+  });
   const plus = await one({ ...PLUS, task_id: 'Mbpp/601' });
   assert.deepEqual(plus.tests, { tests: [], test: PLUS_PROGRAM, entryPoint: null, setup: '', prefix: '' });
   assert.deepEqual([plus.uid, plus.uidSha], [mbpp.uid, mbpp.uidSha]);
@@ -125,22 +193,52 @@ test('MBPP keeps its tests apart and shows as many as asked for; both of its dat
 
 test('a plain row may bring tests of its own', async () => {
   const listed = await one({ question: 'Write f.', tests: ['assert f(1) == 1'], setup: 'import re' });
-  assert.deepEqual([listed.answer, listed.tests], ['', { tests: ['assert f(1) == 1'], test: '', entryPoint: null, setup: 'import re', prefix: '' }]);
-  const program = await one({ question: 'Write f.', answer: 'def f(): pass', test: 'def check(c): pass', entryPoint: 'f' });
-  assert.deepEqual([program.answer, program.tests], ['def f(): pass', { tests: [], test: 'def check(c): pass', entryPoint: 'f', setup: '', prefix: '' }]);
+  assert.deepEqual(
+    [listed.answer, listed.tests],
+    ['', { tests: ['assert f(1) == 1'], test: '', entryPoint: null, setup: 'import re', prefix: '' }],
+  );
+  const program = await one({
+    question: 'Write f.',
+    answer: 'def f(): pass',
+    test: 'def check(c): pass',
+    entryPoint: 'f',
+  });
+  assert.deepEqual(
+    [program.answer, program.tests],
+    ['def f(): pass', { tests: [], test: 'def check(c): pass', entryPoint: 'f', setup: '', prefix: '' }],
+  );
 });
 
 test('rows of several forms may stand in one file', async () => {
-  const { instances, formats } = await load([MATH, CMATH, { ...MATH, problem: 'p' }, { question: 'q', answer: 'It is 4.' }]);
-  assert.deepEqual([...formats], [['math', 2], ['cmath', 1], ['jsonl', 1]]);
-  assert.deepEqual(instances.map((instance) => instance.answer), ['\\frac{1}{2}', '12', '\\frac{1}{2}', 'It is 4.']);
+  const { instances, formats } = await load([
+    MATH,
+    CMATH,
+    { ...MATH, problem: 'p' },
+    { question: 'q', answer: 'It is 4.' },
+  ]);
+  assert.deepEqual(
+    [...formats],
+    [
+      ['math', 2],
+      ['cmath', 1],
+      ['jsonl', 1],
+    ],
+  );
+  assert.deepEqual(
+    instances.map((instance) => instance.answer),
+    ['\\frac{1}{2}', '12', '\\frac{1}{2}', 'It is 4.'],
+  );
 });
 
 test('a form that is named is demanded of every row, and whatever is missing is named', async () => {
   const refused = async (rows: readonly object[], message: RegExp, options?: LoadOptions): Promise<void> => {
     await assert.rejects(load(rows, options), isInputError(message));
   };
-  await refused([GSM8K, { question: 'q', answer: 'It is 4.' }], /data\.jsonl:2: "answer" holds no answer; this form of data has an answer after ####.*task\.format/u, { format: 'gsm8k' });
+  await refused(
+    [GSM8K, { question: 'q', answer: 'It is 4.' }],
+    /data\.jsonl:2: "answer" holds no answer; this form of data has an answer after ####.*task\.format/u,
+    { format: 'gsm8k' },
+  );
   await refused([MATH, GSM8K], /data\.jsonl:2: "solution" is missing/u, { format: 'math' });
   await refused([GSM8K], /:1: "problem" is missing|:1: "solution" is missing/u, { format: 'math' });
   await refused([{ ...MBPP, text: '' }], /:1: "text" is empty/u);
@@ -148,7 +246,10 @@ test('a form that is named is demanded of every row, and whatever is missing is 
   await refused([{ ...MBPP, test_list: ['  '] }], /:1: the row has no tests/u);
   await refused([{ ...MBPP, test_list: 'assert f()' }], /:1: "test_list" is no list of texts/u);
   await refused([{ ...MBPP, test_list: [1] }], /:1: "test_list" is no list of texts/u);
-  await refused([{ ...MBPP, test_list: Array.from({ length: 10_001 }, () => 'assert 1') }], /:1: "test_list" holds more than 10000 texts/u);
+  await refused(
+    [{ ...MBPP, test_list: Array.from({ length: 10_001 }, () => 'assert 1') }],
+    /:1: "test_list" holds more than 10000 texts/u,
+  );
   await refused([{ ...PLUS, test: '' }], /:1: "test" is empty/u);
   await refused([{ ...HUMANEVAL, prompt: '' }], /:1: "prompt" is empty/u);
   await refused([{ ...HUMANEVAL, entry_point: 'f(); import os' }], /:1: "entry_point" is no name of a function/u);
@@ -157,15 +258,24 @@ test('a form that is named is demanded of every row, and whatever is missing is 
 });
 
 test('a repeated question with another answer is told', async () => {
-  const rows = [{ question: 'a', answer: '1', id: 'A' }, { question: 'a', answer: '1' }, { question: 'b', answer: '2', id: 'B' }, { question: 'b ', answer: '3' }, { question: 'b', answer: '4' }];
+  const rows = [
+    { question: 'a', answer: '1', id: 'A' },
+    { question: 'a', answer: '1' },
+    { question: 'b', answer: '2', id: 'B' },
+    { question: 'b ', answer: '3' },
+    { question: 'b', answer: '4' },
+  ];
   const { duplicates, contradicted } = await load(rows);
   assert.deepEqual([duplicates, contradicted], [3, ['B']]);
 });
 
 test('what scores the code of each data set passes its reference in the sandbox and fails another', async (t) => {
   const grader = new PythonGrader({ places: SANDBOX_PLACES });
-  t.after(() => { grader.close(); });
-  const wrong = 'def add(a, b):\n    return a - b\n\ndef f(a, b):\n    return {9}\n\ndef next_but_one(x):\n    return x\n';
+  t.after(() => {
+    grader.close();
+  });
+  const wrong =
+    'def add(a, b):\n    return a - b\n\ndef f(a, b):\n    return {9}\n\ndef next_but_one(x):\n    return x\n';
   for (const row of [MBPP, SANITIZED, PLUS, HUMANEVAL]) {
     const { tests, answer } = await one(row);
     assert.ok(tests);
@@ -175,7 +285,10 @@ test('what scores the code of each data set passes its reference in the sandbox 
   const { tests } = await one(HUMANEVAL);
   assert.ok(tests);
   // A whole function instead of a completion, which uses the prompt's helper; and no code at all.
-  assert.equal((await grader.grade(candidateCode(tests, 'def next_but_one(x):\n    return helper(x) + 1'), tests)).score, 1);
+  assert.equal(
+    (await grader.grade(candidateCode(tests, 'def next_but_one(x):\n    return helper(x) + 1'), tests)).score,
+    1,
+  );
   assert.equal((await grader.grade(candidateCode(tests, ''), tests)).score, 0);
   assert.equal(candidateCode({ prefix: 'import math' }, 'x = 1'), 'import math\nx = 1');
 });

@@ -8,7 +8,12 @@ test('words are the big-endian words of SHA-256(label NUL counter), block after 
     'bcd1e6ac9105218e7dee8058c5a0a83d9ded53a4f1ca824a7d937e376bd9f378' +
     '143cd09d100adc84cd383e1618085e7a6775c1ac9ed98ef5085e9077ce7772d2';
   const stream = new HashedStream('label');
-  const words = Array.from({ length: 16 }, () => stream.integer(0, 2 ** 32 - 1).toString(16).padStart(8, '0'));
+  const words = Array.from({ length: 16 }, () =>
+    stream
+      .integer(0, 2 ** 32 - 1)
+      .toString(16)
+      .padStart(8, '0'),
+  );
   assert.equal(words.join(''), digests);
 });
 
@@ -19,7 +24,10 @@ test('integers stay in their range and are equally likely', () => {
     const value = stream.integer(-3, 3);
     counts.set(value, (counts.get(value) ?? 0) + 1);
   }
-  assert.deepEqual([...counts.keys()].sort((a, b) => a - b), [-3, -2, -1, 0, 1, 2, 3]);
+  assert.deepEqual(
+    [...counts.keys()].sort((a, b) => a - b),
+    [-3, -2, -1, 0, 1, 2, 3],
+  );
   const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - 1000) ** 2 / 1000, 0);
   // 99.9 % quantile of the chi-square distribution with 6 degrees of freedom.
   assert.ok(chiSquare < 22.46, `chi-square ${chiSquare}`);

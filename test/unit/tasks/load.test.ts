@@ -21,12 +21,22 @@ async function load(content: string | Uint8Array, options?: LoadOptions): Promis
 }
 
 const row = (value: unknown): string => `${JSON.stringify(value)}\n`;
-const refused = (content: string | Uint8Array, message: RegExp): Promise<void> => assert.rejects(load(content), isInputError(message));
+const refused = (content: string | Uint8Array, message: RegExp): Promise<void> =>
+  assert.rejects(load(content), isInputError(message));
 
 test('a row becomes an instance', async () => {
-  const { instances, duplicates } = await load(row({ question: 'How many?', answer: 'Two and two.\n#### 4', level: 3 }));
+  const { instances, duplicates } = await load(
+    row({ question: 'How many?', answer: 'Two and two.\n#### 4', level: 3 }),
+  );
   assert.deepEqual(instances, [
-    { uid: 'tasks.jsonl:1', uidSha: uidSha('How many?'), question: 'How many?', answer: '4', source: 'tasks.jsonl', level: 3 },
+    {
+      uid: 'tasks.jsonl:1',
+      uidSha: uidSha('How many?'),
+      question: 'How many?',
+      answer: '4',
+      source: 'tasks.jsonl',
+      level: 3,
+    },
   ]);
   assert.equal(duplicates, 0);
 });
@@ -35,12 +45,20 @@ test('the first existing question and answer columns are taken, a null one being
   const questions = ['input', 'question', 'problem', 'prompt', 'instruction', 'query', 'text'];
   const answers = ['answer', 'golden', 'label', 'target'];
   for (let first = 0; first < questions.length; first++) {
-    const columns = questions.slice(first).map((name): [string, string] => [name, `in ${name}`]).reverse();
-    const { instances } = await load(row({ ...Object.fromEntries(columns), answer: '1', ...(first > 0 ? { input: null } : {}) }));
+    const columns = questions
+      .slice(first)
+      .map((name): [string, string] => [name, `in ${name}`])
+      .reverse();
+    const { instances } = await load(
+      row({ ...Object.fromEntries(columns), answer: '1', ...(first > 0 ? { input: null } : {}) }),
+    );
     assert.equal(instances[0]?.question, `in ${questions[first]}`);
   }
   for (let first = 0; first < answers.length; first++) {
-    const columns = answers.slice(first).map((name): [string, string] => [name, `in ${name}`]).reverse();
+    const columns = answers
+      .slice(first)
+      .map((name): [string, string] => [name, `in ${name}`])
+      .reverse();
     const { instances } = await load(row({ text: 'q', ...Object.fromEntries(columns) }));
     assert.equal(instances[0]?.answer, `in ${answers[first]}`);
   }
@@ -67,7 +85,13 @@ test('the gold follows #### on the last line; only commas between thousands are 
 });
 
 test('answers may be numbers that a double keeps exactly', async () => {
-  for (const [json, gold] of [['0', '0'], ['-7', '-7'], ['2.50', '2.5'], ['0.001', '0.001'], ['123456789012345', '123456789012345']]) {
+  for (const [json, gold] of [
+    ['0', '0'],
+    ['-7', '-7'],
+    ['2.50', '2.5'],
+    ['0.001', '0.001'],
+    ['123456789012345', '123456789012345'],
+  ]) {
     const { instances } = await load(`{"question":"q","answer":${json}}`);
     assert.equal(instances[0]?.answer, gold);
   }
@@ -76,7 +100,7 @@ test('answers may be numbers that a double keeps exactly', async () => {
   }
 });
 
-test('the row\'s own text uid, id or task_id names it, else file and line', async () => {
+test("the row's own text uid, id or task_id names it, else file and line", async () => {
   const content = [
     { question: 'a', answer: '1', task_id: 'T/1', id: 'I1', uid: 'U1' },
     { question: 'b', answer: '1', task_id: 'T/2', id: 'I2', uid: 7 },
@@ -84,32 +108,59 @@ test('the row\'s own text uid, id or task_id names it, else file and line', asyn
     { question: 'd', answer: '1', id: 9 },
   ];
   const { instances } = await load(`\n${content.map(row).join('')}`);
-  assert.deepEqual(instances.map((instance) => instance.uid), ['U1', 'I2', 'T/3', 'tasks.jsonl:5']);
+  assert.deepEqual(
+    instances.map((instance) => instance.uid),
+    ['U1', 'I2', 'T/3', 'tasks.jsonl:5'],
+  );
   await refused(row({ question: 'a', answer: '1', id: 'x'.repeat(201) }), /:1: "id" is longer than 200/u);
 });
 
 test('a level that is no whole number is none', async () => {
-  const { instances } = await load(row({ question: 'a', answer: '1', level: 'Level 3' }) + row({ question: 'b', answer: '1', level: 1.5 }));
-  assert.deepEqual(instances.map((instance) => instance.level), [null, null]);
+  const { instances } = await load(
+    row({ question: 'a', answer: '1', level: 'Level 3' }) + row({ question: 'b', answer: '1', level: 1.5 }),
+  );
+  assert.deepEqual(
+    instances.map((instance) => instance.level),
+    [null, null],
+  );
 });
 
 test('blank lines, comments, CRLF, a byte order mark and a missing last newline are no matter', async () => {
-  const content = '\ufeff# comment\r\n\r\n  \n  {"question":"a","answer":"1"}\r\n#{"question":"b","answer":"1"}\n{"question":"c","answer":"1"}';
+  const content =
+    '\ufeff# comment\r\n\r\n  \n  {"question":"a","answer":"1"}\r\n#{"question":"b","answer":"1"}\n{"question":"c","answer":"1"}';
   const { instances } = await load(content);
-  assert.deepEqual(instances.map(({ uid, question }) => [uid, question]), [['tasks.jsonl:4', 'a'], ['tasks.jsonl:6', 'c']]);
+  assert.deepEqual(
+    instances.map(({ uid, question }) => [uid, question]),
+    [
+      ['tasks.jsonl:4', 'a'],
+      ['tasks.jsonl:6', 'c'],
+    ],
+  );
   assert.equal((await load('\ufeff{"question":"a","answer":"1"}')).instances.length, 1);
 });
 
 test('of equal questions the first is kept and the others are counted', async () => {
-  const content = ['one', 'two', 'one \r\n', 'three', 'two', 'one'].map((question, index) => row({ question, answer: String(index) })).join('');
+  const content = ['one', 'two', 'one \r\n', 'three', 'two', 'one']
+    .map((question, index) => row({ question, answer: String(index) }))
+    .join('');
   const { instances, duplicates } = await load(content);
-  assert.deepEqual(instances.map(({ question, answer }) => [question, answer]), [['one', '0'], ['two', '1'], ['three', '3']]);
+  assert.deepEqual(
+    instances.map(({ question, answer }) => [question, answer]),
+    [
+      ['one', '0'],
+      ['two', '1'],
+      ['three', '3'],
+    ],
+  );
   assert.equal(duplicates, 3);
 });
 
 test('reading stops at the limit, before the rows after it', async () => {
   const content = `${row({ question: 'a', answer: '1' })}${row({ question: 'a', answer: '1' })}${row({ question: 'b', answer: '1' })}not JSON\n`;
-  assert.deepEqual((await load(content, { limit: 2 })).instances.map(({ question }) => question), ['a', 'b']);
+  assert.deepEqual(
+    (await load(content, { limit: 2 })).instances.map(({ question }) => question),
+    ['a', 'b'],
+  );
   for (const limit of [0, -1, 1.5, Number.NaN]) {
     await assert.rejects(load(content, { limit }), isInputError(/give a whole number from 1/u));
   }
@@ -140,11 +191,17 @@ test('what is no instance is refused with file, line and remedy', async () => {
 });
 
 test('a file that cannot be read, holds nothing or is no UTF-8 is refused', async () => {
-  await assert.rejects(loadInstances(join(folder, 'absent.jsonl')), isInputError(/Cannot read .*absent\.jsonl: ENOENT/u));
+  await assert.rejects(
+    loadInstances(join(folder, 'absent.jsonl')),
+    isInputError(/Cannot read .*absent\.jsonl: ENOENT/u),
+  );
   await assert.rejects(loadInstances(folder), isInputError(/Cannot read .*EISDIR/u));
   await refused('', /holds no instances/u);
   await refused('\n# nothing\n', /holds no instances/u);
-  await refused(Buffer.concat([Buffer.from('# \u00e9\n'), Buffer.from([0x22, 0xff, 0x22])]), /:2: the line is not UTF-8/u);
+  await refused(
+    Buffer.concat([Buffer.from('# \u00e9\n'), Buffer.from([0x22, 0xff, 0x22])]),
+    /:2: the line is not UTF-8/u,
+  );
 });
 
 test('characters split between two chunks of the file stay whole', async () => {
@@ -152,7 +209,10 @@ test('characters split between two chunks of the file stay whole', async () => {
   for (let padding = 0; padding < 3; padding++) {
     const question = `${'x'.repeat(padding)}${'\u20ac'.repeat(60_000)}`;
     const { instances } = await load(row({ question, answer: '1' }) + row({ question: 'next', answer: '2' }));
-    assert.deepEqual(instances.map((instance) => instance.question), [question, 'next']);
+    assert.deepEqual(
+      instances.map((instance) => instance.question),
+      [question, 'next'],
+    );
   }
 });
 
@@ -160,7 +220,10 @@ test('lines and files have bounds', async () => {
   const around = row({ question: '', answer: '1' }).length - 1;
   const fits = row({ question: 'q'.repeat(2 ** 20 - around), answer: '1' });
   assert.equal((await load(fits)).instances.length, 1);
-  await refused(`\n${row({ question: 'q'.repeat(2 ** 20 - around + 1), answer: '1' })}`, /:2: the line is longer than 1048576 bytes/u);
+  await refused(
+    `\n${row({ question: 'q'.repeat(2 ** 20 - around + 1), answer: '1' })}`,
+    /:2: the line is longer than 1048576 bytes/u,
+  );
   const million = '\n'.repeat(999_999) + row({ question: 'a', answer: '1' });
   assert.equal((await load(million)).instances[0]?.uid, 'tasks.jsonl:1000000');
   await refused(`${million}#`, /:1000001: the file has more than 1000000 lines/u);

@@ -24,32 +24,93 @@ const SAMPLE = sample('sample', 3000);
 
 type Value = number | string | number[];
 
-/** A reader of its own: what the words of a question ask for, in terms of arrays and numbers, without the generator's expressions. */
+/**
+ * A reader of its own: what the words of a question ask for, in terms of arrays and numbers, without the generator's
+ * expressions.
+ */
 const HELPERS: readonly [RegExp, (get: (name: string) => Value, ...words: string[]) => Value][] = [
   [/^the (?:larger|bigger) of (\w+) and (\w+)$/u, (get, a = '', b = '') => Math.max(num(get(a)), num(get(b)))],
   [/^the (?:smaller|lesser) of (\w+) and (\w+)$/u, (get, a = '', b = '') => Math.min(num(get(a)), num(get(b)))],
-  [/^(?:the distance between|how far) (\w+) (?:and|is from) (\w+)$/u, (get, a = '', b = '') => Math.abs(num(get(a)) - num(get(b)))],
+  [
+    /^(?:the distance between|how far) (\w+) (?:and|is from) (\w+)$/u,
+    (get, a = '', b = '') => Math.abs(num(get(a)) - num(get(b))),
+  ],
   [/^(?:the sum of )?(\w+) (?:and|plus) (\w+)$/u, (get, a = '', b = '') => num(get(a)) + num(get(b))],
   [/^(?:the product of )?(\w+) (?:and|times) (\w+)$/u, (get, a = '', b = '') => num(get(a)) * num(get(b))],
   [/^(\w+) (?:minus|less) (\w+)$/u, (get, a = '', b = '') => num(get(a)) - num(get(b))],
-  [/^the (?:spread|largest minus the smallest) of (\w+), (\w+) and (\w+)$/u, (get, ...names) => { const sorted = names.map((name) => num(get(name))).sort((x, y) => x - y); return (sorted[2] ?? 0) - (sorted[0] ?? 0); }],
-  [/^the larger of (\w+) and (\w+), minus (\w+)$/u, (get, a = '', b = '', c = '') => Math.max(num(get(a)), num(get(b))) - num(get(c))],
-  [/^the sum of (\w+) and (\w+) divided by (\d+), rounded down$/u, (get, a = '', b = '', k = '') => Math.floor((num(get(a)) + num(get(b))) / Number(k))],
+  [
+    /^the (?:spread|largest minus the smallest) of (\w+), (\w+) and (\w+)$/u,
+    (get, ...names) => {
+      const sorted = names.map((name) => num(get(name))).sort((x, y) => x - y);
+      return (sorted[2] ?? 0) - (sorted[0] ?? 0);
+    },
+  ],
+  [
+    /^the larger of (\w+) and (\w+), minus (\w+)$/u,
+    (get, a = '', b = '', c = '') => Math.max(num(get(a)), num(get(b))) - num(get(c)),
+  ],
+  [
+    /^the sum of (\w+) and (\w+) divided by (\d+), rounded down$/u,
+    (get, a = '', b = '', k = '') => Math.floor((num(get(a)) + num(get(b))) / Number(k)),
+  ],
   [/^(\d+) times (\w+), plus (\w+)$/u, (get, k = '', a = '', b = '') => Number(k) * num(get(a)) + num(get(b))],
-  [/^the remainder of (\w+) plus (\w+) divided by (\d+)$/u, (get, a = '', b = '', k = '') => { const rest = (num(get(a)) + num(get(b))) % Number(k); return rest < 0 ? rest + Number(k) : rest + 0; }],
+  [
+    /^the remainder of (\w+) plus (\w+) divided by (\d+)$/u,
+    (get, a = '', b = '', k = '') => {
+      const rest = (num(get(a)) + num(get(b))) % Number(k);
+      return rest < 0 ? rest + Number(k) : rest + 0;
+    },
+  ],
   [/^the (?:sum|total) of (\w+)$/u, (get, xs = '') => total(get(xs))],
-  [/^the (?:largest|maximum) of (\w+),? (?:\(0|or 0) if it is empty\)?$/u, (get, xs = '') => sorted(get(xs)).at(-1) ?? 0],
+  [
+    /^the (?:largest|maximum) of (\w+),? (?:\(0|or 0) if it is empty\)?$/u,
+    (get, xs = '') => sorted(get(xs)).at(-1) ?? 0,
+  ],
   [/^the (?:smallest|minimum) of (\w+),? (?:\(0|or 0) if it is empty\)?$/u, (get, xs = '') => sorted(get(xs))[0] ?? 0],
-  [/^the largest minus the smallest of (\w+) \(0 if it is empty\)$/u, (get, xs = '') => (sorted(get(xs)).at(-1) ?? 0) - (sorted(get(xs))[0] ?? 0)],
-  [/^the sum of (\w+) without its largest item \(0 if it is empty\)$/u, (get, xs = '') => sorted(get(xs)).slice(0, -1).reduce((sum, x) => sum + x, 0)],
-  [/^the first (\w+) (?:items|letters) of (\w+)(?: \(none if \w+ is negative\))?$/u, (get, k = '', of = '') => parts(get, of, (index) => index < count(get, k))],
-  [/^(\w+) cut after (\w+) (?:items|letters)$/u, (get, of = '', k = '') => parts(get, of, (index) => index < count(get, k))],
-  [/^(\w+) without its first (\w+) (?:items|letters)(?: \(all of it if \w+ is negative\))?$/u, (get, of = '', k = '') => parts(get, of, (index) => index >= count(get, k))],
-  [/^the last (\w+) (?:items|letters) of (\w+)$/u, (get, k = '', of = '') => parts(get, of, (index, length) => length - index <= count(get, k))],
-  [/^(\w+) without its last (\w+) (?:items|letters)$/u, (get, of = '', k = '') => parts(get, of, (index, length) => length - index > count(get, k))],
+  [
+    /^the largest minus the smallest of (\w+) \(0 if it is empty\)$/u,
+    (get, xs = '') => (sorted(get(xs)).at(-1) ?? 0) - (sorted(get(xs))[0] ?? 0),
+  ],
+  [
+    /^the sum of (\w+) without its largest item \(0 if it is empty\)$/u,
+    (get, xs = '') =>
+      sorted(get(xs))
+        .slice(0, -1)
+        .reduce((sum, x) => sum + x, 0),
+  ],
+  [
+    /^the first (\w+) (?:items|letters) of (\w+)(?: \(none if \w+ is negative\))?$/u,
+    (get, k = '', of = '') => parts(get, of, (index) => index < count(get, k)),
+  ],
+  [
+    /^(\w+) cut after (\w+) (?:items|letters)$/u,
+    (get, of = '', k = '') => parts(get, of, (index) => index < count(get, k)),
+  ],
+  [
+    /^(\w+) without its first (\w+) (?:items|letters)(?: \(all of it if \w+ is negative\))?$/u,
+    (get, of = '', k = '') => parts(get, of, (index) => index >= count(get, k)),
+  ],
+  [
+    /^the last (\w+) (?:items|letters) of (\w+)$/u,
+    (get, k = '', of = '') => parts(get, of, (index, length) => length - index <= count(get, k)),
+  ],
+  [
+    /^(\w+) without its last (\w+) (?:items|letters)$/u,
+    (get, of = '', k = '') => parts(get, of, (index, length) => length - index > count(get, k)),
+  ],
   [/^(\w+) (?:in reverse order|backwards)$/u, (get, of = '') => backwards(get(of))],
-  [/^every second one of the (?:items|letters) of (\w+), from the first on$/u, (get, of = '') => parts(get, of, (index) => index % 2 === 0)],
-  [/^(\w+) repeated (\w+) times$/u, (get, of = '', k = '') => joined(Array.from({ length: Math.max(0, count(get, k)) }, () => get(of)), get(of))],
+  [
+    /^every second one of the (?:items|letters) of (\w+), from the first on$/u,
+    (get, of = '') => parts(get, of, (index) => index % 2 === 0),
+  ],
+  [
+    /^(\w+) repeated (\w+) times$/u,
+    (get, of = '', k = '') =>
+      joined(
+        Array.from({ length: Math.max(0, count(get, k)) }, () => get(of)),
+        get(of),
+      ),
+  ],
 ];
 const USES: readonly [RegExp, (it: Value, get: (name: string) => Value, ...words: string[]) => Value][] = [
   [/^(?:add|increase it by) (\d+)(?: to it)?$/u, (it, _, k = '') => num(it) + Number(k)],
@@ -57,7 +118,10 @@ const USES: readonly [RegExp, (it: Value, get: (name: string) => Value, ...words
   [/^multiply it by (\d+)$/u, (it, _, k = '') => num(it) * Number(k) + 0],
   [/^subtract it from (\d+)$/u, (it, _, k = '') => Number(k) - num(it)],
   [/^(?:cap it at|make it at most) (\d+)$/u, (it, _, k = '') => (num(it) > Number(k) ? Number(k) : it)],
-  [/^(?:raise it to|make it at least) (\d+)(?: if it is less)?$/u, (it, _, k = '') => (num(it) < Number(k) ? Number(k) : it)],
+  [
+    /^(?:raise it to|make it at least) (\d+)(?: if it is less)?$/u,
+    (it, _, k = '') => (num(it) < Number(k) ? Number(k) : it),
+  ],
   [/^keep it between 0 and (\d+)$/u, (it, _, k = '') => (num(it) < 0 ? 0 : num(it) > Number(k) ? Number(k) : it)],
   [/^(?:drop its sign|make it positive)$/u, (it) => (num(it) < 0 ? -num(it) : it)],
   [/^add the length of (\w+) to it$/u, (it, get, xs = '') => num(it) + lengthOf(get(xs))],
@@ -65,26 +129,49 @@ const USES: readonly [RegExp, (it: Value, get: (name: string) => Value, ...words
   [/^(?:add up its items|take its sum)$/u, (it) => total(it)],
   [/^take its sum times (\d+)$/u, (it, _, k = '') => total(it) * Number(k) + 0],
   [/^take its largest item \(0 if there is none\)$/u, (it) => sorted(it).at(-1) ?? 0],
-  [/^repeat it (\d+) times$/u, (it, _, k = '') => joined(Array.from({ length: Number(k) }, () => it), it)],
+  [
+    /^repeat it (\d+) times$/u,
+    (it, _, k = '') =>
+      joined(
+        Array.from({ length: Number(k) }, () => it),
+        it,
+      ),
+  ],
   [/^(?:put|append) '(.)' (?:to|after) it$/u, (it, _, mark = '') => `${text(it)}${mark}`],
   [/^put '(.)' before it$/u, (it, _, mark = '') => `${mark}${text(it)}`],
   [/^(?:put|append)(?: all of)? (\w+) (?:to|after) it$/u, (it, get, of = '') => joined([it, get(of)], it)],
   [/^put (\w+) before it$/u, (it, get, of = '') => joined([get(of), it], it)],
 ];
 
-const num = (value: Value): number => { assert.ok(typeof value === 'number'); return value; };
-const text = (value: Value): string => { assert.ok(typeof value === 'string'); return value; };
-const list = (value: Value): number[] => { assert.ok(typeof value === 'object'); return value; };
+const num = (value: Value): number => {
+  assert.ok(typeof value === 'number');
+  return value;
+};
+const text = (value: Value): string => {
+  assert.ok(typeof value === 'string');
+  return value;
+};
+const list = (value: Value): number[] => {
+  assert.ok(typeof value === 'object');
+  return value;
+};
 const total = (value: Value): number => list(value).reduce((sum, x) => sum + x, 0);
 const sorted = (value: Value): number[] => [...list(value)].sort((x, y) => x - y);
 const lengthOf = (value: Value): number => (typeof value === 'string' ? value : list(value)).length;
-const count = (get: (name: string) => Value, word: string): number => (/^\d+$/u.test(word) ? Number(word) : num(get(word)));
-const backwards = (value: Value): Value => (typeof value === 'string' ? Array.from(value).reverse().join('') : [...list(value)].reverse());
+const count = (get: (name: string) => Value, word: string): number =>
+  /^\d+$/u.test(word) ? Number(word) : num(get(word));
+const backwards = (value: Value): Value =>
+  typeof value === 'string' ? Array.from(value).reverse().join('') : [...list(value)].reverse();
 function parts(get: (name: string) => Value, of: string, keep: (index: number, length: number) => boolean): Value {
   const value = get(of);
-  return typeof value === 'string' ? Array.from(value).filter((_, index) => keep(index, value.length)).join('') : list(value).filter((_, index) => keep(index, lengthOf(value)));
+  return typeof value === 'string'
+    ? Array.from(value)
+        .filter((_, index) => keep(index, value.length))
+        .join('')
+    : list(value).filter((_, index) => keep(index, lengthOf(value)));
 }
-const joined = (values: readonly Value[], like: Value): Value => (typeof like === 'string' ? values.join('') : values.flatMap((value) => list(value)));
+const joined = (values: readonly Value[], like: Value): Value =>
+  typeof like === 'string' ? values.join('') : values.flatMap((value) => list(value));
 
 function read(question: string): { names: string[]; helper: string; use: string; called: string } {
   const frames = [
@@ -109,7 +196,10 @@ function asked(question: string, inputs: readonly Value[]): Value {
   const meant = HELPERS.filter(([pattern]) => pattern.test(helper));
   const used = USES.filter(([pattern]) => pattern.test(use));
   assert.deepEqual([meant.length, used.length], [1, 1], question);
-  const [[helperWords, find] = HELPERS[0] ?? [/$/u, () => 0], [useWords, make] = USES[0] ?? [/$/u, () => 0]] = [meant[0], used[0]];
+  const [[helperWords, find] = HELPERS[0] ?? [/$/u, () => 0], [useWords, make] = USES[0] ?? [/$/u, () => 0]] = [
+    meant[0],
+    used[0],
+  ];
   return make(find(get, ...(helperWords.exec(helper) ?? []).slice(1)), get, ...(useWords.exec(use) ?? []).slice(1));
 }
 
@@ -118,7 +208,10 @@ function readAssert(line: string, called: string): { inputs: Value[]; output: Va
   const match = /^assert (\w+)\((.*)\) == (.*)$/u.exec(line);
   assert.equal(match?.[1], called);
   const [, , inputs = '', output = ''] = match;
-  return JSON.parse(`{"inputs": [${inputs.replaceAll("'", '"')}], "output": ${output.replaceAll("'", '"')}}`) as { inputs: Value[]; output: Value };
+  return JSON.parse(`{"inputs": [${inputs.replaceAll("'", '"')}], "output": ${output.replaceAll("'", '"')}}`) as {
+    inputs: Value[];
+    output: Value;
+  };
 }
 
 test('every test asks for what the words of its question mean', () => {
@@ -132,15 +225,21 @@ test('every test asks for what the words of its question mean', () => {
 });
 
 test('four or five tests begin with an ordinary input and reach edge cases', () => {
-  const edge = (inputs: readonly Value[]): boolean => inputs.some((value) => (typeof value === 'number' ? value <= 0 || value > 25 : value.length < 4));
+  const edge = (inputs: readonly Value[]): boolean =>
+    inputs.some((value) => (typeof value === 'number' ? value <= 0 || value > 25 : value.length < 4));
   for (const { question, tests } of SAMPLE) {
     const inputs = tests.tests.map((line) => readAssert(line, read(question).called).inputs);
     assert.ok(inputs.length >= 4 && inputs.length <= 5);
     assert.equal(new Set(tests.tests).size, tests.tests.length, question);
     assert.ok(!edge(inputs[0] ?? []), question);
   }
-  const edges = SAMPLE.map(({ question, tests }) => tests.tests.filter((line) => edge(readAssert(line, read(question).called).inputs)).length);
-  assert.ok(edges.filter((found) => found >= 2).length / SAMPLE.length > 0.75, `${edges.filter((found) => found >= 2).length}`);
+  const edges = SAMPLE.map(
+    ({ question, tests }) => tests.tests.filter((line) => edge(readAssert(line, read(question).called).inputs)).length,
+  );
+  assert.ok(
+    edges.filter((found) => found >= 2).length / SAMPLE.length > 0.75,
+    `${edges.filter((found) => found >= 2).length}`,
+  );
 });
 
 test('a demonstration is a plan of one line and a function that begins with it; the hasty one differs in one of its two lines', () => {
@@ -148,7 +247,10 @@ test('a demonstration is a plan of one line and a function that begins with it; 
     const signature = `${read(question).called}(${read(question).names.join(', ')})`;
     assert.match(plan, /^h = [^\n]+$/u);
     assert.equal(answer, solution);
-    for (const [shownPlan, code] of [[plan, solution], [hasty.plan, hasty.solution]] as const) {
+    for (const [shownPlan, code] of [
+      [plan, solution],
+      [hasty.plan, hasty.solution],
+    ] as const) {
       const [head, first, last, ...more] = code.split('\n');
       assert.deepEqual([head, first, more.length], [`def ${signature}:`, `    ${shownPlan}`, 0]);
       assert.match(last ?? '', /^ {4}return [^\n]*$/u);
@@ -185,16 +287,32 @@ test('the same seed gives the same problems, each once; another seed others', ()
   assert.ok(SAMPLE.filter((problem) => others.has(problem.uidSha)).length < 3);
   // Published problems stay what they are.
   const published = sample('published', 100);
-  assert.equal(splitFingerprint(published.map((problem) => uidSha(problem.question + problem.solution))), '0ac81bcd25f630b330f88d3ce08b2dc89b5e1d2255045f752516cc8b0a4a05a7');
-  assert.equal(splitFingerprint(published.map((problem) => uidSha(problem.question + problem.solution + problem.tests.tests.join('\n')))), '3b2c7d46cf9b68de5400fd2296f5ac921a889a5e9eae9a055a9c46f19b0bef96');
+  assert.equal(
+    splitFingerprint(published.map((problem) => uidSha(problem.question + problem.solution))),
+    '0ac81bcd25f630b330f88d3ce08b2dc89b5e1d2255045f752516cc8b0a4a05a7',
+  );
+  assert.equal(
+    splitFingerprint(
+      published.map((problem) => uidSha(problem.question + problem.solution + problem.tests.tests.join('\n'))),
+    ),
+    '3b2c7d46cf9b68de5400fd2296f5ac921a889a5e9eae9a055a9c46f19b0bef96',
+  );
 });
 
 test('seeds that draw the same question agree on all of it, so that their runs can share a store', () => {
-  const drawn = Map.groupBy(['run-0', 'run-1', 'run-2'].flatMap((seed) => sample(seed, 2500, [1, 1, 1, 1])), ({ question }) => question);
+  const drawn = Map.groupBy(
+    ['run-0', 'run-1', 'run-2'].flatMap((seed) => sample(seed, 2500, [1, 1, 1, 1])),
+    ({ question }) => question,
+  );
   const shared = [...drawn.values()].filter(({ length }) => length > 1);
   assert.ok(shared.length > 10, `${shared.length}`);
   for (const [first, ...others] of shared) {
-    for (const other of others) assert.deepEqual([other.answer, other.source, other.level, other.tests], [first?.answer, first?.source, first?.level, first?.tests]);
+    for (const other of others) {
+      assert.deepEqual(
+        [other.answer, other.source, other.level, other.tests],
+        [first?.answer, first?.source, first?.level, first?.tests],
+      );
+    }
   }
 });
 
@@ -202,9 +320,16 @@ test('a split keeps the sides apart, whatever the seeds', () => {
   const splits = ['a', 'b'].map((seed) => generateSplit({ task: 'python', seed, train: 300, evaluation: 60 }));
   for (const { train, evaluation } of splits) {
     assert.deepEqual([train.length, evaluation.length], [300, 60]);
-    assert.ok(train.every((problem) => sideOf(problem.uidSha) === 'train' && (problem.level ?? 9) <= 4 && problem.tests !== undefined));
+    assert.ok(
+      train.every(
+        (problem) => sideOf(problem.uidSha) === 'train' && (problem.level ?? 9) <= 4 && problem.tests !== undefined,
+      ),
+    );
   }
-  const { sameQuestion, sameWords } = overlapReport(splits.flatMap((split) => split.train), splits.flatMap((split) => split.evaluation));
+  const { sameQuestion, sameWords } = overlapReport(
+    splits.flatMap((split) => split.train),
+    splits.flatMap((split) => split.evaluation),
+  );
   assert.deepEqual([sameQuestion.count, sameWords.count], [0, 0]);
 });
 
@@ -217,8 +342,19 @@ test('levels that are no mix are refused', () => {
 
 test('in the sandbox every solution passes its tests, and neither the hasty one nor one with a number or a word changed does', async (t) => {
   const grader = new PythonGrader({ places: SANDBOX_PLACES });
-  t.after(() => { grader.close(); });
-  const changes: readonly [RegExp, (found: string) => string][] = [[/\d+/u, (digits) => String(Number(digits) + 1)], [/ \+ /u, () => ' - '], [/\bmax\(/u, () => 'min('], [/\[::/u, () => '[1::'], [/\[(.*):/u, () => '[99:'], [/abs/u, () => ''], [/\bsum\b/u, () => 'len'], [/\blen\b/u, () => 'sum']];
+  t.after(() => {
+    grader.close();
+  });
+  const changes: readonly [RegExp, (found: string) => string][] = [
+    [/\d+/u, (digits) => String(Number(digits) + 1)],
+    [/ \+ /u, () => ' - '],
+    [/\bmax\(/u, () => 'min('],
+    [/\[::/u, () => '[1::'],
+    [/\[(.*):/u, () => '[99:'],
+    [/abs/u, () => ''],
+    [/\bsum\b/u, () => 'len'],
+    [/\blen\b/u, () => 'sum'],
+  ];
   for (const { solution, hasty, tests, question } of sample('sandbox', 60)) {
     assert.equal((await grader.grade(solution, tests)).rule, 'passed', solution);
     assert.equal((await grader.grade(hasty.solution, tests)).score, 0, `${question}\n${hasty.solution}`);

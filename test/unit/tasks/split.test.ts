@@ -8,9 +8,12 @@ import { isInputError } from './expect.ts';
 const sha = (head: string): string => head.padEnd(64, '1');
 
 test('every fourth value of the first 8 hex digits is evaluated, and no other digit matters', () => {
-  assert.deepEqual(['00000000', '00000001', '00000002', '00000003', '00000004', 'fffffffc', 'ffffffff'].map((head) => sideOf(sha(head))), [
-    'evaluation', 'train', 'train', 'train', 'evaluation', 'evaluation', 'train',
-  ]);
+  assert.deepEqual(
+    ['00000000', '00000001', '00000002', '00000003', '00000004', 'fffffffc', 'ffffffff'].map((head) =>
+      sideOf(sha(head)),
+    ),
+    ['evaluation', 'train', 'train', 'train', 'evaluation', 'evaluation', 'train'],
+  );
   assert.equal(sideOf('0'.repeat(8).padEnd(64, 'f')), 'evaluation');
 });
 
@@ -21,7 +24,9 @@ test('what is no uidSha has no side', () => {
 });
 
 test('about one question in four is on the evaluation side', () => {
-  const count = Array.from({ length: 4000 }, (_, index) => sideOf(uidSha(`question ${index}`))).filter((side) => side === 'evaluation').length;
+  const count = Array.from({ length: 4000 }, (_, index) => sideOf(uidSha(`question ${index}`))).filter(
+    (side) => side === 'evaluation',
+  ).length;
   assert.ok(Math.abs(count / 4000 - 0.25) < 0.03, `${count} of 4000`);
 });
 
@@ -34,14 +39,20 @@ test('a split has the sizes asked for, each problem on its own side, and no over
     assert.ok(evaluation.every((problem) => sideOf(problem.uidSha) === 'evaluation'));
     assert.equal(new Set([...train, ...evaluation].map((problem) => problem.uid)).size, 340);
   }
-  const { sameQuestion, sameWords } = overlapReport(splits.flatMap((split) => split.train), splits.flatMap((split) => split.evaluation));
+  const { sameQuestion, sameWords } = overlapReport(
+    splits.flatMap((split) => split.train),
+    splits.flatMap((split) => split.evaluation),
+  );
   assert.deepEqual([sameQuestion.count, sameWords.count], [0, 0]);
 });
 
 test('a side does not depend on how much of the other is asked for', () => {
   const large = generateSplit({ seed: 'a', train: 200, evaluation: 50 });
   assert.deepEqual(generateSplit({ seed: 'a', train: 0, evaluation: 50 }), { train: [], evaluation: large.evaluation });
-  assert.deepEqual(generateSplit({ seed: 'a', train: 30, evaluation: 0 }), { train: large.train.slice(0, 30), evaluation: [] });
+  assert.deepEqual(generateSplit({ seed: 'a', train: 30, evaluation: 0 }), {
+    train: large.train.slice(0, 30),
+    evaluation: [],
+  });
 });
 
 test('impossible sizes and mixes are refused', () => {

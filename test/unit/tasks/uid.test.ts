@@ -10,7 +10,12 @@ test('the uidSha of a plain question is the SHA-256 of its text', () => {
 
 test('composition, line ends and whitespace at the end do not change the uidSha', () => {
   const expected = '76f9e8fbf9f40ee29d806547ee9cb00feb9c26a5c58e41b18e39ad09a94ee595';
-  for (const text of ['caf\u00e9\nau lait', 'cafe\u0301\r\nau lait', 'caf\u00e9\rau lait', 'caf\u00e9\nau lait \t\r\n\n']) {
+  for (const text of [
+    'caf\u00e9\nau lait',
+    'cafe\u0301\r\nau lait',
+    'caf\u00e9\rau lait',
+    'caf\u00e9\nau lait \t\r\n\n',
+  ]) {
     assert.equal(uidSha(text), expected, JSON.stringify(text));
   }
   for (const text of ['caf\u00e9 \nau lait', ' caf\u00e9\nau lait', 'caf\u00e9\n\nau lait', 'Caf\u00e9\nau lait']) {
@@ -26,6 +31,15 @@ test('the fingerprint of a split is the SHA-256 of its sorted uidShas, whatever 
 });
 
 test('of equal questions the first is kept', () => {
-  const items = [{ uidSha: 'p', at: 0 }, { uidSha: 'q', at: 1 }, { uidSha: 'p', at: 2 }, { uidSha: 'r', at: 3 }, { uidSha: 'q', at: 4 }];
-  assert.deepEqual([...distinctQuestions(items)].map((item) => item.at), [0, 1, 3]);
+  const items = [
+    { uidSha: 'p', at: 0 },
+    { uidSha: 'q', at: 1 },
+    { uidSha: 'p', at: 2 },
+    { uidSha: 'r', at: 3 },
+    { uidSha: 'q', at: 4 },
+  ];
+  assert.deepEqual(
+    [...distinctQuestions(items)].map((item) => item.at),
+    [0, 1, 3],
+  );
 });

@@ -20,7 +20,9 @@ describe('contextKey', () => {
       ['😀', '8498446342076163952', 'f0443a342c5ef547'],
       ['héllo 世界', '5440148406582510795', '41fdd4962650507e'],
     ];
-    for (const [text, key, fingerprint] of vectors) assert.deepEqual(contextKey(text), { key, fingerprint }, JSON.stringify(text));
+    for (const [text, key, fingerprint] of vectors) {
+      assert.deepEqual(contextKey(text), { key, fingerprint }, JSON.stringify(text));
+    }
   });
 
   it('hashes the bytes as they are', () => {
@@ -37,7 +39,8 @@ describe('CollisionGuard', () => {
     guard.observe('2', 'bb', 'third');
     assert.throws(
       () => guard.observe('1', 'bb', 'fourth'),
-      (error) => error instanceof C3Error && /key 1\b/.test(error.message) && /first.*aa.*fourth.*bb/.test(error.message),
+      (error) =>
+        error instanceof C3Error && /key 1\b/.test(error.message) && /first.*aa.*fourth.*bb/.test(error.message),
     );
   });
 });

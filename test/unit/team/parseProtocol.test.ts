@@ -3,12 +3,24 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import { descendants, isTerminal, occurrenceAt, roleNamed, terminalPositions, type Protocol } from '../../../src/team/protocol.ts';
+import {
+  descendants,
+  isTerminal,
+  occurrenceAt,
+  roleNamed,
+  terminalPositions,
+  type Protocol,
+} from '../../../src/team/protocol.ts';
 
 const parse = (value: unknown): Protocol => parseProtocol(JSON.stringify(value), 'roles/team.json');
-const role = (name: string, ...dependsOn: string[]): Record<string, unknown> => ({ role: name, prompt: `You are ${name}.`, depends_on: dependsOn });
+const role = (name: string, ...dependsOn: string[]): Record<string, unknown> => ({
+  role: name,
+  prompt: `You are ${name}.`,
+  depends_on: dependsOn,
+});
 const ids = (protocol: Protocol): string[] => protocol.occurrences.map((occurrence) => occurrence.id);
-const names = (protocol: Protocol, positions: readonly number[]): string[] => positions.map((position) => occurrenceAt(protocol, position).id);
+const names = (protocol: Protocol, positions: readonly number[]): string[] =>
+  positions.map((position) => occurrenceAt(protocol, position).id);
 
 function refuses(text: string, ...parts: RegExp[]): void {
   assert.throws(
@@ -18,7 +30,9 @@ function refuses(text: string, ...parts: RegExp[]): void {
       assert.equal(error.kind, 'input');
       assert.match(error.message, /^roles\/team\.json/);
       assert.doesNotMatch(error.message, /\n/);
-      for (const part of parts) assert.match(error.message, part);
+      for (const part of parts) {
+        assert.match(error.message, part);
+      }
       return true;
     },
   );
@@ -29,9 +43,18 @@ describe('order, visibility and scoring', () => {
   it('orders the published branch as planner, b, a, integrator and hides parallel roles from each other', () => {
     const protocol = parse([role('p'), role('b', 'p'), role('a', 'p'), role('i', 'b', 'a')]);
     assert.deepEqual(ids(protocol), ['p', 'b', 'a', 'i']);
-    assert.deepEqual(protocol.occurrences.map((occurrence) => occurrence.parents), [[], [0], [0], [1, 2]]);
-    assert.deepEqual(protocol.occurrences.map((occurrence) => occurrence.ancestors), [[], [0], [0], [0, 1, 2]]);
-    assert.deepEqual(protocol.occurrences.map((occurrence) => occurrence.scored), [false, false, false, true]);
+    assert.deepEqual(
+      protocol.occurrences.map((occurrence) => occurrence.parents),
+      [[], [0], [0], [1, 2]],
+    );
+    assert.deepEqual(
+      protocol.occurrences.map((occurrence) => occurrence.ancestors),
+      [[], [0], [0], [0, 1, 2]],
+    );
+    assert.deepEqual(
+      protocol.occurrences.map((occurrence) => occurrence.scored),
+      [false, false, false, true],
+    );
     assert.deepEqual(names(protocol, descendants(protocol, 1)), ['i']);
     assert.deepEqual(names(protocol, descendants(protocol, 0)), ['b', 'a', 'i']);
     assert.deepEqual(terminalPositions(protocol), [3]);
@@ -58,16 +81,30 @@ describe('order, visibility and scoring', () => {
   });
 
   it('scores every role with an answer, the last role without one', () => {
-    const two = parse([role('plan'), { ...role('one', 'plan'), with_answer: true }, { ...role('two', 'plan'), with_answer: true }, role('review', 'one')]);
-    assert.deepEqual(two.occurrences.filter((occurrence) => occurrence.scored).map((occurrence) => occurrence.id), ['one', 'two']);
+    const two = parse([
+      role('plan'),
+      { ...role('one', 'plan'), with_answer: true },
+      { ...role('two', 'plan'), with_answer: true },
+      role('review', 'one'),
+    ]);
+    assert.deepEqual(
+      two.occurrences.filter((occurrence) => occurrence.scored).map((occurrence) => occurrence.id),
+      ['one', 'two'],
+    );
     // Nothing scored lies below any of the three, so their own text settles the return.
     assert.deepEqual(names(two, terminalPositions(two)), ['one', 'two', 'review']);
-    assert.deepEqual(parse([role('a'), role('b', 'a')]).occurrences.map((occurrence) => occurrence.scored), [false, true]);
+    assert.deepEqual(
+      parse([role('a'), role('b', 'a')]).occurrences.map((occurrence) => occurrence.scored),
+      [false, true],
+    );
   });
 
   it('takes a role that speaks twice from turns', () => {
     const protocol = parse({
-      roles: [{ ...role('reasoner'), depends_on: null, max_new_tokens: 16 }, { role: 'actor', prompt: 'Solve.', with_answer: true }],
+      roles: [
+        { ...role('reasoner'), depends_on: null, max_new_tokens: 16 },
+        { role: 'actor', prompt: 'Solve.', with_answer: true },
+      ],
       turns: [
         { role: 'reasoner' },
         { role: 'actor', depends_on: ['reasoner'] },
@@ -76,7 +113,13 @@ describe('order, visibility and scoring', () => {
       ],
     });
     assert.deepEqual(
-      protocol.occurrences.map(({ id, role: name, turn, ancestors, scored }) => ({ id, name, turn, ancestors, scored })),
+      protocol.occurrences.map(({ id, role: name, turn, ancestors, scored }) => ({
+        id,
+        name,
+        turn,
+        ancestors,
+        scored,
+      })),
       [
         { id: 'reasoner', name: 'reasoner', turn: 0, ancestors: [], scored: false },
         { id: 'actor', name: 'actor', turn: 0, ancestors: [0], scored: true },
@@ -91,22 +134,50 @@ describe('order, visibility and scoring', () => {
   });
 
   it('counts turns in canonical order, whatever the file order', () => {
-    const protocol = parse({ roles: [role('a')], turns: [{ id: 'late', role: 'a', depends_on: ['early'] }, { id: 'early', role: 'a' }] });
-    assert.deepEqual(protocol.occurrences.map(({ id, turn }) => [id, turn]), [['early', 0], ['late', 1]]);
+    const protocol = parse({
+      roles: [role('a')],
+      turns: [
+        { id: 'late', role: 'a', depends_on: ['early'] },
+        { id: 'early', role: 'a' },
+      ],
+    });
+    assert.deepEqual(
+      protocol.occurrences.map(({ id, turn }) => [id, turn]),
+      [
+        ['early', 0],
+        ['late', 1],
+      ],
+    );
   });
 
   it('lets scored overrule with_answer', () => {
-    const protocol = parse({ roles: [{ ...role('a'), with_answer: true }, { ...role('b'), depends_on: ['a'] }], scored: ['b'] });
-    assert.deepEqual(protocol.occurrences.map((occurrence) => occurrence.scored), [false, true]);
+    const protocol = parse({
+      roles: [
+        { ...role('a'), with_answer: true },
+        { ...role('b'), depends_on: ['a'] },
+      ],
+      scored: ['b'],
+    });
+    assert.deepEqual(
+      protocol.occurrences.map((occurrence) => occurrence.scored),
+      [false, true],
+    );
   });
 });
 
 describe('forms of the file', () => {
   it('reads YAML as it reads JSON', () => {
-    const yaml = 'name: duo\nroles:\n  - role: reasoner\n    prompt: |\n      Plan {question}.\n  - name: actor\n    prompt: Solve.\n    with_answer: true\n    depends_on: [reasoner]\n';
+    const yaml =
+      'name: duo\nroles:\n  - role: reasoner\n    prompt: |\n      Plan {question}.\n  - name: actor\n    prompt: Solve.\n    with_answer: true\n    depends_on: [reasoner]\n';
     assert.deepEqual(
       parseProtocol(yaml, 'x.yaml'),
-      parse({ name: 'duo', roles: [{ role: 'reasoner', prompt: 'Plan {question}.\n' }, { role: 'actor', prompt: 'Solve.', with_answer: true, depends_on: ['reasoner'] }] }),
+      parse({
+        name: 'duo',
+        roles: [
+          { role: 'reasoner', prompt: 'Plan {question}.\n' },
+          { role: 'actor', prompt: 'Solve.', with_answer: true, depends_on: ['reasoner'] },
+        ],
+      }),
     );
   });
 
@@ -126,8 +197,17 @@ describe('forms of the file', () => {
     const protocol = parseProtocol(readFileSync(file, 'utf8'), 'protocol.json');
     assert.equal(protocol.name, 'reasoner-actor');
     assert.deepEqual(ids(protocol), ['reasoner', 'actor']);
-    assert.deepEqual(protocol.roles.map((one) => one.maxNewTokens), [16, 48]);
-    assert.deepEqual(protocol.occurrences.map(({ parents, scored }) => [parents, scored]), [[[], false], [[0], true]]);
+    assert.deepEqual(
+      protocol.roles.map((one) => one.maxNewTokens),
+      [16, 48],
+    );
+    assert.deepEqual(
+      protocol.occurrences.map(({ parents, scored }) => [parents, scored]),
+      [
+        [[], false],
+        [[0], true],
+      ],
+    );
   });
 });
 
@@ -164,7 +244,9 @@ describe('errors', () => {
     refusesValue([{ role: 'a', prompt: 'p', with_answer: 'yes' }], /\[0\]\.with_answer/);
     refusesValue([{ role: 'a', prompt: 'p', depends_on: 'b' }], /\[0\]\.depends_on/);
     refusesValue([{ role: 'a', prompt: 'p', depends_on: [1] }], /\[0\]\.depends_on\[0\]/);
-    for (const value of [0, -1, 1.5, '9', true]) refusesValue([{ role: 'a', prompt: 'p', max_new_tokens: value }], /\[0\]\.max_new_tokens/);
+    for (const value of [0, -1, 1.5, '9', true]) {
+      refusesValue([{ role: 'a', prompt: 'p', max_new_tokens: value }], /\[0\]\.max_new_tokens/);
+    }
     refusesValue([{ role: 'a\u0000', prompt: 'p' }], /\[0\]\.role/);
     refusesValue([{ role: 'x'.repeat(101), prompt: 'p' }], /\[0\]\.role/);
     refuses('- role: a\n  prompt: b\n- role: c\n  prompt: 4\n', /line 4: \[1\]\.prompt/);
@@ -180,19 +262,32 @@ describe('errors', () => {
   });
 
   it('names the nearest role for an unknown dependency', () => {
-    refusesValue([role('planner'), role('actor', 'planer')], /\[1\]\.depends_on\[0\]/, /'planer'/, /did you mean 'planner'/);
+    refusesValue(
+      [role('planner'), role('actor', 'planer')],
+      /\[1\]\.depends_on\[0\]/,
+      /'planer'/,
+      /did you mean 'planner'/,
+    );
     refusesValue([role('a'), role('b', 'zzzzzzzzz')], /valid are a, b/);
   });
 
   it('shows a cycle along its arrows', () => {
-    refusesValue([role('start'), role('a', 'start', 'c'), role('b', 'a'), role('c', 'b')], /depends_on/, /(a -> b -> c -> a|b -> c -> a -> b|c -> a -> b -> c)/);
+    refusesValue(
+      [role('start'), role('a', 'start', 'c'), role('b', 'a'), role('c', 'b')],
+      /depends_on/,
+      /(a -> b -> c -> a|b -> c -> a -> b|c -> a -> b -> c)/,
+    );
     refusesValue([role('a', 'a')], /a -> a/);
   });
 
   it('names the nearest key for an unknown one', () => {
     refusesValue([{ role: 'a', promt: 'p' }], /\[0\]\.promt/, /did you mean 'prompt'/);
     refusesValue({ role: [role('a')] }, /did you mean 'roles'/);
-    refusesValue({ roles: [role('a')], turns: [{ role: 'a', depend_on: [] }] }, /turns\[0\]\.depend_on/, /did you mean 'depends_on'/);
+    refusesValue(
+      { roles: [role('a')], turns: [{ role: 'a', depend_on: [] }] },
+      /turns\[0\]\.depend_on/,
+      /did you mean 'depends_on'/,
+    );
     refuses('[{"role": "a", "prompt": "p", "__proto__": 1}]', /__proto__/);
     refuses('[{"role": "a", "prompt": "p", "two\\nlines": 1}]', /"two\\nlines"/);
   });
@@ -202,16 +297,38 @@ describe('errors', () => {
     refusesValue({ roles, turns: [] }, /turns: .*empty/);
     refusesValue({ roles, turns: [{ role: 'planer' }] }, /turns\[0\]\.role/, /did you mean 'planner'/);
     refusesValue({ roles, turns: [{ role: 'planner' }] }, /roles\[1\]/, /'actor' has no turn/);
-    refusesValue({ roles, turns: [{ id: 'x', role: 'planner' }, { id: 'x', role: 'actor' }] }, /turns\[1\]\.id/);
-    refusesValue({ roles, turns: [{ role: 'planner' }, { role: 'actor', depends_on: ['planner#2'] }] }, /turns\[1\]\.depends_on\[0\]/, /did you mean 'planner'/);
-    refusesValue({ roles: [role('a'), role('b', 'a')], turns: [{ role: 'a' }, { role: 'b' }] }, /roles\[1\]\.depends_on/, /belongs to the turns/);
+    refusesValue(
+      {
+        roles,
+        turns: [
+          { id: 'x', role: 'planner' },
+          { id: 'x', role: 'actor' },
+        ],
+      },
+      /turns\[1\]\.id/,
+    );
+    refusesValue(
+      { roles, turns: [{ role: 'planner' }, { role: 'actor', depends_on: ['planner#2'] }] },
+      /turns\[1\]\.depends_on\[0\]/,
+      /did you mean 'planner'/,
+    );
+    refusesValue(
+      { roles: [role('a'), role('b', 'a')], turns: [{ role: 'a' }, { role: 'b' }] },
+      /roles\[1\]\.depends_on/,
+      /belongs to the turns/,
+    );
     refusesValue({ roles, scored: ['actr'] }, /scored\[0\]/, /did you mean 'actor'/);
     refusesValue({ roles, scored: [] }, /scored/);
   });
 
   it('refuses positions and roles that the protocol does not have', () => {
     const protocol = parse([role('a')]);
-    for (const call of [() => occurrenceAt(protocol, 1), () => descendants(protocol, -1), () => isTerminal(protocol, 0.5), () => roleNamed(protocol, 'b')]) {
+    for (const call of [
+      () => occurrenceAt(protocol, 1),
+      () => descendants(protocol, -1),
+      () => isTerminal(protocol, 0.5),
+      () => roleNamed(protocol, 'b'),
+    ]) {
       assert.throws(call, (error) => error instanceof C3Error && error.kind === 'input');
     }
   });

@@ -10,7 +10,9 @@ const refused = (text: string, overrides: readonly string[], ...patterns: readon
     (error) => {
       assert.ok(error instanceof C3Error && error.kind === 'input', String(error));
       assert.ok(!error.message.includes('\n'), error.message);
-      for (const pattern of patterns) assert.match(error.message, pattern);
+      for (const pattern of patterns) {
+        assert.match(error.message, pattern);
+      }
       return true;
     },
   );
@@ -27,7 +29,16 @@ describe('readConfig', () => {
       adapter: null,
       chat: { template: 'auto', thinking: false },
       protocol: 'bundled',
-      task: { name: 'arithmetic', train_file: null, evaluation_file: null, split: null, format: 'auto', show_tests: 'first', levels: [1, 1, 1, 1], refuse_overlap: true },
+      task: {
+        name: 'arithmetic',
+        train_file: null,
+        evaluation_file: null,
+        split: null,
+        format: 'auto',
+        show_tests: 'first',
+        levels: [1, 1, 1, 1],
+        refuse_overlap: true,
+      },
       evaluator: 'auto',
       steps: 36,
       instances_per_step: 32,
@@ -37,7 +48,14 @@ describe('readConfig', () => {
       evaluator_budget: 8,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
       credit: { estimator: 'loo', alpha: 1, group_normalise: false, common_random_numbers: true, return_clip: 10 },
-      ppo: { learning_rate: 1e-4, warmup_fraction: 0.03, final_fraction: 0.1, epochs: 1, kl_coefficient: 0.01, kl_estimator: 'k3' },
+      ppo: {
+        learning_rate: 1e-4,
+        warmup_fraction: 0.03,
+        final_fraction: 0.1,
+        epochs: 1,
+        kl_coefficient: 0.01,
+        kl_estimator: 'k3',
+      },
       value_head: { learning_rate: 1e-3, epochs: 8, clip: 0.5 },
       memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
       evaluation: { instances: 512, samples: 1, before: true, every: 0, batch: 256 },
@@ -85,29 +103,59 @@ describe('readConfig', () => {
   });
 
   it('refuses combinations that cannot be', () => {
-    refused('seed: 1\nfanout: [3, 3]\n', [], /line 2: fanout: \[3, 3\] needs 9 evaluator calls per instance, more than evaluator_budget \(8\)/);
+    refused(
+      'seed: 1\nfanout: [3, 3]\n',
+      [],
+      /line 2: fanout: \[3, 3\] needs 9 evaluator calls per instance, more than evaluator_budget \(8\)/,
+    );
     assert.deepEqual(readConfig('fanout: [3, 3]\nevaluator_budget: 9\n', 'x').fanout, [3, 3]);
     refused('chat:\n  template: none\n  thinking: true\n', [], /line 3: chat\.thinking: needs chat\.template: auto/);
     assert.deepEqual(readConfig('chat: {thinking: true}\n', 'x').chat, { template: 'auto', thinking: true });
     refused('chat:\n  template: qwen\n', [], /line 2: chat\.template:/);
     refused('chat:\n  thinks: true\n', [], /line 2: chat\.thinks: is no known key; did you mean thinking\?/);
-    refused('method: magrpo\ncredit:\n  estimator: full_mean\n', [], /line 3: credit\.estimator: belongs to method c3, and magrpo has its own credit/);
+    refused(
+      'method: magrpo\ncredit:\n  estimator: full_mean\n',
+      [],
+      /line 3: credit\.estimator: belongs to method c3, and magrpo has its own credit/,
+    );
     assert.equal(readConfig('credit: {estimator: full_mean}\n', 'x').credit.estimator, 'full_mean');
     // A fan-out that only trees have binds nobody else.
     refused('fanout: [3, 3]\n', ['method=c3_full_mean'], /line 1: fanout: .* needs 9 evaluator calls/);
-    for (const method of ['c3_no_replay', 'magrpo', 'sft']) assert.deepEqual(readConfig('fanout: [3, 3]\n', 'x', [`method=${method}`]).fanout, [3, 3]);
+    for (const method of ['c3_no_replay', 'magrpo', 'sft']) {
+      assert.deepEqual(readConfig('fanout: [3, 3]\n', 'x', [`method=${method}`]).fanout, [3, 3]);
+    }
     refused('task:\n  evaluation_file: held.jsonl\n', [], /line 2: task\.evaluation_file: needs task\.train_file/);
     refused('task:\n  levels: [0, 0]\n', [], /line 2: task\.levels: .*positive weight/);
     refused('task:\n  levels: [1, 1, 1, 1, 1, 1, 1, 1, 1]\n', [], /line 2: task\.levels:/);
   });
 
   it('trains nothing where the method is sft', () => {
-    assert.deepEqual(['sft', 'magrpo'].map((method) => readConfig('steps: 9\n', 'x', [`method=${method}`]).steps), [0, 9]);
+    assert.deepEqual(
+      ['sft', 'magrpo'].map((method) => readConfig('steps: 9\n', 'x', [`method=${method}`]).steps),
+      [0, 9],
+    );
   });
 
   it('takes overrides over the file, as YAML', () => {
-    const config = readConfig('seed: 1\nsampling: {temperature: 2, top_k: 5}\n', 'x', ['seed=7', 'sampling.temperature=0.5', 'fanout=[4, 2]', 'task.train_file=a=b.jsonl', 'steps=1', 'steps=2']);
-    assert.deepEqual([config.seed, config.sampling.temperature, config.sampling.top_k, config.fanout, config.task.train_file, config.steps], [7, 0.5, 5, [4, 2], 'a=b.jsonl', 2]);
+    const config = readConfig('seed: 1\nsampling: {temperature: 2, top_k: 5}\n', 'x', [
+      'seed=7',
+      'sampling.temperature=0.5',
+      'fanout=[4, 2]',
+      'task.train_file=a=b.jsonl',
+      'steps=1',
+      'steps=2',
+    ]);
+    assert.deepEqual(
+      [
+        config.seed,
+        config.sampling.temperature,
+        config.sampling.top_k,
+        config.fanout,
+        config.task.train_file,
+        config.steps,
+      ],
+      [7, 0.5, 5, [4, 2], 'a=b.jsonl', 2],
+    );
   });
 
   it('says which override is wrong', () => {

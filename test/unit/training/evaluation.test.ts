@@ -41,19 +41,33 @@ describe('evaluate', () => {
     await evaluate(settings({ evaluator, protocol: CHECKPOINTS }), ALL, {
       cancelled: () => false,
       onBegin: (calls) => begun.push([evaluator.calls, calls]),
-      onBatch: (done, roots) => told.push([done, roots.map(({ instance }) => instance.uid), roots.flatMap(leavesOf).length]),
+      onBatch: (done, roots) =>
+        told.push([done, roots.map(({ instance }) => instance.uid), roots.flatMap(leavesOf).length]),
     });
     // Two scored messages for each instance.
-    assert.deepEqual(begun, [[0, 6], [6, 6], [12, 2]]);
-    assert.deepEqual(told, [[3, ['q-0', 'q-1', 'q-2'], 3], [6, ['q-3', 'q-4', 'q-5'], 3], [7, ['q-6'], 1]]);
+    assert.deepEqual(begun, [
+      [0, 6],
+      [6, 6],
+      [12, 2],
+    ]);
+    assert.deepEqual(told, [
+      [3, ['q-0', 'q-1', 'q-2'], 3],
+      [6, ['q-3', 'q-4', 'q-5'], 3],
+      [7, ['q-6'], 1],
+    ]);
   });
 
   it('asks greedily or at the given temperature', async () => {
-    for (const [kind, temperature] of [['greedy', 0], ['sampled', SAMPLING.temperature]] as const) {
+    for (const [kind, temperature] of [
+      ['greedy', 0],
+      ['sampled', SAMPLING.temperature],
+    ] as const) {
       const policy = new ScriptedPolicy();
       await evaluate(settings({ kind, policy }), ALL, NOTHING);
       assert.equal(policy.requests.length, 14);
-      for (const { sampling } of policy.requests) assert.equal(sampling.temperature, temperature);
+      for (const { sampling } of policy.requests) {
+        assert.equal(sampling.temperature, temperature);
+      }
     }
   });
 
@@ -73,14 +87,26 @@ describe('evaluate', () => {
   it('takes several samples of an instance as its mean, with numbers of their own for each, whatever the batch', async () => {
     const streams: Set<string>[] = [];
     for (const batch of [1, 8, 100]) {
-      const policy = new ScriptedPolicy(({ context, streamKey }) => (context.startsWith('Plan') ? 'a plan' : `${String(numberIn(context))} ${streamKey}`));
+      const policy = new ScriptedPolicy(({ context, streamKey }) =>
+        context.startsWith('Plan') ? 'a plan' : `${String(numberIn(context))} ${streamKey}`,
+      );
       const keys: string[] = [];
       const evaluator = new CountingEvaluator((text) => {
-        if (text.startsWith('2 ')) return null;
+        if (text.startsWith('2 ')) {
+          return null;
+        }
         keys.push(text);
-        return text.startsWith('3 ') ? 1 : keys.filter((key) => key.startsWith(text.slice(0, 2))).length % 4 === 0 ? 1 : 0;
+        return text.startsWith('3 ')
+          ? 1
+          : keys.filter((key) => key.startsWith(text.slice(0, 2))).length % 4 === 0
+            ? 1
+            : 0;
       });
-      assert.deepEqual(await evaluate(settings({ kind: 'sampled', samples: 4, batch, policy, evaluator }), ALL.slice(0, 4), NOTHING), [0.25, 0.25, null, 1], String(batch));
+      assert.deepEqual(
+        await evaluate(settings({ kind: 'sampled', samples: 4, batch, policy, evaluator }), ALL.slice(0, 4), NOTHING),
+        [0.25, 0.25, null, 1],
+        String(batch),
+      );
       assert.equal(evaluator.calls, 16);
       const drawn = new Set(policy.requests.map(({ streamKey }) => streamKey));
       assert.equal(drawn.size, 32);
@@ -94,14 +120,22 @@ describe('evaluate', () => {
   });
 
   it('counts an instance as solved only where every scored message is right', async () => {
-    const policy = new ScriptedPolicy(({ context }) => `${context.startsWith('Draft') ? 'draft' : 'final'} ${String(numberIn(context))}`);
+    const policy = new ScriptedPolicy(
+      ({ context }) => `${context.startsWith('Draft') ? 'draft' : 'final'} ${String(numberIn(context))}`,
+    );
     const evaluator = new CountingEvaluator((text) => (text === 'draft 1' || text === 'final 2' ? 0 : 1));
-    assert.deepEqual(await evaluate(settings({ protocol: CHECKPOINTS, policy, evaluator }), ALL.slice(0, 4), NOTHING), [1, 0, 0, 1]);
+    assert.deepEqual(
+      await evaluate(settings({ protocol: CHECKPOINTS, policy, evaluator }), ALL.slice(0, 4), NOTHING),
+      [1, 0, 0, 1],
+    );
   });
 
   it('hands on a cancel after the batches that ended', async () => {
     let ended = 0;
-    await assert.rejects(evaluate(settings(), ALL, { cancelled: () => ended > 0, onBegin: () => undefined, onBatch: () => ended++ }), CancelledError);
+    await assert.rejects(
+      evaluate(settings(), ALL, { cancelled: () => ended > 0, onBegin: () => undefined, onBatch: () => ended++ }),
+      CancelledError,
+    );
     assert.equal(ended, 1);
   });
 });

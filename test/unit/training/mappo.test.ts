@@ -1,4 +1,7 @@
-/** MAPPO and value-assisted C3 on a tiny team: what is judged, what the credits are, what the value head learns, and whole runs. */
+/**
+ * MAPPO and value-assisted C3 on a tiny team: what is judged, what the credits are, what the value head learns, and
+ * whole runs.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
@@ -27,48 +30,75 @@ after(() => {
 
 const STEPS = 3;
 const INSTANCES = sums(3);
-const CHECKPOINTS: Protocol = { ...PAIR, occurrences: PAIR.occurrences.map((occurrence) => ({ ...occurrence, scored: true })) };
+const CHECKPOINTS: Protocol = {
+  ...PAIR,
+  occurrences: PAIR.occurrences.map((occurrence) => ({ ...occurrence, scored: true })),
+};
 
 interface Judged extends TinyRun {
   /** Text of each state that was asked about -> its value, step by step. */
   readonly values: Map<string, number>[];
-  readonly learned: { readonly states: readonly string[]; readonly examples: readonly ValueExample[]; readonly settings: ValueSettings; readonly loss: number }[];
+  readonly learned: {
+    readonly states: readonly string[];
+    readonly examples: readonly ValueExample[];
+    readonly settings: ValueSettings;
+    readonly loss: number;
+  }[];
   /** The runtime's methods that move something, in order. */
   readonly order: string[];
 }
 
 /** A run of MAPPO without evaluations, with what passed between it and its value head. */
-async function judged(t: TestContext, overrides: readonly string[] = [], options: TinyRunOptions = {}): Promise<Judged> {
+async function judged(
+  t: TestContext,
+  overrides: readonly string[] = [],
+  options: TinyRunOptions = {},
+): Promise<Judged> {
   const world = await tinyWorld(t, team.folder);
   const seen: Pick<Judged, 'values' | 'learned' | 'order'> = { values: [], learned: [], order: [] };
   const textOf = ({ agent, tokens }: ValueState): string => `${agent ?? ''} ${tokens.join()}`;
-  const wrap = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
-    get: (target, name): unknown => {
-      if (name === 'values') {
-        return async (states: readonly ValueState[], cancelled: () => boolean) => {
-          const found = await target.values(states, cancelled);
-          seen.values.push(new Map(states.map((state, index) => [textOf(state), found[index] ?? NaN])));
-          return found;
-        };
-      }
-      if (name === 'learnValues') {
-        return async (states: readonly ValueState[], examples: readonly ValueExample[], settings: ValueSettings, cancelled: () => boolean) => {
+  const wrap = (runtime: ModelRuntime): ModelRuntime =>
+    new Proxy(runtime, {
+      get: (target, name): unknown => {
+        if (name === 'values') {
+          return async (states: readonly ValueState[], cancelled: () => boolean) => {
+            const found = await target.values(states, cancelled);
+            seen.values.push(new Map(states.map((state, index) => [textOf(state), found[index] ?? NaN])));
+            return found;
+          };
+        }
+        if (name === 'learnValues') {
+          return async (
+            states: readonly ValueState[],
+            examples: readonly ValueExample[],
+            settings: ValueSettings,
+            cancelled: () => boolean,
+          ) => {
+            seen.order.push(name);
+            const loss = await target.learnValues(states, examples, settings, cancelled);
+            seen.learned.push({ states: states.map(textOf), examples, settings, loss });
+            return loss;
+          };
+        }
+        if (name === 'step' || name === 'generate') {
           seen.order.push(name);
-          const loss = await target.learnValues(states, examples, settings, cancelled);
-          seen.learned.push({ states: states.map(textOf), examples, settings, loss });
-          return loss;
-        };
-      }
-      if (name === 'step' || name === 'generate') seen.order.push(name);
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
+        }
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  await world.start({
+    evaluation: [],
+    train: INSTANCES,
+    wrap,
+    ...options,
+    overrides: ['method=mappo', `steps=${String(STEPS)}`, 'evaluation.instances=0', ...overrides],
   });
-  await world.start({ evaluation: [], train: INSTANCES, wrap, ...options, overrides: ['method=mappo', `steps=${String(STEPS)}`, 'evaluation.instances=0', ...overrides] });
   return { ...world, ...seen };
 }
 
-const advantageOf = (example: ValueExample): number => ('advantage' in example ? example.advantage : assert.fail('it has a target of its own'));
+const advantageOf = (example: ValueExample): number =>
+  'advantage' in example ? example.advantage : assert.fail('it has a target of its own');
 
 /** The tokens of a state by hand: the context that a message answers, where its role sees all that was said. */
 const asked = (agent: string, context: string): string => `${agent} ${tokenizer.encode(context).join()}`;
@@ -76,7 +106,11 @@ const asked = (agent: string, context: string): string => `${agent} ${tokenizer.
 describe('the state of a message', () => {
   it('is its context where its role sees everything, and holds what parallel roles said where it does not', async () => {
     const form = { protocol: FOUR, render: renderPlain };
-    const messages = new Map([[0, 'a plan'], [1, 'to the left'], [2, 'to the right']]);
+    const messages = new Map([
+      [0, 'a plan'],
+      [1, 'to the left'],
+      [2, 'to the right'],
+    ]);
     const context = (position: number): string => renderPlain(renderContext(FOUR, position, 'How many?', messages));
     const state = (position: number): Promise<string> => stateText(form, { position, question: 'How many?', messages });
     assert.equal(await state(0), context(0));
@@ -89,13 +123,26 @@ describe('the state of a message', () => {
 
   it('is asked about once however many messages answer it, and keeps its end where it is too long', async () => {
     const form = { protocol: PAIR, render: renderPlain, tokenizer, maxPositions: 12 };
-    const moment = (position: number, plan: string): Parameters<typeof statesOf>[1][number] => ({ position, question: 'How many pens?', messages: new Map([[0, plan]]) });
-    const { states, places } = await statesOf(form, [moment(0, ''), moment(0, 'x'), moment(1, '2+1'), moment(1, '2+2'), moment(1, '2+1')]);
+    const moment = (position: number, plan: string): Parameters<typeof statesOf>[1][number] => ({
+      position,
+      question: 'How many pens?',
+      messages: new Map([[0, plan]]),
+    });
+    const { states, places } = await statesOf(form, [
+      moment(0, ''),
+      moment(0, 'x'),
+      moment(1, '2+1'),
+      moment(1, '2+2'),
+      moment(1, '2+1'),
+    ]);
     assert.deepEqual(places, [0, 0, 1, 2, 1]);
     const whole = tokenizer.encode(await stateText(form, moment(1, '2+1')));
     assert.ok(whole.length > 12);
     assert.deepEqual([...(states[1]?.tokens ?? [])], [...whole.slice(-12)]);
-    assert.deepEqual(states.map(({ agent }) => agent), ['reasoner', 'actor', 'actor']);
+    assert.deepEqual(
+      states.map(({ agent }) => agent),
+      ['reasoner', 'actor', 'actor'],
+    );
   });
 });
 
@@ -109,7 +156,14 @@ describe('a run of MAPPO', () => {
       const iteration = index + 1;
       const advantages: string[] = [];
       for (const { uidSha } of INSTANCES) {
-        const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration, instance: uidSha, offset: 0, limit: 1000 });
+        const { messages } = store.transcript({
+          run: 'run-1',
+          phase: 'train',
+          iteration,
+          instance: uidSha,
+          offset: 0,
+          limit: 1000,
+        });
         assert.equal(messages.length, 16);
         for (const { id, eventType, trainingCredit: credit, return: value } of messages) {
           const state = asked(eventType, store.decision(id).context);
@@ -121,9 +175,14 @@ describe('a run of MAPPO', () => {
       }
       const { states = [], examples = [], settings, loss } = learned[index] ?? {};
       const given = examples.map(advantageOf);
-      assert.deepEqual(examples.map(({ state }, place) => `${states[state] ?? ''} ${String(given[place])}`).sort(), advantages.sort());
+      assert.deepEqual(
+        examples.map(({ state }, place) => `${states[state] ?? ''} ${String(given[place])}`).sort(),
+        advantages.sort(),
+      );
       assert.deepEqual([settings?.epochs, settings?.clip], [8, 0.5]);
-      assert.ok(Math.abs((loss ?? NaN) - given.reduce((sum, advantage) => sum + advantage ** 2, 0) / 2 / given.length) < 1e-12);
+      assert.ok(
+        Math.abs((loss ?? NaN) - given.reduce((sum, advantage) => sum + advantage ** 2, 0) / 2 / given.length) < 1e-12,
+      );
       assert.equal(store.steps('run-1', index, 1)[0]?.metrics?.valueLoss, loss);
     }
     assert.deepEqual(new Set(values[0]?.values()), new Set([0]));
@@ -131,7 +190,11 @@ describe('a run of MAPPO', () => {
   });
 
   it('lowers its value loss on questions that come again', async (t) => {
-    const { learned } = await judged(t, ['steps=12', 'instances_per_step=6', 'value_head.learning_rate=0.02', 'ppo.learning_rate=0.00001'], { train: sums(6) });
+    const { learned } = await judged(
+      t,
+      ['steps=12', 'instances_per_step=6', 'value_head.learning_rate=0.02', 'ppo.learning_rate=0.00001'],
+      { train: sums(6) },
+    );
     const losses = learned.map(({ loss }) => loss);
     const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
     // Answers are right by chance about half of the time: the best that a value can do is half their variance, 1/8.
@@ -139,10 +202,16 @@ describe('a run of MAPPO', () => {
   });
 
   it('follows the schedule of the policy with a rate of its own', async (t) => {
-    const { learned } = await judged(t, ['value_head.learning_rate=0.5', 'ppo.warmup_fraction=0.5', 'ppo.final_fraction=0']);
+    const { learned } = await judged(t, [
+      'value_head.learning_rate=0.5',
+      'ppo.warmup_fraction=0.5',
+      'ppo.final_fraction=0',
+    ]);
     const rates = learned.map(({ settings }) => settings.learningRate);
     // Two steps of warm-up, then the top.
-    for (const [index, rate] of [0.25, 0.5, 0.5].entries()) assert.ok(Math.abs((rates[index] ?? NaN) - rate) < 1e-12, rates.join());
+    for (const [index, rate] of [0.25, 0.5, 0.5].entries()) {
+      assert.ok(Math.abs((rates[index] ?? NaN) - rate) < 1e-12, rates.join());
+    }
   });
 
   it('is the same run again with the same seed, and the head counts from the second step on', async (t) => {
@@ -157,29 +226,60 @@ describe('a run of MAPPO', () => {
 
   it('gives a masked episode no credit and the head nothing of it; one episode is enough', async (t) => {
     let calls = 0;
-    const evaluator: Evaluator = { name: 'breaking', evaluate: () => Promise.resolve(++calls % 2 === 0 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: 1, rule: 'fixed' }) };
-    const { store, learned } = await judged(t, ['steps=1', 'evaluator_budget=1', 'instances_per_step=2'], { evaluator, train: sums(2) });
+    const evaluator: Evaluator = {
+      name: 'breaking',
+      evaluate: () =>
+        Promise.resolve(
+          ++calls % 2 === 0 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: 1, rule: 'fixed' },
+        ),
+    };
+    const { store, learned } = await judged(t, ['steps=1', 'evaluator_budget=1', 'instances_per_step=2'], {
+      evaluator,
+      train: sums(2),
+    });
     assert.equal(learned[0]?.examples.length, 2);
     assert.deepEqual(store.steps('run-1', 0, 1)[0]?.ledger.evaluatorCalls, 2);
-    await assert.rejects(judged(t, ['evaluator_budget=1'], { protocol: CHECKPOINTS }), /evaluator_budget \(1\) pays for no episode of an instance/);
+    await assert.rejects(
+      judged(t, ['evaluator_budget=1'], { protocol: CHECKPOINTS }),
+      /evaluator_budget \(1\) pays for no episode of an instance/,
+    );
   });
 
   it('with scored messages on the way counts from each message on what follows: advantages of GAE with 1 and 1', async (t) => {
     const score = (text: string): number => (1 + (text.length % 4)) / 4;
-    const evaluator: Evaluator = { name: 'length', evaluate: (_, text) => Promise.resolve({ score: score(text), rule: 'length' }) };
+    const evaluator: Evaluator = {
+      name: 'length',
+      evaluate: (_, text) => Promise.resolve({ score: score(text), rule: 'length' }),
+    };
     const { store, values } = await judged(t, ['steps=2'], { protocol: CHECKPOINTS, evaluator });
-    for (const { leaf, return: value } of store.episodes({ run: 'run-1', phase: 'train', iteration: 2, offset: 0, limit: 100 })) {
+    for (const { leaf, return: value } of store.episodes({
+      run: 'run-1',
+      phase: 'train',
+      iteration: 2,
+      offset: 0,
+      limit: 100,
+    })) {
       const chain = store.chain(leaf);
-      const judgements = chain.map(({ id, eventType }) => values[1]?.get(asked(eventType, store.decision(id).context)) ?? NaN);
+      const judgements = chain.map(
+        ({ id, eventType }) => values[1]?.get(asked(eventType, store.decision(id).context)) ?? NaN,
+      );
       const rewards = chain.map(({ text }) => score(text));
-      assert.equal(value, rewards.reduce((sum, reward) => sum + reward));
+      assert.equal(
+        value,
+        rewards.reduce((sum, reward) => sum + reward),
+      );
       const { advantages } = generalisedAdvantages(rewards, judgements);
-      for (const [index, advantage] of advantages.entries()) assert.ok(Math.abs((chain[index]?.trainingCredit?.value ?? NaN) - advantage) < 1e-12);
+      for (const [index, advantage] of advantages.entries()) {
+        assert.ok(Math.abs((chain[index]?.trainingCredit?.value ?? NaN) - advantage) < 1e-12);
+      }
     }
   });
 
   it('trains an adapter of each role, and a team with parallel roles', async (t) => {
-    for (const [overrides, protocol] of [[['adapter.per=role', 'adapter.rank=4'], PAIR], [['evaluator_budget=4'], FOUR]] as const) {
+    for (const [overrides, protocol] of [
+      [['adapter.per=role', 'adapter.rank=4'], PAIR],
+      [['evaluator_budget=4'], FOUR],
+    ] as const) {
       const { store, values } = await judged(t, overrides, { protocol });
       assert.equal(new Set(store.snapshotsOfRun('run-1').map(({ id }) => id)).size, STEPS + 1);
       assert.ok([...(values[2]?.values() ?? [])].every((value) => Number.isFinite(value) && value !== 0));
@@ -188,7 +288,12 @@ describe('a run of MAPPO', () => {
 });
 
 describe('a run of value-assisted C3', () => {
-  const overrides = (alpha: number): string[] => ['method=c3', 'credit.estimator=value_assisted', `credit.alpha=${String(alpha)}`, 'value_head.learning_rate=0.02'];
+  const overrides = (alpha: number): string[] => [
+    'method=c3',
+    'credit.estimator=value_assisted',
+    `credit.alpha=${String(alpha)}`,
+    'value_head.learning_rate=0.02',
+  ];
   const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
 
   it('takes part of its baseline from what the head says of the other messages, which learns their mean returns', async (t) => {
@@ -198,37 +303,63 @@ describe('a run of value-assisted C3', () => {
     for (const [index, found] of values.entries()) {
       const targets: string[] = [];
       for (const { uidSha } of INSTANCES) {
-        const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration: index + 1, instance: uidSha, offset: 0, limit: 1000 });
-        const judgement = ({ id, eventType }: Message): string => `${asked(eventType, store.decision(id).context)},${store.decision(id).tokens.join()}`;
-        const valueOf = (message: Message): number => found.get(judgement(message)) ?? assert.fail('a message that nobody judged');
+        const { messages } = store.transcript({
+          run: 'run-1',
+          phase: 'train',
+          iteration: index + 1,
+          instance: uidSha,
+          offset: 0,
+          limit: 1000,
+        });
+        const judgement = ({ id, eventType }: Message): string =>
+          `${asked(eventType, store.decision(id).context)},${store.decision(id).tokens.join()}`;
+        const valueOf = (message: Message): number =>
+          found.get(judgement(message)) ?? assert.fail('a message that nobody judged');
         for (const message of messages) {
           const others = messages.filter(({ bucket, id }) => bucket === message.bucket && id !== message.id);
-          const baseline = (1 - alpha) * mean(others.map((one) => one.return ?? NaN)) + alpha * mean(others.map(valueOf));
+          const baseline =
+            (1 - alpha) * mean(others.map((one) => one.return ?? NaN)) + alpha * mean(others.map(valueOf));
           assert.equal(message.trainingCredit?.estimator, 'value_assisted');
           assert.ok(Math.abs(message.trainingCredit.value - ((message.return ?? NaN) - baseline)) < 1e-12);
           targets.push(`${judgement(message)} ${String(message.return)}`);
         }
       }
       const { states = [], examples = [] } = learned[index] ?? {};
-      assert.deepEqual(examples.map((example) => `${states[example.state] ?? ''} ${'target' in example ? String(example.target) : ''}`).sort(), targets.sort());
+      assert.deepEqual(
+        examples
+          .map((example) => `${states[example.state] ?? ''} ${'target' in example ? String(example.target) : ''}`)
+          .sort(),
+        targets.sort(),
+      );
     }
     assert.ok([...(values[2]?.values() ?? [])].every((value) => value !== 0));
   });
 
   it('is C3 where the values weigh nothing', async (t) => {
     const [assisted, plain] = [await judged(t, overrides(0)), await judged(t, ['method=c3'])];
-    const creditsOf = ({ store }: TinyRun): number[] => INSTANCES.flatMap(({ uidSha }) => store.transcript({ run: 'run-1', phase: 'train', iteration: 1, instance: uidSha, offset: 0, limit: 1000 }).messages.map(({ trainingCredit: credit }) => credit?.value ?? NaN));
+    const creditsOf = ({ store }: TinyRun): number[] =>
+      INSTANCES.flatMap(({ uidSha }) =>
+        store
+          .transcript({ run: 'run-1', phase: 'train', iteration: 1, instance: uidSha, offset: 0, limit: 1000 })
+          .messages.map(({ trainingCredit: credit }) => credit?.value ?? NaN),
+      );
     const [some, same] = [creditsOf(assisted), creditsOf(plain)];
     assert.equal(some.length, 30);
-    for (const [index, value] of some.entries()) assert.ok(Math.abs(value - (same[index] ?? NaN)) < 1e-12);
+    for (const [index, value] of some.entries()) {
+      assert.ok(Math.abs(value - (same[index] ?? NaN)) < 1e-12);
+    }
     assert.deepEqual([plain.values, plain.learned], [[], []]);
   });
 });
 
 describe('the remarks', () => {
   it('says where scaling undoes its values', () => {
-    const remarks = (...overrides: readonly string[]): readonly string[] => methodRemarks(readConfig('', 'x', ['method=mappo', ...overrides]), PAIR);
+    const remarks = (...overrides: readonly string[]): readonly string[] =>
+      methodRemarks(readConfig('', 'x', ['method=mappo', ...overrides]), PAIR);
     assert.deepEqual(remarks(), []);
-    assert.match(remarks('credit.group_normalise=true').join('\n'), /mappo gives the first role the advantages of magrpo/);
+    assert.match(
+      remarks('credit.group_normalise=true').join('\n'),
+      /mappo gives the first role the advantages of magrpo/,
+    );
   });
 });

@@ -31,7 +31,11 @@ const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 function rows({ store, snapshotFolder }: TinyRun): unknown {
   const db = connect(store.path, 'read');
   try {
-    return Object.fromEntries(Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(([table]) => !table.startsWith('message_search')));
+    return Object.fromEntries(
+      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
+        ([table]) => !table.startsWith('message_search'),
+      ),
+    );
   } finally {
     db.close();
   }
@@ -41,21 +45,31 @@ function rows({ store, snapshotFolder }: TinyRun): unknown {
 function failing(method: 'generate' | 'step' | 'saveCheckpoint', at: number): (runtime: ModelRuntime) => ModelRuntime {
   let calls = 0;
   return watching(method, () => {
-    if (++calls === at) throw new C3Error('model', 'It broke.');
+    if (++calls === at) {
+      throw new C3Error('model', 'It broke.');
+    }
   });
 }
 
-function watching(method: keyof ModelRuntime, see: (...args: unknown[]) => void): (runtime: ModelRuntime) => ModelRuntime {
-  return (runtime) => new Proxy(runtime, {
-    get: (target, name): unknown => {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]): unknown => {
-        if (name === method) see(...args);
-        return Reflect.apply(value, target, args);
-      };
-    },
-  });
+function watching(
+  method: keyof ModelRuntime,
+  see: (...args: unknown[]) => void,
+): (runtime: ModelRuntime) => ModelRuntime {
+  return (runtime) =>
+    new Proxy(runtime, {
+      get: (target, name): unknown => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') {
+          return value;
+        }
+        return (...args: unknown[]): unknown => {
+          if (name === method) {
+            see(...args);
+          }
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
 }
 
 describe('messages that are only measured', () => {
@@ -63,17 +77,34 @@ describe('messages that are only measured', () => {
     const world = await begin(t);
     const learned: string[] = [];
     const wrap = watching('step', (contexts) => {
-      for (const { messages } of contexts as readonly TrainingContext[]) for (const { tokens } of messages) learned.push([...tokens].join());
+      for (const { messages } of contexts as readonly TrainingContext[]) {
+        for (const { tokens } of messages) {
+          learned.push([...tokens].join());
+        }
+      }
     });
     const summary = await world.start({ ...OPTIONS, overrides: [...OVERRIDES, 'steps=1'], wrap });
     const { store } = world;
     assert.equal(summary.evaluatorCalls + (summary.reusedEvaluations ?? 0), 3 * (3 + 2));
-    const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration: 1, instance: store.episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 1 })[0]?.instance ?? '', offset: 0, limit: 100 });
-    assert.deepEqual([messages.length, messages.filter(({ trainingCredit }) => trainingCredit !== null).length], [10, 6]);
+    const { messages } = store.transcript({
+      run: 'run-1',
+      phase: 'train',
+      iteration: 1,
+      instance: store.episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 1 })[0]?.instance ?? '',
+      offset: 0,
+      limit: 100,
+    });
+    assert.deepEqual(
+      [messages.length, messages.filter(({ trainingCredit }) => trainingCredit !== null).length],
+      [10, 6],
+    );
     assert.equal(learned.length, 3 * 3 * 2);
     const returns = store.learnedReturns('run-1', 1);
     assert.deepEqual([returns.length, store.countEpisodes({ run: 'run-1', phase: 'train', iteration: 1 })], [9, 15]);
-    assert.equal(store.steps('run-1', 0, 1)[0]?.metrics?.meanReturn, returns.reduce<number>((sum, one) => sum + (one ?? NaN), 0) / 9);
+    assert.equal(
+      store.steps('run-1', 0, 1)[0]?.metrics?.meanReturn,
+      returns.reduce<number>((sum, one) => sum + (one ?? NaN), 0) / 9,
+    );
     // No two rollouts draw the same numbers.
     const streams = messages.map(({ id }) => store.decision(id).streamKey);
     assert.equal(new Set(streams).size, streams.length);
@@ -94,17 +125,34 @@ describe('the state of a method', () => {
     await start({ ...OPTIONS, method });
     assert.deepEqual(seen, [0, 1, 2, 3, 4]);
     const states = [1, 2, 3, 4, 5].map((step) => store.methodState('run-1', step) ?? assert.fail());
-    assert.deepEqual(states.map((state) => statisticsOf(state).history.length), [1, 2, 3, 4, 5]);
+    assert.deepEqual(
+      states.map((state) => statisticsOf(state).history.length),
+      [1, 2, 3, 4, 5],
+    );
     assert.equal(new Set(states.map((state) => statisticsOf(state).statistics.mean)).size, 5);
-    assert.deepEqual([store.methodState('run-1', 0), store.methodState('run-1', 6), store.methodState('other', 1)], [null, null, null]);
+    assert.deepEqual(
+      [store.methodState('run-1', 0), store.methodState('run-1', 6), store.methodState('other', 1)],
+      [null, null, null],
+    );
   });
 
   it('is the same after an interruption, wherever it was', async (t) => {
     const whole = await begin(t);
     await whole.start(OPTIONS);
-    for (const [method, at] of [['generate', 1], ['generate', 7], ['step', 1], ['step', 3], ['step', 5], ['saveCheckpoint', 1]] as const) {
+    for (const [method, at] of [
+      ['generate', 1],
+      ['generate', 7],
+      ['step', 1],
+      ['step', 3],
+      ['step', 5],
+      ['saveCheckpoint', 1],
+    ] as const) {
       const world = await begin(t);
-      await assert.rejects(world.start({ ...OPTIONS, wrap: failing(method, at) }), /It broke/, `${method} ${String(at)}`);
+      await assert.rejects(
+        world.start({ ...OPTIONS, wrap: failing(method, at) }),
+        /It broke/,
+        `${method} ${String(at)}`,
+      );
       await world.resume(OPTIONS);
       assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
     }
@@ -115,10 +163,23 @@ describe('the state of a method', () => {
     await start(OPTIONS);
     const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', OVERRIDES);
     const input = {
-      run: 'run-1', config, method: runningStatistics, store, runtime: host, tokenizer: await loadTokenizer(team.folder), protocol: PAIR, render: renderPlain,
-      maxPositions: 256, base, snapshotFolder, cancelled: () => false, onStep: () => undefined,
+      run: 'run-1',
+      config,
+      method: runningStatistics,
+      store,
+      runtime: host,
+      tokenizer: await loadTokenizer(team.folder),
+      protocol: PAIR,
+      render: renderPlain,
+      maxPositions: 256,
+      base,
+      snapshotFolder,
+      cancelled: () => false,
+      onStep: () => undefined,
     };
-    for (const step of [1, 3, 5]) assert.equal(await restoreTraining(input, step), snapshotAfter(store, 'run-1', step).id);
+    for (const step of [1, 3, 5]) {
+      assert.equal(await restoreTraining(input, step), snapshotAfter(store, 'run-1', step).id);
+    }
   });
 
   it('of another version or method stops a run with one sentence, and nothing is lost', async (t) => {
@@ -128,10 +189,20 @@ describe('the state of a method', () => {
     const { state } = runningStatistics;
     assert.ok(state !== undefined);
     for (const [kind, words] of [
-      [{ ...state, version: 2 }, /after step 2 of run run-1 is running-statistics, version 1, and this is running-statistics, version 2: nothing was changed/],
+      [
+        { ...state, version: 2 },
+        /after step 2 of run run-1 is running-statistics, version 1, and this is running-statistics, version 2: nothing was changed/,
+      ],
       [{ ...state, name: 'other' }, /is running-statistics, version 1, and this is other, version 1/],
     ] as const) {
-      await assert.rejects(world.resume({ ...OPTIONS, method: { ...runningStatistics, state: kind } }), (error) => error instanceof C3Error && error.kind === 'input' && words.test(error.message) && !error.message.includes('\n'));
+      await assert.rejects(
+        world.resume({ ...OPTIONS, method: { ...runningStatistics, state: kind } }),
+        (error) =>
+          error instanceof C3Error &&
+          error.kind === 'input' &&
+          words.test(error.message) &&
+          !error.message.includes('\n'),
+      );
       assert.deepEqual(rows(world), before);
     }
     const without = await begin(t);
@@ -144,13 +215,23 @@ describe('the state of a method', () => {
   it('is refused where it cannot be stored, with the messages of its step', async (t) => {
     for (const [json, tensors, words] of [
       [{ mean: [NaN] }, {}, /A number in the state running-statistics after step 1 of run run-1 is NaN/],
-      [null, { a: { shape: [2], data: Float32Array.of(1) } }, /The tensor a of the state .* has 1 numbers for the shape \[2\]/],
+      [
+        null,
+        { a: { shape: [2], data: Float32Array.of(1) } },
+        /The tensor a of the state .* has 1 numbers for the shape \[2\]/,
+      ],
       [null, { a: { shape: [1], data: Float32Array.of(Infinity) } }, /not finite/],
     ] as const) {
       const { start, store } = await begin(t);
-      const method: Method = { ...runningStatistics, credit: (step) => ({ ...runningStatistics.credit(step), state: { json, tensors } }) };
+      const method: Method = {
+        ...runningStatistics,
+        credit: (step) => ({ ...runningStatistics.credit(step), state: { json, tensors } }),
+      };
       await assert.rejects(start({ ...OPTIONS, method }), words);
-      assert.deepEqual([store.countEpisodes({ run: 'run-1', phase: 'train', iteration: 1 }), store.methodState('run-1', 1)], [0, null]);
+      assert.deepEqual(
+        [store.countEpisodes({ run: 'run-1', phase: 'train', iteration: 1 }), store.methodState('run-1', 1)],
+        [0, null],
+      );
     }
   });
 });

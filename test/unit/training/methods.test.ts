@@ -1,4 +1,7 @@
-/** Every method on a tiny team: the same evaluator budget, credits as the stored returns alone give them, and what the optimiser gets to see of them. */
+/**
+ * Every method on a tiny team: the same evaluator budget, credits as the stored returns alone give them, and what the
+ * optimiser gets to see of them.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
@@ -37,24 +40,37 @@ interface Shown extends TinyRun {
 async function trained(t: TestContext, overrides: readonly string[], options: TinyRunOptions = {}): Promise<Shown> {
   const world = await tinyWorld(t, team.folder);
   const learned: (readonly TrainingContext[])[] = [];
-  const wrap = (runtime: ModelRuntime): ModelRuntime => new Proxy(runtime, {
-    get: (target, name): unknown => {
-      const value: unknown = Reflect.get(target, name);
-      if (name !== 'step') return typeof value === 'function' ? value.bind(target) : value;
-      return (...args: Parameters<ModelRuntime['step']>) => {
-        learned.push(args[0]);
-        return target.step(...args);
-      };
-    },
+  const wrap = (runtime: ModelRuntime): ModelRuntime =>
+    new Proxy(runtime, {
+      get: (target, name): unknown => {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== 'step') {
+          return typeof value === 'function' ? value.bind(target) : value;
+        }
+        return (...args: Parameters<ModelRuntime['step']>) => {
+          learned.push(args[0]);
+          return target.step(...args);
+        };
+      },
+    });
+  await world.start({
+    evaluation: [],
+    train: INSTANCES,
+    wrap,
+    ...options,
+    overrides: ['evaluation.instances=0', ...overrides],
   });
-  await world.start({ evaluation: [], train: INSTANCES, wrap, ...options, overrides: ['evaluation.instances=0', ...overrides] });
   return { ...world, learned };
 }
 
 const finalWeights = (store: StoreReader): string => store.snapshotsOfRun('run-1').at(-1)?.id ?? '';
 
 /** The messages of a step on one instance, and the leaves of each. */
-function messagesOf(store: StoreReader, iteration: number, instance: string): { readonly messages: readonly Message[]; readonly leavesOf: (message: Message) => Message[] } {
+function messagesOf(
+  store: StoreReader,
+  iteration: number,
+  instance: string,
+): { readonly messages: readonly Message[]; readonly leavesOf: (message: Message) => Message[] } {
   const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration, instance, offset: 0, limit: 1000 });
   const leavesOf = (message: Message): Message[] => {
     const below = messages.filter(({ parent }) => parent === message.id);
@@ -64,9 +80,18 @@ function messagesOf(store: StoreReader, iteration: number, instance: string): { 
 }
 
 /** The credit of every message of a step on one instance, from the returns of its episodes alone. */
-function expectedCredits(store: StoreReader, method: MethodName, iteration: number, instance: string): { readonly message: Message; readonly credit: number }[] {
+function expectedCredits(
+  store: StoreReader,
+  method: MethodName,
+  iteration: number,
+  instance: string,
+): { readonly message: Message; readonly credit: number }[] {
   const { messages, leavesOf } = messagesOf(store, iteration, instance);
-  const returns = new Map(store.episodes({ run: 'run-1', phase: 'train', iteration, offset: 0, limit: 1000 }).map((episode) => [episode.leaf, episode.return ?? assert.fail()]));
+  const returns = new Map(
+    store
+      .episodes({ run: 'run-1', phase: 'train', iteration, offset: 0, limit: 1000 })
+      .map((episode) => [episode.leaf, episode.return ?? assert.fail()]),
+  );
   const worth = (message: Message): number => mean(leavesOf(message).map(({ id }) => returns.get(id) ?? assert.fail()));
   return messages.map((message) => {
     const others = messages.filter((one) => one.eventType === message.eventType && one.id !== message.id);
@@ -88,9 +113,21 @@ function expectedCredits(store: StoreReader, method: MethodName, iteration: numb
   });
 }
 
-const SETTINGS: readonly { readonly protocol: Protocol; readonly overrides: readonly string[]; readonly budget: number; readonly tree: Readonly<Record<string, number>>; readonly flat: Readonly<Record<string, number>> }[] = [
+const SETTINGS: readonly {
+  readonly protocol: Protocol;
+  readonly overrides: readonly string[];
+  readonly budget: number;
+  readonly tree: Readonly<Record<string, number>>;
+  readonly flat: Readonly<Record<string, number>>;
+}[] = [
   { protocol: PAIR, overrides: [], budget: 8, tree: { reasoner: 2, actor: 8 }, flat: { reasoner: 8, actor: 8 } },
-  { protocol: FOUR, overrides: ['fanout=[2,1,1,2]', 'evaluator_budget=4'], budget: 4, tree: { planner: 2, left: 2, right: 2, integrator: 4 }, flat: { planner: 4, left: 4, right: 4, integrator: 4 } },
+  {
+    protocol: FOUR,
+    overrides: ['fanout=[2,1,1,2]', 'evaluator_budget=4'],
+    budget: 4,
+    tree: { planner: 2, left: 2, right: 2, integrator: 4 },
+    flat: { planner: 4, left: 4, right: 4, integrator: 4 },
+  },
 ];
 
 describe('every method', () => {
@@ -98,23 +135,49 @@ describe('every method', () => {
     it(`asks for the evaluations of its budget and no other, made or reused, with the protocol ${protocol.name}`, async (t) => {
       for (const method of METHOD_NAMES) {
         let calls = 0;
-        const evaluator: Evaluator = { name: 'counting', evaluate: () => Promise.resolve({ score: ++calls % 3 === 0 ? 1 : 0, rule: 'counted' }) };
+        const evaluator: Evaluator = {
+          name: 'counting',
+          evaluate: () => Promise.resolve({ score: ++calls % 3 === 0 ? 1 : 0, rule: 'counted' }),
+        };
         const world = await tinyWorld(t, team.folder);
         const evaluation = sums(2, 100);
-        const summary = await world.start({ protocol, train: INSTANCES, evaluation, evaluator, overrides: [...overrides, `method=${method}`] });
+        const summary = await world.start({
+          protocol,
+          train: INSTANCES,
+          evaluation,
+          evaluator,
+          overrides: [...overrides, `method=${method}`],
+        });
         const evaluated = evaluation.length;
-        const spent = [2 * evaluated, ...world.store.steps('run-1', 0, 10).map(({ ledger: { evaluatorCalls, reusedEvaluations = 0 } }) => evaluatorCalls + reusedEvaluations)];
+        const spent = [
+          2 * evaluated,
+          ...world.store
+            .steps('run-1', 0, 10)
+            .map(({ ledger: { evaluatorCalls, reusedEvaluations = 0 } }) => evaluatorCalls + reusedEvaluations),
+        ];
         const perStep = spent.slice(1).map((total, index) => total - (spent[index] ?? 0));
         if (method === 'sft') {
           // The team as it is: both evaluations are the whole run.
-          assert.deepEqual([perStep.length, summary.steps, summary.evaluatorCalls, calls, world.store.counts().buckets], [0, 0, 2 * evaluated, 2 * evaluated, 0]);
-          assert.deepEqual([summary.accuracy.after, summary.method, finalWeights(world.store)], [null, 'sft', world.base]);
+          assert.deepEqual(
+            [perStep.length, summary.steps, summary.evaluatorCalls, calls, world.store.counts().buckets],
+            [0, 0, 2 * evaluated, 2 * evaluated, 0],
+          );
+          assert.deepEqual(
+            [summary.accuracy.after, summary.method, finalWeights(world.store)],
+            [null, 'sft', world.base],
+          );
           continue;
         }
         assert.deepEqual(perStep, [INSTANCES.length * budget, INSTANCES.length * budget], method);
         assert.deepEqual([summary.evaluatorCalls, summary.method], [calls, method]);
         const shape = method === 'c3' || method === 'c3_full_mean' ? tree : flat;
-        assert.deepEqual(summary.decisions, Object.fromEntries(Object.entries(shape).map(([role, count]) => [role, STEPS * INSTANCES.length * count + 4 * evaluated])), method);
+        assert.deepEqual(
+          summary.decisions,
+          Object.fromEntries(
+            Object.entries(shape).map(([role, count]) => [role, STEPS * INSTANCES.length * count + 4 * evaluated]),
+          ),
+          method,
+        );
       }
     });
 
@@ -127,16 +190,23 @@ describe('every method', () => {
           for (const { uidSha } of INSTANCES) {
             for (const { message, credit } of expectedCredits(store, method, iteration, uidSha)) {
               // A chain below one alternative has nothing to compare with: C3 gives it no credit.
-              if (Number.isNaN(credit)) assert.equal(message.trainingCredit, null);
-              else {
+              if (Number.isNaN(credit)) {
+                assert.equal(message.trainingCredit, null);
+              } else {
                 assert.equal(message.trainingCredit?.estimator, estimator);
-                assert.ok(Math.abs(message.trainingCredit.value - credit) < 1e-12, `${method} ${message.eventType}: ${String(message.trainingCredit.value)} is not ${String(credit)}`);
+                assert.ok(
+                  Math.abs(message.trainingCredit.value - credit) < 1e-12,
+                  `${method} ${message.eventType}: ${String(message.trainingCredit.value)} is not ${String(credit)}`,
+                );
                 credits.push(credit);
               }
             }
           }
         }
-        assert.ok(credits.some((credit) => credit !== 0), method);
+        assert.ok(
+          credits.some((credit) => credit !== 0),
+          method,
+        );
       }
     });
   }
@@ -145,12 +215,16 @@ describe('every method', () => {
     for (const method of TRAINED) {
       const { store, learned } = await trained(t, [`method=${method}`]);
       for (const iteration of [1, 2]) {
-        const stored = INSTANCES.flatMap(({ uidSha }) => messagesOf(store, iteration, uidSha).messages).map(({ id, trainingCredit: credit }) => [[...store.decision(id).tokens], Math.fround(credit?.value ?? NaN)]);
-        const given = (learned[iteration - 1] ?? []).flatMap(({ messages }) => messages).map(({ tokens, advantages }) => {
-          assert.equal(new Set(advantages).size, 1);
-          assert.equal(advantages.length, tokens.length);
-          return [[...tokens], advantages[0]];
-        });
+        const stored = INSTANCES.flatMap(({ uidSha }) => messagesOf(store, iteration, uidSha).messages).map(
+          ({ id, trainingCredit: credit }) => [[...store.decision(id).tokens], Math.fround(credit?.value ?? NaN)],
+        );
+        const given = (learned[iteration - 1] ?? [])
+          .flatMap(({ messages }) => messages)
+          .map(({ tokens, advantages }) => {
+            assert.equal(new Set(advantages).size, 1);
+            assert.equal(advantages.length, tokens.length);
+            return [[...tokens], advantages[0]];
+          });
         const sorted = (some: readonly unknown[]): string[] => some.map((one) => JSON.stringify(one)).sort();
         assert.deepEqual(sorted(given), sorted(stored), method);
       }
@@ -173,71 +247,129 @@ describe('every method', () => {
   it('shares random numbers between alternatives only where none stands in the baseline of its own draw', async (t) => {
     for (const method of TRAINED) {
       const { store } = await trained(t, [`method=${method}`, 'steps=1']);
-      const streams = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '').messages.filter(({ eventType }) => eventType === 'actor').map(({ id }) => store.decision(id).streamKey);
-      assert.deepEqual([streams.length, new Set(streams).size], [8, method === 'c3' || method === 'c3_full_mean' ? 4 : 8], method);
+      const streams = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '')
+        .messages.filter(({ eventType }) => eventType === 'actor')
+        .map(({ id }) => store.decision(id).streamKey);
+      assert.deepEqual(
+        [streams.length, new Set(streams).size],
+        [8, method === 'c3' || method === 'c3_full_mean' ? 4 : 8],
+        method,
+      );
     }
   });
 
   it('gives an episode without a return no credit, and the others theirs without it', async (t) => {
     for (const method of ['magrpo', 'c3_no_replay'] as const) {
       let calls = 0;
-      const evaluator: Evaluator = { name: 'breaking', evaluate: () => Promise.resolve(++calls % 4 === 0 ? { score: null, rule: 'broken', masked: 'It is broken.' } : { score: calls % 4 === 1 ? 1 : 0, rule: 'fixed' }) };
-      const { store, learned } = await trained(t, [`method=${method}`, 'steps=1', 'instances_per_step=1'], { train: sums(1), evaluator, reuse: false });
+      const evaluator: Evaluator = {
+        name: 'breaking',
+        evaluate: () =>
+          Promise.resolve(
+            ++calls % 4 === 0
+              ? { score: null, rule: 'broken', masked: 'It is broken.' }
+              : { score: calls % 4 === 1 ? 1 : 0, rule: 'fixed' },
+          ),
+      };
+      const { store, learned } = await trained(t, [`method=${method}`, 'steps=1', 'instances_per_step=1'], {
+        train: sums(1),
+        evaluator,
+        reuse: false,
+      });
       const { messages } = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '');
-      const credits = messages.filter(({ eventType }) => eventType === 'reasoner').map(({ trainingCredit: credit }) => credit?.value ?? null);
+      const credits = messages
+        .filter(({ eventType }) => eventType === 'reasoner')
+        .map(({ trainingCredit: credit }) => credit?.value ?? null);
       // Six of eight have a return, two of them 1.
       const [one, zero] = method === 'magrpo' ? [2 / 3, -1 / 3] : [4 / 5, -2 / 5];
       const expected = [one, one, zero, zero, zero, zero];
       const measured = credits.flatMap((credit) => credit ?? []).sort((a, b) => b - a);
       assert.equal(credits.length, 8);
       assert.equal(measured.length, 6);
-      for (const [index, value] of expected.entries()) assert.ok(Math.abs((measured[index] ?? NaN) - value) < 1e-12);
+      for (const [index, value] of expected.entries()) {
+        assert.ok(Math.abs((measured[index] ?? NaN) - value) < 1e-12);
+      }
       assert.equal(learned[0]?.flatMap((context) => context.messages).length, 12);
-      assert.ok(messages.every(({ parent, trainingCredit: credit }) => parent === null || (credit === null) === (messages.find(({ id }) => id === parent)?.trainingCredit === null)), 'a whole episode has one credit');
+      assert.ok(
+        messages.every(
+          ({ parent, trainingCredit: credit }) =>
+            parent === null ||
+            (credit === null) === (messages.find(({ id }) => id === parent)?.trainingCredit === null),
+        ),
+        'a whole episode has one credit',
+      );
     }
   });
 });
 
 describe('group normalisation', () => {
   const largest = ({ learned: [contexts = []] }: Shown, { learned: [others = []] }: Shown): number => {
-    const flat = (some: readonly TrainingContext[]): number[] => some.flatMap(({ messages }) => messages.flatMap(({ advantages }) => [...advantages]));
+    const flat = (some: readonly TrainingContext[]): number[] =>
+      some.flatMap(({ messages }) => messages.flatMap(({ advantages }) => [...advantages]));
     const [a, b] = [flat(contexts), flat(others)];
     assert.ok(a.length === b.length && a.length > 0);
     return Math.max(...a.map((value, index) => Math.abs(value - (b[index] ?? NaN))));
   };
 
-  for (const [plain, ablated] of [['c3', 'c3_full_mean'], ['c3_no_replay', 'magrpo']] as const) {
+  for (const [plain, ablated] of [
+    ['c3', 'c3_full_mean'],
+    ['c3_no_replay', 'magrpo'],
+  ] as const) {
     it(`erases what sets ${ablated} apart from ${plain}, which without it is there`, async (t) => {
-      const runs = (overrides: readonly string[]): Promise<[Shown, Shown]> => Promise.all([trained(t, [`method=${plain}`, 'steps=1', ...overrides]), trained(t, [`method=${ablated}`, 'steps=1', ...overrides])]);
+      const runs = (overrides: readonly string[]): Promise<[Shown, Shown]> =>
+        Promise.all([
+          trained(t, [`method=${plain}`, 'steps=1', ...overrides]),
+          trained(t, [`method=${ablated}`, 'steps=1', ...overrides]),
+        ]);
       assert.ok(largest(...(await runs([]))) > 0.05);
       assert.ok(largest(...(await runs(['credit.group_normalise=true']))) < 1e-5);
     });
   }
 
   it('of whole episodes is over all of a role, whatever stood before them', async (t) => {
-    const { store, learned } = await trained(t, ['method=magrpo', 'steps=1', 'instances_per_step=1', 'credit.group_normalise=true'], { train: sums(1) });
-    const returns = store.episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 100 }).map((episode) => episode.return ?? assert.fail());
+    const { store, learned } = await trained(
+      t,
+      ['method=magrpo', 'steps=1', 'instances_per_step=1', 'credit.group_normalise=true'],
+      { train: sums(1) },
+    );
+    const returns = store
+      .episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 100 })
+      .map((episode) => episode.return ?? assert.fail());
     const deviation = Math.sqrt(mean(returns.map((value) => (value - mean(returns)) ** 2)) + 1e-8);
     const expected = returns.map((value) => (value - mean(returns)) / deviation).sort((a, b) => a - b);
     for (const role of ['reasoner', 'actor']) {
-      const given = (learned[0] ?? []).filter(({ agent }) => agent === role).flatMap(({ messages }) => messages.map(({ advantages }) => advantages[0] ?? NaN)).sort((a, b) => a - b);
+      const given = (learned[0] ?? [])
+        .filter(({ agent }) => agent === role)
+        .flatMap(({ messages }) => messages.map(({ advantages }) => advantages[0] ?? NaN))
+        .sort((a, b) => a - b);
       assert.equal(given.length, 8);
-      for (const [index, value] of expected.entries()) assert.ok(Math.abs((given[index] ?? NaN) - value) < 1e-5, role);
+      for (const [index, value] of expected.entries()) {
+        assert.ok(Math.abs((given[index] ?? NaN) - value) < 1e-5, role);
+      }
     }
     assert.ok(deviation > 0.1);
   });
 });
 
 describe('remarks', () => {
-  const remarks = (...overrides: readonly string[]): readonly string[] => methodRemarks(readConfig('', 'x', overrides), PAIR);
+  const remarks = (...overrides: readonly string[]): readonly string[] =>
+    methodRemarks(readConfig('', 'x', overrides), PAIR);
 
   it('say where an ablation changes nothing, and where a budget is not the same', () => {
     assert.deepEqual(remarks(), []);
     assert.deepEqual(remarks('method=magrpo'), []);
     assert.deepEqual(remarks('method=c3_full_mean'), []);
-    assert.match(remarks('method=c3_full_mean', 'credit.group_normalise=true').join('\n'), /^With credit\.group_normalise c3_full_mean gives the advantages of c3: .* changes nothing\.$/);
-    assert.match(remarks('method=c3_no_replay').join('\n'), /^c3_no_replay gives the advantages of magrpo times n \/ \(n - 1\)/);
-    assert.match(remarks('method=c3_no_replay', 'credit.group_normalise=true').join('\n'), /^With credit\.group_normalise c3_no_replay and magrpo give the same advantages/);
+    assert.match(
+      remarks('method=c3_full_mean', 'credit.group_normalise=true').join('\n'),
+      /^With credit\.group_normalise c3_full_mean gives the advantages of c3: .* changes nothing\.$/,
+    );
+    assert.match(
+      remarks('method=c3_no_replay').join('\n'),
+      /^c3_no_replay gives the advantages of magrpo times n \/ \(n - 1\)/,
+    );
+    assert.match(
+      remarks('method=c3_no_replay', 'credit.group_normalise=true').join('\n'),
+      /^With credit\.group_normalise c3_no_replay and magrpo give the same advantages/,
+    );
     assert.match(remarks('fanout=[2, 3]').join('\n'), /^c3 makes 6 of 8 evaluator calls/);
     assert.deepEqual(remarks('method=sft', 'fanout=[2, 3]'), []);
   });
@@ -250,9 +382,16 @@ describe('remarks', () => {
 
 describe('sampling', () => {
   it('counts the calls of an instance by method', () => {
-    const calls = (overrides: readonly string[], protocol = PAIR): number => callsPerInstance(readConfig('', 'x', overrides), protocol);
-    assert.deepEqual(METHOD_NAMES.map((method) => calls([`method=${method}`])), METHOD_NAMES.map((method) => (method === 'sft' ? 0 : 8)));
-    const checkpoints: Protocol = { ...PAIR, occurrences: PAIR.occurrences.map((occurrence) => ({ ...occurrence, scored: true })) };
+    const calls = (overrides: readonly string[], protocol = PAIR): number =>
+      callsPerInstance(readConfig('', 'x', overrides), protocol);
+    assert.deepEqual(
+      METHOD_NAMES.map((method) => calls([`method=${method}`])),
+      METHOD_NAMES.map((method) => (method === 'sft' ? 0 : 8)),
+    );
+    const checkpoints: Protocol = {
+      ...PAIR,
+      occurrences: PAIR.occurrences.map((occurrence) => ({ ...occurrence, scored: true })),
+    };
     // Two calls an episode: of 9 the budget pays for four.
     assert.equal(calls(['method=magrpo', 'evaluator_budget=9'], checkpoints), 8);
   });
@@ -260,7 +399,10 @@ describe('sampling', () => {
   it('refuses a budget that pays for one episode only, before anything is stored', async (t) => {
     for (const method of ['magrpo', 'c3_no_replay']) {
       const world = await tinyWorld(t, team.folder);
-      await assert.rejects(world.start({ overrides: [`method=${method}`, 'evaluator_budget=1'] }), /evaluator_budget \(1\) pays for fewer than two episodes .* nothing to compare/);
+      await assert.rejects(
+        world.start({ overrides: [`method=${method}`, 'evaluator_budget=1'] }),
+        /evaluator_budget \(1\) pays for fewer than two episodes .* nothing to compare/,
+      );
       assert.equal(world.store.countRuns(), 0);
     }
   });

@@ -1,4 +1,7 @@
-/** Every method's expected update on a team that is small enough to go through every outcome of an iteration (equation 21, for both roles). */
+/**
+ * Every method's expected update on a team that is small enough to go through every outcome of an iteration (equation
+ * 21, for both roles).
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
@@ -33,7 +36,11 @@ const chance = (logit: number, said: string): number => 1 / (1 + Math.exp(said =
 const slope = (logit: number, said: string): number => (said === '1' ? 1 : 0) - chance(logit, '1');
 
 function expectedReturn([plan = 0, first = 0, second = 0]: readonly number[]): number {
-  return Object.entries(SCORES).reduce((sum, [said, score]) => sum + score * chance(plan, said.slice(0, 1)) * chance(said.startsWith('1') ? second : first, said.slice(2)), 0);
+  return Object.entries(SCORES).reduce(
+    (sum, [said, score]) =>
+      sum + score * chance(plan, said.slice(0, 1)) * chance(said.startsWith('1') ? second : first, said.slice(2)),
+    0,
+  );
 }
 /** By central differences. */
 const GRADIENT = PARAMETERS.map((_, k) => {
@@ -56,12 +63,24 @@ class ToldPolicy implements Policy {
     this.bits = bits;
   }
 
-  answer(requests: readonly PolicyRequest[], { onAnswer }: { readonly onAnswer?: (index: number, answer: PolicyAnswer) => void }): Promise<PolicyAnswer[]> {
+  answer(
+    requests: readonly PolicyRequest[],
+    { onAnswer }: { readonly onAnswer?: (index: number, answer: PolicyAnswer) => void },
+  ): Promise<PolicyAnswer[]> {
     const answers = requests.map((): PolicyAnswer => {
       const text = String((this.bits >> this.asked++) & 1);
-      return { text, prompt: new Int32Array(), tokens: Int32Array.from(Buffer.from(text)), logprobs: new Float32Array(1), finish: 'end', reusedTokens: 0 };
+      return {
+        text,
+        prompt: new Int32Array(),
+        tokens: Int32Array.from(Buffer.from(text)),
+        logprobs: new Float32Array(1),
+        finish: 'end',
+        reusedTokens: 0,
+      };
     });
-    for (const [index, answer] of answers.entries()) onAnswer?.(index, answer);
+    for (const [index, answer] of answers.entries()) {
+      onAnswer?.(index, answer);
+    }
     return Promise.resolve(answers);
   }
 
@@ -73,11 +92,18 @@ class ToldPolicy implements Policy {
 const parameterOf = ({ parent }: TreeNode): number => (parent === null ? 0 : parent.answer.text === '1' ? 2 : 1);
 const logitOf = (node: TreeNode): number => PARAMETERS[parameterOf(node)] ?? NaN;
 /** Of the state, and of what is said in it where that is the target. */
-const valueOf = (node: TreeNode, target: ValueTarget | null): number => (VALUES[parameterOf(node)] ?? NaN) + (target === 'message' && node.answer.text === '1' ? 0.35 : 0);
+const valueOf = (node: TreeNode, target: ValueTarget | null): number =>
+  (VALUES[parameterOf(node)] ?? NaN) + (target === 'message' && node.answer.text === '1' ? 0.35 : 0);
 const below = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...below(node.children)]);
 
-/** Per role, E[mean over its messages of credit times grad log pi], over every iteration that can be; and what all of them cost. */
-async function expectedUpdate(name: MethodName, settings: MethodSettings): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
+/**
+ * Per role, E[mean over its messages of credit times grad log pi], over every iteration that can be; and what all of
+ * them cost.
+ */
+async function expectedUpdate(
+  name: MethodName,
+  settings: MethodSettings,
+): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
   const method = methodNamed(name);
   const { fanout, commonRandomNumbers } = method.plan(settings, PAIR)[0] ?? assert.fail();
   const messages = fanout.reduce<number[]>((levels, count) => [...levels, (levels.at(-1) ?? 1) * count], []);
@@ -86,35 +112,75 @@ async function expectedUpdate(name: MethodName, settings: MethodSettings): Promi
   let total = 0;
   for (let bits = 0; bits < 2 ** messages.reduce((sum, count) => sum + count, 0); bits++) {
     const roots = await grow(
-      { protocol: PAIR, render: renderPlain, policy: new ToldPolicy(bits), evaluator: LATER, budget: new EvaluatorBudget(BUDGET), sampling: SAMPLING, seed: 0, scope: 'iteration:1', commonRandomNumbers },
-      starts([INSTANCE]), positionsOf(PAIR), fanout, NEVER,
+      {
+        protocol: PAIR,
+        render: renderPlain,
+        policy: new ToldPolicy(bits),
+        evaluator: LATER,
+        budget: new EvaluatorBudget(BUDGET),
+        sampling: SAMPLING,
+        seed: 0,
+        scope: 'iteration:1',
+        commonRandomNumbers,
+      },
+      starts([INSTANCE]),
+      positionsOf(PAIR),
+      fanout,
+      NEVER,
     );
     const nodes = below(roots);
-    for (const node of nodes) if (node.parent !== null) node.score = { score: SCORES[`${node.parent.answer.text} ${node.answer.text}`] ?? NaN, rule: 'table' };
+    for (const node of nodes) {
+      if (node.parent !== null) {
+        node.score = { score: SCORES[`${node.parent.answer.text} ${node.answer.text}`] ?? NaN, rule: 'table' };
+      }
+    }
     const likely = nodes.reduce((product, node) => product * chance(logitOf(node), node.answer.text), 1);
     total += likely;
     calls.add(roots.reduce((sum, node) => sum + callsOf(node), 0));
     const values = new Map(nodes.map((node) => [node, valueOf(node, method.valueTarget(settings))]));
-    const { credits } = method.credit({ settings, instances: [roots], measured: [[]], values, state: { json: null, tensors: {} } });
+    const { credits } = method.credit({
+      settings,
+      instances: [roots],
+      measured: [[]],
+      values,
+      state: { json: null, tensors: {} },
+    });
     for (const node of nodes) {
       const credit = credits.get(node)?.value ?? 0;
       const k = parameterOf(node);
-      update[k] = (update[k] ?? 0) + (likely * credit * slope(logitOf(node), node.answer.text)) / (messages[node.position] ?? NaN);
+      update[k] =
+        (update[k] ?? 0) +
+        (likely * credit * slope(logitOf(node), node.answer.text)) / (messages[node.position] ?? NaN);
     }
   }
   return { update, total, calls };
 }
 
 describe('the expected update of a method', () => {
-  // Leave-one-out is unbiased; a mean that holds the own return shortens it by (n - 1) / n, n being the alternatives compared: two, or four episodes.
-  // So is the return against any value that knows the state only.
-  for (const [name, factor, estimator = 'loo'] of [['c3', 1], ['c3_no_replay', 1], ['c3_full_mean', 1 / 2], ['magrpo', 3 / 4], ['mappo', 1], ['c3', 1, 'value_assisted']] as const) {
+  // Leave-one-out is unbiased; a mean that holds the own return shortens it by (n - 1) / n, n being the alternatives
+  // compared: two, or four episodes. So is the return against any value that knows the state only.
+  for (const [name, factor, estimator = 'loo'] of [
+    ['c3', 1],
+    ['c3_no_replay', 1],
+    ['c3_full_mean', 1 / 2],
+    ['magrpo', 3 / 4],
+    ['mappo', 1],
+    ['c3', 1, 'value_assisted'],
+  ] as const) {
     it(`is that of the expected return for both roles, times ${String(factor)}: ${name}, ${estimator}`, async () => {
-      const { update, total, calls } = await expectedUpdate(name, { ...SETTINGS, credit: { ...SETTINGS.credit, estimator } });
+      const { update, total, calls } = await expectedUpdate(name, {
+        ...SETTINGS,
+        credit: { ...SETTINGS.credit, estimator },
+      });
       assert.ok(Math.abs(total - 1) < 1e-12, 'every outcome is there');
       assert.deepEqual([...calls], [BUDGET]);
       assert.ok(GRADIENT.every((one) => Math.abs(one) > 1e-2));
-      for (const [k, value] of GRADIENT.entries()) assert.ok(Math.abs((update[k] ?? NaN) - factor * value) < 1e-9, `${name} [${String(k)}]: ${String(update[k])} is not ${String(factor * value)}`);
+      for (const [k, value] of GRADIENT.entries()) {
+        assert.ok(
+          Math.abs((update[k] ?? NaN) - factor * value) < 1e-9,
+          `${name} [${String(k)}]: ${String(update[k])} is not ${String(factor * value)}`,
+        );
+      }
     });
   }
 });

@@ -6,9 +6,17 @@ import { configSchema } from '../../../src/training/config.ts';
 const KNOWN: ExpectedPace = { episode: 1, step: 10, known: true };
 
 /** A run on a clock of its own. */
-function watched(work: RunWork, expected: ExpectedPace): { readonly remaining: Remaining; readonly pass: (seconds: number) => void } {
+function watched(
+  work: RunWork,
+  expected: ExpectedPace,
+): { readonly remaining: Remaining; readonly pass: (seconds: number) => void } {
   let now = 1000;
-  return { remaining: new Remaining(work, expected, () => now), pass: (seconds) => { now += seconds; } };
+  return {
+    remaining: new Remaining(work, expected, () => now),
+    pass: (seconds) => {
+      now += seconds;
+    },
+  };
 }
 
 describe('what remains of a run', () => {
@@ -18,9 +26,13 @@ describe('what remains of a run', () => {
     assert.deepEqual(work({ steps: 4, evaluation: { before: false, samples: 3 } }), { episodes: 40, steps: 4 });
     assert.deepEqual(work({ steps: 0 }), { episodes: 20, steps: 0 });
     assert.deepEqual(runWork(configSchema.parse({ steps: 4 }), 10, 3), { episodes: 40, steps: 1 });
-    // After steps 2 and 4, before and after: four evaluations of twenty episodes. The one after step 2 is behind a run that has taken 3.
+    // After steps 2 and 4, before and after: four evaluations of twenty episodes. The one after step 2 is behind a run
+    // that has taken 3.
     const every = configSchema.parse({ steps: 5, evaluation: { every: 2 } });
-    assert.deepEqual([0, 1, 2, 3, 4, 5].map((finished) => runWork(every, 10, finished).episodes), [80, 80, 80, 60, 60, 40]);
+    assert.deepEqual(
+      [0, 1, 2, 3, 4, 5].map((finished) => runWork(every, 10, finished).episodes),
+      [80, 80, 80, 60, 60, 40],
+    );
   });
 
   it('says nothing before anything is known, then scales the rest by the first measurement', () => {
@@ -73,7 +85,9 @@ describe('what remains of a run', () => {
       remaining.trained();
       const seconds = remaining.seconds() ?? -1;
       assert.ok(seconds >= 0);
-      if (step >= 30) assert.ok(seconds <= 4 * (39 - step), `${String(seconds)} s after step ${String(step + 1)}`);
+      if (step >= 30) {
+        assert.ok(seconds <= 4 * (39 - step), `${String(seconds)} s after step ${String(step + 1)}`);
+      }
     }
     assert.equal(remaining.seconds(), 0);
   });

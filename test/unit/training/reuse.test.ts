@@ -26,7 +26,11 @@ after(() => {
 
 /** What says what was paid; the hash of a replay covers its calls. */
 const COSTS: Readonly<Record<string, readonly string[]>> = {
-  decision: ['reused_tokens'], episode: ['evaluator_calls'], replay: ['evaluator_calls', 'token_hash'], credit: ['evaluator_calls'], step: ['ledger'],
+  decision: ['reused_tokens'],
+  episode: ['evaluator_calls'],
+  replay: ['evaluator_calls', 'token_hash'],
+  credit: ['evaluator_calls'],
+  step: ['ledger'],
   problem: ['evaluator_calls', 'reused_tokens', 'seconds'],
 };
 
@@ -34,14 +38,40 @@ const COSTS: Readonly<Record<string, readonly string[]>> = {
 function rows({ store, snapshotFolder }: TinyRun): unknown {
   const db = connect(store.path, 'read');
   try {
-    return Object.fromEntries(Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).flatMap(([table, all]) => {
-      if (table.startsWith('message_search')) return [];
-      return [[table, all.map((row) => Object.fromEntries(Object.entries(row).flatMap(([column, value]) => {
-        if (COSTS[table]?.includes(column) === true) return [];
-        if (column !== 'summary' || typeof value !== 'object' || value === null) return [[column, value]];
-        return [[column, Object.fromEntries(Object.entries(value).filter(([key]) => !['evaluatorCalls', 'reusedEvaluations', 'tokens'].includes(key)))]];
-      })))]];
-    }));
+    return Object.fromEntries(
+      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).flatMap(([table, all]) => {
+        if (table.startsWith('message_search')) {
+          return [];
+        }
+        return [
+          [
+            table,
+            all.map((row) =>
+              Object.fromEntries(
+                Object.entries(row).flatMap(([column, value]) => {
+                  if (COSTS[table]?.includes(column) === true) {
+                    return [];
+                  }
+                  if (column !== 'summary' || typeof value !== 'object' || value === null) {
+                    return [[column, value]];
+                  }
+                  return [
+                    [
+                      column,
+                      Object.fromEntries(
+                        Object.entries(value).filter(
+                          ([key]) => !['evaluatorCalls', 'reusedEvaluations', 'tokens'].includes(key),
+                        ),
+                      ),
+                    ],
+                  ];
+                }),
+              ),
+            ),
+          ],
+        ];
+      }),
+    );
   } finally {
     db.close();
   }
@@ -58,21 +88,29 @@ interface Counted {
 async function counted(t: TestContext, options: TinyRunOptions): Promise<Counted> {
   const world = await tinyWorld(t, team.folder);
   let [calls, tokens] = [0, 0];
-  const evaluator: Evaluator = { name: 'answer', evaluate: (instance, text) => (calls++, answerEvaluator.evaluate(instance, text)) };
+  const evaluator: Evaluator = {
+    name: 'answer',
+    evaluate: (instance, text) => (calls++, answerEvaluator.evaluate(instance, text)),
+  };
   const summary = await world.start({
     ...options,
     evaluator,
-    wrap: (runtime) => new Proxy(runtime, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(target, name);
-        if (name !== 'generate') return typeof value === 'function' ? value.bind(target) : value;
-        return async (...args: Parameters<typeof runtime.generate>) => {
-          const completions = await target.generate(...args);
-          for (const completion of completions) tokens += completion.tokens.length;
-          return completions;
-        };
-      },
-    }),
+    wrap: (runtime) =>
+      new Proxy(runtime, {
+        get: (target, name): unknown => {
+          const value: unknown = Reflect.get(target, name);
+          if (name !== 'generate') {
+            return typeof value === 'function' ? value.bind(target) : value;
+          }
+          return async (...args: Parameters<typeof runtime.generate>) => {
+            const completions = await target.generate(...args);
+            for (const completion of completions) {
+              tokens += completion.tokens.length;
+            }
+            return completions;
+          };
+        },
+      }),
   });
   return { world, summary, calls, tokens };
 }
@@ -81,12 +119,18 @@ describe('a run with reused results', () => {
   for (const [name, options] of [
     ['c3 with common random numbers', { overrides: ['credit.common_random_numbers=true'] }],
     ['c3 with numbers of its own', { overrides: ['credit.common_random_numbers=false'] }],
-    ['four roles with common random numbers', { protocol: FOUR, overrides: ['fanout=[2,1,1,2]', 'credit.common_random_numbers=true'] }],
+    [
+      'four roles with common random numbers',
+      { protocol: FOUR, overrides: ['fanout=[2,1,1,2]', 'credit.common_random_numbers=true'] },
+    ],
     ['whole episodes', { overrides: ['method=magrpo', 'evaluation.samples=2'] }],
   ] as const) {
     it(`has the messages, returns, credits and weights of one without, and the ledger of what was done: ${name}`, async (t) => {
       const [some, all] = [await counted(t, options), await counted(t, { ...options, reuse: false })];
-      assert.deepEqual(some.world.store.snapshotsOfRun('run-1').map(({ id }) => id), all.world.store.snapshotsOfRun('run-1').map(({ id }) => id));
+      assert.deepEqual(
+        some.world.store.snapshotsOfRun('run-1').map(({ id }) => id),
+        all.world.store.snapshotsOfRun('run-1').map(({ id }) => id),
+      );
       assert.deepEqual(rows(some.world), rows(all.world));
       for (const { summary, calls, tokens } of [some, all]) {
         assert.equal(summary.evaluatorCalls, calls);
@@ -101,33 +145,80 @@ describe('a run with reused results', () => {
   }
 
   it('can be verified: what was reused is executed for itself, and comes out identical', async (t) => {
-    const { world: { store, host } } = await counted(t, { overrides: ['credit.common_random_numbers=true', 'evaluation.instances=0'], evaluation: [] });
+    const {
+      world: { store, host },
+    } = await counted(t, {
+      overrides: ['credit.common_random_numbers=true', 'evaluation.instances=0'],
+      evaluation: [],
+    });
     const tokenizer = await loadTokenizer(team.folder);
     const lend: PolicyLender = async (snapshot, work) => {
-      if (!(await host.snapshots()).includes(snapshot)) await host.loadSnapshot(store.snapshots(snapshot)[0]?.file ?? '');
+      if (!(await host.snapshots()).includes(snapshot)) {
+        await host.loadSnapshot(store.snapshots(snapshot)[0]?.file ?? '');
+      }
       return work(new LocalPolicy(host, tokenizer, snapshot));
     };
     const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
     await lend(store.message(message).snapshot, async (policy) => {
-      if (typeof policy === 'string') throw new Error(policy);
+      if (typeof policy === 'string') {
+        throw new Error(policy);
+      }
       const sampling = { ...runSampling(readConfig('', '')), maxNewTokens: 6 };
-      const dependencies = { store, protocol: PAIR, render: renderPlain, policy, evaluator: answerEvaluator, sampling, seed: 0, returnBound: 10, credit: LOO };
+      const dependencies = {
+        store,
+        protocol: PAIR,
+        render: renderPlain,
+        policy,
+        evaluator: answerEvaluator,
+        sampling,
+        seed: 0,
+        returnBound: 10,
+        credit: LOO,
+      };
       const control = { cancelled: () => false, onProgress: () => undefined };
       await replayMessage({ message, alternatives: 6, replays: 2, text: null }, dependencies, control);
-      await replayMessage({ message, alternatives: 12, replays: 1, text: null, design: 'paired' }, dependencies, control);
+      await replayMessage(
+        { message, alternatives: 12, replays: 1, text: null, design: 'paired' },
+        dependencies,
+        control,
+      );
     });
     const replays = store.replaysOfRun('run-1', 0, 1000);
-    const reused = replays.filter(({ evaluatorCalls, leaf }) => evaluatorCalls === 0 && store.decision(leaf).reusedTokens > store.decision(leaf).promptTokens);
+    const reused = replays.filter(
+      ({ evaluatorCalls, leaf }) =>
+        evaluatorCalls === 0 && store.decision(leaf).reusedTokens > store.decision(leaf).promptTokens,
+    );
     const requests = store.bucketsOfRun({ run: 'run-1', origin: 'request', offset: 0, limit: 9 });
     assert.equal(requests.length, 2);
-    for (const { id } of requests) assert.ok(reused.some(({ bucket }) => bucket === id));
+    for (const { id } of requests) {
+      assert.ok(reused.some(({ bucket }) => bucket === id));
+    }
     let asked = 0;
-    const counting: PolicyLender = (snapshot, work) => lend(snapshot, (policy) => {
-      if (typeof policy === 'string') return work(policy);
-      return work(new Proxy(policy, { get: (target, name): unknown => (name === 'answer' ? (...args: Parameters<typeof policy.answer>) => ((asked += args[0].length), target.answer(...args)) : Reflect.get(target, name)) }));
-    });
-    const report = await verifyReplays(store, replays, counting, { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 }, { cancelled: () => false });
+    const counting: PolicyLender = (snapshot, work) =>
+      lend(snapshot, (policy) => {
+        if (typeof policy === 'string') {
+          return work(policy);
+        }
+        return work(
+          new Proxy(policy, {
+            get: (target, name): unknown =>
+              name === 'answer'
+                ? (...args: Parameters<typeof policy.answer>) => ((asked += args[0].length), target.answer(...args))
+                : Reflect.get(target, name),
+          }),
+        );
+      });
+    const report = await verifyReplays(
+      store,
+      replays,
+      counting,
+      { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 },
+      { cancelled: () => false },
+    );
     assert.deepEqual([report.identical, report.different, report.notComparable], [replays.length, 0, 0]);
-    assert.ok(asked >= new Set(replays.flatMap(({ alternative, leaf }) => [alternative, leaf])).size, 'every message was executed, the reused ones too');
+    assert.ok(
+      asked >= new Set(replays.flatMap(({ alternative, leaf }) => [alternative, leaf])).size,
+      'every message was executed, the reused ones too',
+    );
   });
 });

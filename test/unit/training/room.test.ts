@@ -32,21 +32,38 @@ function instanceOf(tokens: number, uid = 'long'): Instance {
     const question = `Box ${'7'.repeat(digits)}`;
     return { uid, uidSha: uidSha(question), question, answer: '3', source: 'room', level: null };
   };
-  const length = ({ question }: Instance): number => tokenizer.encode(renderPlain(renderContext(PAIR, 1, question, new Map([[0, '']])))).length;
+  const length = ({ question }: Instance): number =>
+    tokenizer.encode(renderPlain(renderContext(PAIR, 1, question, new Map([[0, '']])))).length;
   const instance = made(tokens - length(made(1)) + 1);
   assert.equal(length(instance), tokens);
   return instance;
 }
-const says = (tokens: number, role: string, uid: string) => (error: unknown): boolean => {
-  assert.ok(error instanceof C3Error && error.kind === 'input', String(error));
-  assert.equal(error.message.split('\n').length, 1);
-  assert.match(error.message, new RegExp(`^The context of the ${role} for the instance ${uid} has ${String(tokens)} tokens and its answer may have 6, together more than the model's 256 positions; lower max_new_tokens`));
-  return true;
-};
+const says =
+  (tokens: number, role: string, uid: string) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof C3Error && error.kind === 'input', String(error));
+    assert.equal(error.message.split('\n').length, 1);
+    assert.match(
+      error.message,
+      new RegExp(
+        `^The context of the ${role} for the instance ${uid} has ${String(tokens)} tokens and its answer may have 6, together more than the model's 256 positions; lower max_new_tokens`,
+      ),
+    );
+    return true;
+  };
 
 describe('before a run', () => {
   const check = async (...instances: readonly Instance[]): Promise<void> => {
-    await checkContexts({ protocol: PAIR, render: renderPlain, tokenizer, sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 1000 }, maxPositions: POSITIONS }, instances);
+    await checkContexts(
+      {
+        protocol: PAIR,
+        render: renderPlain,
+        tokenizer,
+        sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 1000 },
+        maxPositions: POSITIONS,
+      },
+      instances,
+    );
   };
 
   it('a context that can never fit is refused, and one that just fits is not', async () => {
@@ -57,7 +74,10 @@ describe('before a run', () => {
   it('every instance is looked at that the run may ask about, and no other', () => {
     const config = readConfig('steps: 2\ninstances_per_step: 2\n', 'x');
     const [train, evaluation] = [sums(6), sums(3, 100)];
-    assert.deepEqual(runInstances(config, { train, evaluation }).map(({ uid }) => uid), ['sum-100', 'sum-101', 'sum-102', 'sum-0', 'sum-1', 'sum-2', 'sum-3']);
+    assert.deepEqual(
+      runInstances(config, { train, evaluation }).map(({ uid }) => uid),
+      ['sum-100', 'sum-101', 'sum-102', 'sum-0', 'sum-1', 'sum-2', 'sum-3'],
+    );
   });
 });
 
@@ -67,16 +87,36 @@ describe('in a run', () => {
   it('a context that became too long ends it with role and instance, and nothing of the step is stored', async (t) => {
     const { start, store } = await tinyWorld(t, team.folder);
     // With what the reasoner says it no longer fits.
-    await assert.rejects(start({ ...failing, train: [...sums(1), instanceOf(ROOM)] }), (error) => error instanceof C3Error && /^The context of the actor for the instance "long" has 2[5-9]\d tokens/.test(error.message));
+    await assert.rejects(
+      start({ ...failing, train: [...sums(1), instanceOf(ROOM)] }),
+      (error) =>
+        error instanceof C3Error &&
+        /^The context of the actor for the instance "long" has 2[5-9]\d tokens/.test(error.message),
+    );
     assert.equal(store.run('run-1').status, 'failed');
-    assert.deepEqual([store.countEpisodes({ run: 'run-1', phase: 'train', iteration: 1 }), store.countSteps('run-1')], [0, 0]);
+    assert.deepEqual(
+      [store.countEpisodes({ run: 'run-1', phase: 'train', iteration: 1 }), store.countSteps('run-1')],
+      [0, 0],
+    );
     assert.equal(store.countBuckets({ run: 'run-1' }), 0);
   });
 
   it('in an evaluation it is no score either: the episodes before it stay, its own is not there', async (t) => {
     const { start, store } = await tinyWorld(t, team.folder);
-    await assert.rejects(start({ ...failing, evaluation: [...sums(1, 100), instanceOf(ROOM), ...sums(1, 101)] }), /the actor for the instance "long"/);
-    const episodes = store.episodes({ run: 'run-1', phase: 'evaluate', iteration: EVALUATION_ROUNDS[0].iteration, offset: 0, limit: 10 });
-    assert.deepEqual(episodes.map(({ instance }) => store.instance(instance).uid), ['sum-100']);
+    await assert.rejects(
+      start({ ...failing, evaluation: [...sums(1, 100), instanceOf(ROOM), ...sums(1, 101)] }),
+      /the actor for the instance "long"/,
+    );
+    const episodes = store.episodes({
+      run: 'run-1',
+      phase: 'evaluate',
+      iteration: EVALUATION_ROUNDS[0].iteration,
+      offset: 0,
+      limit: 10,
+    });
+    assert.deepEqual(
+      episodes.map(({ instance }) => store.instance(instance).uid),
+      ['sum-100'],
+    );
   });
 });

@@ -8,14 +8,21 @@ describe('cosineSchedule', () => {
     return Array.from({ length: totalSteps + 3 }, (_, step) => rate(step));
   };
   const near = (actual: number | undefined, expected: number): void => {
-    assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-15, `${String(actual)} is not ${String(expected)}`);
+    assert.ok(
+      actual !== undefined && Math.abs(actual - expected) < 1e-15,
+      `${String(actual)} is not ${String(expected)}`,
+    );
   };
 
   it('rises in equal steps to the peak', () => {
     // A tenth of 40 steps: 1/4, 2/4, 3/4 and all of the peak.
-    for (const [step, rate] of rates(40, 0.1, 0.1).slice(0, 4).entries()) near(rate, (0.5 * (step + 1)) / 4);
+    for (const [step, rate] of rates(40, 0.1, 0.1).slice(0, 4).entries()) {
+      near(rate, (0.5 * (step + 1)) / 4);
+    }
     // 4.4 steps take 5.
-    for (const [step, rate] of rates(40, 0.11, 0.1).slice(0, 5).entries()) near(rate, (0.5 * (step + 1)) / 5);
+    for (const [step, rate] of rates(40, 0.11, 0.1).slice(0, 5).entries()) {
+      near(rate, (0.5 * (step + 1)) / 5);
+    }
   });
 
   it('falls by a half cosine from the peak to the floor and stays there', () => {

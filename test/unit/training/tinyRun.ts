@@ -37,7 +37,8 @@ export async function teamFolder(): Promise<{ readonly folder: string; readonly 
   };
 }
 
-export const TINY_CONFIG = 'steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n';
+export const TINY_CONFIG =
+  'steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n';
 
 export interface TinyRunOptions {
   readonly id?: string;
@@ -79,12 +80,27 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
     await host.close();
   });
   const progress: RunProgress[] = [];
-  const { snapshot: base, config: { maxPositions } } = await host.load(team);
+  const {
+    snapshot: base,
+    config: { maxPositions },
+  } = await host.load(team);
   const tokenizer = await loadTokenizer(team);
   let ticks = 0;
   const execute = (
     work: typeof runTraining,
-    { id = 'run-1', protocol = PAIR, overrides = [], evaluator = answerEvaluator, train = sums(6), evaluation = sums(6, 100), control = {}, wrap = (runtime: ModelRuntime) => runtime, render = renderPlain, reuse, method }: TinyRunOptions = {},
+    {
+      id = 'run-1',
+      protocol = PAIR,
+      overrides = [],
+      evaluator = answerEvaluator,
+      train = sums(6),
+      evaluation = sums(6, 100),
+      control = {},
+      wrap = (runtime: ModelRuntime) => runtime,
+      render = renderPlain,
+      reuse,
+      method,
+    }: TinyRunOptions = {},
   ): Promise<RunSummary> =>
     work(
       id,

@@ -1,4 +1,7 @@
-/** A team small enough for tests: it answers sums with `#### 3` or `#### 4` by chance, so that returns differ and credits are not all 0. */
+/**
+ * A team small enough for tests: it answers sums with `#### 3` or `#### 4` by chance, so that returns differ and
+ * credits are not all 0.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../../src/policy/tokenizer.ts';
@@ -45,7 +48,12 @@ export function sums(count: number, first = 0): Instance[] {
 
 /** The instances in GSM8K's form, one JSON object a line. */
 export function jsonl(instances: readonly Instance[]): string {
-  return instances.map(({ question, answer }) => `${JSON.stringify({ question, answer: `2 and ${String(Number(answer) - 2)} more.\n#### ${answer}` })}\n`).join('');
+  return instances
+    .map(
+      ({ question, answer }) =>
+        `${JSON.stringify({ question, answer: `2 and ${String(Number(answer) - 2)} more.\n#### ${answer}` })}\n`,
+    )
+    .join('');
 }
 
 export interface TeamOptions {
@@ -59,10 +67,17 @@ const PLANS = ['2+1', '2+2'];
 const ANSWERS = ['#### 3', '#### 4'];
 
 /** Writes a model folder: tokenizer, config.json, model.safetensors. The same options give the same bytes. */
-export async function makeTeam(folder: string, { hiddenSize = 32, seed = 1, steps = 40 }: TeamOptions = {}): Promise<void> {
+export async function makeTeam(
+  folder: string,
+  { hiddenSize = 32, seed = 1, steps = 40 }: TeamOptions = {},
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   const instances = sums(16, 1000);
-  const texts = [...instances.map(({ question }) => renderPlain(renderContext(PAIR, 0, question, new Map()))), ...PLANS, ...ANSWERS].flatMap((text) => [text, text]);
+  const texts = [
+    ...instances.map(({ question }) => renderPlain(renderContext(PAIR, 0, question, new Map()))),
+    ...PLANS,
+    ...ANSWERS,
+  ].flatMap((text) => [text, text]);
   const { tokenizer: json, config: settings } = trainBpe(texts, 320);
   await writeFile(join(folder, TOKENIZER_FILE), JSON.stringify(json));
   await writeFile(join(folder, TOKENIZER_CONFIG_FILE), JSON.stringify(settings));
@@ -83,20 +98,31 @@ export async function makeTeam(folder: string, { hiddenSize = 32, seed = 1, step
   const demonstration = (context: string, message: string): TrainingContext => {
     const tokens = Int32Array.from([...tokenizer.encode(message), tokenizer.endToken]);
     const unused = new Float32Array(tokens.length);
-    return { prompt: tokenizer.encode(context), messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }] };
+    return {
+      prompt: tokenizer.encode(context),
+      messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
+    };
   };
   const contexts = instances.flatMap(({ question }, index) => {
     const plan = PLANS[index % 2] ?? '';
     return [
       demonstration(renderPlain(renderContext(PAIR, 0, question, new Map())), plan),
-      demonstration(renderPlain(renderContext(PAIR, 1, question, new Map([[0, plan]]))), ANSWERS[Math.floor(index / 2) % 2] ?? ''),
+      demonstration(
+        renderPlain(renderContext(PAIR, 1, question, new Map([[0, plan]]))),
+        ANSWERS[Math.floor(index / 2) % 2] ?? '',
+      ),
     ];
   });
   let state = initialState(initialParameters(config, seed));
   const trainer = new Trainer(config, { threads: 1 });
   for (let step = 0; step < steps; step++) {
     const batch = contexts.filter((_, index) => (index >> 1) % 2 === step % 2);
-    ({ state } = await trainer.step(state, batch, { loss: 'supervised', learningRate: 1e-2, temperature: 1, klCoefficient: 0 }, () => false));
+    ({ state } = await trainer.step(
+      state,
+      batch,
+      { loss: 'supervised', learningRate: 1e-2, temperature: 1, klCoefficient: 0 },
+      () => false,
+    ));
   }
   await trainer.release();
   await saveModel(folder, { config, parameters: state.parameters }, 'F32');

@@ -23,14 +23,25 @@ after(() => {
   team.remove();
 });
 
-const SHARED = ['steps=4', 'checkpoint_every=3', 'snapshot_every=4', 'evaluation.instances=0', 'evaluator_budget=4', 'fanout=[2, 2]'];
+const SHARED = [
+  'steps=4',
+  'checkpoint_every=3',
+  'snapshot_every=4',
+  'evaluation.instances=0',
+  'evaluator_budget=4',
+  'fanout=[2, 2]',
+];
 const PER_ROLE = [...SHARED, 'adapter={per: role, rank: 2}', 'ppo.learning_rate=0.02'];
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 
 function rows({ store, snapshotFolder }: TinyRun): unknown {
   const db = connect(store.path, 'read');
   try {
-    return Object.fromEntries(Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(([table]) => !table.startsWith('message_search')));
+    return Object.fromEntries(
+      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
+        ([table]) => !table.startsWith('message_search'),
+      ),
+    );
   } finally {
     db.close();
   }
@@ -38,16 +49,19 @@ function rows({ store, snapshotFolder }: TinyRun): unknown {
 
 /** Sees every call of the runtime before it is made. */
 function watching(see: (name: string, args: readonly unknown[]) => void): (runtime: ModelRuntime) => ModelRuntime {
-  return (runtime) => new Proxy(runtime, {
-    get: (target, name): unknown => {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]): unknown => {
-        see(String(name), args);
-        return Reflect.apply(value, target, args);
-      };
-    },
-  });
+  return (runtime) =>
+    new Proxy(runtime, {
+      get: (target, name): unknown => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') {
+          return value;
+        }
+        return (...args: unknown[]): unknown => {
+          see(String(name), args);
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
 }
 
 interface Turn extends Divergence {
@@ -55,9 +69,17 @@ interface Turn extends Divergence {
   readonly reverted: boolean;
 }
 
-async function run(world: TinyRun, settings: TurnSettings, overrides: readonly string[], see: (name: string, args: readonly unknown[]) => void = () => undefined): Promise<Turn[]> {
+async function run(
+  world: TinyRun,
+  settings: TurnSettings,
+  overrides: readonly string[],
+  see: (name: string, args: readonly unknown[]) => void = () => undefined,
+): Promise<Turn[]> {
   const turns: Turn[] = [];
-  const method = inTurn({ ...settings, onTurn: (agent, divergence, reverted) => turns.push({ agent, reverted, ...divergence }) });
+  const method = inTurn({
+    ...settings,
+    onTurn: (agent, divergence, reverted) => turns.push({ agent, reverted, ...divergence }),
+  });
   await world.start({ overrides, evaluation: [], method, wrap: watching(see) });
   return turns;
 }
@@ -67,16 +89,40 @@ describe('agents that learn in turn', () => {
     const world = await begin(t);
     const learned: [string, number][] = [];
     const turns = await run(world, { radius: 1e9, passes: 2, share: 0 }, PER_ROLE, (name, args) => {
-      if (name !== 'step') return;
+      if (name !== 'step') {
+        return;
+      }
       const [contexts, { learningRate }] = args as [readonly TrainingContext[], { readonly learningRate: number }];
       learned.push([[...new Set(contexts.map(({ agent }) => agent))].join(), learningRate]);
     });
-    const order = [['reasoner', 'actor'], ['actor', 'reasoner'], ['reasoner', 'actor'], ['actor', 'reasoner']];
-    assert.deepEqual(turns.map(({ agent, messages }) => [agent, messages]), order.flat().map((agent) => [agent, 12]));
-    assert.deepEqual(learned, order.flatMap(([first = '', second = '']) => [[first, 0.02], [first, 0.02], [second, 0.04], [second, 0.04]]));
-    assert.ok(turns.some(({ k3 }) => k3 > 0), JSON.stringify(turns));
+    const order = [
+      ['reasoner', 'actor'],
+      ['actor', 'reasoner'],
+      ['reasoner', 'actor'],
+      ['actor', 'reasoner'],
+    ];
+    assert.deepEqual(
+      turns.map(({ agent, messages }) => [agent, messages]),
+      order.flat().map((agent) => [agent, 12]),
+    );
+    assert.deepEqual(
+      learned,
+      order.flatMap(([first = '', second = '']) => [
+        [first, 0.02],
+        [first, 0.02],
+        [second, 0.04],
+        [second, 0.04],
+      ]),
+    );
+    assert.ok(
+      turns.some(({ k3 }) => k3 > 0),
+      JSON.stringify(turns),
+    );
     // What is measured is let go of.
-    assert.deepEqual([...(await world.host.snapshots())].sort(), [world.base, snapshotAfter(world.store, 'run-1', 4).id].sort());
+    assert.deepEqual(
+      [...(await world.host.snapshots())].sort(),
+      [world.base, snapshotAfter(world.store, 'run-1', 4).id].sort(),
+    );
   });
 
   it('are taken back where they moved too far, whole or by a share, and stop there', async (t) => {
@@ -84,7 +130,9 @@ describe('agents that learn in turn', () => {
       const world = await begin(t);
       let steps = 0;
       const turns = await run(world, { radius: 0, passes: 3, share: 0 }, overrides, (name) => {
-        if (name === 'step') steps++;
+        if (name === 'step') {
+          steps++;
+        }
       });
       assert.ok(turns.every(({ reverted, k3 }) => reverted === k3 > 0));
       assert.ok(turns.some(({ reverted }) => reverted));
@@ -100,27 +148,58 @@ describe('agents that learn in turn', () => {
   });
 
   it('come to the same rows after an interruption between two updates, and to the same weights when executed again', async (t) => {
-    for (const [overrides, loss] of [[PER_ROLE, {}], [SHARED, { loss: { ratio: 'message', clipLow: 0.1, clipHigh: 0.3 } }]] as const) {
+    for (const [overrides, loss] of [
+      [PER_ROLE, {}],
+      [SHARED, { loss: { ratio: 'message', clipLow: 0.1, clipHigh: 0.3 } }],
+    ] as const) {
       const settings = { radius: 1e-4, passes: 2, share: 0.5, ...loss };
       const whole = await begin(t);
       const turns = await run(whole, settings, overrides);
-      assert.ok(turns.some(({ reverted }) => reverted), JSON.stringify(turns));
-      for (const [method, at] of [['step', 2], ['keepTraining', 4], ['revertTraining', 1], ['step', 7], ['freeze', 5]] as const) {
+      assert.ok(
+        turns.some(({ reverted }) => reverted),
+        JSON.stringify(turns),
+      );
+      for (const [method, at] of [
+        ['step', 2],
+        ['keepTraining', 4],
+        ['revertTraining', 1],
+        ['step', 7],
+        ['freeze', 5],
+      ] as const) {
         const world = await begin(t);
         let calls = 0;
-        await assert.rejects(run(world, settings, overrides, (name) => {
-          if (name === method && ++calls === at) throw new C3Error('model', 'It broke.');
-        }), /It broke/, `${method} ${String(at)}`);
+        await assert.rejects(
+          run(world, settings, overrides, (name) => {
+            if (name === method && ++calls === at) {
+              throw new C3Error('model', 'It broke.');
+            }
+          }),
+          /It broke/,
+          `${method} ${String(at)}`,
+        );
         await world.resume({ overrides, evaluation: [], method: inTurn(settings) });
         assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
       }
       const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides);
       const { host: runtime, store, base, snapshotFolder } = whole;
       const input = {
-        run: 'run-1', config, method: inTurn(settings), store, runtime, tokenizer: await loadTokenizer(team.folder), protocol: PAIR, render: renderPlain,
-        maxPositions: 256, base, snapshotFolder, cancelled: () => false, onStep: () => undefined,
+        run: 'run-1',
+        config,
+        method: inTurn(settings),
+        store,
+        runtime,
+        tokenizer: await loadTokenizer(team.folder),
+        protocol: PAIR,
+        render: renderPlain,
+        maxPositions: 256,
+        base,
+        snapshotFolder,
+        cancelled: () => false,
+        onStep: () => undefined,
       };
-      for (const step of [1, 2, 4]) assert.equal(await restoreTraining(input, step), snapshotAfter(store, 'run-1', step).id);
+      for (const step of [1, 2, 4]) {
+        assert.equal(await restoreTraining(input, step), snapshotAfter(store, 'run-1', step).id);
+      }
     }
   });
 
@@ -128,21 +207,26 @@ describe('agents that learn in turn', () => {
     const world = await begin(t);
     let ended = 0;
     const method = inTurn({ radius: 1, passes: 1, share: 0 });
-    await assert.rejects(world.start({
-      overrides: SHARED,
-      evaluation: [],
-      method: {
-        ...method,
-        *updates({ iteration }) {
-          try {
-            if (iteration === 1) yield { kind: 'keep' };
-            yield { kind: 'revert', share: 0 };
-          } finally {
-            ended++;
-          }
+    await assert.rejects(
+      world.start({
+        overrides: SHARED,
+        evaluation: [],
+        method: {
+          ...method,
+          *updates({ iteration }) {
+            try {
+              if (iteration === 1) {
+                yield { kind: 'keep' };
+              }
+              yield { kind: 'revert', share: 0 };
+            } finally {
+              ended++;
+            }
+          },
         },
-      },
-    }), /Step 2 of run run-1 goes back to what it did not keep/);
+      }),
+      /Step 2 of run run-1 goes back to what it did not keep/,
+    );
     assert.equal(ended, 2);
   });
 });

@@ -5,17 +5,33 @@ import { Arrivals } from '../../../webview/transcript/arrivals.ts';
 import { carried } from '../../../webview/transcript/carried.ts';
 
 test('a row goes where it is told, or as far as the nearest row that is told of', () => {
-  const before = new Map([[1, 10], [2, 50], [3, 90]]);
-  const after = new Map([[1, 10], [2, 58], [4, 7]]);
+  const before = new Map([
+    [1, 10],
+    [2, 50],
+    [3, 90],
+  ]);
+  const after = new Map([
+    [1, 10],
+    [2, 58],
+    [4, 7],
+  ]);
   assert.equal(carried({ index: 33, message: 4 }, before, after, 1000), 7);
-  assert.deepEqual([12, 29, 31, 49, 90, 995].map((index) => carried({ index, message: null }, before, after, 1000)), [12, 29, 39, 57, 98, 999]);
+  assert.deepEqual(
+    [12, 29, 31, 49, 90, 995].map((index) => carried({ index, message: null }, before, after, 1000)),
+    [12, 29, 39, 57, 98, 999],
+  );
   assert.equal(carried({ index: 90, message: 3 }, before, after, 1000), 98, 'one that is gone, too');
   assert.equal(carried({ index: 0, message: null }, before, after, 1000), 0, 'the question stays the first');
   assert.equal(carried({ index: 90, message: null }, new Map(), after, 40), 39);
 });
 
 test('a layout is asked for again, once, where it does not tell of what came into sight; what is filtered away is told of', () => {
-  const layout = (...messages: readonly number[]): { readonly layout: Pick<TranscriptLayout, 'places' | 'near'> } => ({ layout: { places: messages.map((message) => ({ message, index: 1, descendants: 0, ancestors: [] })), near: [{ message: 99, index: 3 }] } });
+  const layout = (...messages: readonly number[]): { readonly layout: Pick<TranscriptLayout, 'places' | 'near'> } => ({
+    layout: {
+      places: messages.map((message) => ({ message, index: 1, descendants: 0, ancestors: [] })),
+      near: [{ message: 99, index: 3 }],
+    },
+  });
   const arrivals = new Arrivals<ReturnType<typeof layout>>();
   const [first, second, third] = [layout(1), layout(1), layout(1, 2)];
   assert.equal(arrivals.take(first, [1, 99]), first);

@@ -10,14 +10,49 @@ import { compact } from '../../../webview/dashboard/axes.ts';
 import { logged } from '../../../webview/dashboard/logScale.ts';
 import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
 import { levelScale, logarithmic, logTick, logTicks } from '../../../webview/dashboard/scales.ts';
-import { figureWordsOf, measuresBeside, STEP_MEASURE_NAMES, STEP_MEASURES, type StepMeasure } from '../../../src/shared/records/stepMetrics.ts';
-import { costFigures, creditFigure, optimisationFigures, returnFigure, rolesOf, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
+import {
+  figureWordsOf,
+  measuresBeside,
+  STEP_MEASURE_NAMES,
+  STEP_MEASURES,
+  type StepMeasure,
+} from '../../../src/shared/records/stepMetrics.ts';
+import {
+  costFigures,
+  creditFigure,
+  optimisationFigures,
+  returnFigure,
+  rolesOf,
+  varianceFigure,
+} from '../../../webview/dashboard/stepFigures.ts';
 import { trailingMeans, windowOf } from '../../../webview/dashboard/smoothing.ts';
-import { along, asItStood, onlyRuns, plainTitle, stepCounts, stepsBetween, withWindow } from '../../../webview/dashboard/view.ts';
+import {
+  along,
+  asItStood,
+  onlyRuns,
+  plainTitle,
+  stepCounts,
+  stepsBetween,
+  withWindow,
+} from '../../../webview/dashboard/view.ts';
 import { interval, outcome, record, row, SUMS, view } from './dashboardFixture.ts';
 
-const point = (x: number, y = 0): LinePoint => ({ x, y, low: null, high: null, box: null, target: { kind: 'run', run: 'r' }, words: () => [] });
-const line = (...xs: readonly number[]): Line => ({ label: '', name: '', look: 0, joined: true, points: xs.map((x) => point(x)) });
+const point = (x: number, y = 0): LinePoint => ({
+  x,
+  y,
+  low: null,
+  high: null,
+  box: null,
+  target: { kind: 'run', run: 'r' },
+  words: () => [],
+});
+const line = (...xs: readonly number[]): Line => ({
+  label: '',
+  name: '',
+  look: 0,
+  joined: true,
+  points: xs.map((x) => point(x)),
+});
 
 test('thinning keeps the ends and every peak, in order, within its bound', () => {
   const values = Array.from({ length: 2000 }, (_, index) => Math.sin(index / 40));
@@ -33,7 +68,9 @@ test('thinning keeps the ends and every peak, in order, within its bound', () =>
   for (const length of [1, 39, 40, 41, 79, 2000]) {
     const places = spaced(length, 40);
     assert.ok(places.length <= 40 && places.at(-1) === length - 1, String(length));
-    assert.ok(places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) === Math.ceil(length / 40)));
+    assert.ok(
+      places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) === Math.ceil(length / 40)),
+    );
   }
   assert.deepEqual(spaced(0, 40), []);
 });
@@ -67,27 +104,54 @@ test('keys move along the points of a line and to the nearest of the next, and s
   assert.deepEqual(moved(lines, from, 'End'), { line: 0, index: 3 });
   assert.deepEqual(moved(lines, from, 'Home'), { line: 0, index: 0 });
   assert.deepEqual(moved(lines, from, 'PageDown'), { line: 0, index: 3 });
-  assert.deepEqual(moved(lines, { line: 0, index: 3 }, 'ArrowDown'), { line: 2, index: 1 }, 'an empty line is passed over');
+  assert.deepEqual(
+    moved(lines, { line: 0, index: 3 }, 'ArrowDown'),
+    { line: 2, index: 1 },
+    'an empty line is passed over',
+  );
   assert.deepEqual(moved(lines, { line: 2, index: 0 }, 'ArrowDown'), { line: 2, index: 0 });
   assert.deepEqual(moved(lines, { line: 2, index: 1 }, 'ArrowUp'), { line: 0, index: 3 });
   assert.equal(moved(lines, from, 'Tab'), undefined);
   assert.deepEqual(lastPlace([line(), line(4, 5)]), { line: 1, index: 1 });
   assert.equal(lastPlace([line()]), null);
-  assert.deepEqual([-9, 1.4, 1.6, 26, 27, 99].map((x) => nearestIndex(lines[0]?.points ?? [], x)), [0, 0, 1, 2, 3, 3]);
+  assert.deepEqual(
+    [-9, 1.4, 1.6, 26, 27, 99].map((x) => nearestIndex(lines[0]?.points ?? [], x)),
+    [0, 0, 1, 2, 3, 3],
+  );
   assert.equal(nearestIndex([], 1), -1);
 });
 
 test('a scale holds everything that is drawn and what it shall always show', () => {
-  assert.deepEqual(extent([{ ...line(), points: [{ ...point(1, 0.5), low: 0.2, high: 0.9 }] }], ({ y, low, high }) => [y, low, high], [0]), { low: 0, high: 0.9 });
-  assert.equal(extent([line()], ({ y }) => [y], [0, 1]), null);
+  assert.deepEqual(
+    extent(
+      [{ ...line(), points: [{ ...point(1, 0.5), low: 0.2, high: 0.9 }] }],
+      ({ y, low, high }) => [y, low, high],
+      [0],
+    ),
+    { low: 0, high: 0.9 },
+  );
+  assert.equal(
+    extent([line()], ({ y }) => [y], [0, 1]),
+    null,
+  );
 });
 
 test('a chart leaves out what a step did not measure; its table and its copy say so', () => {
   const shown = view([['a', [row(1), row(2, { kl: Number.NaN }), row(3)]]]);
   const kl = optimisationFigures(shown).find(({ id }) => id === 'kl');
   assert.ok(kl);
-  assert.deepEqual(kl.lines(shown)[0]?.points.map(({ x }) => x), [1, 3]);
-  assert.deepEqual(kl.table(shown).rows.map(({ cells }) => cells.map(({ text }) => text)), [['1', '0.00100'], ['2', 'not measured'], ['3', '0.00100']]);
+  assert.deepEqual(
+    kl.lines(shown)[0]?.points.map(({ x }) => x),
+    [1, 3],
+  );
+  assert.deepEqual(
+    kl.table(shown).rows.map(({ cells }) => cells.map(({ text }) => text)),
+    [
+      ['1', '0.00100'],
+      ['2', 'not measured'],
+      ['3', '0.00100'],
+    ],
+  );
   assert.equal(csvOf(kl.table(shown)), 'Step,KL\r\n1,0.001\r\n2,\r\n3,0.001\r\n');
   assert.equal(kl.latest(view([['a', []]])), 'not measured');
 });
@@ -95,19 +159,34 @@ test('a chart leaves out what a step did not measure; its table and its copy say
 test('the figures of training are those that the measures of a step declare', () => {
   const shown = view([['a', [row(1), row(2, { valueLoss: 0.5 })]]]);
   const figures = [returnFigure(), ...optimisationFigures(shown)];
-  assert.deepEqual(figures.map(({ id, title, yAxis, always }) => [id, title, yAxis, always]), [
-    ['return', 'Mean return', 'return', [0, 1]],
-    ['kl', 'KL to the starting policy', 'nats per token', [0, 0.001]],
-    ['clip', 'Clip fraction', 'share of tokens', [0, 0.01]],
-    ['loss', 'Loss', 'loss', []],
-    ['gradient', 'Gradient norm', 'norm', [0]],
-  ]);
+  assert.deepEqual(
+    figures.map(({ id, title, yAxis, always }) => [id, title, yAxis, always]),
+    [
+      ['return', 'Mean return', 'return', [0, 1]],
+      ['kl', 'KL to the starting policy', 'nats per token', [0, 0.001]],
+      ['clip', 'Clip fraction', 'share of tokens', [0, 0.01]],
+      ['loss', 'Loss', 'loss', []],
+      ['gradient', 'Gradient norm', 'norm', [0]],
+    ],
+  );
   const loss = figures.find(({ id }) => id === 'loss')?.table(shown);
-  assert.deepEqual(loss?.columns.map(({ name }) => name), ['Step', 'Loss', 'Loss of the value head', 'Learning rate']);
-  assert.deepEqual(loss.rows.map(({ cells }) => cells[2]?.text), ['not measured', '0.5000']);
-  assert.equal(new Set(STEP_MEASURE_NAMES.map((name) => figureWordsOf(name)?.id ?? name)).size, STEP_MEASURE_NAMES.length);
+  assert.deepEqual(
+    loss?.columns.map(({ name }) => name),
+    ['Step', 'Loss', 'Loss of the value head', 'Learning rate'],
+  );
+  assert.deepEqual(
+    loss.rows.map(({ cells }) => cells[2]?.text),
+    ['not measured', '0.5000'],
+  );
+  assert.equal(
+    new Set(STEP_MEASURE_NAMES.map((name) => figureWordsOf(name)?.id ?? name)).size,
+    STEP_MEASURE_NAMES.length,
+  );
   const listed = STEP_MEASURE_NAMES.flatMap(measuresBeside);
-  const beside = STEP_MEASURE_NAMES.filter((name) => { const { figure }: StepMeasure = STEP_MEASURES[name]; return figure !== null && 'beside' in figure; });
+  const beside = STEP_MEASURE_NAMES.filter((name) => {
+    const { figure }: StepMeasure = STEP_MEASURES[name];
+    return figure !== null && 'beside' in figure;
+  });
   assert.deepEqual(listed, beside, 'each is listed with a figure that there is');
 });
 
@@ -115,8 +194,23 @@ test('a step costs what its tokens were; shares are of what there was', () => {
   const shown = view([['a', [row(4)]]]);
   const drawn = Object.fromEntries(costFigures().map((figure) => [figure.id, figure.lines(shown)[0]?.points[0]?.y]));
   assert.deepEqual(drawn, { calls: 8, tokens: 240, reuse: 0.25, throughput: 20 });
-  const none = view([['a', [{ ...row(4, { generateSeconds: 0 }), cost: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } } }]]]);
-  assert.deepEqual(costFigures().filter(({ id }) => id === 'reuse' || id === 'throughput').map((figure) => figure.latest(none)), ['not measured', 'not measured']);
+  const none = view([
+    [
+      'a',
+      [
+        {
+          ...row(4, { generateSeconds: 0 }),
+          cost: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } },
+        },
+      ],
+    ],
+  ]);
+  assert.deepEqual(
+    costFigures()
+      .filter(({ id }) => id === 'reuse' || id === 'throughput')
+      .map((figure) => figure.latest(none)),
+    ['not measured', 'not measured'],
+  );
 });
 
 test('each role has the quartiles of its credits, and a step without credits none', () => {
@@ -124,27 +218,62 @@ test('each role has the quartiles of its credits, and a step without credits non
   assert.deepEqual(rolesOf(shown), ['reasoner']);
   const [only, ...others] = creditFigure('reasoner').lines(shown)[0]?.points ?? [];
   assert.deepEqual([only?.y, only?.box?.lower, only?.box?.upper, others], [0, -0.25, 0.25, []]);
-  assert.deepEqual(only?.words(), ['step 1', 'median 0.000', 'lower quartile \u22120.250', 'upper quartile 0.250', 'lowest \u22121.000', 'highest 1.000', 'messages 4']);
-  assert.deepEqual(varianceFigure().table(shown).rows.map(({ cells }) => cells.map(({ raw }) => raw)), [[1, 0.5, 2], [2, null, null]]);
+  assert.deepEqual(only?.words(), [
+    'step 1',
+    'median 0.000',
+    'lower quartile \u22120.250',
+    'upper quartile 0.250',
+    'lowest \u22121.000',
+    'highest 1.000',
+    'messages 4',
+  ]);
+  assert.deepEqual(
+    varianceFigure()
+      .table(shown)
+      .rows.map(({ cells }) => cells.map(({ raw }) => raw)),
+    [
+      [1, 0.5, 2],
+      [2, null, null],
+    ],
+  );
 });
 
 test('a mean over steps takes those that came before, and none is taken over a short line', () => {
   assert.deepEqual(trailingMeans([3, 1, 2, 6, 4], 3), [3, 2, 2, 3, 4]);
   assert.deepEqual(trailingMeans([], 3), []);
-  assert.deepEqual([40, 120, 121, 700, 2000, 90_000].map((length) => windowOf('automatic', length)), [null, null, 5, 10, 20, 200]);
+  assert.deepEqual(
+    [40, 120, 121, 700, 2000, 90_000].map((length) => windowOf('automatic', length)),
+    [null, null, 5, 10, 20, 200],
+  );
   assert.deepEqual([windowOf('none', 9999), windowOf('50', 3)], [null, 50]);
 });
 
 test('every point and every row of a table leads to its step; runs that are compared have letters, in the table too', () => {
-  const shown = view([['a', [row(1), row(2)]], ['b', [row(1)]]]);
-  const figure = returnFigure();
-  assert.deepEqual(figure.lines(shown).map(({ label, look, points }) => [label, look, points.map(({ target }) => target)]), [
-    ['A', 0, [1, 2].map((iteration) => ({ kind: 'round', run: 'a', phase: 'train', iteration }))],
-    ['B', 1, [{ kind: 'round', run: 'b', phase: 'train', iteration: 1 }]],
+  const shown = view([
+    ['a', [row(1), row(2)]],
+    ['b', [row(1)]],
   ]);
+  const figure = returnFigure();
+  assert.deepEqual(
+    figure.lines(shown).map(({ label, look, points }) => [label, look, points.map(({ target }) => target)]),
+    [
+      ['A', 0, [1, 2].map((iteration) => ({ kind: 'round', run: 'a', phase: 'train', iteration }))],
+      ['B', 1, [{ kind: 'round', run: 'b', phase: 'train', iteration: 1 }]],
+    ],
+  );
   const { columns, rows } = figure.table(shown);
-  assert.deepEqual(columns.map(({ name }) => name), ['Run', 'Step', 'Mean return', 'Episodes']);
-  assert.deepEqual(rows.map(({ cells, target }) => [cells[0]?.raw, cells[1]?.raw, target.run]), [['A: Title of a', 1, 'a'], ['A: Title of a', 2, 'a'], ['B: Title of b', 1, 'b']]);
+  assert.deepEqual(
+    columns.map(({ name }) => name),
+    ['Run', 'Step', 'Mean return', 'Episodes'],
+  );
+  assert.deepEqual(
+    rows.map(({ cells, target }) => [cells[0]?.raw, cells[1]?.raw, target.run]),
+    [
+      ['A: Title of a', 1, 'a'],
+      ['A: Title of a', 2, 'a'],
+      ['B: Title of b', 1, 'b'],
+    ],
+  );
 });
 
 test('looks are told apart without their colours', () => {
@@ -156,30 +285,87 @@ test('looks are told apart without their colours', () => {
 test('accuracy stands before and after training with its interval; what is unknown so far is not drawn', () => {
   const accuracy = { before: interval(0.5), after: interval(0.7), difference: null };
   const none = { before: null, after: null, difference: null };
-  const summary = { run: 'a', method: 'c3', seed: 1, steps: 3, evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0, store: '', accuracy, passAt1: none };
+  const summary = {
+    run: 'a',
+    method: 'c3',
+    seed: 1,
+    steps: 3,
+    evaluatorCalls: 0,
+    tokens: { prompt: 0, reused: 0, completion: 0 },
+    decisions: {},
+    seconds: 0,
+    store: '',
+    accuracy,
+    passAt1: none,
+  };
   const shown = view([[record('a', { summary }), []]]);
   const points = accuracyFigure('greedy').lines(shown)[0]?.points ?? [];
-  assert.deepEqual(points.map(({ x, y, low, high, target }) => [x, y, low, high, target.kind === 'round' && [target.phase, target.iteration]]), [[0, 0.5, 0.4, 0.6, ['evaluate', 1]], [3, 0.7, 0.7 - 0.1, 0.7 + 0.1, ['evaluate', 3]]]);
+  assert.deepEqual(
+    points.map(({ x, y, low, high, target }) => [
+      x,
+      y,
+      low,
+      high,
+      target.kind === 'round' && [target.phase, target.iteration],
+    ]),
+    [
+      [0, 0.5, 0.4, 0.6, ['evaluate', 1]],
+      [3, 0.7, 0.7 - 0.1, 0.7 + 0.1, ['evaluate', 3]],
+    ],
+  );
   assert.deepEqual(points[0]?.words(), ['before training', '50.0 % [40.0, 60.0], n = 50']);
   assert.equal(accuracyFigure('greedy').latest(shown), '70.0 %');
   assert.deepEqual(accuracyFigure('sampled').lines(shown)[0]?.points, []);
-  assert.deepEqual(accuracyFigure('sampled').table(shown).rows.map(({ cells }) => cells[2]?.text), ['not measured', 'not measured']);
+  assert.deepEqual(
+    accuracyFigure('sampled')
+      .table(shown)
+      .rows.map(({ cells }) => cells[2]?.text),
+    ['not measured', 'not measured'],
+  );
 });
 
 test('the Pareto front holds what no other run beats, equals among them', () => {
-  const [cheap, good, beaten, same, worse] = [outcome('cheap', 0, 0.5), outcome('good', 100, 0.8), outcome('beaten', 100, 0.7), outcome('same', 100, 0.8), outcome('worse', 200, 0.8)];
-  assert.deepEqual(paretoFront([worse, good, beaten, same, cheap]).map(({ run }) => run), ['cheap', 'good', 'same']);
+  const [cheap, good, beaten, same, worse] = [
+    outcome('cheap', 0, 0.5),
+    outcome('good', 100, 0.8),
+    outcome('beaten', 100, 0.7),
+    outcome('same', 100, 0.8),
+    outcome('worse', 200, 0.8),
+  ];
+  assert.deepEqual(
+    paretoFront([worse, good, beaten, same, cheap]).map(({ run }) => run),
+    ['cheap', 'good', 'same'],
+  );
   assert.deepEqual(paretoFront([]), []);
   const shown = view([['good', []]], [worse, good, cheap]);
   const figure = paretoFigure(SUMS);
   const points = figure.lines(shown)[0]?.points ?? [];
-  assert.deepEqual(points.map(({ x, look, label, target }) => [x, look, label, target]), [
-    [0, -1, 'c3, seed 1', { kind: 'run', run: 'cheap' }],
-    [100, 0, 'A', { kind: 'run', run: 'good' }],
-    [200, -1, '', { kind: 'run', run: 'worse' }],
+  assert.deepEqual(
+    points.map(({ x, look, label, target }) => [x, look, label, target]),
+    [
+      [0, -1, 'c3, seed 1', { kind: 'run', run: 'cheap' }],
+      [100, 0, 'A', { kind: 'run', run: 'good' }],
+      [200, -1, '', { kind: 'run', run: 'worse' }],
+    ],
+  );
+  assert.deepEqual(
+    figure.table(shown).rows.map(({ cells }) => [cells[0]?.raw, cells.at(-1)?.raw]),
+    [
+      ['Title of cheap', 'yes'],
+      ['A: Title of good', 'yes'],
+      ['Title of worse', 'no'],
+    ],
+  );
+  assert.deepEqual([0, 830, 999, 1000, 12_345, 999_499, 999_500, 1_230_000].map(compact), [
+    '0',
+    '830',
+    '999',
+    '1k',
+    '12.3k',
+    '999k',
+    '1M',
+    '1.23M',
   ]);
-  assert.deepEqual(figure.table(shown).rows.map(({ cells }) => [cells[0]?.raw, cells.at(-1)?.raw]), [['Title of cheap', 'yes'], ['A: Title of good', 'yes'], ['Title of worse', 'no']]);
-  assert.deepEqual([0, 830, 999, 1000, 12_345, 999_499, 999_500, 1_230_000].map(compact), ['0', '830', '999', '1k', '12.3k', '999k', '1M', '1.23M']);
 });
 
 test('each task has a front of its own, on which no run of another task stands', () => {
@@ -189,87 +375,219 @@ test('each task has a front of its own, on which no run of another task stands',
   const shown = view([['c', []]], outcomes);
   assert.deepEqual(tasksOf(shown), [code, SUMS], 'that of the shown run first');
   const fronts = tasksOf(shown).map((task) => paretoFigure(task).lines(shown)[0]?.front);
-  assert.deepEqual(fronts, [[{ x: 50, y: 0.9 }], [{ x: 100, y: 0.5 }, { x: 300, y: 0.6 }]]);
-  assert.deepEqual(tasksOf(shown).map((task) => [paretoFigure(task).title, paretoFigure(task).latest(shown)]), [['Accuracy against cost: code', '1 run'], ['Accuracy against cost: sums', '2 runs']]);
+  assert.deepEqual(fronts, [
+    [{ x: 50, y: 0.9 }],
+    [
+      { x: 100, y: 0.5 },
+      { x: 300, y: 0.6 },
+    ],
+  ]);
+  assert.deepEqual(
+    tasksOf(shown).map((task) => [paretoFigure(task).title, paretoFigure(task).latest(shown)]),
+    [
+      ['Accuracy against cost: code', '1 run'],
+      ['Accuracy against cost: sums', '2 runs'],
+    ],
+  );
   assert.equal(new Set(tasksOf(shown).map((task) => paretoFigure(task).id)).size, 2);
   const other = { key: 'elsewhere', label: 'sums' };
-  assert.deepEqual(tasksOf(view([], [outcome('a', 1, 0.5), { ...outcome('b', 1, 0.5), task: other }])).map(({ label }) => label), ['sums', 'sums (2)']);
+  assert.deepEqual(
+    tasksOf(view([], [outcome('a', 1, 0.5), { ...outcome('b', 1, 0.5), task: other }])).map(({ label }) => label),
+    ['sums', 'sums (2)'],
+  );
   // What is cheap in tokens may be dear in time.
-  const [quick, dear] = [{ ...outcome('quick', 200, 0.5), seconds: 1 }, { ...outcome('dear', 100, 0.5), seconds: 9 }];
-  assert.deepEqual((['step', 'tokens', 'calls', 'time'] as const).map((axis) => paretoFront([quick, dear], axis).map(({ run }) => run)), [['dear'], ['dear'], ['dear'], ['quick']]);
-  assert.deepEqual(paretoFigure(SUMS).lines(view([], [quick, dear]), 'time')[0]?.points.map(({ x }) => x), [1, 9]);
+  const [quick, dear] = [
+    { ...outcome('quick', 200, 0.5), seconds: 1 },
+    { ...outcome('dear', 100, 0.5), seconds: 9 },
+  ];
+  assert.deepEqual(
+    (['step', 'tokens', 'calls', 'time'] as const).map((axis) =>
+      paretoFront([quick, dear], axis).map(({ run }) => run),
+    ),
+    [['dear'], ['dear'], ['dear'], ['quick']],
+  );
+  assert.deepEqual(
+    paretoFigure(SUMS)
+      .lines(view([], [quick, dear]), 'time')[0]
+      ?.points.map(({ x }) => x),
+    [1, 9],
+  );
 });
 
 test('charts run over steps, or over what training cost up to them', () => {
   const shown = view([['a', [row(1), row(2, { generateSeconds: 5, trainSeconds: 2 }), row(3)]]]);
   const figure = returnFigure();
-  const xs = (axis: 'step' | 'tokens' | 'calls' | 'time'): (number | undefined)[] => figure.lines(shown, axis)[0]?.points.map(({ x }) => x) ?? [];
+  const xs = (axis: 'step' | 'tokens' | 'calls' | 'time'): (number | undefined)[] =>
+    figure.lines(shown, axis)[0]?.points.map(({ x }) => x) ?? [];
   // A step of 240 tokens, 8 calls and 2 + 1 seconds, the second one of 5 + 2.
-  assert.deepEqual([xs('step'), xs('tokens'), xs('calls'), xs('time')], [[1, 2, 3], [240, 480, 720], [8, 16, 24], [3, 10, 13]]);
+  assert.deepEqual(
+    [xs('step'), xs('tokens'), xs('calls'), xs('time')],
+    [
+      [1, 2, 3],
+      [240, 480, 720],
+      [8, 16, 24],
+      [3, 10, 13],
+    ],
+  );
   assert.deepEqual(figure.lines(shown, 'calls')[0]?.points[1]?.words().slice(0, 2), ['step 2', '16 evaluator calls']);
-  assert.deepEqual(figure.table(shown, 'time').columns.map(({ name }) => name), ['Step', 'Time so far', 'Mean return', 'Episodes']);
-  assert.deepEqual(figure.table(shown, 'time').rows[1]?.cells.map(({ text }) => text), ['2', '10 s', '0.500', '8']);
+  assert.deepEqual(
+    figure.table(shown, 'time').columns.map(({ name }) => name),
+    ['Step', 'Time so far', 'Mean return', 'Episodes'],
+  );
+  assert.deepEqual(
+    figure.table(shown, 'time').rows[1]?.cells.map(({ text }) => text),
+    ['2', '10 s', '0.500', '8'],
+  );
   const [run] = shown.runs;
   assert.ok(run);
-  assert.deepEqual([along(run, 0, 'tokens'), along(run, 3, 'tokens'), along(run, 4, 'tokens'), along(run, 4, 'step')], [0, 720, null, 4]);
+  assert.deepEqual(
+    [along(run, 0, 'tokens'), along(run, 3, 'tokens'), along(run, 4, 'tokens'), along(run, 4, 'step')],
+    [0, 720, null, 4],
+  );
   assert.deepEqual(asItStood(shown, [2]).runs[0]?.totals.length, 2);
 });
 
 test('evaluations stand where the training before them ended, complete or not the run', () => {
   const evaluations = [
-    { iteration: 1, step: 0, kind: 'greedy' as const, result: interval(0.25) }, { iteration: 7, step: 2, kind: 'greedy' as const, result: interval(0.5) },
-    { iteration: 8, step: 2, kind: 'sampled' as const, result: interval(0.4) }, { iteration: 11, step: 4, kind: 'greedy' as const, result: interval(0.6) },
+    { iteration: 1, step: 0, kind: 'greedy' as const, result: interval(0.25) },
+    { iteration: 7, step: 2, kind: 'greedy' as const, result: interval(0.5) },
+    { iteration: 8, step: 2, kind: 'sampled' as const, result: interval(0.4) },
+    { iteration: 11, step: 4, kind: 'greedy' as const, result: interval(0.6) },
   ];
   const base = view([[record('a', { status: 'cancelled', plannedSteps: 9, steps: 2 }), [row(1), row(2)]]]);
   const shown = { ...base, runs: base.runs.map((run) => ({ ...run, evaluations })) };
   const figure = accuracyFigure('greedy');
-  assert.deepEqual(figure.lines(shown)[0]?.points.map(({ x, y }) => [x, y]), [[0, 0.25], [2, 0.5], [4, 0.6]]);
+  assert.deepEqual(
+    figure.lines(shown)[0]?.points.map(({ x, y }) => [x, y]),
+    [
+      [0, 0.25],
+      [2, 0.5],
+      [4, 0.6],
+    ],
+  );
   // What step 4 cost has not arrived yet.
-  assert.deepEqual(figure.lines(shown, 'tokens')[0]?.points.map(({ x, y }) => [x, y]), [[0, 0.25], [480, 0.5]]);
+  assert.deepEqual(
+    figure.lines(shown, 'tokens')[0]?.points.map(({ x, y }) => [x, y]),
+    [
+      [0, 0.25],
+      [480, 0.5],
+    ],
+  );
   assert.deepEqual(figure.lines(shown)[0]?.points[1]?.words(), ['after step 2', '50.0 % [40.0, 60.0], n = 50']);
-  assert.deepEqual(figure.table(shown).rows.map(({ cells }) => cells.slice(0, 3).map(({ text }) => text)), [['before', '0', '25.0 %'], ['after step 2', '2', '50.0 %'], ['after step 4', '4', '60.0 %'], ['after', '9', 'not measured']]);
-  assert.deepEqual(figure.table(shown).rows.map(({ target }) => target.kind === 'round' && target.iteration), [1, 7, 11, 3]);
+  assert.deepEqual(
+    figure.table(shown).rows.map(({ cells }) => cells.slice(0, 3).map(({ text }) => text)),
+    [
+      ['before', '0', '25.0 %'],
+      ['after step 2', '2', '50.0 %'],
+      ['after step 4', '4', '60.0 %'],
+      ['after', '9', 'not measured'],
+    ],
+  );
+  assert.deepEqual(
+    figure.table(shown).rows.map(({ target }) => target.kind === 'round' && target.iteration),
+    [1, 7, 11, 3],
+  );
   assert.equal(figure.latest(shown), '60.0 %');
 });
 
 test('a logarithmic axis leaves zeros out and says how many; one with negative values stays linear and says so', () => {
   const both = { x: true, y: true };
-  const zeros: Line = { ...line(), points: [{ ...point(0, 0.5), low: -0.1, high: 0.7 }, { ...point(10, 0), low: null, high: null }, { ...point(20, 0.25), low: -0.1, high: 0.7 }] };
+  const zeros: Line = {
+    ...line(),
+    points: [
+      { ...point(0, 0.5), low: -0.1, high: 0.7 },
+      { ...point(10, 0), low: null, high: null },
+      { ...point(20, 0.25), low: -0.1, high: 0.7 },
+    ],
+  };
   const found = logged([zeros], both);
   assert.deepEqual(found.scales, both);
-  assert.deepEqual(found.lines[0]?.points.map(({ x, y, low, high }) => [x, y, low, high]), [[20, 0.25, 0, 0.7]]);
+  assert.deepEqual(
+    found.lines[0]?.points.map(({ x, y, low, high }) => [x, y, low, high]),
+    [[20, 0.25, 0, 0.7]],
+  );
   assert.equal(found.note, '2 points at 0 cannot be shown on a logarithmic axis.');
   const negative = logged([{ ...line(), points: [point(1, -1), point(2, 1)] }], both);
-  assert.deepEqual([negative.scales, negative.note, negative.lines[0]?.points.length], [{ x: true, y: false }, 'An axis stays linear: not all of its values are positive.', 2]);
-  assert.deepEqual(logged([zeros], { x: false, y: false }), { lines: [zeros], scales: { x: false, y: false }, note: null });
+  assert.deepEqual(
+    [negative.scales, negative.note, negative.lines[0]?.points.length],
+    [{ x: true, y: false }, 'An axis stays linear: not all of its values are positive.', 2],
+  );
+  assert.deepEqual(logged([zeros], { x: false, y: false }), {
+    lines: [zeros],
+    scales: { x: false, y: false },
+    note: null,
+  });
   // One point has no cost, the other no accuracy: nothing would be left.
   assert.deepEqual(logged([{ ...line(), points: [point(0, 1), point(1, 0)] }], both).scales, { x: false, y: false });
   assert.deepEqual(logged([line()], both).note, null);
-  const fronted: Line = { ...line(0, 5), points: [point(0, 0.5), point(5, 0.6)], front: [{ x: 0, y: 0.5 }, { x: 5, y: 0.6 }] };
+  const fronted: Line = {
+    ...line(0, 5),
+    points: [point(0, 0.5), point(5, 0.6)],
+    front: [
+      { x: 0, y: 0.5 },
+      { x: 5, y: 0.6 },
+    ],
+  };
   assert.deepEqual(logged([fronted], { x: true, y: false }).lines[0]?.front, [{ x: 5, y: 0.6 }]);
 });
 
 test('ticks name what they stand for, whatever the scale', () => {
   const look = { color: '', font: { family: '', size: 11 } };
-  assert.deepEqual([logTicks(1, 100), logTicks(3, 60), logTicks(0.25, 1), logTicks(1, 1e12)], [[1, 2, 5, 10, 20, 50, 100], [5, 10, 20, 50], [0.4, 0.6, 0.8, 1], [1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e12]]);
-  for (const [low, high] of [[0.5, 0.7], [7, 8], [1e-7, 3e-3], [4321, 8640]] as const) {
+  assert.deepEqual(
+    [logTicks(1, 100), logTicks(3, 60), logTicks(0.25, 1), logTicks(1, 1e12)],
+    [
+      [1, 2, 5, 10, 20, 50, 100],
+      [5, 10, 20, 50],
+      [0.4, 0.6, 0.8, 1],
+      [1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e12],
+    ],
+  );
+  for (const [low, high] of [
+    [0.5, 0.7],
+    [7, 8],
+    [1e-7, 3e-3],
+    [4321, 8640],
+  ] as const) {
     const ticks = logTicks(low, high);
-    assert.ok(ticks.length >= 2 && ticks.length <= 8 && ticks.every((tick, index) => tick >= low && tick <= high && tick > (ticks[index - 1] ?? 0)), JSON.stringify(ticks));
+    assert.ok(
+      ticks.length >= 2 &&
+        ticks.length <= 8 &&
+        ticks.every((tick, index) => tick >= low && tick <= high && tick > (ticks[index - 1] ?? 0)),
+      JSON.stringify(ticks),
+    );
   }
-  assert.deepEqual([logTick(2e-5, (value) => value.toFixed(2)), logTick(0.02, (value) => value.toFixed(2))], ['2e-5', '0.02']);
+  assert.deepEqual(
+    [logTick(2e-5, (value) => value.toFixed(2)), logTick(0.02, (value) => value.toFixed(2))],
+    ['2e-5', '0.02'],
+  );
   const wide = logarithmic({ low: 1, high: 1000 }, false, String, look);
   assert.deepEqual([wide.min, wide.max], [1, 1000]);
   const alone = logarithmic({ low: 8, high: 8 }, false, String, look);
   assert.deepEqual([alone.min, alone.max], [4, 16]);
   const steps = levelScale({ low: 1, high: 4 }, 0.6, 'step', String, look);
-  assert.deepEqual([1, 1.5, 4].map((value) => steps.ticks.callback(value)), ['1', '', '4']);
+  assert.deepEqual(
+    [1, 1.5, 4].map((value) => steps.ticks.callback(value)),
+    ['1', '', '4'],
+  );
   assert.equal(levelScale({ low: 0, high: 4 }, 0, 'time', String, look).ticks.callback(1.5), '1.5');
 });
 
 test('a copy holds what the table holds, quoted, and nothing that a spreadsheet would run', () => {
-  const shown = view([[record('a', { title: '=HYPERLINK("http://x")' }), [row(1)]], [record('b', { title: 'two\nlines, and "quotes"' }), [row(1)]]]);
-  assert.equal(csvOf(returnFigure().table(shown)), 'Run,Step,Mean return,Episodes\r\n"A: =HYPERLINK(""http://x"")",1,0.5,8\r\n"B: two\nlines, and ""quotes""",1,0.5,8\r\n');
-  const alone = { columns: [{ name: '@x', numeric: false }], rows: ['=1', '+1', '-1', '@a', '1'].map((raw) => ({ cells: [{ raw, text: raw }], target: { kind: 'run', run: 'r' } as const })) };
+  const shown = view([
+    [record('a', { title: '=HYPERLINK("http://x")' }), [row(1)]],
+    [record('b', { title: 'two\nlines, and "quotes"' }), [row(1)]],
+  ]);
+  assert.equal(
+    csvOf(returnFigure().table(shown)),
+    'Run,Step,Mean return,Episodes\r\n"A: =HYPERLINK(""http://x"")",1,0.5,8\r\n"B: two\nlines, and ""quotes""",1,0.5,8\r\n',
+  );
+  const alone = {
+    columns: [{ name: '@x', numeric: false }],
+    rows: ['=1', '+1', '-1', '@a', '1'].map((raw) => ({
+      cells: [{ raw, text: raw }],
+      target: { kind: 'run', run: 'r' } as const,
+    })),
+  };
   assert.equal(csvOf(alone), "'@x\r\n'=1\r\n'+1\r\n'-1\r\n'@a\r\n1\r\n");
 });
 
@@ -282,22 +600,50 @@ test('steps that arrive go on where the page has them; others are left', () => {
   assert.equal(withWindow(steps, { run: 'b', from: 4, rows: [two] }), steps);
   assert.deepEqual(withWindow(steps, { run: 'a', from: 0, rows: [two] }).get('a'), [two]);
   assert.deepEqual([...onlyRuns(steps, ['b']).keys()], []);
-  assert.equal(stepsBetween(view([['a', [one]], ['b', []]]), view([['a', [one, two, three]], ['b', [one]]])), 3);
+  assert.equal(
+    stepsBetween(
+      view([
+        ['a', [one]],
+        ['b', []],
+      ]),
+      view([
+        ['a', [one, two, three]],
+        ['b', [one]],
+      ]),
+    ),
+    3,
+  );
   assert.equal(stepsBetween(view([['a', [one]]]), view([['c', [one, two]]])), 0, 'another run is not waiting');
 });
 
 test('a paused view comes back as it stood, and what came meanwhile waits', () => {
-  const before = view([['a', [row(1), row(2)]], ['b', [row(1)]]]);
+  const before = view([
+    ['a', [row(1), row(2)]],
+    ['b', [row(1)]],
+  ]);
   assert.deepEqual(stepCounts(before), [2, 1]);
-  const now = view([['a', [row(1), row(2), row(3), row(4)]], ['b', [row(1), row(2)]]]);
+  const now = view([
+    ['a', [row(1), row(2), row(3), row(4)]],
+    ['b', [row(1), row(2)]],
+  ]);
   const again = asItStood(now, stepCounts(before));
-  assert.deepEqual(again.runs.map(({ record, rows }) => [record.id, rows.map(({ iteration }) => iteration)]), [['a', [1, 2]], ['b', [1]]]);
+  assert.deepEqual(
+    again.runs.map(({ record, rows }) => [record.id, rows.map(({ iteration }) => iteration)]),
+    [
+      ['a', [1, 2]],
+      ['b', [1]],
+    ],
+  );
   assert.equal(stepsBetween(again, now), 3);
   assert.deepEqual(stepCounts(asItStood(now, [])), [4, 2], 'a run that was not shown then is shown whole');
 });
 
 test('runs chosen in quick succession build on each other, whatever the host tells meanwhile', () => {
-  const told = (...compared: readonly string[]): Parameters<ChosenRuns['tell']>[0] => ({ run: record('shown'), runs: ['shown', 'a', 'b', 'c'].map((id) => ({ id, title: id, started: '' })), compared: compared.map((id) => record(id)) });
+  const told = (...compared: readonly string[]): Parameters<ChosenRuns['tell']>[0] => ({
+    run: record('shown'),
+    runs: ['shown', 'a', 'b', 'c'].map((id) => ({ id, title: id, started: '' })),
+    compared: compared.map((id) => record(id)),
+  });
   const chosen = new ChosenRuns();
   chosen.tell(told('a'));
   assert.deepEqual(chosen.all, ['a']);

@@ -13,9 +13,19 @@ function drawn(before: string, after: string): MadeElement {
 
 test('what went and what came is marked, with words for a screen reader that are not copied', () => {
   const parts = drawn('add 4 to 10', 'multiply 4 by 10').children.map((part) => [part.localName, part.textContent]);
-  assert.deepEqual(parts, [['del', ' removed: add'], ['ins', ' added: multiply'], ['span', ' 4 '], ['del', ' removed: to'], ['ins', ' added: by'], ['span', ' 10']]);
+  assert.deepEqual(parts, [
+    ['del', ' removed: add'],
+    ['ins', ' added: multiply'],
+    ['span', ' 4 '],
+    ['del', ' removed: to'],
+    ['ins', ' added: by'],
+    ['span', ' 10'],
+  ]);
   const readers = drawn('a', 'b').ofClass('for-readers');
-  assert.deepEqual(readers.map((element) => element.attributes.get('data-written')), ['', '']);
+  assert.deepEqual(
+    readers.map((element) => element.attributes.get('data-written')),
+    ['', ''],
+  );
 });
 
 test('texts are never markup, and what acts unseen is shown by its code', () => {

@@ -1,22 +1,63 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DRAFTS_LENGTH, isTranscriptState, MOST_DRAFTS, NO_FILTER, type ReplayDraft } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import {
+  DRAFTS_LENGTH,
+  isTranscriptState,
+  MOST_DRAFTS,
+  NO_FILTER,
+  type ReplayDraft,
+} from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { sameFields, withDraft, type ReplayFields } from '../../../webview/transcript/drafts.ts';
-import { matchingWords, progressOf, settleLabel, settleWords, sizeWords } from '../../../webview/transcript/replayWords.ts';
+import {
+  matchingWords,
+  progressOf,
+  settleLabel,
+  settleWords,
+  sizeWords,
+} from '../../../webview/transcript/replayWords.ts';
 
-const fields: ReplayFields = { alternatives: '3', replays: '2', text: '', independent: false, snapshot: null, temperature: '', model: '' };
+const fields: ReplayFields = {
+  alternatives: '3',
+  replays: '2',
+  text: '',
+  independent: false,
+  snapshot: null,
+  temperature: '',
+  model: '',
+};
 const ofMessages = (drafts: readonly ReplayDraft[]): readonly number[] => drafts.map(({ message }) => message);
 
 /** Whether a panel's state takes the drafts. */
 function fits(drafts: readonly ReplayDraft[]): boolean {
   const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
-  return isTranscriptState({ version: 5, target, selected: null, collapsed: [], opened: [], filter: NO_FILTER, query: '', asWritten: false, keysOpen: false, whyOpen: true, compared: null, top: null, drafts, scroll: 0 });
+  return isTranscriptState({
+    version: 5,
+    target,
+    selected: null,
+    collapsed: [],
+    opened: [],
+    filter: NO_FILTER,
+    query: '',
+    asWritten: false,
+    keysOpen: false,
+    whyOpen: true,
+    compared: null,
+    top: null,
+    drafts,
+    scroll: 0,
+  });
 }
 
 test('a message has one draft, its newest; another change makes it the newest of all, and what was asked for is none', () => {
   const first = withDraft(withDraft([], 1, { ...fields, text: 'one' }), 2, { ...fields, text: 'two' });
   const changed = withDraft(first, 1, { ...fields, text: 'one more' });
-  assert.deepEqual(changed.map(({ message, text }) => [message, text]), [[2, 'two'], [1, 'one more']]);
+  assert.deepEqual(
+    changed.map(({ message, text }) => [message, text]),
+    [
+      [2, 'two'],
+      [1, 'one more'],
+    ],
+  );
   assert.deepEqual(ofMessages(first), [1, 2], 'what was there is not changed');
   assert.deepEqual(ofMessages(withDraft(changed, 2, null)), [1]);
   assert.deepEqual(withDraft([], 5, null), []);
@@ -24,8 +65,13 @@ test('a message has one draft, its newest; another change makes it the newest of
 
 test('the oldest drafts give way, by their number and by their characters, and the state takes what is left', () => {
   let drafts: readonly ReplayDraft[] = [];
-  for (let message = 1; message <= MOST_DRAFTS + 3; message++) drafts = withDraft(drafts, message, { ...fields, alternatives: '5' });
-  assert.deepEqual(ofMessages(drafts), Array.from({ length: MOST_DRAFTS }, (_, index) => index + 4));
+  for (let message = 1; message <= MOST_DRAFTS + 3; message++) {
+    drafts = withDraft(drafts, message, { ...fields, alternatives: '5' });
+  }
+  assert.deepEqual(
+    ofMessages(drafts),
+    Array.from({ length: MOST_DRAFTS }, (_, index) => index + 4),
+  );
   const half = 'x'.repeat(DRAFTS_LENGTH / 2);
   drafts = withDraft(withDraft(drafts, 50, { ...fields, text: half }), 51, { ...fields, text: half });
   assert.equal(drafts.length, MOST_DRAFTS, 'exactly as many as there is room for');
@@ -39,15 +85,33 @@ test('the oldest drafts give way, by their number and by their characters, and t
 
 test('whatever is typed into the fields, the state takes it', () => {
   const long = '9'.repeat(DRAFTS_LENGTH + 10);
-  const drafts = withDraft([], 1, { alternatives: long, replays: long, text: long, independent: true, snapshot: long, temperature: long, model: long });
+  const drafts = withDraft([], 1, {
+    alternatives: long,
+    replays: long,
+    text: long,
+    independent: true,
+    snapshot: long,
+    temperature: long,
+    model: long,
+  });
   assert.equal(drafts.length, 1);
   assert.ok(fits(drafts));
 });
 
 test('fields that stand as offered are no draft, and any one that does not is', () => {
   assert.ok(sameFields({ ...fields }, fields));
-  const changes: readonly Partial<ReplayFields>[] = [{ alternatives: '4' }, { replays: '' }, { text: ' ' }, { independent: true }, { snapshot: 'a' }, { temperature: '1' }, { model: '/m' }];
-  for (const change of changes) assert.ok(!sameFields({ ...fields, ...change }, fields), JSON.stringify(change));
+  const changes: readonly Partial<ReplayFields>[] = [
+    { alternatives: '4' },
+    { replays: '' },
+    { text: ' ' },
+    { independent: true },
+    { snapshot: 'a' },
+    { temperature: '1' },
+    { model: '/m' },
+  ];
+  for (const change of changes) {
+    assert.ok(!sameFields({ ...fields, ...change }, fields), JSON.stringify(change));
+  }
 });
 
 test('a replay says how far it is, where it was cancelled, and when it is of another message', () => {
@@ -57,24 +121,47 @@ test('a replay says how far it is, where it was cancelled, and when it is of ano
   assert.equal(progressOf({ ...state, done: 3, total: 1200 }, true), '3 of 1,200');
   assert.equal(progressOf({ ...state, done: 4, total: 4 }, true), 'Verifying what was replayed');
   assert.equal(progressOf({ ...state, done: 3, total: 4 }, false), 'Another message is replayed: 3 of 4');
-  assert.equal(progressOf({ ...state, status: 'cancelled', done: 3, total: 4 }, true), 'Cancelled after 3 of 4; what arrived is kept.');
+  assert.equal(
+    progressOf({ ...state, status: 'cancelled', done: 3, total: 4 }, true),
+    'Cancelled after 3 of 4; what arrived is kept.',
+  );
   assert.equal(progressOf({ ...state, status: 'cancelled', done: 3, total: 4 }, false), '');
-  assert.equal(progressOf({ ...state, status: 'cancelled', done: 4, total: 4 }, true), 'Verifying was cancelled; everything that was replayed is kept.');
+  assert.equal(
+    progressOf({ ...state, status: 'cancelled', done: 4, total: 4 }, true),
+    'Verifying was cancelled; everything that was replayed is kept.',
+  );
   assert.equal(progressOf({ ...state, status: 'failed', error: 'no' }, true), '');
   assert.equal(progressOf({ ...state, status: 'done' }, true), '');
 });
 
 test('settling a credit says how far it is and how it ended', () => {
-  const state = { message: 1, status: 'running', bucket: null, done: 0, total: 12, error: null, settle: { most: 12, spent: null } } as const;
+  const state = {
+    message: 1,
+    status: 'running',
+    bucket: null,
+    done: 0,
+    total: 12,
+    error: null,
+    settle: { most: 12, spent: null },
+  } as const;
   const undecided = { verdict: 'undecided' } as const;
   assert.equal(settleLabel(12), 'Settle with about 12 replays');
   assert.equal(settleLabel(1), 'Settle with about 1 replay');
   assert.equal(settleWords({ ...state, settle: null }, undecided), '', 'another replay is none of its');
   assert.equal(settleWords(state, undecided), 'Preparing');
   assert.equal(settleWords({ ...state, done: 4 }, undecided), '4 of at most 12 replays');
-  assert.equal(settleWords({ ...state, status: 'cancelled', done: 4 }, undecided), 'Cancelled after 4 replays; what arrived is kept.');
-  assert.equal(settleWords({ ...state, status: 'done', done: 12, settle: { most: 12, spent: 8 } }, { verdict: 'hurt' }), 'Settled with 8 replays.');
-  assert.equal(settleWords({ ...state, status: 'done', done: 12, settle: { most: 12, spent: 12 } }, undecided), 'Still undecided after 12 replays.');
+  assert.equal(
+    settleWords({ ...state, status: 'cancelled', done: 4 }, undecided),
+    'Cancelled after 4 replays; what arrived is kept.',
+  );
+  assert.equal(
+    settleWords({ ...state, status: 'done', done: 12, settle: { most: 12, spent: 8 } }, { verdict: 'hurt' }),
+    'Settled with 8 replays.',
+  );
+  assert.equal(
+    settleWords({ ...state, status: 'done', done: 12, settle: { most: 12, spent: 12 } }, undecided),
+    'Still undecided after 12 replays.',
+  );
   assert.equal(settleWords({ ...state, status: 'failed', error: 'no' }, undecided), '', 'the form says what failed');
 });
 

@@ -8,8 +8,19 @@ let next = 1;
 function alternative(text: string, parts: Partial<Alternative> = {}): Alternative {
   const decision = next++;
   return {
-    decision, index: decision, text, original: false, tokenCount: 1, finish: 'end', returns: [1], evaluatorCalls: 1,
-    credit: null, bucketCredit: null, verified: null, verification: null, ...parts,
+    decision,
+    index: decision,
+    text,
+    original: false,
+    tokenCount: 1,
+    finish: 'end',
+    returns: [1],
+    evaluatorCalls: 1,
+    credit: null,
+    bucketCredit: null,
+    verified: null,
+    verification: null,
+    ...parts,
   };
 }
 
@@ -18,8 +29,21 @@ function mark(state: VerificationMark['state']): VerificationMark {
 }
 
 test('alternatives with equal texts are one, in the order of the first of each; a typed one is another', () => {
-  const groups = equalAlternatives([alternative('a'), alternative('b'), alternative('a'), alternative('a', { finish: 'typed' }), alternative('a')]);
-  assert.deepEqual(groups.map(({ first, all }) => [first.text, first.finish, all.length]), [['a', 'end', 3], ['b', 'end', 1], ['a', 'typed', 1]]);
+  const groups = equalAlternatives([
+    alternative('a'),
+    alternative('b'),
+    alternative('a'),
+    alternative('a', { finish: 'typed' }),
+    alternative('a'),
+  ]);
+  assert.deepEqual(
+    groups.map(({ first, all }) => [first.text, first.finish, all.length]),
+    [
+      ['a', 'end', 3],
+      ['b', 'end', 1],
+      ['a', 'typed', 1],
+    ],
+  );
   assert.deepEqual(equalAlternatives([]), []);
   // One that arrives later, and comes before the others, is one of them.
   const [late, early] = [alternative('a'), alternative('a')];

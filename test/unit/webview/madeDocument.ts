@@ -1,6 +1,18 @@
-/** As much of a document as texts and the message tree need: elements without layout, one that scrolls over its child's height, frames that a test draws. What would read markup is not there, and asking for it throws. */
+/**
+ * As much of a document as texts and the message tree need: elements without layout, one that scrolls over its child's
+ * height, frames that a test draws. What would read markup is not there, and asking for it throws.
+ */
 
-const MARKUP: readonly PropertyKey[] = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln', 'createContextualFragment', 'setHTMLUnsafe', 'parseHTMLUnsafe'];
+const MARKUP: readonly PropertyKey[] = [
+  'innerHTML',
+  'outerHTML',
+  'insertAdjacentHTML',
+  'write',
+  'writeln',
+  'createContextualFragment',
+  'setHTMLUnsafe',
+  'parseHTMLUnsafe',
+];
 
 type Listener = (event: unknown) => void;
 
@@ -56,7 +68,12 @@ export class MadeElement extends MadeNode {
       const others = this.className.split(' ').filter((present) => present !== '' && present !== name);
       this.className = (on ? [...others, name] : others).join(' ');
     };
-    return { toggle, add: (name) => { toggle(name, true); } };
+    return {
+      toggle,
+      add: (name) => {
+        toggle(name, true);
+      },
+    };
   }
 
   get textContent(): string {
@@ -84,7 +101,9 @@ export class MadeElement extends MadeNode {
   }
 
   append(...nodes: readonly (MadeElement | MadeText | string)[]): void {
-    for (const node of nodes.flatMap((added) => (added instanceof MadeElement && added.localName === '#fragment' ? added.childNodes : [added]))) {
+    for (const node of nodes.flatMap((added) =>
+      added instanceof MadeElement && added.localName === '#fragment' ? added.childNodes : [added],
+    )) {
       const child = typeof node === 'string' ? new MadeText(node) : node;
       child.remove();
       child.parent = this;
@@ -111,7 +130,7 @@ export class MadeElement extends MadeNode {
 
   /** The nearest element that wears a class. */
   closest(selector: string): MadeElement | null {
-    return this.className.split(' ').includes(selector.slice(1)) ? this : this.parent?.closest(selector) ?? null;
+    return this.className.split(' ').includes(selector.slice(1)) ? this : (this.parent?.closest(selector) ?? null);
   }
 
   addEventListener(name: string, listener: Listener): void {
@@ -137,7 +156,9 @@ export class MadeElement extends MadeNode {
   }
 
   fire(type: string, event: object = {}): void {
-    for (const listener of this.listeners.get(type) ?? []) listener({ target: this, preventDefault: () => undefined, ...event });
+    for (const listener of this.listeners.get(type) ?? []) {
+      listener({ target: this, preventDefault: () => undefined, ...event });
+    }
   }
 
   /** As in a browser: never beyond what there is, looked at anew whenever it is asked for. */
@@ -154,26 +175,38 @@ export class MadeElement extends MadeNode {
 
 function guarded<T extends object>(target: T): T {
   return new Proxy(target, {
-    get: (of, name) => { refuse(name); return Reflect.get(of, name, of) as unknown; },
-    set: (of, name, value) => { refuse(name); return Reflect.set(of, name, value, of); },
+    get: (of, name) => {
+      refuse(name);
+      return Reflect.get(of, name, of) as unknown;
+    },
+    set: (of, name, value) => {
+      refuse(name);
+      return Reflect.set(of, name, value, of);
+    },
   });
 }
 
 function refuse(name: PropertyKey): void {
-  if (MARKUP.includes(name)) throw new Error(`Texts are never markup: ${String(name)}.`);
+  if (MARKUP.includes(name)) {
+    throw new Error(`Texts are never markup: ${String(name)}.`);
+  }
 }
 
 const frames: (() => void)[] = [];
 
 /** Draws the frame that was asked for. */
 export function nextFrame(): void {
-  for (const work of frames.splice(0)) work();
+  for (const work of frames.splice(0)) {
+    work();
+  }
 }
 
 /** Puts a document, and what a page has beside it, in their places. */
 export function makeDocument(): void {
   for (const name of MARKUP) {
-    const never = (): never => { throw new Error(`Texts are never markup: ${String(name)}.`); };
+    const never = (): never => {
+      throw new Error(`Texts are never markup: ${String(name)}.`);
+    };
     Object.defineProperty(MadeElement.prototype, name, { get: never, set: never });
   }
   const document = guarded({
@@ -186,7 +219,9 @@ export function makeDocument(): void {
   Object.defineProperty(globalThis, 'document', { configurable: true, value: document });
   Object.assign(globalThis, {
     Element: MadeElement,
-    ResizeObserver: class { readonly observe = (): void => undefined; },
+    ResizeObserver: class {
+      readonly observe = (): void => undefined;
+    },
     requestAnimationFrame: (work: () => void) => frames.push(work),
   });
 }

@@ -12,22 +12,38 @@ const { formulaOf } = await import('../../../webview/transcript/mathematics.ts')
 /** Mathematics that is there when the test says so. */
 class Later {
   readonly waiting: ((set: SetFormula) => void)[] = [];
-  readonly ask: WithMathematics = (ready) => { this.waiting.push(ready); };
+  readonly ask: WithMathematics = (ready) => {
+    this.waiting.push(ready);
+  };
 
   come(): void {
-    for (const ready of this.waiting.splice(0)) ready(formulaOf);
+    for (const ready of this.waiting.splice(0)) {
+      ready(formulaOf);
+    }
   }
 }
 
-function shown(text: string, look: { readonly asWritten?: boolean; readonly query?: string; readonly code?: boolean } = {}): { readonly view: InstanceType<typeof MessageText>; readonly element: MadeElement; readonly later: Later } {
+function shown(
+  text: string,
+  look: { readonly asWritten?: boolean; readonly query?: string; readonly code?: boolean } = {},
+): { readonly view: InstanceType<typeof MessageText>; readonly element: MadeElement; readonly later: Later } {
   const later = new Later();
-  const view = new MessageText(text, look.code ?? false, { asWritten: look.asWritten ?? false, query: look.query ?? '' }, later.ask);
+  const view = new MessageText(
+    text,
+    look.code ?? false,
+    { asWritten: look.asWritten ?? false, query: look.query ?? '' },
+    later.ask,
+  );
   const element: unknown = view.element;
   assert.ok(element instanceof MadeElement);
   return { view, element, later };
 }
 
-const names = (element: MadeElement): readonly string[] => element.all().slice(1).map(({ localName }) => localName);
+const names = (element: MadeElement): readonly string[] =>
+  element
+    .all()
+    .slice(1)
+    .map(({ localName }) => localName);
 
 test('prose, code and mathematics have elements of their own, and the text stays whole until a formula is set', () => {
   const text = 'Let $x^2$ be `f(x)`:\n```py\nreturn x\n```\nSo \\[ x = \\nonsense \\] and $y$.';
@@ -36,10 +52,19 @@ test('prose, code and mathematics have elements of their own, and the text stays
   assert.equal(element.textContent, 'Let $x^2$ be f(x):\nreturn x\nSo \\[ x = \\nonsense \\] and $y$.');
   later.come();
   const formulas = element.ofClass('line-formula');
-  assert.deepEqual(formulas.map((formula) => formula.getAttribute('data-written')), ['$x^2$', '$y$']);
+  assert.deepEqual(
+    formulas.map((formula) => formula.getAttribute('data-written')),
+    ['$x^2$', '$y$'],
+  );
   assert.ok(formulas.every((formula) => formula.all().some(({ localName }) => localName === 'math')));
   assert.ok(element.textContent.includes('\\[ x = \\nonsense \\]'), 'what does not parse stays as it was written');
-  assert.equal(element.all().find(({ localName }) => localName === 'pre')?.getAttribute('data-language'), 'py');
+  assert.equal(
+    element
+      .all()
+      .find(({ localName }) => localName === 'pre')
+      ?.getAttribute('data-language'),
+    'py',
+  );
 });
 
 test('as it was written, a text is one text; so is the code of the role that answers, unless it sets code apart', () => {
@@ -62,22 +87,44 @@ test('what acts unseen is set apart by its code, in prose, in code and in a hit'
   for (const asWritten of [false, true]) {
     const { element } = shown(text, { asWritten, query: 'plan' });
     const marks = element.ofClass('unseen');
-    assert.deepEqual(marks.map(({ textContent }) => textContent), ['⟨U+202E⟩', '⟨U+202C⟩', '⟨U+200B⟩', '⟨U+001B⟩', '⟨CR⟩', '⟨U+00AD⟩', '⟨U+D800⟩']);
-    assert.deepEqual(marks.map((mark) => mark.getAttribute('data-written')).join(''), '\u202e\u202c\u200b\u001b\r\u00ad\ud800');
+    assert.deepEqual(
+      marks.map(({ textContent }) => textContent),
+      ['⟨U+202E⟩', '⟨U+202C⟩', '⟨U+200B⟩', '⟨U+001B⟩', '⟨CR⟩', '⟨U+00AD⟩', '⟨U+D800⟩'],
+    );
+    assert.deepEqual(
+      marks.map((mark) => mark.getAttribute('data-written')).join(''),
+      '\u202e\u202c\u200b\u001b\r\u00ad\ud800',
+    );
     assert.ok(!/[\u202a-\u202e\u200b\u001b\r]/u.test(element.textContent));
     assert.ok(element.textContent.includes('\n\tplan'));
-    assert.deepEqual(element.all().filter(({ localName }) => localName === 'mark').map(({ textContent }) => textContent), ['plan']);
+    assert.deepEqual(
+      element
+        .all()
+        .filter(({ localName }) => localName === 'mark')
+        .map(({ textContent }) => textContent),
+      ['plan'],
+    );
   }
-  const hit = shown('pl\u115fan', { query: 'pl' }).element.all().find(({ localName }) => localName === 'mark');
+  const hit = shown('pl\u115fan', { query: 'pl' })
+    .element.all()
+    .find(({ localName }) => localName === 'mark');
   assert.equal(hit?.textContent, 'pl⟨U+115F⟩an');
 });
 
 test('the hits of a search are marked wherever they stand, and the first can be brought into sight', () => {
-  const { view, element, later } = shown(`${'word '.repeat(2_000)}the Plan, \`planned\`, $\\mathrm{plan}$`, { query: 'plan' });
+  const { view, element, later } = shown(`${'word '.repeat(2_000)}the Plan, \`planned\`, $\\mathrm{plan}$`, {
+    query: 'plan',
+  });
   const hits = (): readonly MadeElement[] => element.all().filter(({ localName }) => localName === 'mark');
-  assert.deepEqual(hits().map(({ textContent }) => textContent), ['Plan', 'planned', '$\\mathrm{plan}$']);
+  assert.deepEqual(
+    hits().map(({ textContent }) => textContent),
+    ['Plan', 'planned', '$\\mathrm{plan}$'],
+  );
   view.seekHit();
-  assert.deepEqual(hits().map(({ scrolledTo }) => scrolledTo), [1, 0, 0]);
+  assert.deepEqual(
+    hits().map(({ scrolledTo }) => scrolledTo),
+    [1, 0, 0],
+  );
   later.come();
   assert.equal(hits()[0]?.scrolledTo, 2, 'again when formulas have taken their places');
   assert.equal(hits()[2]?.ofClass('line-formula').length, 1);
@@ -100,7 +147,28 @@ test('a text of a million characters is one text with bounded marks', () => {
 });
 
 test('a row tells what is not seen, for the eye and for the ear', () => {
-  const row = { index: 1, depth: 1, parent: 0, descendants: 0, message: 4, key: 4, lane: null, role: 'actor', turn: 0, position: 1, siblings: 1, text: 'a \u202eplan\u001b[0m', finish: null, return: 1, leaves: 1, credit: null, branch: false, match: true, verification: null, other: null };
+  const row = {
+    index: 1,
+    depth: 1,
+    parent: 0,
+    descendants: 0,
+    message: 4,
+    key: 4,
+    lane: null,
+    role: 'actor',
+    turn: 0,
+    position: 1,
+    siblings: 1,
+    text: 'a \u202eplan\u001b[0m',
+    finish: null,
+    return: 1,
+    leaves: 1,
+    credit: null,
+    branch: false,
+    match: true,
+    verification: null,
+    other: null,
+  };
   const element: unknown = rowElement(row, { folded: false, active: false, selected: false, compared: false }, 'plan');
   assert.ok(element instanceof MadeElement);
   const [text] = element.ofClass('row-text');

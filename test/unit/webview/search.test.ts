@@ -4,14 +4,25 @@ import { highlighted } from '../../../webview/transcript/highlight.ts';
 import { HitSteps, stepFrom } from '../../../webview/transcript/hits.ts';
 import { commandOf, shownKey, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
 
-function press(key: string): { readonly key: string; readonly ctrlKey: boolean; readonly altKey: boolean; readonly metaKey: boolean } {
+function press(key: string): {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly altKey: boolean;
+  readonly metaKey: boolean;
+} {
   return { key, ctrlKey: false, altKey: false, metaKey: false };
 }
 
 test('steps go to the next and the previous hit from any row, around the ends', () => {
   const rows = [3, 7, 9];
-  assert.deepEqual([0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, 1)), [0, 1, 1, 0, 0]);
-  assert.deepEqual([0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, -1)), [2, 2, 0, 1, 2]);
+  assert.deepEqual(
+    [0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, 1)),
+    [0, 1, 1, 0, 0],
+  );
+  assert.deepEqual(
+    [0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, -1)),
+    [2, 2, 0, 1, 2],
+  );
   assert.equal(stepFrom([], 4, 1), null);
 });
 
@@ -41,7 +52,10 @@ test('steps asked for while an answer is on the way are not lost', () => {
 test('words that begin as a word of the query are marked, without case and accents; the text stays whole', () => {
   const text = 'Café: the PLAN planned <b>plan</b>, replan';
   const stretches = highlighted(text, 'plan cafe');
-  assert.deepEqual(stretches.filter(({ hit }) => hit).map((stretch) => stretch.text), ['Café', 'PLAN', 'planned', 'plan']);
+  assert.deepEqual(
+    stretches.filter(({ hit }) => hit).map((stretch) => stretch.text),
+    ['Café', 'PLAN', 'planned', 'plan'],
+  );
   assert.equal(stretches.map((stretch) => stretch.text).join(''), text);
   assert.deepEqual(highlighted(text, ' ** '), [{ text, hit: false }]);
 });
@@ -50,7 +64,11 @@ test('no key has two commands, and a key with Ctrl has none', () => {
   const keys = TREE_KEYS.flatMap((binding) => binding.keys);
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(commandOf(press('c')), 'compare');
-  assert.deepEqual((['written', 'costliest', 'keys'] as const).map((command) => commandOf(press(shownKey(command).toLowerCase()))), ['written', 'costliest', 'keys'], 'what is written beside a button is its key');
+  assert.deepEqual(
+    (['written', 'costliest', 'keys'] as const).map((command) => commandOf(press(shownKey(command).toLowerCase()))),
+    ['written', 'costliest', 'keys'],
+    'what is written beside a button is its key',
+  );
   assert.equal(commandOf({ ...press('c'), ctrlKey: true }), undefined);
   assert.equal(commandOf(press('C')), undefined, 'a capital letter begins typing ahead');
 });

@@ -37,9 +37,24 @@ class Host {
   constructor() {
     const nothing = (): void => undefined;
     this.tree = new TreeView({
-      ask: (revision, offset) => { this.asked.push([revision, offset]); },
-      select: (message) => { this.selected.push(message); },
-      replay: nothing, verify: nothing, exportReport: nothing, copyLink: nothing, compare: (message) => { this.compared.push(message); }, tokens: nothing, command: nothing, moved: nothing, scrolled: nothing, arranged: nothing,
+      ask: (revision, offset) => {
+        this.asked.push([revision, offset]);
+      },
+      select: (message) => {
+        this.selected.push(message);
+      },
+      replay: nothing,
+      verify: nothing,
+      exportReport: nothing,
+      copyLink: nothing,
+      compare: (message) => {
+        this.compared.push(message);
+      },
+      tokens: nothing,
+      command: nothing,
+      moved: nothing,
+      scrolled: nothing,
+      arranged: nothing,
     });
     const element: unknown = this.tree.element;
     assert.ok(element instanceof MadeElement);
@@ -48,7 +63,11 @@ class Host {
   }
 
   /** Another layout, that tells the places of `named`; those that it lacks are near the row \`near\`. */
-  open(messages: readonly Message[], named: readonly number[], { same = true, folded = [], opened = [], near = 0, lanes = () => [] }: Opening = {}): void {
+  open(
+    messages: readonly Message[],
+    named: readonly number[],
+    { same = true, folded = [], opened = [], near = 0, lanes = () => [] }: Opening = {},
+  ): void {
     this.messages = messages;
     this.revision++;
     const all = [...named, ...folded];
@@ -56,7 +75,12 @@ class Host {
     const hidden = all.filter((id) => this.place(id) === null).map((message) => ({ message, index: near }));
     const replayed = { requests: 0, replays: 0, messages: 0, matching: 0 };
     const sizes = { rows: messages.length + 1, messages: messages.length, matching: messages.length, replayed };
-    this.tree.open({ revision: this.revision, ...sizes, lanes: lanes(this), places, near: hidden }, { folded, opened }, null, same);
+    this.tree.open(
+      { revision: this.revision, ...sizes, lanes: lanes(this), places, near: hidden },
+      { folded, opened },
+      null,
+      same,
+    );
   }
 
   place(id: number): RowPlace | null {
@@ -68,13 +92,19 @@ class Host {
   answer(offsets?: readonly number[]): void {
     nextFrame();
     for (const [revision, offset] of this.asked.splice(0)) {
-      if (revision !== this.revision) continue;
+      if (revision !== this.revision) {
+        continue;
+      }
       if (offsets?.includes(offset) === false) {
         this.asked.push([revision, offset]);
         continue;
       }
       const end = Math.min(this.messages.length + 1, offset + WINDOW);
-      this.tree.accept(revision, offset, Array.from({ length: end - offset }, (_, place) => this.row(offset + place)));
+      this.tree.accept(
+        revision,
+        offset,
+        Array.from({ length: end - offset }, (_, place) => this.row(offset + place)),
+      );
     }
     nextFrame();
   }
@@ -83,10 +113,29 @@ class Host {
     const message = this.messages[index - 1];
     const depth = message?.depth ?? 0;
     const below = this.messages.slice(index).findIndex((other) => other.depth <= depth);
-    const parent = index === 0 ? null : this.messages.slice(0, index - 1).findLastIndex((other) => other.depth < depth) + 1;
+    const parent =
+      index === 0 ? null : this.messages.slice(0, index - 1).findLastIndex((other) => other.depth < depth) + 1;
     return {
-      index, depth, parent, descendants: below < 0 ? this.messages.length - index : below, message: message === undefined ? null : Math.abs(message.id), key: message?.id ?? null, lane: message !== undefined && message.id < 0 ? { requests: 1, replays: 2 } : null, role: 'actor', turn: 0, position: 1, siblings: 1,
-      text: `text ${String(message?.id ?? 'of the question')}`, finish: 'end', return: null, leaves: 0, credit: null, branch: false, match: true, verification: null, other: null,
+      index,
+      depth,
+      parent,
+      descendants: below < 0 ? this.messages.length - index : below,
+      message: message === undefined ? null : Math.abs(message.id),
+      key: message?.id ?? null,
+      lane: message !== undefined && message.id < 0 ? { requests: 1, replays: 2 } : null,
+      role: 'actor',
+      turn: 0,
+      position: 1,
+      siblings: 1,
+      text: `text ${String(message?.id ?? 'of the question')}`,
+      finish: 'end',
+      return: null,
+      leaves: 0,
+      credit: null,
+      branch: false,
+      match: true,
+      verification: null,
+      other: null,
     };
   }
 
@@ -116,10 +165,21 @@ class Host {
   seen(): readonly (readonly [top: number, words: string | null])[] {
     const pixels = (text: string | undefined, pattern: RegExp): number => Number(pattern.exec(text ?? '')?.[1] ?? 0);
     return this.elements
-      .map((element) => ({ element, top: pixels(element.style['transform'], /\((-?\d+)px/u) + pixels(element.style['translate'], / (-?\d+)px/u) - this.scroller.scrollTop }))
+      .map((element) => ({
+        element,
+        top:
+          pixels(element.style['transform'], /\((-?\d+)px/u) +
+          pixels(element.style['translate'], / (-?\d+)px/u) -
+          this.scroller.scrollTop,
+      }))
       .filter(({ top }) => top > -HEIGHT && top < SIGHT * HEIGHT)
       .sort((a, b) => a.top - b.top)
-      .map(({ element, top }) => [top, element.hasAttribute('aria-busy') ? null : (/text (?:\d+|of the question)/u.exec(element.attributes.get('aria-label') ?? '')?.[0] ?? '')]);
+      .map(({ element, top }) => [
+        top,
+        element.hasAttribute('aria-busy')
+          ? null
+          : (/text (?:\d+|of the question)/u.exec(element.attributes.get('aria-label') ?? '')?.[0] ?? ''),
+      ]);
   }
 
   /** The key of the row that has the keyboard. */
@@ -128,8 +188,10 @@ class Host {
   }
 }
 
-const flat = (from: number, count: number): readonly Message[] => Array.from({ length: count }, (_, step) => ({ id: from + step, depth: 1 }));
-const words = (from: number, count: number): readonly string[] => Array.from({ length: count }, (_, step) => `text ${String(from + step)}`);
+const flat = (from: number, count: number): readonly Message[] =>
+  Array.from({ length: count }, (_, step) => ({ id: from + step, depth: 1 }));
+const words = (from: number, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, step) => `text ${String(from + step)}`);
 
 let host: Host;
 beforeEach(() => {
@@ -141,7 +203,10 @@ beforeEach(() => {
 test('a layout that scrolls the tree never leaves old rows under new indexes, and nothing moves or goes blank while its rows are on the way', () => {
   host.scroll(20 * HEIGHT + 7);
   const before = host.seen();
-  assert.deepEqual(before.map(([, text]) => text), words(1019, 11));
+  assert.deepEqual(
+    before.map(([, text]) => text),
+    words(1019, 11),
+  );
   // Three branches arrive above what is in sight.
   host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
   assert.deepEqual(host.seen(), before);
@@ -149,7 +214,11 @@ test('a layout that scrolls the tree never leaves old rows under new indexes, an
   assert.deepEqual(host.seen(), before);
   host.answer();
   assert.deepEqual(host.seen(), before);
-  assert.deepEqual(host.elements.map(({ attributes }) => attributes.get('id')).slice(0, 2), ['row-13', 'row-14'], 'the rows are those of the new layout');
+  assert.deepEqual(
+    host.elements.map(({ attributes }) => attributes.get('id')).slice(0, 2),
+    ['row-13', 'row-14'],
+    'the rows are those of the new layout',
+  );
   host.scroller.fire('click', { target: host.elements[12] });
   assert.deepEqual(host.selected, [1021], 'a click selects what it hits');
 });
@@ -159,7 +228,10 @@ test('a filter that leaves fewer rows shows these, and not the old ones', () => 
   host.open(flat(1050, 5), host.tree.landmarks());
   host.frame();
   host.answer();
-  assert.deepEqual(host.seen().map(([, text]) => text), ['text of the question', ...words(1050, 5)]);
+  assert.deepEqual(
+    host.seen().map(([, text]) => text),
+    ['text of the question', ...words(1050, 5)],
+  );
   // Slightly scrolled, and as many rows as before.
   host.scroll(0);
   host.open(flat(1000, 100), []);
@@ -168,16 +240,25 @@ test('a filter that leaves fewer rows shows these, and not the old ones', () => 
   host.open(flat(2000, 12), host.tree.landmarks());
   host.frame();
   host.answer();
-  assert.deepEqual(host.seen().map(([, text]) => text), ['text of the question', ...words(2000, 10)]);
+  assert.deepEqual(
+    host.seen().map(([, text]) => text),
+    ['text of the question', ...words(2000, 10)],
+  );
 });
 
 test('who scrolls while rows are on the way sees rows that load, and then the new ones', () => {
   host.scroll(20 * HEIGHT);
   host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
   host.scroll(27 * HEIGHT);
-  assert.deepEqual(host.seen().map(([, text]) => text), Array.from({ length: SIGHT }, () => null));
+  assert.deepEqual(
+    host.seen().map(([, text]) => text),
+    Array.from({ length: SIGHT }, () => null),
+  );
   host.answer();
-  assert.deepEqual(host.seen().map(([, text]) => text), words(1023, SIGHT));
+  assert.deepEqual(
+    host.seen().map(([, text]) => text),
+    words(1023, SIGHT),
+  );
 });
 
 test('words that are searched for meanwhile leave no blank place', () => {
@@ -202,7 +283,8 @@ test('a click means the message that was seen where the pointer went down, whate
   host.scroller.fire('click', { target: clicked });
   assert.deepEqual(host.selected, [1191], 'on a row of the layout before');
   host.answer();
-  const found = (text: string): MadeElement | undefined => host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes(text));
+  const found = (text: string): MadeElement | undefined =>
+    host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes(text));
   host.scroller.fire('mousedown', { target: found('text 1192') });
   host.scroller.fire('click', { target: found('text 1193') });
   host.scroller.fire('mousedown', { target: found('text 1192') });
@@ -212,7 +294,8 @@ test('a click means the message that was seen where the pointer went down, whate
 });
 
 test('a key pressed after a click means what was clicked, though its rows are still on their way', () => {
-  const found = (text: string): MadeElement | undefined => host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes(text));
+  const found = (text: string): MadeElement | undefined =>
+    host.elements.find(({ attributes }) => attributes.get('aria-label')?.includes(text));
   const clicked = found('text 1005');
   host.open([...flat(1, 3), ...flat(1000, 100)], host.tree.landmarks());
   host.scroller.fire('click', { target: clicked });
@@ -255,10 +338,14 @@ test('a key pressed after a click means what was clicked, though its rows are st
 
 test('the keyboard and the view stay at their rows though they moved since the layout was asked for', () => {
   host.scroll(20 * HEIGHT);
-  for (let step = 0; step < 25; step++) host.press('ArrowDown');
+  for (let step = 0; step < 25; step++) {
+    host.press('ArrowDown');
+  }
   const named = host.tree.landmarks();
   assert.equal(host.keyboard, 1024);
-  for (let step = 0; step < 4; step++) host.press('ArrowDown');
+  for (let step = 0; step < 4; step++) {
+    host.press('ArrowDown');
+  }
   host.scroll(23 * HEIGHT);
   const before = host.seen();
   host.open([...flat(1, 8), ...flat(1000, 100)], named);
@@ -279,7 +366,10 @@ test('a row that the filter took away leaves its place to the one that the host 
 });
 
 test('Arrow Left goes to the message above, however far it is and whether or not it was loaded', () => {
-  const plans = Array.from({ length: 3 }, (_, plan) => [{ id: plan + 1, depth: 1 }, ...Array.from({ length: 999 }, (__, actor) => ({ id: 10_000 * (plan + 1) + actor, depth: 2 }))]).flat();
+  const plans = Array.from({ length: 3 }, (_, plan) => [
+    { id: plan + 1, depth: 1 },
+    ...Array.from({ length: 999 }, (__, actor) => ({ id: 10_000 * (plan + 1) + actor, depth: 2 })),
+  ]).flat();
   host.open(plans, [], { same: false });
   host.answer();
   host.press('End');
@@ -307,7 +397,9 @@ test('a key about a row that is still on its way is done when the row is here, u
 test('a key that waits for its row is done once, however many layouts come meanwhile, and never to another row', () => {
   host.open(flat(1, 20), [], { same: false });
   host.answer();
-  for (let step = 0; step < 5; step++) host.press('ArrowDown');
+  for (let step = 0; step < 5; step++) {
+    host.press('ArrowDown');
+  }
   assert.equal(host.keyboard, 5);
   host.open(flat(1, 21), host.tree.landmarks());
   host.press('c');
@@ -326,26 +418,42 @@ test('a key that waits for its row is done once, however many layouts come meanw
 });
 
 test('what a filter hides is folded still when it is back', () => {
-  const nested = [{ id: 1, depth: 1 }, { id: 2, depth: 2 }, { id: 3, depth: 1 }, { id: 4, depth: 2 }];
+  const nested = [
+    { id: 1, depth: 1 },
+    { id: 2, depth: 2 },
+    { id: 3, depth: 1 },
+    { id: 4, depth: 2 },
+  ];
   host.open(nested, [], { folded: [1, 3] });
   assert.deepEqual(host.tree.folds().folded, [1, 3]);
   host.open(nested.slice(2), [], { folded: host.tree.folds().folded });
   assert.deepEqual(host.tree.folds().folded.toSorted(), [1, 3]);
   host.open(nested, [], { folded: host.tree.folds().folded });
   host.answer();
-  assert.deepEqual(host.seen().map(([, text]) => text), ['text of the question', 'text 1', 'text 3']);
+  assert.deepEqual(
+    host.seen().map(([, text]) => text),
+    ['text of the question', 'text 1', 'text 3'],
+  );
 });
 
 test('the replays of a message are folded until they are opened, and stay as the user left them', () => {
   // Message 1, with the lane -1 of two replays of it, then message 4.
-  const laned = [{ id: 1, depth: 1 }, { id: -1, depth: 2 }, { id: 2, depth: 3 }, { id: 3, depth: 3 }, { id: 4, depth: 1 }];
+  const laned = [
+    { id: 1, depth: 1 },
+    { id: -1, depth: 2 },
+    { id: 2, depth: 3 },
+    { id: 3, depth: 3 },
+    { id: 4, depth: 1 },
+  ];
   const lanes = (of: Host): readonly RowPlace[] => [of.place(-1)].filter((place) => place !== null);
   const words = (): readonly (string | null)[] => host.seen().map(([, text]) => text);
   host.open(laned, [], { same: false, lanes });
   host.answer();
   assert.equal(words().length, 4, 'question, message 1, its lane, message 4');
   assert.deepEqual(host.tree.folds(), { folded: [], opened: [] });
-  for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowRight']) host.press(key);
+  for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowRight']) {
+    host.press(key);
+  }
   assert.equal(host.keyboard, -1);
   assert.equal(words().length, 6);
   assert.deepEqual(host.tree.folds(), { folded: [], opened: [-1] });
@@ -363,7 +471,11 @@ test('the replays of a message are folded until they are opened, and stay as the
 });
 
 test('what is brought into sight opens the lane that hides it', () => {
-  const laned = [{ id: 1, depth: 1 }, { id: -1, depth: 2 }, { id: 2, depth: 3 }];
+  const laned = [
+    { id: 1, depth: 1 },
+    { id: -1, depth: 2 },
+    { id: 2, depth: 3 },
+  ];
   const lanes = (of: Host): readonly RowPlace[] => [of.place(-1)].filter((place) => place !== null);
   host.open(laned, [], { same: false, lanes });
   host.answer();

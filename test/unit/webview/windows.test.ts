@@ -8,7 +8,26 @@ const KEPT = 64;
 
 function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
   return Array.from({ length }, (_, position) => ({
-    index: offset + position, depth: 1, parent: 0, descendants: 0, message: offset + position, key: offset + position, lane: null, role: 'actor', turn: 0, position: 1, siblings: 1, text: '', finish: 'end', return: null, leaves: 0, credit: null, branch: false, match: true, verification: null, other: null,
+    index: offset + position,
+    depth: 1,
+    parent: 0,
+    descendants: 0,
+    message: offset + position,
+    key: offset + position,
+    lane: null,
+    role: 'actor',
+    turn: 0,
+    position: 1,
+    siblings: 1,
+    text: '',
+    finish: 'end',
+    return: null,
+    leaves: 0,
+    credit: null,
+    branch: false,
+    match: true,
+    verification: null,
+    other: null,
   }));
 }
 
@@ -33,7 +52,10 @@ test('rows of an older layout are refused, and another layout is asked for anew'
   windows.reset(2);
   assert.equal(windows.accept(1, 0, rows(0)), false);
   assert.equal(windows.get(0), undefined);
-  assert.deepEqual(asked, [[1, 0], [2, 0]]);
+  assert.deepEqual(asked, [
+    [1, 0],
+    [2, 0],
+  ]);
   windows.accept(2, 0, rows(0));
   windows.reset(2);
   assert.equal(windows.get(0)?.index, 0, 'the same layout keeps its rows');
@@ -41,7 +63,9 @@ test('rows of an older layout are refused, and another layout is asked for anew'
 
 test('of many windows the ones looked at last are kept', () => {
   let asked = 0;
-  const windows = new RowWindows<MarkedRow>(WINDOW, KEPT, () => { asked++; });
+  const windows = new RowWindows<MarkedRow>(WINDOW, KEPT, () => {
+    asked++;
+  });
   windows.reset(1);
   windows.accept(1, 0, rows(0));
   for (let number = 1; number < 100; number++) {

@@ -2,15 +2,42 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { position } from '../../../webview/common/creditBar.ts';
-import { bounds, count, creditText, decimal, duration, percent, percent1, percentBounds, points, returnText, signed } from '../../../webview/common/format.ts';
+import {
+  bounds,
+  count,
+  creditText,
+  decimal,
+  duration,
+  percent,
+  percent1,
+  percentBounds,
+  points,
+  returnText,
+  signed,
+} from '../../../webview/common/format.ts';
 import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/records/taxonomy.ts';
 import { markOf } from '../../../webview/common/returnMark.ts';
-import { agreementWords, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from '../../../webview/taxonomy/words.ts';
+import {
+  agreementWords,
+  countWords,
+  rankOf,
+  ruleOf,
+  shareWords,
+  thresholdCaption,
+} from '../../../webview/taxonomy/words.ts';
 import { commandOf, TREE_KEYS } from '../../../webview/transcript/keys.ts';
 import { meanReturn, parseCount } from '../../../webview/transcript/replayWords.ts';
 
 const MINUS = '\u2212';
-const credit: Credit = { estimator: 'loo', value: -0.25, low: null, high: null, n: 4, evaluatorCalls: 8, interval: 'none' };
+const credit: Credit = {
+  estimator: 'loo',
+  value: -0.25,
+  low: null,
+  high: null,
+  n: 4,
+  evaluatorCalls: 8,
+  interval: 'none',
+};
 
 test('what was not measured says so and is never a number', () => {
   assert.equal(returnText(null), 'not measured');
@@ -60,7 +87,9 @@ test('a credit bar starts in the middle and ends at its edges', () => {
 
 test('the fields of a replay take whole numbers in their range only', () => {
   assert.equal(parseCount('Alternatives', ' 4 ', 1, 64), 4);
-  for (const wrong of ['', '0', '65', '1.5', '1e1', '-1', 'four', '0x10']) assert.equal(parseCount('Alternatives', wrong, 1, 64), 'Alternatives: a whole number from 1 to 64.');
+  for (const wrong of ['', '0', '65', '1.5', '1e1', '-1', 'four', '0x10']) {
+    assert.equal(parseCount('Alternatives', wrong, 1, 64), 'Alternatives: a whole number from 1 to 64.');
+  }
 });
 
 test('every key has one command, and keys with Ctrl, Alt or Meta are left to the editor', () => {
@@ -76,29 +105,69 @@ test('every key has one command, and keys with Ctrl, Alt or Meta are left to the
 });
 
 test('counts of classes say by which thresholds they were made, and shares are of all buckets', () => {
-  assert.equal(thresholdCaption(TAXONOMY_THRESHOLDS), "Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05");
+  assert.equal(
+    thresholdCaption(TAXONOMY_THRESHOLDS),
+    "Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05",
+  );
   assert.equal(
     thresholdCaption({ ...TAXONOMY_THRESHOLDS, shift: 0.3 }),
     "Counted with misleading < 0.5, ambiguity < 0.01, shift > 0.3, level 0.05. Arrows lead from the paper's (misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05)",
   );
   assert.deepEqual([countWords(4, 4), countWords(4, 1200)], ['4', '4 \u2192 1,200']);
   assert.deepEqual([shareWords(1, 8), shareWords(0, 0)], ['12.5 %', '\u2013']);
-  assert.deepEqual(VERDICTS.map((name) => rankOf(name)), ['1', '2', '3', '4', '', '']);
-  assert.equal(ruleOf('Successful Credit Shift', { ...TAXONOMY_THRESHOLDS, shift: 0.35 }), 'best \u2212 real mean return > 0.35');
+  assert.deepEqual(
+    VERDICTS.map((name) => rankOf(name)),
+    ['1', '2', '3', '4', '', ''],
+  );
+  assert.equal(
+    ruleOf('Successful Credit Shift', { ...TAXONOMY_THRESHOLDS, shift: 0.35 }),
+    'best \u2212 real mean return > 0.35',
+  );
 });
 
 test('what is left out of the cases is counted by its reason', () => {
   assert.equal(leftOutWords({ requested: 0, otherDistribution: 0 }), null);
-  assert.equal(leftOutWords({ requested: 1, otherDistribution: 0 }), 'Not counted: 1 requested replay, which is no case of this run.');
-  assert.equal(leftOutWords({ requested: 3, otherDistribution: 2 }), 'Not counted: 3 requested replays and 2 buckets of another continuation distribution, which are no cases of this run.');
+  assert.equal(
+    leftOutWords({ requested: 1, otherDistribution: 0 }),
+    'Not counted: 1 requested replay, which is no case of this run.',
+  );
+  assert.equal(
+    leftOutWords({ requested: 3, otherDistribution: 2 }),
+    'Not counted: 3 requested replays and 2 buckets of another continuation distribution, which are no cases of this run.',
+  );
 });
 
 test('agreement comes with its interval and n, and says why it is not measured', () => {
-  const measured = { n: 20, agreed: 15, kappa: { value: 0.612, low: 0.301, high: 0.923, n: 20 }, standardError: 0.16, reason: null, ownWords: 0 };
+  const measured = {
+    n: 20,
+    agreed: 15,
+    kappa: { value: 0.612, low: 0.301, high: 0.923, n: 20 },
+    standardError: 0.16,
+    reason: null,
+    ownWords: 0,
+  };
   assert.equal(agreementWords(measured), "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree.");
-  assert.equal(agreementWords({ ...measured, ownWords: 1 }), "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree. 1 labelled in your own words is left out.");
-  assert.equal(agreementWords({ ...measured, kappa: { value: 1, low: null, high: null, n: 2 }, n: 2, agreed: 1, reason: 'at least 20 labels are needed for an interval' }), "Cohen's kappa 1.00, n = 2; 1 agrees. At least 20 labels are needed for an interval.");
+  assert.equal(
+    agreementWords({ ...measured, ownWords: 1 }),
+    "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree. 1 labelled in your own words is left out.",
+  );
+  assert.equal(
+    agreementWords({
+      ...measured,
+      kappa: { value: 1, low: null, high: null, n: 2 },
+      n: 2,
+      agreed: 1,
+      reason: 'at least 20 labels are needed for an interval',
+    }),
+    "Cohen's kappa 1.00, n = 2; 1 agrees. At least 20 labels are needed for an interval.",
+  );
   const none = { n: 1, agreed: 1, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 2 };
-  assert.equal(agreementWords(none), 'Agreement with your labels is not measured: label two cases with a class or as unclassified (1 so far). 2 labelled in your own words are left out.');
-  assert.match(agreementWords({ ...none, n: 3, agreed: 3, reason: 'both say the same class of every case' }), /not measured: both say the same class of every case\./);
+  assert.equal(
+    agreementWords(none),
+    'Agreement with your labels is not measured: label two cases with a class or as unclassified (1 so far). 2 labelled in your own words are left out.',
+  );
+  assert.match(
+    agreementWords({ ...none, n: 3, agreed: 3, reason: 'both say the same class of every case' }),
+    /not measured: both say the same class of every case\./,
+  );
 });

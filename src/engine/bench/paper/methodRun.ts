@@ -9,21 +9,28 @@ import { diagnose, evaluationSamples } from '../../diagnose/diagnose.ts';
 import { parseRecipe, protocolOf } from '../../recipe/recipe.ts';
 
 /**
- * What a run showed: its last evaluation, its newest diagnostic sample, what its training cost. Runs without an evaluation before training only: then all that
- * the ledger holds at the last step is training's.
+ * What a run showed: its last evaluation, its newest diagnostic sample, what its training cost. Runs without an
+ * evaluation before training only: then all that the ledger holds at the last step is training's.
  * @throws C3Error('input') for a run that is not finished or was evaluated before it was trained
  */
 export function methodRunOf(store: StoreReader, run: string): MethodRun {
   const { method, seed, status } = store.run(run);
   const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
-  if (status !== 'done') throw new C3Error('input', `Run ${run} is not finished; resume it with c3 run --resume ${run}.`);
+  if (status !== 'done') {
+    throw new C3Error('input', `Run ${run} is not finished; resume it with c3 run --resume ${run}.`);
+  }
   if (config.steps > 0 && (config.evaluation.before || config.evaluation.every > 0)) {
-    throw new C3Error('input', `Run ${run} was evaluated before or during training, which its ledger does not tell apart; set evaluation.before: false and evaluation.every: 0.`);
+    throw new C3Error(
+      'input',
+      `Run ${run} was evaluated before or during training, which its ledger does not tell apart; set evaluation.before: false and evaluation.every: 0.`,
+    );
   }
   const protocol = protocolOf({ config, ...recipe });
   const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
   const last = (kind: EvaluationKind): Solved[] => {
-    const round = EVALUATION_ROUNDS.find((one) => one.kind === kind && one.stage === (config.steps > 0 ? 'after' : 'before'));
+    const round = EVALUATION_ROUNDS.find(
+      (one) => one.kind === kind && one.stage === (config.steps > 0 ? 'after' : 'before'),
+    );
     return evaluationSamples(store, run, round?.iteration ?? 0, scored).map((samples) => {
       const measured = samples.filter((value) => value !== null);
       return { solved: measured.filter((value) => value === 1).length, samples: measured.length };
@@ -39,7 +46,8 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     run,
     greedy: last('greedy'),
     sampled: last('sampled'),
-    // Null for mappo on a sample from before credits were stored with it: its baseline, the value head's word on a context, is not in the returns.
+    // Null for mappo on a sample from before credits were stored with it: its baseline, the value head's word on a
+    // context, is not in the returns.
     fidelity: diagnosis.fidelity.all?.value ?? null,
     variance: diagnosis.variance?.value ?? null,
     influence: diagnosis.influence?.value ?? null,
@@ -49,10 +57,20 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     decisions: ledger?.decisions ?? {},
     seconds: steps.length === 0 ? 0 : (store.run(run).summary?.seconds ?? 0),
     curve: steps.flatMap(({ iteration, metrics, ledger: spent }) =>
-      metrics === null || metrics.meanReturn === null ? [] : [{ step: iteration, meanReturn: metrics.meanReturn, evaluatorCalls: requested(spent), tokens: spent.tokens.prompt + spent.tokens.completion }],
+      metrics === null || metrics.meanReturn === null
+        ? []
+        : [
+            {
+              step: iteration,
+              meanReturn: metrics.meanReturn,
+              evaluatorCalls: requested(spent),
+              tokens: spent.tokens.prompt + spent.tokens.completion,
+            },
+          ],
     ),
   };
 }
 
 /** Evaluations that a run asked for, made or reused: what the methods are matched by. */
-const requested = (ledger: Ledger | undefined): number => (ledger?.evaluatorCalls ?? 0) + (ledger?.reusedEvaluations ?? 0);
+const requested = (ledger: Ledger | undefined): number =>
+  (ledger?.evaluatorCalls ?? 0) + (ledger?.reusedEvaluations ?? 0);

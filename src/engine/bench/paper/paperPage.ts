@@ -1,4 +1,7 @@
-/** The page of `c3 bench paper-table`: one HTML file without scripts or anything from elsewhere, to be read, printed and put beside a paper. Pure: a report in, text out. */
+/**
+ * The page of `c3 bench paper-table`: one HTML file without scripts or anything from elsewhere, to be read, printed and
+ * put beside a paper. Pure: a report in, text out.
+ */
 import type { Claim, MeasureName, MethodComparison, MethodRow, MethodTable } from '../../../diagnostics/methodTable.ts';
 import type { SeedSummary } from '../../../diagnostics/seeds.ts';
 import type { Interval } from '../../../shared/records/records.ts';
@@ -19,8 +22,16 @@ export interface PaperReport {
   /** Fewer seeds and steps than the full table has. */
   readonly quick: boolean;
   readonly settings: Readonly<Record<string, string>>;
-  /** The learning rates that were tried for each method. `value` is a share in [0, 1]; null where it was not measured. */
-  readonly search: readonly { readonly task: string; readonly method: string; readonly rate: number; readonly value: number | null; readonly chosen: boolean }[];
+  /**
+   * The learning rates that were tried for each method. `value` is a share in [0, 1]; null where it was not measured.
+   */
+  readonly search: readonly {
+    readonly task: string;
+    readonly method: string;
+    readonly rate: number;
+    readonly value: number | null;
+    readonly chosen: boolean;
+  }[];
   readonly table: MethodTable;
 }
 
@@ -63,15 +74,23 @@ type Writer = (value: number) => string;
 
 /** How a column's numbers are written: decimals all with as many digits as give the largest three. */
 function writerOf({ form }: Column, values: readonly number[]): Writer {
-  if (form === 'percent') return percentage;
-  if (form === 'compact') return (value) => compact(value);
+  if (form === 'percent') {
+    return percentage;
+  }
+  if (form === 'compact') {
+    return (value) => compact(value);
+  }
   const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite));
   if (form === 'decimal') {
     const digits = largest === 0 ? 2 : Math.min(4, Math.max(0, 2 - Math.floor(Math.log10(largest))));
     return (value) => decimal(value, digits);
   }
   const digits = form === 'seconds' && largest < 100 ? 1 : 0;
-  return (value) => value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace(/^-(?=[0.]*$)/u, '').replace('-', '\u2212');
+  return (value) =>
+    value
+      .toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+      .replace(/^-(?=[0.]*$)/u, '')
+      .replace('-', '\u2212');
 }
 
 const signed = (write: Writer, value: number): string => (value > 0 ? `+${write(value)}` : write(value));
@@ -88,17 +107,26 @@ const heading = ({ head, unit, better }: Column, direction: boolean): string =>
 /** The best means of a column; none where fewer than two methods differ. */
 function bestOf({ measure, better, cost }: Column, rows: readonly MethodRow[]): ReadonlySet<MethodRow> {
   const meanOf = (row: MethodRow): number => row.measures[measure]?.mean ?? Number.NaN;
-  const measured = rows.filter((row) => Number.isFinite(meanOf(row)) && !(cost === true && row.measures.evaluatorCalls?.mean === 0));
+  const measured = rows.filter(
+    (row) => Number.isFinite(meanOf(row)) && !(cost === true && row.measures.evaluatorCalls?.mean === 0),
+  );
   const means = measured.map(meanOf);
   const best = better === 'higher' ? Math.max(...means) : Math.min(...means);
   return new Set(means.every((value) => value === best) ? [] : measured.filter((row) => meanOf(row) === best));
 }
 
 function summaryCell(summary: SeedSummary | null, write: Writer, best: boolean, seeds: number): string {
-  if (summary === null || !Number.isFinite(summary.mean)) return missing;
-  const deviation = summary.standardDeviation === null || summary.standardDeviation === 0 ? '' : ` <span class="deviation">\u00b1 ${write(summary.standardDeviation)}</span>`;
+  if (summary === null || !Number.isFinite(summary.mean)) {
+    return missing;
+  }
+  const deviation =
+    summary.standardDeviation === null || summary.standardDeviation === 0
+      ? ''
+      : ` <span class="deviation">\u00b1 ${write(summary.standardDeviation)}</span>`;
   const under = bounds(summary.interval, write) ?? (summary.n === 1 ? 'one seed' : 'all equal');
-  const value = best ? `<strong>${write(summary.mean)}</strong><span class="hidden"> (best)</span>` : write(summary.mean);
+  const value = best
+    ? `<strong>${write(summary.mean)}</strong><span class="hidden"> (best)</span>`
+    : write(summary.mean);
   return `<td>${value}${deviation}<small>${under}${summary.n === seeds || summary.n === 1 ? '' : `, n ${summary.n}`}</small></td>`;
 }
 
@@ -108,15 +136,27 @@ function rolesCell(decisions: MethodRow['decisions']): string {
 }
 
 function resultsTable(rows: readonly MethodRow[]): string {
-  if (rows.length === 0) return `<p class="none">${NOT_MEASURED}</p>`;
+  if (rows.length === 0) {
+    return `<p class="none">${NOT_MEASURED}</p>`;
+  }
   const columns = COLUMNS.map((column) => {
     const means = rows.flatMap((row) => row.measures[column.measure]?.mean ?? []);
     return { column, best: bestOf(column, rows), write: writerOf(column, means) };
   });
   const rolesFirst = (measure: MeasureName, cell: string): string => (measure === AFTER_ROLES ? cell : '');
-  const head = ['method', ...columns.flatMap(({ column }) => [...(column.measure === AFTER_ROLES ? ['decisions by role'] : []), heading(column, true)])];
+  const head = [
+    'method',
+    ...columns.flatMap(({ column }) => [
+      ...(column.measure === AFTER_ROLES ? ['decisions by role'] : []),
+      heading(column, true),
+    ]),
+  ];
   const lines = rows.map((row) => {
-    const cells = columns.map(({ column: { measure }, best, write }) => rolesFirst(measure, rolesCell(row.decisions)) + summaryCell(row.measures[measure], write, best.has(row), row.seeds.length));
+    const cells = columns.map(
+      ({ column: { measure }, best, write }) =>
+        rolesFirst(measure, rolesCell(row.decisions)) +
+        summaryCell(row.measures[measure], write, best.has(row), row.seeds.length),
+    );
     return `<tr><th scope="row">${nameOf(row.method)}<small>${seedsOf(row.seeds.length)}</small></th>${cells.join('')}</tr>`;
   });
   return `${table('Results by method', head, lines, 'results')}<p class="note">Mean \u00b1 standard deviation over seeds, its 95 % interval below. Bold: the best mean of a column, whatever its interval; for what is spent, among the methods that train.</p>`;
@@ -126,14 +166,23 @@ const seedsOf = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
 
 /** The comparison seen from the reference: reference - other. */
 function fromReference(comparison: MethodComparison): { readonly other: string; readonly difference: Interval } {
-  if (comparison.second === REFERENCE) return { other: comparison.first, difference: comparison.difference };
+  if (comparison.second === REFERENCE) {
+    return { other: comparison.first, difference: comparison.difference };
+  }
   const { value, low, high, n } = comparison.difference;
-  return { other: comparison.second, difference: { value: 0 - value, low: high === null ? null : 0 - high, high: low === null ? null : 0 - low, n } };
+  return {
+    other: comparison.second,
+    difference: { value: 0 - value, low: high === null ? null : 0 - high, high: low === null ? null : 0 - low, n },
+  };
 }
 
 function comparisonTable(all: readonly MethodComparison[]): string {
-  const turned = all.filter(({ first, second }) => (first === REFERENCE) !== (second === REFERENCE)).map((comparison) => ({ ...comparison, ...fromReference(comparison) }));
-  if (turned.length === 0) return `<p class="none">${NOT_MEASURED}</p>`;
+  const turned = all
+    .filter(({ first, second }) => (first === REFERENCE) !== (second === REFERENCE))
+    .map((comparison) => ({ ...comparison, ...fromReference(comparison) }));
+  if (turned.length === 0) {
+    return `<p class="none">${NOT_MEASURED}</p>`;
+  }
   const columns = COLUMNS.flatMap((column) => {
     const values = turned.flatMap(({ measure, difference }) => (measure === column.measure ? difference.value : []));
     return values.length === 0 ? [] : [{ column, write: writerOf(column, values) }];
@@ -142,8 +191,13 @@ function comparisonTable(all: readonly MethodComparison[]): string {
   const lines = others.map((other) => {
     const cells = columns.map(({ column: { measure }, write }) => {
       const found = turned.find((comparison) => comparison.other === other && comparison.measure === measure);
-      if (found === undefined || !Number.isFinite(found.difference.value)) return missing;
-      const { difference: { value, low, high }, signFlip } = found;
+      if (found === undefined || !Number.isFinite(found.difference.value)) {
+        return missing;
+      }
+      const {
+        difference: { value, low, high },
+        signFlip,
+      } = found;
       const clear = low !== null && high !== null && (low > 0 || high < 0);
       const test = signFlip === null ? `p ${NOT_MEASURED}` : `p ${probability(signFlip.p)}, n ${signFlip.n}`;
       return `<td>${clear ? `<strong>${signed(write, value)}</strong>` : signed(write, value)}<small>${bounds(found.difference, write) ?? 'no interval'}</small><small>${test}</small></td>`;
@@ -151,69 +205,144 @@ function comparisonTable(all: readonly MethodComparison[]): string {
     return `<tr><th scope="row">${nameOf(REFERENCE)} \u2212 ${nameOf(other)}</th>${cells.join('')}</tr>`;
   });
   const seeds = [...new Set(turned.flatMap(({ signFlip }) => signFlip?.n ?? []))].sort((a, b) => a - b);
-  const floor = seeds.map((n) => `With ${seedsOf(n)} p cannot fall below 2/2<sup>${n}</sup> = ${probability(2 / 2 ** n)}.`).join(' ');
-  const head = ['difference', ...columns.map(({ column }) => heading({ ...column, unit: column.form === 'percent' ? 'points' : column.unit }, false))];
+  const floor = seeds
+    .map((n) => `With ${seedsOf(n)} p cannot fall below 2/2<sup>${n}</sup> = ${probability(2 / 2 ** n)}.`)
+    .join(' ');
+  const head = [
+    'difference',
+    ...columns.map(({ column }) =>
+      heading({ ...column, unit: column.form === 'percent' ? 'points' : column.unit }, false),
+    ),
+  ];
   return `${table('Paired comparisons', head, lines, 'results')}<p class="note">Difference with its 95 % interval, bold where that does not hold 0; below it p of the exact sign-flip test over n seeds, two-sided. ${floor}</p>`;
 }
 
-const SIGNS: Readonly<Record<Claim['verdict'], string>> = { held: '\u2713', reversed: '\u2717', undecided: '~', 'not measured': '\u2013' };
+const SIGNS: Readonly<Record<Claim['verdict'], string>> = {
+  held: '\u2713',
+  reversed: '\u2717',
+  undecided: '~',
+  'not measured': '\u2013',
+};
 
 function claimsTable(claims: readonly Claim[]): string {
-  if (claims.length === 0) return '<p class="none">none</p>';
-  const lines = claims.map(({ claim, verdict, evidence }) => `<tr><td class="verdict ${verdict.replace(' ', '-')}"><span aria-hidden="true">${SIGNS[verdict]}</span> ${verdict}</td><td>${escaped(claim, 400)}</td><td>${escaped(evidence, 1000)}</td></tr>`);
+  if (claims.length === 0) {
+    return '<p class="none">none</p>';
+  }
+  const lines = claims.map(
+    ({ claim, verdict, evidence }) =>
+      `<tr><td class="verdict ${verdict.replace(' ', '-')}"><span aria-hidden="true">${SIGNS[verdict]}</span> ${verdict}</td><td>${escaped(claim, 400)}</td><td>${escaped(evidence, 1000)}</td></tr>`,
+  );
   return table('Claims of the paper', ['verdict', 'claim', 'evidence'], lines, 'words');
 }
 
-function curvesFigure(id: string, task: string, rows: readonly MethodRow[], placeOf: (method: string) => number): string {
-  const curves = rows.map(({ method, curve }) => ({ label: labelOf(method), place: placeOf(method), points: curve.map((each) => ({ x: each.evaluatorCalls, y: each.meanReturn })) }));
+function curvesFigure(
+  id: string,
+  task: string,
+  rows: readonly MethodRow[],
+  placeOf: (method: string) => number,
+): string {
+  const curves = rows.map(({ method, curve }) => ({
+    label: labelOf(method),
+    place: placeOf(method),
+    points: curve.map((each) => ({ x: each.evaluatorCalls, y: each.meanReturn })),
+  }));
   const without = rows.filter(({ curve }) => curve.length === 0).map(({ method }) => nameOf(method));
   const write: Writer = (value) => decimal(value, 3);
-  const lines = rows.filter(({ curve }) => curve.length > 0).map(({ method, curve }) => {
-    const steps = curve.map(({ step, evaluatorCalls, tokens, meanReturn }) => `<tr><td>${step}</td><td>${evaluatorCalls.toLocaleString('en-US', { maximumFractionDigits: 0 })}</td><td>${compact(tokens)}</td><td>${write(meanReturn.value)}</td><td>${bounds(meanReturn, write) ?? 'no interval'}</td><td>${meanReturn.n}</td></tr>`);
-    return `<tbody><tr><th scope="rowgroup" colspan="6">${nameOf(method)}</th></tr>${steps.join('')}</tbody>`;
-  });
-  const numbers = table('Learning curves in numbers', ['step', 'evaluator calls', 'tokens', 'mean return', '95 % interval', 'seeds'], lines, 'numbers');
+  const lines = rows
+    .filter(({ curve }) => curve.length > 0)
+    .map(({ method, curve }) => {
+      const steps = curve.map(
+        ({ step, evaluatorCalls, tokens, meanReturn }) =>
+          `<tr><td>${step}</td><td>${evaluatorCalls.toLocaleString('en-US', { maximumFractionDigits: 0 })}</td><td>${compact(tokens)}</td><td>${write(meanReturn.value)}</td><td>${bounds(meanReturn, write) ?? 'no interval'}</td><td>${meanReturn.n}</td></tr>`,
+      );
+      return `<tbody><tr><th scope="rowgroup" colspan="6">${nameOf(method)}</th></tr>${steps.join('')}</tbody>`;
+    });
+  const numbers = table(
+    'Learning curves in numbers',
+    ['step', 'evaluator calls', 'tokens', 'mean return', '95 % interval', 'seeds'],
+    lines,
+    'numbers',
+  );
   const note = `Mean over seeds after each step; band: its 95 % interval, cut where it reaches far beyond the lines.${without.length === 0 ? '' : ` Without training steps: ${without.join(', ')}.`}`;
-  return figure('Learning curves', curvePicture(id, `Learning curves on ${task}`, curves, { x: 'evaluator calls of training', y: 'mean return of the training episodes', unit: 'evaluator calls' }), note, numbers);
+  return figure(
+    'Learning curves',
+    curvePicture(id, `Learning curves on ${task}`, curves, {
+      x: 'evaluator calls of training',
+      y: 'mean return of the training episodes',
+      unit: 'evaluator calls',
+    }),
+    note,
+    numbers,
+  );
 }
 
-function paretoFigure(id: string, task: string, rows: readonly MethodRow[], placeOf: (method: string) => number): string {
+function paretoFigure(
+  id: string,
+  task: string,
+  rows: readonly MethodRow[],
+  placeOf: (method: string) => number,
+): string {
   const points = rows.flatMap(({ method, measures: { greedy, tokens } }): CostPoint[] => {
     // A method that does not train has spent no tokens on it, whether or not that was measured.
     const x = tokens?.mean ?? (knownMethodWords(method)?.trains === false ? 0 : null);
-    return greedy === null || x === null ? [] : [{ label: labelOf(method), place: placeOf(method), x, y: greedy.interval }];
+    return greedy === null || x === null
+      ? []
+      : [{ label: labelOf(method), place: placeOf(method), x, y: greedy.interval }];
   });
-  const lines = points.map((each) => `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${bounds(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`);
-  const numbers = table('Accuracy and tokens in numbers', ['method', 'tokens', 'greedy accuracy', '95 % interval', 'seeds', 'on the front'], lines, 'numbers');
-  const note = 'Bars: 95 % interval of the accuracy, without a stroke at an end beyond the picture. Line and filled markers: the Pareto front, the methods that no other beats at both.';
-  return figure('Accuracy against training tokens', paretoPicture(id, `Accuracy against training tokens on ${task}`, points), note, numbers);
+  const lines = points.map(
+    (each) =>
+      `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${bounds(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`,
+  );
+  const numbers = table(
+    'Accuracy and tokens in numbers',
+    ['method', 'tokens', 'greedy accuracy', '95 % interval', 'seeds', 'on the front'],
+    lines,
+    'numbers',
+  );
+  const note =
+    'Bars: 95 % interval of the accuracy, without a stroke at an end beyond the picture. Line and filled markers: the Pareto front, the methods that no other beats at both.';
+  return figure(
+    'Accuracy against training tokens',
+    paretoPicture(id, `Accuracy against training tokens on ${task}`, points),
+    note,
+    numbers,
+  );
 }
 
 /** 0.0003 as 3 x 10^-4. */
 function rateOf(rate: number): string {
-  if (rate === 0 || !Number.isFinite(rate)) return String(rate);
+  if (rate === 0 || !Number.isFinite(rate)) {
+    return String(rate);
+  }
   const [digits = '', power = ''] = Number(rate.toPrecision(12)).toExponential().split('e');
   return `${digits === '1' ? '' : `${digits} \u00d7 `}10<sup>${String(Number(power)).replace('-', '\u2212')}</sup>`;
 }
 
 function searchPart(search: PaperReport['search']): string {
-  if (search.length === 0) return '';
+  if (search.length === 0) {
+    return '';
+  }
   const rates = [...new Set(search.map(({ rate }) => rate))].sort((a, b) => a - b);
   const lines = [...new Set(search.map(({ method }) => method))].map((method) => {
     const cells = rates.map((rate) => {
       const found = search.find((each) => each.method === method && each.rate === rate);
-      if (found === undefined || (found.value === null && !found.chosen)) return missing;
+      if (found === undefined || (found.value === null && !found.chosen)) {
+        return missing;
+      }
       const value = found.value === null ? NOT_MEASURED : percentage(found.value);
       return found.chosen ? `<td><strong>${value}</strong><small>chosen</small></td>` : `<td>${value}</td>`;
     });
     return `<tr><th scope="row">${nameOf(method)}</th>${cells.join('')}</tr>`;
   });
-  const words = ['no rate', 'one rate', 'two rates', 'three rates', 'four rates', 'five rates'][rates.length] ?? `${rates.length} rates`;
+  const words =
+    ['no rate', 'one rate', 'two rates', 'three rates', 'four rates', 'five rates'][rates.length] ??
+    `${rates.length} rates`;
   return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on a seed outside the table.</p>`;
 }
 
 function taskSection(report: PaperReport, task: string, index: number, placeOf: (method: string) => number): string {
-  const of = <T extends { readonly task: string }>(all: readonly T[]): readonly T[] => all.filter((each) => each.task === task);
+  const of = <T extends { readonly task: string }>(all: readonly T[]): readonly T[] =>
+    all.filter((each) => each.task === task);
   const rows = of(report.table.rows);
   const id = `task-${index + 1}`;
   return `<section id="${id}"><h2>${escaped(task, 80)}</h2>
@@ -226,14 +355,23 @@ ${searchPart(of(report.search))}</section>`;
 
 /** `Of 12 claims 7 held, 1 was undecided.` */
 function verdictWords(claims: readonly Claim[]): string {
-  const counts = (['held', 'reversed', 'undecided', 'not measured'] as const).map((verdict) => [claims.filter((claim) => claim.verdict === verdict).length, verdict] as const);
-  return claims.length === 0 ? '' : `<p class="verdicts">Claims of the paper: ${counts.filter(([count]) => count > 0).map(([count, verdict]) => `${count} ${verdict}`).join(', ')}.</p>`;
+  const counts = (['held', 'reversed', 'undecided', 'not measured'] as const).map(
+    (verdict) => [claims.filter((claim) => claim.verdict === verdict).length, verdict] as const,
+  );
+  return claims.length === 0
+    ? ''
+    : `<p class="verdicts">Claims of the paper: ${counts
+        .filter(([count]) => count > 0)
+        .map(([count, verdict]) => `${count} ${verdict}`)
+        .join(', ')}.</p>`;
 }
 
 function reading(methods: readonly string[]): string {
   const known = methods.flatMap((method) => {
     const found = knownMethodWords(method);
-    return found === undefined ? [] : [`<dt>${found.label} <code>${escaped(method)}</code></dt><dd>${found.summary}</dd>`];
+    return found === undefined
+      ? []
+      : [`<dt>${found.label} <code>${escaped(method)}</code></dt><dd>${found.summary}</dd>`];
   });
   return `<section class="reading"><h2>How to read this page</h2><dl>
 <dt>Intervals</dt><dd>All are 95 %. In the results and the pictures: Student\u2019s t over seeds, so two seeds give very wide ones. Of a difference in accuracy: the instances of each seed are drawn again for both methods together (paired bootstrap). Of other differences: Student\u2019s t over the differences of the seeds.</dd>
@@ -250,8 +388,19 @@ export function paperPage(report: PaperReport): string {
   const { rows, comparisons, claims } = report.table;
   const tasks = [...new Set([...rows, ...comparisons, ...claims, ...report.search].map(({ task }) => task))];
   const methods = [...new Set(rows.map(({ method }) => method))];
-  const about: [string, string][] = [['Hardware', escaped(report.hardware, 400)], ['Environment', escaped(report.environment, 400)], ['Finished', moment(report.finishedAt)], ...Object.entries(report.settings).map(([name, value]): [string, string] => [escaped(name, 80), escaped(value, 400)])];
-  const links = tasks.length < 2 ? '' : `<nav aria-label="Tasks">${tasks.map((task, index) => `<a href="#task-${index + 1}">${escaped(task, 80)}</a>`).join(' ')}</nav>`;
+  const about: [string, string][] = [
+    ['Hardware', escaped(report.hardware, 400)],
+    ['Environment', escaped(report.environment, 400)],
+    ['Finished', moment(report.finishedAt)],
+    ...Object.entries(report.settings).map(([name, value]): [string, string] => [
+      escaped(name, 80),
+      escaped(value, 400),
+    ]),
+  ];
+  const links =
+    tasks.length < 2
+      ? ''
+      : `<nav aria-label="Tasks">${tasks.map((task, index) => `<a href="#task-${index + 1}">${escaped(task, 80)}</a>`).join(' ')}</nav>`;
   const content = `<header><h1>${TITLE}</h1>
 ${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full table; intervals are wide.</p>' : ''}${verdictWords(claims)}
 <pre><code>${escaped(report.command, 1000)}</code></pre>

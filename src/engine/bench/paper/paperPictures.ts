@@ -1,5 +1,22 @@
-/** The picture of the paper table that is its own: accuracy against tokens, as SVG text. Pure: numbers in, text out; no NaN gets into a coordinate. */
-import { amounts, axes, axis, BOTTOM, LEFT, picture, point, range, round, tickDigits, TOP, WIDTH, type Axis } from '../../../report/axis.ts';
+/**
+ * The picture of the paper table that is its own: accuracy against tokens, as SVG text. Pure: numbers in, text out; no
+ * NaN gets into a coordinate.
+ */
+import {
+  amounts,
+  axes,
+  axis,
+  BOTTOM,
+  LEFT,
+  picture,
+  point,
+  range,
+  round,
+  tickDigits,
+  TOP,
+  WIDTH,
+  type Axis,
+} from '../../../report/axis.ts';
 import { COLOURS, finite, LINE, LONGEST_LABEL, MARKERS, shown, textWidth, type Look } from '../../../report/curves.ts';
 import { compact, decimal, percentage } from '../../../report/words.ts';
 import type { Interval } from '../../../shared/records/records.ts';
@@ -15,7 +32,9 @@ export interface CostPoint extends Look {
 const ROOM = 1.16;
 /** Whether no other point costs as little and reaches as high, one of them better; equal points stand together. */
 export function onFront<T extends CostPoint>(one: T, all: readonly T[]): boolean {
-  return !all.some((other) => other.x <= one.x && other.y.value >= one.y.value && (other.x < one.x || other.y.value > one.y.value));
+  return !all.some(
+    (other) => other.x <= one.x && other.y.value >= one.y.value && (other.x < one.x || other.y.value > one.y.value),
+  );
 }
 
 interface Box {
@@ -26,36 +45,67 @@ interface Box {
 }
 
 const overlap = (a: Box, b: Box): number =>
-  Math.max(0, Math.min(a.left + a.width, b.left + b.width) - Math.max(a.left, b.left)) * Math.max(0, Math.min(a.top + a.height, b.top + b.height) - Math.max(a.top, b.top));
+  Math.max(0, Math.min(a.left + a.width, b.left + b.width) - Math.max(a.left, b.left)) *
+  Math.max(0, Math.min(a.top + a.height, b.top + b.height) - Math.max(a.top, b.top));
 
 /**
- * Accuracy against tokens: a marker with its interval and its name for each method, and the Pareto front: what so many tokens reach at best.
+ * Accuracy against tokens: a marker with its interval and its name for each method, and the Pareto front: what so many
+ * tokens reach at best.
  * @returns null where no method has both
  */
 export function paretoPicture(id: string, name: string, all: readonly CostPoint[]): string | null {
   const points = all.filter(finite);
-  if (points.length === 0) return null;
+  if (points.length === 0) {
+    return null;
+  }
   const right = WIDTH - 16;
-  const x = amounts(points.map((each) => ROOM * each.x), LEFT, right);
+  const x = amounts(
+    points.map((each) => ROOM * each.x),
+    LEFT,
+    right,
+  );
   const [low, high] = range(points.map((each) => each.y));
   const y = axis(100 * low, 100 * high, BOTTOM, TOP);
   const front = points.filter((each) => onFront(each, points)).toSorted((a, b) => a.x - b.x);
-  const at = points.map((each) => ({ ...each, left: x.at(each.x), top: y.at(100 * each.y.value), bar: barOf(each.y, y) }));
+  const at = points.map((each) => ({
+    ...each,
+    left: x.at(each.x),
+    top: y.at(100 * each.y.value),
+    bar: barOf(each.y, y),
+  }));
   const labels = labelsBeside(at, right, stepsOf(front, x, y, right));
   const drawn = at.map(({ place, left, top, bar, ...each }, index) => {
-    const whiskers = bar === null ? '' : `<path class="bar" d="M${point(left, bar.top)}V${round(bar.bottom)}${bar.ends.map((end) => `M${point(left - 3, end)}h6`).join('')}"/>`;
+    const whiskers =
+      bar === null
+        ? ''
+        : `<path class="bar" d="M${point(left, bar.top)}V${round(bar.bottom)}${bar.ends.map((end) => `M${point(left - 3, end)}h6`).join('')}"/>`;
     const label = labels[index] ?? { left, top };
     return `<g class="m${place % COLOURS}">${whiskers}<path class="mark${onFront({ place, ...each }, points) ? '' : ' hollow'}" transform="translate(${point(left, top)})" d="${MARKERS[place % MARKERS.length] ?? ''}"/><text class="label" x="${round(label.left < left ? left - 9 : label.left)}" y="${round(label.top + 11)}"${label.left < left ? ' text-anchor="end"' : ''}>${shown({ place, ...each })}</text></g>`;
   });
-  const steps = front.map((each, index) => `${index === 0 ? 'M' : 'H'}${index === 0 ? point(x.at(each.x), y.at(100 * each.y.value)) : `${round(x.at(each.x))}V${round(y.at(100 * each.y.value))}`}`).join('');
+  const steps = front
+    .map(
+      (each, index) =>
+        `${index === 0 ? 'M' : 'H'}${index === 0 ? point(x.at(each.x), y.at(100 * each.y.value)) : `${round(x.at(each.x))}V${round(y.at(100 * each.y.value))}`}`,
+    )
+    .join('');
   const description = `${points.map((each) => `${each.label}: ${percentage(each.y.value)} % with ${compact(each.x)} tokens`).join('; ')}. On the Pareto front: ${front.map(({ label }) => label).join(', ')}.`;
   const digits = tickDigits(y);
-  return picture(id, name, description, `${axes(x, y, right, { x: 'tokens of training', y: 'greedy accuracy, %', tickX: (tick) => compact(tick, true), tickY: (tick) => decimal(tick, digits) })}<path class="front" d="${steps}H${round(right)}"/>${drawn.join('')}`);
+  return picture(
+    id,
+    name,
+    description,
+    `${axes(x, y, right, { x: 'tokens of training', y: 'greedy accuracy, %', tickX: (tick) => compact(tick, true), tickY: (tick) => decimal(tick, digits) })}<path class="front" d="${steps}H${round(right)}"/>${drawn.join('')}`,
+  );
 }
 
 /** An error bar, no farther than the picture goes; ends that lie beyond it are none of its `ends`. */
-function barOf({ low, high }: Interval, y: Axis): { readonly top: number; readonly bottom: number; readonly ends: readonly number[] } | null {
-  if (low === null || high === null) return null;
+function barOf(
+  { low, high }: Interval,
+  y: Axis,
+): { readonly top: number; readonly bottom: number; readonly ends: readonly number[] } | null {
+  if (low === null || high === null) {
+    return null;
+  }
   const ends = [y.at(100 * high), y.at(100 * low)];
   const [top = TOP, bottom = BOTTOM] = ends.map((end) => Math.min(BOTTOM, Math.max(TOP - 4, end)));
   return { top, bottom, ends: ends.filter((end) => end === top || end === bottom) };
@@ -68,16 +118,29 @@ function stepsOf(front: readonly CostPoint[], x: Axis, y: Axis, right: number): 
     const next = front[index + 1];
     const end = next === undefined ? right : x.at(next.x);
     const above = next === undefined ? top : y.at(100 * next.y.value);
-    return [{ left, top: top - 1, width: end - left, height: 2 }, { left: end - 1, top: above, width: 2, height: top - above }];
+    return [
+      { left, top: top - 1, width: end - left, height: 2 },
+      { left: end - 1, top: above, width: 2, height: top - above },
+    ];
   });
 }
 
 /** Of the places around each point, the one that covers the least of what is there already; the first of equals. */
-function labelsBeside(points: readonly (Look & { readonly left: number; readonly top: number; readonly bar: { readonly top: number; readonly bottom: number } | null })[], right: number, taken: readonly Box[]): readonly Box[] {
+function labelsBeside(
+  points: readonly (Look & {
+    readonly left: number;
+    readonly top: number;
+    readonly bar: { readonly top: number; readonly bottom: number } | null;
+  })[],
+  right: number,
+  taken: readonly Box[],
+): readonly Box[] {
   const boxes: Box[] = [...taken];
   for (const { left, top, bar } of points) {
     boxes.push({ left: left - 6, top: top - 6, width: 12, height: 12 });
-    if (bar !== null) boxes.push({ left: left - 3, top: bar.top, width: 6, height: bar.bottom - bar.top });
+    if (bar !== null) {
+      boxes.push({ left: left - 3, top: bar.top, width: 6, height: bar.bottom - bar.top });
+    }
   }
   return points.map(({ label, left, top }) => {
     const width = textWidth(label.slice(0, LONGEST_LABEL));
@@ -86,9 +149,12 @@ function labelsBeside(points: readonly (Look & { readonly left: number; readonly
     for (const down of [0, -10, 10, -18, 18, -30, 30, -42, 42]) {
       for (const start of [left + 9, left - 9 - width]) {
         const box = { left: start, top: top - 7 + down, width, height: LINE };
-        const outside = start < LEFT || start + width > right || box.top < TOP - 10 || box.top + LINE > BOTTOM ? 1e6 : 0;
+        const outside =
+          start < LEFT || start + width > right || box.top < TOP - 10 || box.top + LINE > BOTTOM ? 1e6 : 0;
         const cost = boxes.reduce((sum, other) => sum + overlap(box, other), outside);
-        if (cost < least) [best, least] = [box, cost];
+        if (cost < least) {
+          [best, least] = [box, cost];
+        }
       }
     }
     boxes.push(best);

@@ -1,4 +1,7 @@
-/** `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and after the same search; goes on where it was stopped. */
+/**
+ * `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and after the same search;
+ * goes on where it was stopped.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -40,16 +43,30 @@ export interface Scale {
   readonly run: Readonly<Record<string, number>>;
   readonly search: Readonly<Record<string, number>>;
   /** S, J, c and J_V of the diagnostics. */
-  readonly sample: { readonly contexts: number; readonly alternatives: number; readonly replays: number; readonly valueSamples: number };
+  readonly sample: {
+    readonly contexts: number;
+    readonly alternatives: number;
+    readonly replays: number;
+    readonly valueSamples: number;
+  };
 }
 
-/** The paper has five seeds, ten samples and a budget of eight evaluator calls; steps and sizes are those of the bundled teams. */
+/**
+ * The paper has five seeds, ten samples and a budget of eight evaluator calls; steps and sizes are those of the bundled
+ * teams.
+ */
 const FULL: Scale = {
   tasks: TASK_NAMES,
   methods: METHODS,
   seeds: [0, 1, 2, 3, 4],
   rates: [3e-5, 1e-4, 3e-4, 1e-3],
-  run: { steps: 24, instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
+  run: {
+    steps: 24,
+    instances_per_step: 32,
+    evaluator_budget: 8,
+    'evaluation.instances': 256,
+    'evaluation.samples': 10,
+  },
   search: { steps: 12, 'evaluation.samples': 4 },
   sample: { contexts: 40, alternatives: 8, replays: 4, valueSamples: 8 },
 };
@@ -66,8 +83,13 @@ const QUICK: Scale = {
 const SEARCH_SEED = 1000;
 type SearchLine = PaperReport['search'][number];
 
-/** Makes the table in a folder of its own, `.c3/paper-table` unless --out names one: a store with all runs, table.json, table.html. @throws CancelledError, keeping what was done; C3Error */
-export const benchPaperTable = (options: PaperTableOptions): Promise<BenchReport> => makePaperTable(options, options.quick ? QUICK : FULL);
+/**
+ * Makes the table in a folder of its own, `.c3/paper-table` unless --out names one: a store with all runs, table.json,
+ * table.html.
+ * @throws CancelledError, keeping what was done; C3Error
+ */
+export const benchPaperTable = (options: PaperTableOptions): Promise<BenchReport> =>
+  makePaperTable(options, options.quick ? QUICK : FULL);
 
 /** The same at a scale of the caller's. */
 export async function makePaperTable(options: PaperTableOptions, scale: Scale): Promise<BenchReport> {
@@ -76,7 +98,9 @@ export async function makePaperTable(options: PaperTableOptions, scale: Scale): 
   const service = new EngineService(join(out, 'c3.sqlite'));
   try {
     // Held from the first to the last run: two of them in one folder would only double the work.
-    return await service.keeping('c3 bench paper-table', options.cancelled, () => new PaperTable(service, out, options, scale).make());
+    return await service.keeping('c3 bench paper-table', options.cancelled, () =>
+      new PaperTable(service, out, options, scale).make(),
+    );
   } finally {
     await service.close();
   }
@@ -101,7 +125,11 @@ class PaperTable {
   async make(): Promise<BenchReport> {
     const { seeds, tasks, methods } = this.scale;
     const rates = new Map<string, number>();
-    for (const task of tasks) for (const method of methods) rates.set(`${task} ${method}`, await this.bestRate(task, method));
+    for (const task of tasks) {
+      for (const method of methods) {
+        rates.set(`${task} ${method}`, await this.bestRate(task, method));
+      }
+    }
     // Seed by seed, so that what there is after a stop compares all methods.
     for (const seed of seeds) {
       for (const task of tasks) {
@@ -120,11 +148,18 @@ class PaperTable {
   private async bestRate(task: TaskName, method: MethodName): Promise<number> {
     const { rates, run, search } = this.scale;
     const [first = 0] = rates;
-    if (rates.length === 1 || !methodWords(method).trains) return first;
+    if (rates.length === 1 || !methodWords(method).trains) {
+      return first;
+    }
     const lines: Omit<SearchLine, 'chosen'>[] = [];
     for (const rate of rates) {
       const id = await this.run(task, method, SEARCH_SEED, rate, { ...run, ...search });
-      lines.push({ task, method, rate, value: this.service.reading((store) => store.run(id).summary)?.passAt1.after?.value ?? null });
+      lines.push({
+        task,
+        method,
+        rate,
+        value: this.service.reading((store) => store.run(id).summary)?.passAt1.after?.value ?? null,
+      });
     }
     const best = lines.reduce((a, b) => ((b.value ?? -1) > (a.value ?? -1) ? b : a));
     this.search.push(...lines.map((line) => ({ ...line, chosen: line === best })));
@@ -132,23 +167,55 @@ class PaperTable {
   }
 
   /** A finished run of this kind: one that is stored, taken to its end where it was stopped, or a new one. */
-  private async run(task: TaskName, method: MethodName, seed: number, rate: number, keys: Readonly<Record<string, number>>): Promise<string> {
+  private async run(
+    task: TaskName,
+    method: MethodName,
+    seed: number,
+    rate: number,
+    keys: Readonly<Record<string, number>>,
+  ): Promise<string> {
     const title = `Paper table: ${task}, ${method}, seed ${String(seed)}, rate ${String(rate)}`;
-    const overrides = Object.entries({ ...keys, seed, 'ppo.learning_rate': rate, snapshot_every: keys['steps'] ?? 1, checkpoint_every: 12, 'evaluation.before': false, method, 'task.name': task, title });
-    const recipe = await readRecipe(null, overrides.map(([key, value]) => `${key}=${JSON.stringify(value)}`), this.options.folder);
+    const overrides = Object.entries({
+      ...keys,
+      seed,
+      'ppo.learning_rate': rate,
+      snapshot_every: keys['steps'] ?? 1,
+      checkpoint_every: 12,
+      'evaluation.before': false,
+      method,
+      'task.name': task,
+      title,
+    });
+    const recipe = await readRecipe(
+      null,
+      overrides.map(([key, value]) => `${key}=${JSON.stringify(value)}`),
+      this.options.folder,
+    );
     const started = performance.now();
     const known = this.stored(recipe);
-    if (known?.status === 'done') return known.id;
+    if (known?.status === 'done') {
+      return known.id;
+    }
     const { cancelled } = this.options;
     const control = { cancelled, onProgress: (): void => undefined };
     const { run } = await (known === null ? this.service.run(recipe, control) : this.service.resume(known.id, control));
     this.done++;
-    this.options.note(`${title}: ${((performance.now() - started) / 1000).toFixed(0)} s, run ${String(this.done)} of this session`);
+    this.options.note(
+      `${title}: ${((performance.now() - started) / 1000).toFixed(0)} s, run ${String(this.done)} of this session`,
+    );
     return run;
   }
 
   private stored({ config }: Recipe): { readonly id: string; readonly status: string } | null {
-    return this.service.reading((store) => store.runs(0, store.countRuns()).find(({ id, title }) => title === config.title && isDeepStrictEqual(parseRecipe(store.runConfig(id), id).config, config)) ?? null);
+    return this.service.reading(
+      (store) =>
+        store
+          .runs(0, store.countRuns())
+          .find(
+            ({ id, title }) =>
+              title === config.title && isDeepStrictEqual(parseRecipe(store.runConfig(id), id).config, config),
+          ) ?? null,
+    );
   }
 
   private async sample(run: string): Promise<void> {
@@ -159,11 +226,18 @@ class PaperTable {
       const stored = valuesStates(parseRecipe(store.runConfig(run), run).config);
       return store.diagnosticSamples(run).some(({ id }) => {
         const buckets = store.diagnosticBuckets(id, 0, settings.contexts);
-        return buckets.length === settings.contexts && (!stored || buckets.some(({ bucket }) => store.credits(bucket).length > 0));
+        return (
+          buckets.length === settings.contexts &&
+          (!stored || buckets.some(({ bucket }) => store.credits(bucket).length > 0))
+        );
       });
     });
-    if (complete) return;
-    if (cancelled()) throw new CancelledError();
+    if (complete) {
+      return;
+    }
+    if (cancelled()) {
+      throw new CancelledError();
+    }
     await this.service.sampleDiagnostics(run, settings, { cancelled });
   }
 
@@ -174,7 +248,11 @@ class PaperTable {
   private async write(): Promise<void> {
     const { quick } = this.options;
     const { seeds, rates, run, sample } = this.scale;
-    const settings = Object.fromEntries(Object.entries({ ...run, seeds: seeds.join(', '), 'learning rates tried': rates.join(', '), ...sample }).map(([key, value]) => [key, String(value)]));
+    const settings = Object.fromEntries(
+      Object.entries({ ...run, seeds: seeds.join(', '), 'learning rates tried': rates.join(', '), ...sample }).map(
+        ([key, value]) => [key, String(value)],
+      ),
+    );
     const report: PaperReport = {
       command: `c3 bench paper-table${quick ? ' --quick' : ''}`,
       hardware: hardwareName('CPU provider'),
@@ -194,14 +272,24 @@ class PaperTable {
     return this.table().rows.flatMap(({ task, method, measures }) =>
       MEASURES.flatMap((name) => {
         const found = measures[name];
-        return found === null ? [] : [figure(`${task}, ${method}: ${name}, mean of ${String(found.n)} seeds`, found.mean, UNITS[name])];
+        return found === null
+          ? []
+          : [figure(`${task}, ${method}: ${name}, mean of ${String(found.n)} seeds`, found.mean, UNITS[name])];
       }),
     );
   }
 }
 
 const UNITS: Readonly<Record<(typeof MEASURES)[number], string>> = {
-  greedy: 'share', pass1: 'share', pass10: 'share', fidelity: '', variance: '', influence: 'nats', tokens: '', evaluatorCalls: '', seconds: 's',
+  greedy: 'share',
+  pass1: 'share',
+  pass10: 'share',
+  fidelity: '',
+  variance: '',
+  influence: 'nats',
+  tokens: '',
+  evaluatorCalls: '',
+  seconds: 's',
 };
 
 /** Whoever looks meanwhile sees the old file or the new one. */

@@ -1,6 +1,6 @@
 /**
- * `c3 bench generation`: tokens per second of whole calls and of their decoding steps, against the bare weight products of the same steps
- * and against Transformers; and how much of its prompt a batch of replays does not compute again.
+ * `c3 bench generation`: tokens per second of whole calls and of their decoding steps, against the bare weight products
+ * of the same steps and against Transformers; and how much of its prompt a batch of replays does not compute again.
  */
 import { CancelledError } from '../../../shared/errors.ts';
 import { Generator, type Completion } from '../../../runtime/generate/generate.ts';
@@ -35,16 +35,36 @@ interface Bench {
 /** Measures generation. @throws CancelledError; C3Error('model') when the runtime refuses a graph */
 export async function benchGeneration(options: BenchOptions): Promise<BenchReport> {
   const { batches, rounds, peerRounds } = options.quick ? QUICK : FULL;
-  const measured = await measurePeer({ suite: 'generation', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, batches, prompt: PROMPT, new: NEW }, options);
+  const measured = await measurePeer(
+    {
+      suite: 'generation',
+      shape: SHAPE,
+      threads: DEVICE.threads,
+      rounds: peerRounds,
+      batches,
+      prompt: PROMPT,
+      new: NEW,
+    },
+    options,
+  );
   const parameters = initialParameters(SHAPE, 1);
   const generator = await Generator.create(SHAPE, DEVICE);
   const bare = await BareProducts.create(SHAPE, parameters, DEVICE, 'forward');
   try {
     const bench = { generator, parameters, bare, peer: measured.peer, rounds, options };
     const figures: BenchFigure[] = [];
-    for (const batch of batches) for (const shared of [false, true]) figures.push(...(await measure(bench, batch, shared)));
+    for (const batch of batches) {
+      for (const shared of [false, true]) {
+        figures.push(...(await measure(bench, batch, shared)));
+      }
+    }
     figures.push(await reuse(bench));
-    return { suite: 'generation', figures, hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`), ...reportedPeer(measured) };
+    return {
+      suite: 'generation',
+      figures,
+      hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`),
+      ...reportedPeer(measured),
+    };
   } finally {
     await generator.release();
     await bare.release();
@@ -52,12 +72,18 @@ export async function benchGeneration(options: BenchOptions): Promise<BenchRepor
 }
 
 /** One batch of distinct prompts, or of one shared by all. */
-async function measure({ generator, parameters, bare, peer, rounds, options }: Bench, batch: number, shared: boolean): Promise<BenchFigure[]> {
+async function measure(
+  { generator, parameters, bare, peer, rounds, options }: Bench,
+  batch: number,
+  shared: boolean,
+): Promise<BenchFigure[]> {
   const prompts = shared ? 1 : batch;
   const work = { prompts, completions: batch / prompts, promptLength: PROMPT };
   const control = { cancelled: options.cancelled };
   const [whole, first] = [NEW, 1].map((newTokens) => generationRequests(SHAPE, { ...work, newTokens }));
-  if (whole === undefined || first === undefined) throw new Error('Two lists of requests were asked for.');
+  if (whole === undefined || first === undefined) {
+    throw new Error('Two lists of requests were asked for.');
+  }
   const seconds = await medianSeconds(
     {
       whole: () => generator.generate(parameters, whole, control),
@@ -76,10 +102,16 @@ async function measure({ generator, parameters, bare, peer, rounds, options }: B
   const decoding = (batch * (NEW - 1)) / (seconds.whole - seconds.first);
   const decodingCeiling = (batch * (NEW - 1)) / seconds.bareSteps;
   const peerSeconds = peer?.seconds[`${shared ? 'shared' : 'distinct'} ${String(batch)}`];
-  const beside = peerSeconds === undefined ? {} : { peer: (batch * NEW) / peerSeconds, peerRatio: (rate * peerSeconds) / (batch * NEW) };
+  const beside =
+    peerSeconds === undefined
+      ? {}
+      : { peer: (batch * NEW) / peerSeconds, peerRatio: (rate * peerSeconds) / (batch * NEW) };
   return [
     figure(`${name}, whole call`, rate, 'tokens/s', { ceiling, ratio: rate / ceiling, ...beside }),
-    figure(`${name}, decoding steps`, decoding, 'tokens/s', { ceiling: decodingCeiling, ratio: decoding / decodingCeiling }),
+    figure(`${name}, decoding steps`, decoding, 'tokens/s', {
+      ceiling: decodingCeiling,
+      ratio: decoding / decodingCeiling,
+    }),
   ];
 }
 
@@ -95,14 +127,23 @@ async function multiplyPrompts(bare: BareProducts, prompts: number): Promise<voi
 /** The products of the decoding steps that follow a prefill. */
 async function multiplySteps(bare: BareProducts, batch: number, cancelled: () => boolean): Promise<void> {
   for (let step = 1; step < NEW; step++) {
-    if (cancelled()) throw new CancelledError();
+    if (cancelled()) {
+      throw new CancelledError();
+    }
     await bare.run(batch, batch);
   }
 }
 
 async function reuse({ generator, parameters, options }: Bench): Promise<BenchFigure> {
-  const completions = await generator.generate(parameters, generationRequests(SHAPE, REPLAYS), { cancelled: options.cancelled });
-  const total = (part: (completion: Completion) => number): number => completions.reduce((sum, completion) => sum + part(completion), 0);
+  const completions = await generator.generate(parameters, generationRequests(SHAPE, REPLAYS), {
+    cancelled: options.cancelled,
+  });
+  const total = (part: (completion: Completion) => number): number =>
+    completions.reduce((sum, completion) => sum + part(completion), 0);
   const share = total(({ reusedTokens }) => reusedTokens) / total(({ promptTokens }) => promptTokens);
-  return figure(`prompt tokens not recomputed, 8 x 4 replays of one context of ${String(REPLAYS.promptLength)} tokens`, 100 * share, '%');
+  return figure(
+    `prompt tokens not recomputed, 8 x 4 replays of one context of ${String(REPLAYS.promptLength)} tokens`,
+    100 * share,
+    '%',
+  );
 }

@@ -39,7 +39,10 @@ interface Run {
   readonly memory: number;
 }
 
-/** Runs a few iterations without evaluation in a temporary folder, then predicts them. @throws CancelledError; C3Error */
+/**
+ * Runs a few iterations without evaluation in a temporary folder, then predicts them.
+ * @throws CancelledError; C3Error
+ */
 export async function benchIteration(options: TeamBenchOptions): Promise<BenchFigure[]> {
   const { steps, rounds } = options.quick ? QUICK : FULL;
   const recipe = await readRecipe(options.config, [`steps=${String(steps)}`, 'evaluation.instances=0'], options.folder);
@@ -59,13 +62,21 @@ export async function benchIteration(options: TeamBenchOptions): Promise<BenchFi
   const ceiling = await predict(run, config, parameters, settings, rounds, options);
   options.note('predicted from generation and training alone');
   return [
-    figure('C3 iteration, sampled tokens', run.rate, 'tokens/s', { ceiling, ratio: run.rate === null ? null : run.rate / ceiling }),
+    figure('C3 iteration, sampled tokens', run.rate, 'tokens/s', {
+      ceiling,
+      ratio: run.rate === null ? null : run.rate / ceiling,
+    }),
     figure('padding of packed batches', run.slots === 0 ? null : (100 * run.padding) / run.slots, '%'),
     figure('largest resident set', run.memory / MEGABYTE, 'MB'),
   ];
 }
 
-async function iterate(service: EngineService, recipe: Parameters<EngineService['run']>[0], config: TransformerConfig, { cancelled }: TeamBenchOptions): Promise<Run> {
+async function iterate(
+  service: EngineService,
+  recipe: Parameters<EngineService['run']>[0],
+  config: TransformerConfig,
+  { cancelled }: TeamBenchOptions,
+): Promise<Run> {
   const ends: number[] = [];
   let memory = 0;
   const look = (): void => {
@@ -77,16 +88,32 @@ async function iterate(service: EngineService, recipe: Parameters<EngineService[
       cancelled,
       onProgress: ({ metrics }) => {
         look();
-        if (metrics !== null) ends.push(performance.now() / 1000);
+        if (metrics !== null) {
+          ends.push(performance.now() / 1000);
+        }
       },
     });
     return service.reading((store) => {
       const tokens = store.steps(run, 0, steps).map(({ ledger }) => ledger.tokens.completion);
       const seconds = (ends.at(-1) ?? 0) - (ends[0] ?? 0);
       const sampled = (tokens.at(-1) ?? 0) - (tokens[0] ?? 0);
-      const batches = Array.from({ length: steps }, (_, index) => packContexts(config, learned(store, run, index + 1, methodNamed(recipe.config.method).estimator(recipe.config)), MICRO_BATCH_TOKENS, 0)).flat();
+      const batches = Array.from({ length: steps }, (_, index) =>
+        packContexts(
+          config,
+          learned(store, run, index + 1, methodNamed(recipe.config.method).estimator(recipe.config)),
+          MICRO_BATCH_TOKENS,
+          0,
+        ),
+      ).flat();
       const total = (part: 'slots' | 'padding'): number => batches.reduce((sum, batch) => sum + batch[part], 0);
-      return { steps, rate: seconds > 0 ? sampled / seconds : null, costs: store.costs(run), slots: total('slots'), padding: total('padding'), memory };
+      return {
+        steps,
+        rate: seconds > 0 ? sampled / seconds : null,
+        costs: store.costs(run),
+        slots: total('slots'),
+        padding: total('padding'),
+        memory,
+      };
     });
   } finally {
     clearInterval(timer);
@@ -96,17 +123,40 @@ async function iterate(service: EngineService, recipe: Parameters<EngineService[
 /** The contexts of an iteration as they are packed; only lengths matter, so prompts are left blank. */
 function learned(store: StoreReader, run: string, iteration: number, estimator: string): TrainingContext[] {
   const groups = Map.groupBy(store.trainingMessages(run, iteration, estimator), ({ bucket }) => bucket);
-  return trainingContexts([...groups.values()].map((messages) => ({ agent: messages[0]?.eventType ?? '', prompt: new Int32Array(messages[0]?.promptTokens ?? 1), messages })), false);
+  return trainingContexts(
+    [...groups.values()].map((messages) => ({
+      agent: messages[0]?.eventType ?? '',
+      prompt: new Int32Array(messages[0]?.promptTokens ?? 1),
+      messages,
+    })),
+    false,
+  );
 }
 
-/** Sampled tokens per second, were an iteration nothing but its generation and its optimiser step, each at the rate that it has alone. */
-async function predict({ steps, costs, slots }: Run, config: TransformerConfig, parameters: Float32Array, device: DeviceSettings, rounds: number, options: TeamBenchOptions): Promise<number> {
+/**
+ * Sampled tokens per second, were an iteration nothing but its generation and its optimiser step, each at the rate that
+ * it has alone.
+ */
+async function predict(
+  { steps, costs, slots }: Run,
+  config: TransformerConfig,
+  parameters: Float32Array,
+  device: DeviceSettings,
+  rounds: number,
+  options: TeamBenchOptions,
+): Promise<number> {
   const generator = await Generator.create(config, device);
   const trainer = new Trainer(config, device);
   try {
     const calls = costs.map((cost) => generationRequests(config, workOf(cost, steps)));
-    const sides: Record<string, () => Promise<unknown>> = { step: stepper(trainer, config, parameters, options.cancelled) };
-    calls.forEach((requests, call) => (sides[`call ${String(call)}`] = () => generator.generate(parameters, requests, { cancelled: options.cancelled })));
+    const sides: Record<string, () => Promise<unknown>> = {
+      step: stepper(trainer, config, parameters, options.cancelled),
+    };
+    calls.forEach(
+      (requests, call) =>
+        (sides[`call ${String(call)}`] = () =>
+          generator.generate(parameters, requests, { cancelled: options.cancelled })),
+    );
     const seconds = await medianSeconds(sides, rounds, options);
     const tokens = costs.reduce((total, cost) => total + cost.completionTokens, 0);
     // Lengths were rounded: what counts is the rate.
@@ -122,7 +172,10 @@ async function predict({ steps, costs, slots }: Run, config: TransformerConfig, 
 }
 
 /** One iteration's call at a position of the protocol: as many prompts and completions, all of the mean length. */
-function workOf({ decisions, promptTokens, reusedTokens, completionTokens }: PositionCost, steps: number): GenerationWork {
+function workOf(
+  { decisions, promptTokens, reusedTokens, completionTokens }: PositionCost,
+  steps: number,
+): GenerationWork {
   const rows = Math.max(1, Math.round(decisions / steps));
   const prompts = Math.max(1, Math.round((rows * (promptTokens - reusedTokens)) / promptTokens));
   return {

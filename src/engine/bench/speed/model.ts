@@ -1,6 +1,7 @@
 /**
- * `c3 bench model`: a random checkpoint of a published size, loaded and decoded: loading against reading its files alone, prefill against the bare weight
- * products, decoding against what memory gives, and the memory that all of it takes.
+ * `c3 bench model`: a random checkpoint of a published size, loaded and decoded: loading against reading its files
+ * alone, prefill against the bare weight products, decoding against what memory gives, and the memory that all of it
+ * takes.
  */
 import { rmSync } from 'node:fs';
 import { mkdtemp, open, readdir } from 'node:fs/promises';
@@ -18,7 +19,14 @@ import { DEFAULT_PROVIDER, traitsOf } from '../../../shared/devices.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { probeProvider } from '../../machine/probing.ts';
 import { checkRoom, freeRoom, readShape, type MeasuredModel, type Room } from './modelShape.ts';
-import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport, type ModelBenchOptions } from '../report.ts';
+import {
+  figure,
+  hardwareName,
+  type BenchFigure,
+  type BenchOptions,
+  type BenchReport,
+  type ModelBenchOptions,
+} from '../report.ts';
 import { DEVICE, generationRequests } from './shape.ts';
 import { medianSeconds } from '../turns.ts';
 
@@ -37,28 +45,50 @@ export interface ModelBenchLimits {
   readonly shardBytes: number;
 }
 
-/** Measures a model. @throws CancelledError; C3Error, before anything is written where it is too large for this machine */
+/**
+ * Measures a model.
+ * @throws CancelledError; C3Error, before anything is written where it is too large for this machine
+ */
 export async function benchModel(options: ModelBenchOptions): Promise<BenchReport> {
   return benchModelWithin(options, { room: await freeRoom(), shardBytes: SHARD_BYTES });
 }
 
-export async function benchModelWithin(options: ModelBenchOptions, { room, shardBytes }: ModelBenchLimits): Promise<BenchReport> {
+export async function benchModelWithin(
+  options: ModelBenchOptions,
+  { room, shardBytes }: ModelBenchLimits,
+): Promise<BenchReport> {
   const model = await readShape(options.config, options.quick, options.folder);
   checkRequest(model.config, { prompt: new Int32Array(PROMPT), maxNewTokens: NEW }, model.name);
   checkRoom(model, room);
-  const { settings: device, remark } = await resolveDevice(options.device ?? DEFAULT_PROVIDER, DEVICE.threads, probeProvider);
-  if (remark !== null) options.note(remark);
+  const { settings: device, remark } = await resolveDevice(
+    options.device ?? DEFAULT_PROVIDER,
+    DEVICE.threads,
+    probeProvider,
+  );
+  if (remark !== null) {
+    options.note(remark);
+  }
   const { loaded, figures } = await measureLoading(model, shardBytes, options);
   const { provider = DEFAULT_PROVIDER, name, threads } = device;
   const { accelerator } = traitsOf(device);
-  const hardware = hardwareName(`${provider} provider${!accelerator || name === undefined ? '' : ` on ${name}`}`, `${String(threads)} threads`, `random weights shaped as ${model.name}`);
+  const hardware = hardwareName(
+    `${provider} provider${!accelerator || name === undefined ? '' : ` on ${name}`}`,
+    `${String(threads)} threads`,
+    `random weights shaped as ${model.name}`,
+  );
   return { suite: 'model', figures: [...figures, ...(await measureWork(loaded, device, options))], hardware };
 }
 
 /** Writes the checkpoint and loads it; its folder is gone afterwards, whatever happens. */
-async function measureLoading({ name, config }: MeasuredModel, shardBytes: number, { cancelled, note }: BenchOptions): Promise<{ loaded: LoadedModel; figures: BenchFigure[] }> {
+async function measureLoading(
+  { name, config }: MeasuredModel,
+  shardBytes: number,
+  { cancelled, note }: BenchOptions,
+): Promise<{ loaded: LoadedModel; figures: BenchFigure[] }> {
   const stopIfCancelled = (): void => {
-    if (cancelled()) throw new CancelledError();
+    if (cancelled()) {
+      throw new CancelledError();
+    }
   };
   const home = await mkdtemp(join(tmpdir(), 'c3-bench-model-'));
   const remove = (): void => {
@@ -76,8 +106,14 @@ async function measureLoading({ name, config }: MeasuredModel, shardBytes: numbe
     return {
       loaded: loading.result,
       figures: [
-        figure('loading, weights named by their hash', loading.seconds, 's', { ceiling: read.seconds, ratio: read.seconds / loading.seconds }),
-        figure('loading, bytes of the files (ceiling: reading them alone)', rate(loading.seconds), 'GB/s', { ceiling: rate(read.seconds), ratio: read.seconds / loading.seconds }),
+        figure('loading, weights named by their hash', loading.seconds, 's', {
+          ceiling: read.seconds,
+          ratio: read.seconds / loading.seconds,
+        }),
+        figure('loading, bytes of the files (ceiling: reading them alone)', rate(loading.seconds), 'GB/s', {
+          ceiling: rate(read.seconds),
+          ratio: read.seconds / loading.seconds,
+        }),
       ],
     };
   } finally {
@@ -121,13 +157,22 @@ async function measureWork(model: LoadedModel, device: DeviceSettings, options: 
   const generator = compiling.result;
   try {
     // Before anything else takes memory that a run does not.
-    for (const batch of BATCHES) await generator.generate(parameters, requests(config, batch, batch, NEW), options);
+    for (const batch of BATCHES) {
+      await generator.generate(parameters, requests(config, batch, batch, NEW), options);
+    }
     const peak = process.resourceUsage().maxRSS * 1024;
     options.note('every batch generated once');
     const bare = await BareProducts.create(config, parameters, device, 'forward', weights);
     try {
       const measured: Measured[] = [];
-      for (const batch of BATCHES) measured.push(await measureBatch({ generator, bare, model, rounds: options.quick ? ROUNDS.quick : ROUNDS.full, options }, batch));
+      for (const batch of BATCHES) {
+        measured.push(
+          await measureBatch(
+            { generator, bare, model, rounds: options.quick ? ROUNDS.quick : ROUNDS.full, options },
+            batch,
+          ),
+        );
+      }
       // The least disturbed one tells what memory gives.
       const reading = Math.min(...measured.map(({ seconds }) => seconds.reading));
       const bandwidth = weightBytes(config) / reading;
@@ -135,7 +180,10 @@ async function measureWork(model: LoadedModel, device: DeviceSettings, options: 
         figure('graphs compiled', compiling.seconds, 's'),
         figure('memory bandwidth, weights read by one-row products', bandwidth / 1e9, 'GB/s'),
         ...measured.flatMap((one) => batchFigures(one, config, bandwidth)),
-        figure('largest resident set (ceiling: the weights alone)', peak / 1e6, 'MB', { ceiling: (FLOAT * parameters.length) / 1e6, ratio: (FLOAT * parameters.length) / peak }),
+        figure('largest resident set (ceiling: the weights alone)', peak / 1e6, 'MB', {
+          ceiling: (FLOAT * parameters.length) / 1e6,
+          ratio: (FLOAT * parameters.length) / peak,
+        }),
       ];
     } finally {
       await bare.release();
@@ -153,9 +201,16 @@ interface Measured {
   readonly seconds: Readonly<Record<Side, number>>;
 }
 
-/** Prompts are distinct where prefill is measured, and one and the same where decoding is: that costs less and decodes alike. */
-async function measureBatch({ generator, bare, model: { config, parameters }, rounds, options }: Bench, batch: number): Promise<Measured> {
-  const generate = (prompts: number, newTokens: number) => async (): Promise<unknown> => generator.generate(parameters, requests(config, batch, prompts, newTokens), options);
+/**
+ * Prompts are distinct where prefill is measured, and one and the same where decoding is: that costs less and decodes
+ * alike.
+ */
+async function measureBatch(
+  { generator, bare, model: { config, parameters }, rounds, options }: Bench,
+  batch: number,
+): Promise<Measured> {
+  const generate = (prompts: number, newTokens: number) => async (): Promise<unknown> =>
+    generator.generate(parameters, requests(config, batch, prompts, newTokens), options);
   const rows = Math.max(LEAST_ROWS, batch);
   const seconds = await medianSeconds<Side>(
     {
@@ -182,9 +237,18 @@ function batchFigures({ batch, seconds }: Measured, config: TransformerConfig, b
   const limit = (batch * bandwidth) / (weightBytes(config) + batch * cacheBytes(config));
   const productsLimit = (batch * bandwidth) / weightBytes(config);
   return [
-    figure(`${name}, prefill (ceiling: bare products)`, prefill, 'tokens/s', { ceiling: bareprefill, ratio: prefill / bareprefill }),
-    figure(`${name}, decoding (ceiling: memory bandwidth)`, decoding, 'tokens/s', { ceiling: limit, ratio: decoding / limit }),
-    figure(`${name}, bare products of decoding (ceiling: memory bandwidth)`, products, 'tokens/s', { ceiling: productsLimit, ratio: products / productsLimit }),
+    figure(`${name}, prefill (ceiling: bare products)`, prefill, 'tokens/s', {
+      ceiling: bareprefill,
+      ratio: prefill / bareprefill,
+    }),
+    figure(`${name}, decoding (ceiling: memory bandwidth)`, decoding, 'tokens/s', {
+      ceiling: limit,
+      ratio: decoding / limit,
+    }),
+    figure(`${name}, bare products of decoding (ceiling: memory bandwidth)`, products, 'tokens/s', {
+      ceiling: productsLimit,
+      ratio: products / productsLimit,
+    }),
   ];
 }
 
@@ -192,12 +256,16 @@ const requests = (config: TransformerConfig, batch: number, prompts: number, new
   generationRequests(config, { prompts, completions: batch / prompts, promptLength: PROMPT, newTokens });
 
 /** Bytes of weights that a step multiplies with: two operations for each. */
-export const weightBytes = (config: TransformerConfig): number => (FLOAT * operations(weightProducts(config, 'forward'), 1, 1)) / 2;
+export const weightBytes = (config: TransformerConfig): number =>
+  (FLOAT * operations(weightProducts(config, 'forward'), 1, 1)) / 2;
 
 /** Bytes of keys and values that a step reads for one row, on average. */
-const cacheBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number => FLOAT * 2 * layers * keyValueHeads * headDim * (PROMPT + NEW / 2);
+const cacheBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number =>
+  FLOAT * 2 * layers * keyValueHeads * headDim * (PROMPT + NEW / 2);
 
-async function timed<Result>(work: () => Promise<Result>): Promise<{ readonly result: Result; readonly seconds: number }> {
+async function timed<Result>(
+  work: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly seconds: number }> {
   const started = performance.now();
   const result = await work();
   return { result, seconds: (performance.now() - started) / 1000 };

@@ -1,4 +1,6 @@
-/** The model that the suite model measures: a published size's config.json, and whether this machine has room for it. */
+/**
+ * The model that the suite model measures: a published size's config.json, and whether this machine has room for it.
+ */
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
@@ -49,10 +51,16 @@ export interface MeasuredModel {
 export async function readShape(path: string | null, quick: boolean, folder: string): Promise<MeasuredModel> {
   if (path === null) {
     const name = quick ? 'a smaller Qwen2.5' : 'Qwen2.5-0.5B-Instruct';
-    return { name, config: parseConfig(Buffer.from(JSON.stringify(quick ? QUICK : QWEN)), `the built-in ${CONFIG_FILE}`) };
+    return {
+      name,
+      config: parseConfig(Buffer.from(JSON.stringify(quick ? QUICK : QWEN)), `the built-in ${CONFIG_FILE}`),
+    };
   }
   const file = resolve(folder, path);
-  return { name: file, config: parseConfig(await readRegular(file, MAX_CONFIG_BYTES, `give --config a model's ${CONFIG_FILE}`), file) };
+  return {
+    name: file,
+    config: parseConfig(await readRegular(file, MAX_CONFIG_BYTES, `give --config a model's ${CONFIG_FILE}`), file),
+  };
 }
 
 /** Free bytes of memory, and of the disk that temporary files lie on. */
@@ -72,7 +80,17 @@ export function checkRoom({ name, config }: MeasuredModel, room: Room): void {
   const gigabytes = (bytes: number): string => `${(bytes / 1e9).toPrecision(3)} GB`;
   const memory = 4 * parameters * MEMORY_FACTOR;
   const size = `${name} has ${(parameters / 1e6).toFixed(0)} million parameters`;
-  if (memory > room.memory) throw new C3Error('input', `${size} and needs about ${gigabytes(memory)} of memory where ${gigabytes(room.memory)} are free; give --config a smaller model.`);
+  if (memory > room.memory) {
+    throw new C3Error(
+      'input',
+      `${size} and needs about ${gigabytes(memory)} of memory where ${gigabytes(room.memory)} are free; give --config a smaller model.`,
+    );
+  }
   const disk = storedBytes(config);
-  if (disk > room.disk) throw new C3Error('input', `${size}, whose files need ${gigabytes(disk)} in ${tmpdir()} where ${gigabytes(room.disk)} are free; free space, or give --config a smaller model.`);
+  if (disk > room.disk) {
+    throw new C3Error(
+      'input',
+      `${size}, whose files need ${gigabytes(disk)} in ${tmpdir()} where ${gigabytes(room.disk)} are free; free space, or give --config a smaller model.`,
+    );
+  }
 }

@@ -32,7 +32,10 @@ const CANCEL_POLL = 50;
 const LONGEST_OUTPUT = 100_000;
 const LONGEST_REASON = 200;
 
-const answerSchema = z.union([z.object({ missing: z.string() }), z.object({ name: z.string().max(200), seconds: z.record(z.string(), z.number().positive()) })]);
+const answerSchema = z.union([
+  z.object({ missing: z.string() }),
+  z.object({ name: z.string().max(200), seconds: z.record(z.string(), z.number().positive()) }),
+]);
 
 /** A peer, or why there is none. */
 export type PeerOutcome = { readonly status: 'measured'; readonly peer: Peer } | PeerFailure;
@@ -65,7 +68,9 @@ export async function measurePeer(
       return outcome;
     }
     // A Python that has what the peer needs, and fails, says more than another one that is not there.
-    if (worst.status === 'not-installed') worst = outcome;
+    if (worst.status === 'not-installed') {
+      worst = outcome;
+    }
   }
   options.note(peerWords(worst));
   return worst;
@@ -84,7 +89,9 @@ function installedPythons(): readonly string[] {
 }
 
 async function ask(python: string, task: PeerTask, cancelled: () => boolean, limit: number): Promise<PeerOutcome> {
-  if (cancelled()) throw new CancelledError();
+  if (cancelled()) {
+    throw new CancelledError();
+  }
   const child = spawn(python, ['-c', PEER_PROGRAM, JSON.stringify(task)], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-LONGEST_OUTPUT)));
@@ -98,7 +105,9 @@ async function ask(python: string, task: PeerTask, cancelled: () => boolean, lim
     child.stderr.destroy();
   };
   const poll = setInterval(() => {
-    if (cancelled()) stop('cancelled');
+    if (cancelled()) {
+      stop('cancelled');
+    }
   }, CANCEL_POLL);
   const timer = setTimeout(() => {
     stop('late');
@@ -115,8 +124,12 @@ async function ask(python: string, task: PeerTask, cancelled: () => boolean, lim
   });
   clearInterval(poll);
   clearTimeout(timer);
-  if (end === 'cancelled') throw new CancelledError();
-  if (end === 'late') return failure('too-slow', `${python} took longer than ${String(limit / 1000)} s`);
+  if (end === 'cancelled') {
+    throw new CancelledError();
+  }
+  if (end === 'late') {
+    return failure('too-slow', `${python} took longer than ${String(limit / 1000)} s`);
+  }
   return failed ?? readAnswer(python, lastLine(output));
 }
 
@@ -128,8 +141,12 @@ function readAnswer(python: string, line: string): PeerOutcome {
     return failure('failed', `${python} printed no figures`);
   }
   const answer = answerSchema.safeParse(json);
-  if (!answer.success) return failure('failed', `${python} printed no figures`);
-  if ('missing' in answer.data) return failure('not-installed', `${python} has no module ${answer.data.missing.slice(0, 40)}`);
+  if (!answer.success) {
+    return failure('failed', `${python} printed no figures`);
+  }
+  if ('missing' in answer.data) {
+    return failure('not-installed', `${python} has no module ${answer.data.missing.slice(0, 40)}`);
+  }
   return { status: 'measured', peer: answer.data };
 }
 

@@ -1,7 +1,7 @@
 /**
- * The peers of the suites generation and train, as a Python program: Transformers' `generate` and an eager PyTorch step on a Llama of the
- * same shape with random weights. It reads its task from its argument and prints one line of JSON: `{"missing": module}`, or
- * `{"name": versions, "seconds": {case: median}}`. It loads and writes no file.
+ * The peers of the suites generation and train, as a Python program: Transformers' `generate` and an eager PyTorch step
+ * on a Llama of the same shape with random weights. It reads its task from its argument and prints one line of JSON:
+ * `{"missing": module}`, or `{"name": versions, "seconds": {case: median}}`. It loads and writes no file.
  */
 export const PEER_PROGRAM = String.raw`
 import json, sys, time

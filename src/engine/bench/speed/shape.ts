@@ -33,7 +33,10 @@ export interface GenerationWork {
 }
 
 /** Requests that sample at temperature 1, each with a stream of its own. */
-export function generationRequests({ vocabularySize }: TransformerConfig, { prompts, completions, promptLength, newTokens }: GenerationWork): GenerationRequest[] {
+export function generationRequests(
+  { vocabularySize }: TransformerConfig,
+  { prompts, completions, promptLength, newTokens }: GenerationWork,
+): GenerationRequest[] {
   return Array.from({ length: prompts * completions }, (_, index) => ({
     prompt: tokensOf(Math.floor(index / completions), promptLength, vocabularySize),
     maxNewTokens: newTokens,
@@ -53,11 +56,21 @@ export function trainingRows({ vocabularySize }: TransformerConfig): TrainingCon
   const unused = new Float32Array(STEP.length);
   return Array.from({ length: STEP.rows }, (_, row) => ({
     prompt: Int32Array.of(1),
-    messages: [{ tokens: tokensOf(row, STEP.length, vocabularySize), behaviour: unused, reference: unused, advantages: unused }],
+    messages: [
+      { tokens: tokensOf(row, STEP.length, vocabularySize), behaviour: unused, reference: unused, advantages: unused },
+    ],
   }));
 }
 
 /** Tokens that differ from row to row; the first two say which row it is. */
 function tokensOf(row: number, length: number, vocabularySize: number): Int32Array {
-  return Int32Array.from({ length }, (_, position) => (position === 0 ? row % vocabularySize : position === 1 ? Math.floor(row / vocabularySize) : row * 31 + position * 7) % vocabularySize);
+  return Int32Array.from(
+    { length },
+    (_, position) =>
+      (position === 0
+        ? row % vocabularySize
+        : position === 1
+          ? Math.floor(row / vocabularySize)
+          : row * 31 + position * 7) % vocabularySize,
+  );
 }

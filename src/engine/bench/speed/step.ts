@@ -8,11 +8,21 @@ import { STEP, trainingRows } from './shape.ts';
 export const SLOTS_OF_STEP = STEP.rows * STEP.length;
 
 /** Work that takes one optimiser step after another: supervised loss on every position, clipping, AdamW. */
-export function stepper(trainer: Trainer, config: TransformerConfig, parameters: Float32Array, cancelled: () => boolean): () => Promise<unknown> {
+export function stepper(
+  trainer: Trainer,
+  config: TransformerConfig,
+  parameters: Float32Array,
+  cancelled: () => boolean,
+): () => Promise<unknown> {
   let state = initialState(parameters);
   const contexts = trainingRows(config);
   return async () => {
-    ({ state } = await trainer.step(state, contexts, { loss: 'supervised', learningRate: 1e-4, temperature: 1, klCoefficient: 0 }, cancelled));
+    ({ state } = await trainer.step(
+      state,
+      contexts,
+      { loss: 'supervised', learningRate: 1e-4, temperature: 1, klCoefficient: 0 },
+      cancelled,
+    ));
   };
 }
 
@@ -20,6 +30,8 @@ export function stepper(trainer: Trainer, config: TransformerConfig, parameters:
 export function bareStepper(bare: BareProducts, config: TransformerConfig): () => Promise<unknown> {
   const batches = packContexts(config, trainingRows(config), MICRO_BATCH_TOKENS, 0);
   return async () => {
-    for (const { slots, targets } of batches) await bare.run(slots, targets);
+    for (const { slots, targets } of batches) {
+      await bare.run(slots, targets);
+    }
   };
 }

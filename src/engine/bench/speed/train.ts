@@ -1,4 +1,7 @@
-/** `c3 bench train`: one optimiser step against the bare weight products of the same step and against eager PyTorch, and whole C3 iterations. */
+/**
+ * `c3 bench train`: one optimiser step against the bare weight products of the same step and against eager PyTorch, and
+ * whole C3 iterations.
+ */
 import { initialParameters } from '../../../runtime/model/model.ts';
 import { BareProducts } from '../../../runtime/provider/products.ts';
 import { Trainer } from '../../../runtime/train/trainer.ts';
@@ -17,9 +20,17 @@ export async function benchTrain(options: TeamBenchOptions): Promise<BenchReport
   // First, so that the resident set is that of the run.
   const iteration = await benchIteration(options);
   const { rounds, peerRounds } = options.quick ? QUICK : FULL;
-  const measured = await measurePeer({ suite: 'train', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, ...STEP }, options);
+  const measured = await measurePeer(
+    { suite: 'train', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, ...STEP },
+    options,
+  );
   const step = await measureStep(rounds, measured.peer, options);
-  return { suite: 'train', figures: [step, ...iteration], hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`), ...reportedPeer(measured) };
+  return {
+    suite: 'train',
+    figures: [step, ...iteration],
+    hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`),
+    ...reportedPeer(measured),
+  };
 }
 
 async function measureStep(rounds: number, peer: Peer | null, options: TeamBenchOptions): Promise<BenchFigure> {
@@ -27,7 +38,11 @@ async function measureStep(rounds: number, peer: Peer | null, options: TeamBench
   const trainer = new Trainer(SHAPE, DEVICE);
   const bare = await BareProducts.create(SHAPE, parameters, DEVICE, 'training');
   try {
-    const seconds = await medianSeconds({ step: stepper(trainer, SHAPE, parameters, options.cancelled), bare: bareStepper(bare, SHAPE) }, rounds, options);
+    const seconds = await medianSeconds(
+      { step: stepper(trainer, SHAPE, parameters, options.cancelled), bare: bareStepper(bare, SHAPE) },
+      rounds,
+      options,
+    );
     options.note('optimiser step measured');
     const peerSeconds = peer?.seconds['step'];
     return figure(`optimiser step, ${String(STEP.rows)} x ${String(STEP.length)} tokens`, 1000 * seconds.step, 'ms', {

@@ -83,7 +83,9 @@ const SECONDS = 30;
  * What code behind a wall could do that it must not, as the end of a sentence; null when it held.
  * A wall that does not stand at all has its reason there.
  */
-export async function weakness(command: (role: SandboxRole, limits: PythonLimits) => SandboxCommand): Promise<string | null> {
+export async function weakness(
+  command: (role: SandboxRole, limits: PythonLimits) => SandboxCommand,
+): Promise<string | null> {
   const place = mkdtempSync(join(tmpdir(), 'c3-wall-'));
   const begun: SandboxProcess[] = [];
   try {
@@ -91,22 +93,40 @@ export async function weakness(command: (role: SandboxRole, limits: PythonLimits
     chmodSync(place, 0o755);
     const secret = join(place, 'secret');
     writeFileSync(secret, 'x', { mode: 0o644 });
-    const sandbox = await SandboxProcess.begin(command('candidate', LIMITS), 'candidate', new Uint8Array(), (one) => begun.push(one));
+    const sandbox = await SandboxProcess.begin(command('candidate', LIMITS), 'candidate', new Uint8Array(), (one) =>
+      begun.push(one),
+    );
     sandbox.allow(SECONDS);
-    const ask = async (request: string): Promise<string> => new TextDecoder().decode((await sandbox.exchange('H', new TextEncoder().encode(request))).content);
-    const known = { NAME: `c3-escaped-${String(process.pid)}`, HOME: homedir(), PLACE: place, SECRET: secret, PARENT: process.pid, SPACE: LIMITS.memory * 2 ** 20 };
-    const code = `${Object.entries(known).map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join('\n')}\n${ESCAPES}`;
+    const ask = async (request: string): Promise<string> =>
+      new TextDecoder().decode((await sandbox.exchange('H', new TextEncoder().encode(request))).content);
+    const known = {
+      NAME: `c3-escaped-${String(process.pid)}`,
+      HOME: homedir(),
+      PLACE: place,
+      SECRET: secret,
+      PARENT: process.pid,
+      SPACE: LIMITS.memory * 2 ** 20,
+    };
+    const code = `${Object.entries(known)
+      .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
+      .join('\n')}\n${ESCAPES}`;
     const loaded = await ask(`L${JSON.stringify({ code, imports: [] })}`);
-    if (loaded !== 'v') return `the check does not run: ${loaded.slice(0, 200)}`;
+    if (loaded !== 'v') {
+      return `the check does not run: ${loaded.slice(0, 200)}`;
+    }
     for (const [name, deed, held] of ATTEMPTS) {
       const said = await ask(`C${JSON.stringify({ name, args: ['l', []], kwargs: ['d', [], []] })}`);
-      if (!held.test(said)) return `code could ${deed}`;
+      if (!held.test(said)) {
+        return `code could ${deed}`;
+      }
     }
     return [place, homedir()].some((folder) => existsSync(join(folder, known.NAME))) ? 'code could write a file' : null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {
-    for (const one of begun) one.kill();
+    for (const one of begun) {
+      one.kill();
+    }
     rmSync(place, { recursive: true, force: true });
   }
 }

@@ -1,13 +1,14 @@
 /**
- * The Python that runs as the user's own `python3`: it builds its wall, then keeps one candidate (or the tests) at a time behind it.
+ * The Python that runs as the user's own `python3`: it builds its wall, then keeps one candidate (or the tests) at a
+ * time behind it.
  *
- * Three processes in a line, and nothing of one run in the next:
- * the keeper, first process of its own namespaces, which never sees a message; for each run a guard, which carries messages
- * (frames.ts) and watches limits; and its child, which alone runs code of others, with hard limits and a short list of system calls.
+ * Three processes in a line, and nothing of one run in the next: the keeper, first process of its own namespaces, which
+ * never sees a message; for each run a guard, which carries messages (frames.ts) and watches limits; and its child,
+ * which alone runs code of others, with hard limits and a short list of system calls.
  *
- * From the parent: `S` start; `H` a request for the harness; `B` the answer to an `A`; `R` end this run and begin the next.
- * To the parent: `O` ready; `V` the harness's reply; `A` what the tests ask of the candidate; `F` the run has ended, by the rule
- * in it, and so has all of this; `E` there is no wall here.
+ * From the parent: `S` start; `H` a request for the harness; `B` the answer to an `A`; `R` end this run and begin the
+ * next. To the parent: `O` ready; `V` the harness's reply; `A` what the tests ask of the candidate; `F` the run has
+ * ended, by the rule in it, and so has all of this; `E` there is no wall here.
  */
 import { HARNESS, HARNESS_MODULE } from '../sandbox/harness.ts';
 import { NO_CHANCE } from './nativeChance.ts';

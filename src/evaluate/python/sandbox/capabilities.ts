@@ -1,6 +1,7 @@
 /**
- * What the interpreter can reach. A WebAssembly program can do nothing but call its imports, so this table is the sandbox's wall:
- * while code of others runs, each import is passed on, answered here, or refused. Whatever is not named is refused.
+ * What the interpreter can reach. A WebAssembly program can do nothing but call its imports, so this table is the
+ * sandbox's wall: while code of others runs, each import is passed on, answered here, or refused. Whatever is not named
+ * is refused.
  */
 import { CHANNEL, CLOCK } from './harness.ts';
 
@@ -14,15 +15,43 @@ export class Ended extends Error {
   }
 }
 
-/** Pure functions of the interpreter's own memory, and reading the interpreter's own library in its virtual file system. */
+/**
+ * Pure functions of the interpreter's own memory, and reading the interpreter's own library in its virtual file system.
+ */
 const PASSED = new Set([
   // The runtime's own gears.
-  ...['_Py_emscripten_runtime', '_Py_CheckEmscriptenSignals_Helper', '_PyEM_TrampolineCall_JS', 'emscripten_get_heap_max', 'JsvError_Check', 'Jsv_GetError_import'],
+  ...[
+    '_Py_emscripten_runtime',
+    '_Py_CheckEmscriptenSignals_Helper',
+    '_PyEM_TrampolineCall_JS',
+    'emscripten_get_heap_max',
+    'JsvError_Check',
+    'Jsv_GetError_import',
+  ],
   // Calendars.
   ...['_tzset_js', '_localtime_js', '_gmtime_js', '_mktime_js', '_timegm_js'],
   // Reading files that were opened for reading.
-  ...['__syscall_fstat64', '__syscall_stat64', '__syscall_newfstatat', '__syscall_lstat64', '__syscall_faccessat', '__syscall_getcwd', '__syscall_getdents64', '__syscall_readlinkat'],
-  ...['__syscall_getuid32_js', '__syscall_ioctl', '__syscall_fcntl64', 'fd_close', 'fd_seek', 'fd_pread', 'fd_fdstat_get', 'environ_sizes_get', 'environ_get'],
+  ...[
+    '__syscall_fstat64',
+    '__syscall_stat64',
+    '__syscall_newfstatat',
+    '__syscall_lstat64',
+    '__syscall_faccessat',
+    '__syscall_getcwd',
+    '__syscall_getdents64',
+    '__syscall_readlinkat',
+  ],
+  ...[
+    '__syscall_getuid32_js',
+    '__syscall_ioctl',
+    '__syscall_fcntl64',
+    'fd_close',
+    'fd_seek',
+    'fd_pread',
+    'fd_fdstat_get',
+    'environ_sizes_get',
+    'environ_get',
+  ],
 ]);
 
 /** Numbers of errors as this C library has them. */
@@ -32,7 +61,10 @@ const EBADF = 8;
 /** Bits of open(2): O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND. */
 const WRITING = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000;
 
-/** The clock starts here in each run and advances by one microsecond at each look: verdicts do not depend on the time of day. */
+/**
+ * The clock starts here in each run and advances by one microsecond at each look: verdicts do not depend on the time of
+ * day.
+ */
 const EPOCH_NANOSECONDS = 1_767_225_600_000_000_000n;
 const TICK_NANOSECONDS = 1000n;
 const LONGEST_SLEEP = 1e9;
@@ -43,7 +75,10 @@ export interface Bounds {
   readonly output: number;
 }
 
-/** What the interpreter learns of time and chance: fixed from the start on, so that its memory image is the same whenever it is made. */
+/**
+ * What the interpreter learns of time and chance: fixed from the start on, so that its memory image is the same
+ * whenever it is made.
+ */
 const FIXED = new Set(['random_get', 'emscripten_get_now', 'emscripten_date_now', 'clock_res_get', 'clock_time_get']);
 
 type Import = (...args: unknown[]) => unknown;
@@ -52,86 +87,105 @@ export class Capabilities {
   /** False while the interpreter starts: nothing but its own code runs then. */
   armed = false;
   /** Sends what was written to the channel and gives what is to be read from it; null where there is no channel. */
-  readonly #exchange: ((request: Uint8Array) => Uint8Array) | null;
-  readonly #bounds: Bounds;
-  #memory: WebAssembly.Memory | null = null;
-  #clock = 0n;
-  #random = 0;
-  #printed = 0;
-  #written: Uint8Array[] = [];
-  #answer = new Uint8Array();
+  private readonly exchange: ((request: Uint8Array) => Uint8Array) | null;
+  private readonly bounds: Bounds;
+  private memory: WebAssembly.Memory | null = null;
+  private clock = 0n;
+  private random = 0;
+  private printed = 0;
+  private written: Uint8Array[] = [];
+  private answer = new Uint8Array();
 
   constructor(bounds: Bounds, exchange: ((request: Uint8Array) => Uint8Array) | null) {
-    this.#bounds = bounds;
-    this.#exchange = exchange;
+    this.bounds = bounds;
+    this.exchange = exchange;
   }
 
   /** The interpreter's memory, once there is one. */
   connect(memory: WebAssembly.Memory): void {
-    this.#memory = memory;
+    this.memory = memory;
   }
 
   /** The next byte of chance, from a fixed stream: a linear congruence is enough for what tests may depend on. */
   randomByte(): number {
-    this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) >>> 0;
-    return this.#random >>> 24;
+    this.random = (Math.imul(this.random, 1_664_525) + 1_013_904_223) >>> 0;
+    return this.random >>> 24;
   }
 
   /** As if nothing had ever run. */
   reset(): void {
-    this.#clock = 0n;
-    this.#random = 0;
-    this.#printed = 0;
-    this.#written = [];
-    this.#answer = new Uint8Array();
+    this.clock = 0n;
+    this.random = 0;
+    this.printed = 0;
+    this.written = [];
+    this.answer = new Uint8Array();
   }
 
-  /** The imports of one module with this wall around them. Only functions are guarded: the rest are its globals, memory and tables. */
+  /**
+   * The imports of one module with this wall around them. Only functions are guarded: the rest are its globals, memory
+   * and tables.
+   */
   guard(imports: Readonly<Record<string, object>>): Record<string, object> {
     const guarded: Record<string, object> = { ...imports };
     for (const module of ['env', 'wasi_snapshot_preview1']) {
       const functions: Record<string, unknown> = {};
-      for (const [name, value] of Object.entries(imports[module] ?? {})) functions[name] = typeof value === 'function' ? this.#guarded(name, value as Import) : value;
+      for (const [name, value] of Object.entries(imports[module] ?? {})) {
+        functions[name] = typeof value === 'function' ? this.guarded(name, value as Import) : value;
+      }
       guarded[module] = functions;
     }
     return guarded;
   }
 
-  #guarded(name: string, original: Import): Import {
-    if (PASSED.has(name)) return original;
-    const answer = this.#answers[name];
+  private guarded(name: string, original: Import): Import {
+    if (PASSED.has(name)) {
+      return original;
+    }
+    const answer = this.answers[name];
     const refuse = (): number => {
-      if (name.startsWith('fd_')) return ENOSYS;
-      if (name.startsWith('__syscall_')) return -ENOSYS;
+      if (name.startsWith('fd_')) {
+        return ENOSYS;
+      }
+      if (name.startsWith('__syscall_')) {
+        return -ENOSYS;
+      }
       throw new Ended('forbidden', name.slice(0, 60));
     };
     return (...args: unknown[]) => {
       // All else is open to the interpreter while it starts.
-      if (!this.armed && !FIXED.has(name)) return original(...args);
-      if (answer === undefined) return refuse();
+      if (!this.armed && !FIXED.has(name)) {
+        return original(...args);
+      }
+      if (answer === undefined) {
+        return refuse();
+      }
       return answer(original, args);
     };
   }
 
-  readonly #answers: Readonly<Record<string, (original: Import, args: unknown[]) => unknown>> = {
-    fd_write: (_, [fd, vectors, count, written]) => this.#write(fd, vectors, count, written),
-    fd_read: (original, args) => this.#read(original, args),
+  private readonly answers: Readonly<Record<string, (original: Import, args: unknown[]) => unknown>> = {
+    fd_write: (_, [fd, vectors, count, written]) => this.write(fd, vectors, count, written),
+    fd_read: (original, args) => this.read(original, args),
     __syscall_openat: (original, args) => ((Number(args[2] ?? 0) & WRITING) === 0 ? original(...args) : -EROFS),
     emscripten_resize_heap: (original, args) => {
-      if (Number(args[0]) >>> 0 > this.#bounds.memory) throw new Ended('memory-limit', 'asked for more memory than it may have');
+      if (Number(args[0]) >>> 0 > this.bounds.memory) {
+        throw new Ended('memory-limit', 'asked for more memory than it may have');
+      }
       return original(...args);
     },
-    emscripten_get_now: () => Number(this.#tick() - EPOCH_NANOSECONDS) / 1e6,
-    emscripten_date_now: () => Number(this.#tick() / 1_000_000n),
-    clock_res_get: (_, [, at]) => this.#put64(at, TICK_NANOSECONDS),
-    clock_time_get: (_, args) => this.#put64(args[args.length - 1], this.#tick()),
+    emscripten_get_now: () => Number(this.tick() - EPOCH_NANOSECONDS) / 1e6,
+    emscripten_date_now: () => Number(this.tick() / 1_000_000n),
+    clock_res_get: (_, [, at]) => this.put64(at, TICK_NANOSECONDS),
+    clock_time_get: (_, args) => this.put64(args[args.length - 1], this.tick()),
     random_get: (_, [at, size]) => {
-      const bytes = this.#bytes(at, size);
-      for (let index = 0; index < bytes.length; index++) bytes[index] = this.randomByte();
+      const bytes = this.bytes(at, size);
+      for (let index = 0; index < bytes.length; index++) {
+        bytes[index] = this.randomByte();
+      }
       return 0;
     },
-    exit: (_, [code]) => this.#exit(code),
-    proc_exit: (_, [code]) => this.#exit(code),
+    exit: (_, [code]) => this.exit(code),
+    proc_exit: (_, [code]) => this.exit(code),
     _abort_js: () => {
       throw new Ended('crash', 'the interpreter gave up');
     },
@@ -140,84 +194,100 @@ export class Capabilities {
     },
   };
 
-  #exit(code: unknown): never {
+  private exit(code: unknown): never {
     throw new Ended('exit', `left the interpreter with ${String(code).slice(0, 20)}`);
   }
 
-  #tick(): bigint {
-    this.#clock += TICK_NANOSECONDS;
-    return EPOCH_NANOSECONDS + this.#clock;
+  private tick(): bigint {
+    this.clock += TICK_NANOSECONDS;
+    return EPOCH_NANOSECONDS + this.clock;
   }
 
   /** Moves the clock on by a number of seconds; sleeping takes no time. */
-  #sleep([piece]: readonly Uint8Array[]): void {
-    if (piece?.length !== 8) return;
+  private sleep([piece]: readonly Uint8Array[]): void {
+    if (piece?.length !== 8) {
+      return;
+    }
     const seconds = new DataView(piece.buffer, piece.byteOffset).getFloat64(0, true);
-    if (seconds >= 0 && seconds <= LONGEST_SLEEP) this.#clock += BigInt(Math.round(seconds * 1e9));
+    if (seconds >= 0 && seconds <= LONGEST_SLEEP) {
+      this.clock += BigInt(Math.round(seconds * 1e9));
+    }
   }
 
-  #view(): DataView {
-    if (this.#memory === null) throw new Ended('crash', 'no memory');
-    return new DataView(this.#memory.buffer);
+  private view(): DataView {
+    if (this.memory === null) {
+      throw new Ended('crash', 'no memory');
+    }
+    return new DataView(this.memory.buffer);
   }
 
-  #bytes(at: unknown, size: unknown): Uint8Array {
-    if (this.#memory === null) throw new Ended('crash', 'no memory');
-    return new Uint8Array(this.#memory.buffer, Number(at) >>> 0, Number(size) >>> 0);
+  private bytes(at: unknown, size: unknown): Uint8Array {
+    if (this.memory === null) {
+      throw new Ended('crash', 'no memory');
+    }
+    return new Uint8Array(this.memory.buffer, Number(at) >>> 0, Number(size) >>> 0);
   }
 
-  #put64(at: unknown, value: bigint): number {
-    this.#view().setBigUint64(Number(at) >>> 0, value, true);
+  private put64(at: unknown, value: bigint): number {
+    this.view().setBigUint64(Number(at) >>> 0, value, true);
     return 0;
   }
 
   /** The pieces of memory that a vector of (address, length) names. */
-  #pieces(vectors: unknown, count: unknown): Uint8Array[] {
-    const view = this.#view();
+  private pieces(vectors: unknown, count: unknown): Uint8Array[] {
+    const view = this.view();
     const first = Number(vectors) >>> 0;
-    return Array.from({ length: Number(count) }, (_, index) => this.#bytes(view.getUint32(first + 8 * index, true), view.getUint32(first + 8 * index + 4, true)));
+    return Array.from({ length: Number(count) }, (_, index) =>
+      this.bytes(view.getUint32(first + 8 * index, true), view.getUint32(first + 8 * index + 4, true)),
+    );
   }
 
-  #write(fd: unknown, vectors: unknown, count: unknown, written: unknown): number {
-    const channel = fd === CHANNEL && this.#exchange !== null;
-    if (!channel && fd !== 1 && fd !== 2 && fd !== CLOCK) return EBADF;
-    const pieces = this.#pieces(vectors, count);
-    const size = pieces.reduce((sum, { length }) => sum + length, 0);
-    if (channel) this.#written.push(...pieces.map((piece) => piece.slice()));
-    else if (fd === CLOCK) this.#sleep(pieces);
-    else {
-      this.#printed += size;
-      // Nothing that is printed is kept: only its amount counts.
-      if (this.#printed > this.#bounds.output) throw new Ended('output-limit', 'printed more than it may');
+  private write(fd: unknown, vectors: unknown, count: unknown, written: unknown): number {
+    const channel = fd === CHANNEL && this.exchange !== null;
+    if (!channel && fd !== 1 && fd !== 2 && fd !== CLOCK) {
+      return EBADF;
     }
-    this.#view().setUint32(Number(written) >>> 0, size, true);
+    const pieces = this.pieces(vectors, count);
+    const size = pieces.reduce((sum, { length }) => sum + length, 0);
+    if (channel) {
+      this.written.push(...pieces.map((piece) => piece.slice()));
+    } else if (fd === CLOCK) {
+      this.sleep(pieces);
+    } else {
+      this.printed += size;
+      // Nothing that is printed is kept: only its amount counts.
+      if (this.printed > this.bounds.output) {
+        throw new Ended('output-limit', 'printed more than it may');
+      }
+    }
+    this.view().setUint32(Number(written) >>> 0, size, true);
     return 0;
   }
 
-  #read(original: Import, args: unknown[]): unknown {
+  private read(original: Import, args: unknown[]): unknown {
     const [fd, vectors, count, read] = args;
-    if (fd === CHANNEL && this.#exchange !== null) {
-      if (this.#written.length > 0) {
+    if (fd === CHANNEL && this.exchange !== null) {
+      if (this.written.length > 0) {
         // The first eight bytes are the request's length; the answer is given the same way.
-        const answer = this.#exchange(new Uint8Array(Buffer.concat(this.#written)).subarray(8));
-        this.#written = [];
-        this.#answer = new Uint8Array(8 + answer.length);
-        new DataView(this.#answer.buffer).setBigUint64(0, BigInt(answer.length), true);
-        this.#answer.set(answer, 8);
+        const answer = this.exchange(new Uint8Array(Buffer.concat(this.written)).subarray(8));
+        this.written = [];
+        this.answer = new Uint8Array(8 + answer.length);
+        new DataView(this.answer.buffer).setBigUint64(0, BigInt(answer.length), true);
+        this.answer.set(answer, 8);
       }
       let size = 0;
-      for (const piece of this.#pieces(vectors, count)) {
-        const part = this.#answer.subarray(0, piece.length);
+      for (const piece of this.pieces(vectors, count)) {
+        const part = this.answer.subarray(0, piece.length);
         piece.set(part);
-        this.#answer = this.#answer.slice(part.length);
+        this.answer = this.answer.slice(part.length);
         size += part.length;
       }
-      this.#view().setUint32(Number(read) >>> 0, size, true);
+      this.view().setUint32(Number(read) >>> 0, size, true);
       return 0;
     }
     if (fd === 0) {
       // Standard input is empty.
-      this.#view().setUint32(Number(read) >>> 0, 0, true);
+      this.view().setUint32(Number(read) >>> 0, 0, true);
       return 0;
     }
     return original(...args);

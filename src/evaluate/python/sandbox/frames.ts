@@ -33,33 +33,39 @@ export function readHeader(header: Uint8Array): { readonly length: number; reado
 
 /** Puts frames together from the pieces in which a pipe delivers them. */
 export class FrameReader {
-  readonly #pieces: Uint8Array[] = [];
-  #held = 0;
+  private readonly pieces: Uint8Array[] = [];
+  private held = 0;
 
   /** The frames that are whole with this piece. @throws Error when the bytes are no frames */
   push(piece: Uint8Array): Frame[] {
-    this.#pieces.push(piece);
-    this.#held += piece.length;
+    this.pieces.push(piece);
+    this.held += piece.length;
     const frames: Frame[] = [];
-    while (this.#held >= HEADER) {
-      const first = this.#pieces[0];
-      if (first !== undefined && first.length < HEADER) this.#join();
-      const header = readHeader(this.#pieces[0] ?? new Uint8Array(HEADER));
-      if (header === null) throw new Error('the sandbox sent something that is no message');
-      if (this.#held < HEADER + header.length) break;
-      const all = this.#join();
+    while (this.held >= HEADER) {
+      const first = this.pieces[0];
+      if (first !== undefined && first.length < HEADER) {
+        this.join();
+      }
+      const header = readHeader(this.pieces[0] ?? new Uint8Array(HEADER));
+      if (header === null) {
+        throw new Error('the sandbox sent something that is no message');
+      }
+      if (this.held < HEADER + header.length) {
+        break;
+      }
+      const all = this.join();
       frames.push({ kind: header.kind, content: all.subarray(HEADER, HEADER + header.length) });
-      this.#pieces[0] = all.subarray(HEADER + header.length);
-      this.#held -= HEADER + header.length;
+      this.pieces[0] = all.subarray(HEADER + header.length);
+      this.held -= HEADER + header.length;
     }
     return frames;
   }
 
-  #join(): Uint8Array {
-    const [first, ...rest] = this.#pieces;
-    const all = rest.length === 0 && first !== undefined ? first : Buffer.concat(this.#pieces);
-    this.#pieces.length = 0;
-    this.#pieces.push(all);
+  private join(): Uint8Array {
+    const [first, ...rest] = this.pieces;
+    const all = rest.length === 0 && first !== undefined ? first : Buffer.concat(this.pieces);
+    this.pieces.length = 0;
+    this.pieces.push(all);
     return all;
   }
 }

@@ -1,18 +1,22 @@
 /**
  * The Python that runs inside a sandbox beside the code of others, and the messages that it understands.
  *
- * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate, `C` calls one of its functions,
- * `J` runs tests against a candidate in another process. Replies of a candidate begin with
- * `v` (a value), `x` (an exception: type and message), `u` (a value that has no wire form) or `f` (final: rule and detail).
+ * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate, `C` calls one of its
+ * functions, `J` runs tests against a candidate in another process. Replies of a candidate begin with `v` (a value),
+ * `x` (an exception: type and message), `u` (a value that has no wire form) or `f` (final: rule and detail).
  *
- * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 stand for themselves; everything
- * else is `[tag, content]`: u string with surrogates, i integer in hexadecimal, f NaN or an infinity, c complex, b bytes, a bytearray, l list, t tuple,
- * s set, z frozenset, d dict as a list of keys and a list of values. Only exact builtins are packed, never their subclasses, and
- * what is unpacked consists of exact builtins whatever the other side sent.
+ * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 stand for themselves;
+ * everything else is `[tag, content]`: u string with surrogates, i integer in hexadecimal, f NaN or an infinity, c
+ * complex, b bytes, a bytearray, l list, t tuple, s set, z frozenset, d dict as a list of keys and a list of values.
+ * Only exact builtins are packed, never their subclasses, and what is unpacked consists of exact builtins whatever the
+ * other side sent.
  */
 export const HARNESS_MODULE = 'c3_harness';
 
-/** File descriptors that the sandbox answers itself: the tests' way to the candidate's process, and where sleeping moves the clock. */
+/**
+ * File descriptors that the sandbox answers itself: the tests' way to the candidate's process, and where sleeping moves
+ * the clock.
+ */
 export const CHANNEL = 1000;
 export const CLOCK = 1001;
 

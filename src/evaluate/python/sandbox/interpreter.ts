@@ -1,4 +1,7 @@
-/** One Python interpreter in WebAssembly, behind its wall, whose whole state can be put back. Runs in the sandbox's process. */
+/**
+ * One Python interpreter in WebAssembly, behind its wall, whose whole state can be put back. Runs in the sandbox's
+ * process.
+ */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Ended, type Capabilities } from './capabilities.ts';
@@ -46,30 +49,56 @@ interface Exports {
   emscripten_stack_get_current(): Pointer;
 }
 
-const NAMES = ['PyBytes_FromStringAndSize', 'PyBytes_AsString', 'PyBytes_Size', 'PyImport_AddModule', 'PyObject_GetAttrString', 'PyObject_CallOneArg', 'PyErr_Clear', 'malloc', 'emscripten_stack_get_current'];
+const NAMES = [
+  'PyBytes_FromStringAndSize',
+  'PyBytes_AsString',
+  'PyBytes_Size',
+  'PyImport_AddModule',
+  'PyObject_GetAttrString',
+  'PyObject_CallOneArg',
+  'PyErr_Clear',
+  'malloc',
+  'emscripten_stack_get_current',
+];
 
 function isExports(exports: object): exports is Exports {
   const known = new Map<string, unknown>(Object.entries(exports));
-  return known.get('memory') instanceof WebAssembly.Memory && known.get('__indirect_function_table') instanceof WebAssembly.Table && NAMES.every((name) => typeof known.get(name) === 'function');
+  return (
+    known.get('memory') instanceof WebAssembly.Memory &&
+    known.get('__indirect_function_table') instanceof WebAssembly.Table &&
+    NAMES.every((name) => typeof known.get(name) === 'function')
+  );
 }
 
 /** Loads the interpreter. @param image from makeImage, or null to start from nothing, which takes five times as long */
-async function load(folder: string, capabilities: Capabilities, image: Uint8Array | null): Promise<{ readonly python: Pyodide; readonly exports: Exports }> {
+async function load(
+  folder: string,
+  capabilities: Capabilities,
+  image: Uint8Array | null,
+): Promise<{ readonly python: Pyodide; readonly exports: Exports }> {
   const found: Exports[] = [];
   const instantiate = WebAssembly.instantiate.bind(WebAssembly);
   const guarded = async (source: BufferSource, imports?: Record<string, object>): Promise<object> => {
-    if (imports?.['env'] === undefined) return imports === undefined ? instantiate(source) : instantiate(source, imports as WebAssembly.Imports);
+    if (imports?.['env'] === undefined) {
+      return imports === undefined ? instantiate(source) : instantiate(source, imports as WebAssembly.Imports);
+    }
     const result = await instantiate(source, capabilities.guard(imports) as WebAssembly.Imports);
     const { exports } = result.instance;
-    if (!isExports(exports)) throw new Error('this version of pyodide does not export what the sandbox calls');
+    if (!isExports(exports)) {
+      throw new Error('this version of pyodide does not export what the sandbox calls');
+    }
     capabilities.connect(exports.memory);
     found.push(exports);
     return result;
   };
   // The loader takes these from the global object; without streaming and stack switching there is one way in only.
   Object.assign(WebAssembly, { instantiate: guarded });
-  for (const name of ['instantiateStreaming', 'Suspending', 'promising']) Reflect.deleteProperty(WebAssembly, name);
-  const loader = (await import(pathToFileURL(join(folder, 'pyodide.mjs')).href)) as { readonly loadPyodide: LoadPyodide };
+  for (const name of ['instantiateStreaming', 'Suspending', 'promising']) {
+    Reflect.deleteProperty(WebAssembly, name);
+  }
+  const loader = (await import(pathToFileURL(join(folder, 'pyodide.mjs')).href)) as {
+    readonly loadPyodide: LoadPyodide;
+  };
   const python = await loader.loadPyodide({
     // What `import js` finds: nothing.
     jsglobals: Object.freeze({ __proto__: null }),
@@ -80,7 +109,9 @@ async function load(folder: string, capabilities: Capabilities, image: Uint8Arra
     ...(image === null ? { _makeSnapshot: true } : { _loadSnapshot: image }),
   });
   const [exports] = found;
-  if (exports === undefined) throw new Error('pyodide did not start');
+  if (exports === undefined) {
+    throw new Error('pyodide did not start');
+  }
   // The same chance as by system call.
   for (const name of ['random', 'urandom']) {
     python.FS.unlink(`/dev/${name}`);
@@ -92,32 +123,36 @@ async function load(folder: string, capabilities: Capabilities, image: Uint8Arra
 /** The memory of an interpreter that has loaded the harness; starting from it is quick. */
 export async function makeImage(folder: string, capabilities: Capabilities): Promise<Uint8Array> {
   const { python } = await load(folder, capabilities, null);
-  python.runPython(`import sys, types\nmodule = types.ModuleType(${JSON.stringify(HARNESS_MODULE)})\nsys.modules[module.__name__] = module\nexec(compile(${JSON.stringify(HARNESS)}, '<harness>', 'exec'), module.__dict__)\ndel module`);
+  python.runPython(
+    `import sys, types\nmodule = types.ModuleType(${JSON.stringify(HARNESS_MODULE)})\nsys.modules[module.__name__] = module\nexec(compile(${JSON.stringify(HARNESS)}, '<harness>', 'exec'), module.__dict__)\ndel module`,
+  );
   return python.makeMemorySnapshot();
 }
 
 export class Interpreter {
-  readonly #python: Pyodide;
-  readonly #exports: Exports;
-  readonly #capabilities: Capabilities;
-  readonly #handler: Pointer;
+  private readonly python: Pyodide;
+  private readonly exports: Exports;
+  private readonly capabilities: Capabilities;
+  private readonly handler: Pointer;
   /** The state to which a reset returns: memory, and what lies outside it. */
-  readonly #baseline: Uint8Array;
-  readonly #outside: string;
+  private readonly baseline: Uint8Array;
+  private readonly outside: string;
   /** The files that are open then: standard input, output and error. */
-  readonly #standard: ReadonlySet<Stream>;
+  private readonly standard: ReadonlySet<Stream>;
 
   private constructor(python: Pyodide, exports: Exports, capabilities: Capabilities) {
-    this.#python = python;
-    this.#exports = exports;
-    this.#capabilities = capabilities;
-    const module = exports.PyImport_AddModule(this.#text(HARNESS_MODULE));
+    this.python = python;
+    this.exports = exports;
+    this.capabilities = capabilities;
+    const module = exports.PyImport_AddModule(this.text(HARNESS_MODULE));
     capabilities.reset();
-    this.#handler = exports.PyObject_GetAttrString(module, this.#text('handle'));
-    if (this.#handler === 0) throw new Error('the harness is not in the memory image');
-    this.#baseline = new Uint8Array(exports.memory.buffer).slice();
-    this.#standard = new Set(python.FS.streams.filter((stream) => stream !== null && stream !== undefined));
-    this.#outside = this.#describeOutside();
+    this.handler = exports.PyObject_GetAttrString(module, this.text('handle'));
+    if (this.handler === 0) {
+      throw new Error('the harness is not in the memory image');
+    }
+    this.baseline = new Uint8Array(exports.memory.buffer).slice();
+    this.standard = new Set(python.FS.streams.filter((stream) => stream !== null && stream !== undefined));
+    this.outside = this.describeOutside();
     capabilities.armed = true;
   }
 
@@ -128,21 +163,25 @@ export class Interpreter {
 
   /** What the harness answers to a request. @throws Ended when the run is over */
   handle(request: Uint8Array): Uint8Array {
-    const exports = this.#exports;
+    const exports = this.exports;
     try {
       const argument = exports.PyBytes_FromStringAndSize(0, request.length);
       new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument) >>> 0);
-      const result = exports.PyObject_CallOneArg(this.#handler, argument);
+      const result = exports.PyObject_CallOneArg(this.handler, argument);
       if (result === 0) {
         exports.PyErr_Clear();
         throw new Ended('crash', 'the interpreter answered nothing');
       }
       const size = exports.PyBytes_Size(result);
-      if (size < 0) throw new Ended('crash', 'the interpreter answered something that is no message');
+      if (size < 0) {
+        throw new Ended('crash', 'the interpreter answered something that is no message');
+      }
       const start = exports.PyBytes_AsString(result) >>> 0;
       return new Uint8Array(exports.memory.buffer).slice(start, start + size);
     } catch (error) {
-      if (error instanceof Ended) throw error;
+      if (error instanceof Ended) {
+        throw error;
+      }
       // Exhausted stacks and traps of the machine below.
       throw new Ended('crash', error instanceof Error ? error.message.slice(0, 200) : 'the interpreter broke');
     }
@@ -150,29 +189,38 @@ export class Interpreter {
 
   /** Puts everything back bit for bit. @returns false when only a new process is clean */
   reset(): boolean {
-    const { memory } = this.#exports;
-    if (memory.buffer.byteLength > this.#baseline.length + KEPT_GROWTH) return false;
-    const { FS } = this.#python;
-    for (const stream of FS.streams) if (stream !== null && stream !== undefined && !this.#standard.has(stream)) FS.close(stream);
+    const { memory } = this.exports;
+    if (memory.buffer.byteLength > this.baseline.length + KEPT_GROWTH) {
+      return false;
+    }
+    const { FS } = this.python;
+    for (const stream of FS.streams) {
+      if (stream !== null && stream !== undefined && !this.standard.has(stream)) {
+        FS.close(stream);
+      }
+    }
     const all = new Uint8Array(memory.buffer);
-    all.set(this.#baseline);
-    all.fill(0, this.#baseline.length);
-    this.#capabilities.reset();
-    return this.#describeOutside() === this.#outside;
+    all.set(this.baseline);
+    all.fill(0, this.baseline.length);
+    this.capabilities.reset();
+    return this.describeOutside() === this.outside;
   }
 
   /** The state outside the memory that code could have changed. */
-  #describeOutside(): string {
+  private describeOutside(): string {
     // By identity: another file may have taken the place of one that was closed.
-    const streams = [...this.#standard].map((stream) => `${String(this.#python.FS.streams.indexOf(stream))}:${String(stream.position)}:${String(stream.flags)}`);
-    return `${streams.join(' ')} ${this.#python.FS.cwd()} ${String(this.#exports.__indirect_function_table.length)} ${String(this.#exports.emscripten_stack_get_current())}`;
+    const streams = [...this.standard].map(
+      (stream) =>
+        `${String(this.python.FS.streams.indexOf(stream))}:${String(stream.position)}:${String(stream.flags)}`,
+    );
+    return `${streams.join(' ')} ${this.python.FS.cwd()} ${String(this.exports.__indirect_function_table.length)} ${String(this.exports.emscripten_stack_get_current())}`;
   }
 
   /** A C string in the interpreter's memory; for the few names at start. */
-  #text(text: string): Pointer {
+  private text(text: string): Pointer {
     const bytes = new TextEncoder().encode(`${text}\0`);
-    const at = this.#exports.malloc(bytes.length);
-    new Uint8Array(this.#exports.memory.buffer).set(bytes, at >>> 0);
+    const at = this.exports.malloc(bytes.length);
+    new Uint8Array(this.exports.memory.buffer).set(bytes, at >>> 0);
     return at;
   }
 }

@@ -1,11 +1,14 @@
 /**
- * Entry of the sandbox's process: `sandbox FOLDER ROLE MEMORY OUTPUT MESSAGE`, messages on standard input and output (frames.ts).
+ * Entry of the sandbox's process: `sandbox FOLDER ROLE MEMORY OUTPUT MESSAGE`, messages on standard input and output
+ * (frames.ts).
  *
- * From the parent: `M` make a memory image; `S` start from this one; `H` a request for the harness; `R` put everything back;
- * `B` the answer to an `A`. To the parent: `M` the image; `O` ready; `N` only a new process is clean; `V` the harness's reply; `A` what
- * the tests ask of the candidate; `F` the run has ended, by the rule in it, and so has this process; `E` the sandbox cannot work here.
+ * From the parent: `M` make a memory image; `S` start from this one; `H` a request for the harness; `R` put everything
+ * back; `B` the answer to an `A`. To the parent: `M` the image; `O` ready; `N` only a new process is clean; `V` the
+ * harness's reply; `A` what the tests ask of the candidate; `F` the run has ended, by the rule in it, and so has this
+ * process; `E` the sandbox cannot work here.
  *
- * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a candidate leaves behind can run.
+ * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a candidate leaves
+ * behind can run.
  */
 import { constants, readSync, writeSync } from 'node:fs';
 import { Capabilities, Ended } from './capabilities.ts';
@@ -21,8 +24,12 @@ function whenReady(work: () => number): number {
       return work();
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : null;
-      if (code === 'EOF' || code === 'EPIPE') return 0;
-      if (code !== 'EAGAIN') throw error;
+      if (code === 'EOF' || code === 'EPIPE') {
+        return 0;
+      }
+      if (code !== 'EAGAIN') {
+        throw error;
+      }
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
   }
@@ -30,10 +37,12 @@ function whenReady(work: () => number): number {
 
 function readExactly(size: number): Uint8Array {
   const bytes = new Uint8Array(size);
-  for (let at = 0; at < size; ) {
+  for (let at = 0; at < size;) {
     const read = whenReady(() => readSync(0, bytes, at, size - at, null));
     // The parent has gone.
-    if (read === 0) process.exit(0);
+    if (read === 0) {
+      process.exit(0);
+    }
     at += read;
   }
   return bytes;
@@ -41,15 +50,19 @@ function readExactly(size: number): Uint8Array {
 
 function receive(): Frame {
   const header = readHeader(readExactly(HEADER));
-  if (header === null) process.exit(1);
+  if (header === null) {
+    process.exit(1);
+  }
   return { kind: header.kind, content: readExactly(header.length) };
 }
 
 function send(kind: string, content: Uint8Array): void {
   for (const bytes of framePieces(kind, content)) {
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const written = whenReady(() => writeSync(1, bytes, at, bytes.length - at));
-      if (written === 0) process.exit(0);
+      if (written === 0) {
+        process.exit(0);
+      }
       at += written;
     }
   }
@@ -62,9 +75,13 @@ const sendText = (kind: string, text: string): void => {
 /** Why this process is no sandbox; null when it is one. */
 function weakness(): string | null {
   const { permission } = process as { permission?: { has(scope: string): boolean } };
-  if (permission === undefined) return 'Node runs without its permission model';
+  if (permission === undefined) {
+    return 'Node runs without its permission model';
+  }
   const open = ['fs.read', 'fs.write', 'child', 'worker'].find((scope) => permission.has(scope));
-  if (open !== undefined) return `the permission ${open} is open`;
+  if (open !== undefined) {
+    return `the permission ${open} is open`;
+  }
   try {
     Reflect.construct(Function, ['return 1']);
     return 'texts can become code';
@@ -73,11 +90,16 @@ function weakness(): string | null {
   }
 }
 
-/** No file of the interpreter's was made at any time but the first: its own clock is answered apart (capabilities.ts). */
+/**
+ * No file of the interpreter's was made at any time but the first: its own clock is answered apart (capabilities.ts).
+ */
 class Timeless extends Date {
   constructor(value: number | string = 0, ...rest: readonly number[]) {
-    if (rest.length === 0) super(value);
-    else super(Number(value), ...(rest as [number]));
+    if (rest.length === 0) {
+      super(value);
+    } else {
+      super(Number(value), ...(rest as [number]));
+    }
   }
 
   static override now(): number {
@@ -87,8 +109,12 @@ class Timeless extends Date {
 
 /** Standard output carries messages only, and nothing below may reach the network. */
 function closeDoors(): void {
-  for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const) console[name] = () => undefined;
-  for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'navigator']) Reflect.deleteProperty(globalThis, name);
+  for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const) {
+    console[name] = () => undefined;
+  }
+  for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'navigator']) {
+    Reflect.deleteProperty(globalThis, name);
+  }
   // Where this program lies is nobody's business.
   process.argv.splice(1, process.argv.length, 'python');
   // Calendars do not depend on where the machine stands, nor files on when they were made or read.
@@ -109,7 +135,10 @@ async function work(): Promise<void> {
     send('A', request);
     return receive().content;
   };
-  const capabilities = new Capabilities({ memory: Number(memory), output: Number(output) }, role === 'tests' ? exchange : null);
+  const capabilities = new Capabilities(
+    { memory: Number(memory), output: Number(output) },
+    role === 'tests' ? exchange : null,
+  );
   const first = receive();
   if (first.kind === 'M') {
     send('M', await makeImage(folder, capabilities));
@@ -123,11 +152,15 @@ async function work(): Promise<void> {
       // Said, and not left to the end of this process: now and then one stays in its own exit.
       const clean = interpreter.reset();
       send(clean ? 'O' : 'N', new Uint8Array());
-      if (!clean) return;
+      if (!clean) {
+        return;
+      }
       continue;
     }
     const reply = interpreter.handle(content);
-    if (reply.length > Number(message)) throw new Ended('message-limit', 'returned more than a message may hold');
+    if (reply.length > Number(message)) {
+      throw new Ended('message-limit', 'returned more than a message may hold');
+    }
     send('V', reply);
   }
 }
@@ -135,7 +168,10 @@ async function work(): Promise<void> {
 try {
   await work();
 } catch (error) {
-  if (error instanceof Ended) sendText('F', JSON.stringify([error.rule, error.message]));
-  else sendText('E', error instanceof Error ? error.message.slice(0, 300) : 'unknown');
+  if (error instanceof Ended) {
+    sendText('F', JSON.stringify([error.rule, error.message]));
+  } else {
+    sendText('E', error instanceof Error ? error.message.slice(0, 300) : 'unknown');
+  }
 }
 process.exit(0);

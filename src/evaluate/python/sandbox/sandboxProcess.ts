@@ -49,24 +49,45 @@ const START_SECONDS = 120;
 const WALL_FACTOR = 10;
 const WATCH_MILLISECONDS = 50;
 /**
- * What a shell lays around the process for the case that no parent is left to end it: no core, no file that grows, limited
- * processor time, and, where the system can, its end with its parent's.
+ * What a shell lays around the process for the case that no parent is left to end it: no core, no file that grows,
+ * limited processor time, and, where the system can, its end with its parent's.
  */
-const ENCLOSE = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
+const ENCLOSE =
+  'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
 /** Ticks per second in /proc, fixed by Linux's interface. */
 const TICKS = 100;
 
 /** What a process dies of by itself. No right that a sandbox has sends it any other signal. */
-const OWN_SIGNALS: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGSYS', 'SIGTRAP', 'SIGXCPU'];
+const OWN_SIGNALS: readonly NodeJS.Signals[] = [
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
+  'SIGILL',
+  'SIGSEGV',
+  'SIGSYS',
+  'SIGTRAP',
+  'SIGXCPU',
+];
 
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
-  for (const child of living) child.kill('SIGKILL');
+  for (const child of living) {
+    child.kill('SIGKILL');
+  }
 });
 
-/** The interpreter in WebAssembly, in a Node process that has no right left. @throws SandboxFailure where it is not installed */
-function bundledCommand({ entry, pyodide }: SandboxPlaces, role: SandboxRole, { seconds, memory, output, message }: PythonLimits): SandboxCommand {
-  if (pyodide === null) throw new SandboxFailure('the package pyodide is not installed');
+/**
+ * The interpreter in WebAssembly, in a Node process that has no right left.
+ * @throws SandboxFailure where it is not installed
+ */
+function bundledCommand(
+  { entry, pyodide }: SandboxPlaces,
+  role: SandboxRole,
+  { seconds, memory, output, message }: PythonLimits,
+): SandboxCommand {
+  if (pyodide === null) {
+    throw new SandboxFailure('the package pyodide is not installed');
+  }
   const program = fileURLToPath(entry);
   const node = [
     process.execPath,
@@ -78,67 +99,111 @@ function bundledCommand({ entry, pyodide }: SandboxPlaces, role: SandboxRole, { 
     '--max-old-space-size=512',
     ...[program, pyodide, role, String(memory * 2 ** 20), String(output), String(message)],
   ];
-  const line = process.platform === 'win32' ? node : ['/bin/sh', '-c', ENCLOSE, 'sandbox', String(Math.ceil(LIFETIME + seconds + GRACE)), ...node];
-  return { line, env: process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }, folder: pyodide, guarded: false };
+  const line =
+    process.platform === 'win32'
+      ? node
+      : ['/bin/sh', '-c', ENCLOSE, 'sandbox', String(Math.ceil(LIFETIME + seconds + GRACE)), ...node];
+  return {
+    line,
+    env: process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' },
+    folder: pyodide,
+    guarded: false,
+  };
 }
 
 export class SandboxProcess {
   readonly role: SandboxRole;
-  readonly #child: ChildProcess;
-  readonly #reader = new FrameReader();
-  #waiting: { readonly resolve: (frame: Frame) => void; readonly reject: (error: Error) => void } | null = null;
+  private readonly child: ChildProcess;
+  private readonly reader = new FrameReader();
+  private waiting: { readonly resolve: (frame: Frame) => void; readonly reject: (error: Error) => void } | null = null;
   /** Why its process has ended; null while it lives. */
-  #failure: Error | null = null;
+  private failure: Error | null = null;
   /** Time that is allowed in all until the next reset, and what of the clock has been used. */
-  #allowed = START_SECONDS;
-  #processorBegan: number | null = null;
-  #clockUsed = 0;
+  private allowed = START_SECONDS;
+  private processorBegan: number | null = null;
+  private clockUsed = 0;
 
   private constructor({ line, env, folder, guarded }: SandboxCommand, role: SandboxRole) {
     this.role = role;
-    this.#child = spawn(line[0] ?? '', line.slice(1), { stdio: ['pipe', 'pipe', 'ignore'], env, cwd: folder, windowsHide: true });
-    living.add(this.#child);
+    this.child = spawn(line[0] ?? '', line.slice(1), {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      env,
+      cwd: folder,
+      windowsHide: true,
+    });
+    living.add(this.child);
     // Writing to a process that has ended: 'close' tells what is to be told.
-    this.#child.stdin?.on('error', () => undefined);
-    this.#child.stdout?.on('data', (piece: Buffer) => {
-      this.#receive(piece);
+    this.child.stdin?.on('error', () => undefined);
+    this.child.stdout?.on('data', (piece: Buffer) => {
+      this.receive(piece);
     });
-    this.#child.on('error', (error) => {
-      this.#end(new SandboxFailure(`the sandbox's process did not start: ${error.message}`));
+    this.child.on('error', (error) => {
+      this.end(new SandboxFailure(`the sandbox's process did not start: ${error.message}`));
     });
-    this.#child.on('close', (code, signal) => {
-      living.delete(this.#child);
+    this.child.on('close', (code, signal) => {
+      living.delete(this.child);
       const outside = guarded || (signal !== null && !OWN_SIGNALS.includes(signal));
-      this.#end(new SandboxFailure(`the sandbox's process ended with ${signal ?? `code ${String(code)}`}`, outside));
+      this.end(new SandboxFailure(`the sandbox's process ended with ${signal ?? `code ${String(code)}`}`, outside));
     });
   }
 
-  /** The memory image from which sandboxes start; making it takes seconds. @param onBegun gets its process, so that it can be ended @throws SandboxFailure */
-  static async image(places: SandboxPlaces, limits: PythonLimits, onBegun: (sandbox: SandboxProcess) => void): Promise<Uint8Array> {
+  /**
+   * The memory image from which sandboxes start; making it takes seconds.
+   * @param onBegun gets its process, so that it can be ended
+   * @throws SandboxFailure
+   */
+  static async image(
+    places: SandboxPlaces,
+    limits: PythonLimits,
+    onBegun: (sandbox: SandboxProcess) => void,
+  ): Promise<Uint8Array> {
     const sandbox = new SandboxProcess(bundledCommand(places, 'candidate', limits), 'candidate');
     onBegun(sandbox);
-    const { content } = await sandbox.#started('M', new Uint8Array());
+    const { content } = await sandbox.started('M', new Uint8Array());
     sandbox.kill();
     return content;
   }
 
-  /** A started sandbox. @param onBegun gets it before it is ready @throws SandboxFailure when it does not start or the machine gives no isolation */
-  static start(places: SandboxPlaces, role: SandboxRole, limits: PythonLimits, image: Uint8Array, onBegun: (sandbox: SandboxProcess) => void): Promise<SandboxProcess> {
+  /**
+   * A started sandbox.
+   * @param onBegun gets it before it is ready
+   * @throws SandboxFailure when it does not start or the machine gives no isolation
+   */
+  static start(
+    places: SandboxPlaces,
+    role: SandboxRole,
+    limits: PythonLimits,
+    image: Uint8Array,
+    onBegun: (sandbox: SandboxProcess) => void,
+  ): Promise<SandboxProcess> {
     return SandboxProcess.begin(bundledCommand(places, role, limits), role, image, onBegun);
   }
 
-  /** A started sandbox of any kind. @param image what it starts from; empty where it needs nothing @throws SandboxFailure as above */
-  static async begin(command: SandboxCommand, role: SandboxRole, image: Uint8Array, onBegun: (sandbox: SandboxProcess) => void): Promise<SandboxProcess> {
+  /**
+   * A started sandbox of any kind.
+   * @param image what it starts from; empty where it needs nothing
+   * @throws SandboxFailure as above
+   */
+  static async begin(
+    command: SandboxCommand,
+    role: SandboxRole,
+    image: Uint8Array,
+    onBegun: (sandbox: SandboxProcess) => void,
+  ): Promise<SandboxProcess> {
     const sandbox = new SandboxProcess(command, role);
     onBegun(sandbox);
-    await sandbox.#started('S', image);
+    await sandbox.started('S', image);
     return sandbox;
   }
 
-  async #started(kind: string, content: Uint8Array): Promise<Frame> {
+  private async started(kind: string, content: Uint8Array): Promise<Frame> {
     try {
       const frame = await this.exchange(kind, content);
-      if (frame.kind !== (kind === 'M' ? 'M' : 'O')) throw new SandboxFailure(`the sandbox cannot work here: ${new TextDecoder().decode(frame.content).slice(0, 300)}`);
+      if (frame.kind !== (kind === 'M' ? 'M' : 'O')) {
+        throw new SandboxFailure(
+          `the sandbox cannot work here: ${new TextDecoder().decode(frame.content).slice(0, 300)}`,
+        );
+      }
       return frame;
     } catch (error) {
       this.kill();
@@ -148,48 +213,63 @@ export class SandboxProcess {
 
   /** True while it can be asked. */
   get usable(): boolean {
-    return this.#failure === null;
+    return this.failure === null;
   }
 
-  /** What all exchanges may take together from now on: seconds of the processor, where the system tells them (Linux), else of the clock. */
+  /**
+   * What all exchanges may take together from now on: seconds of the processor, where the system tells them (Linux),
+   * else of the clock.
+   */
   allow(seconds: number): void {
-    this.#allowed = seconds;
-    this.#processorBegan = this.#processorSeconds();
-    this.#clockUsed = 0;
+    this.allowed = seconds;
+    this.processorBegan = this.processorSeconds();
+    this.clockUsed = 0;
   }
 
-  /** Sends one message and waits for the reply. @throws OutOfTime @throws SandboxFailure when the process ended without a word */
+  /**
+   * Sends one message and waits for the reply.
+   * @throws OutOfTime
+   * @throws SandboxFailure when the process ended without a word
+   */
   async exchange(kind: string, content: Uint8Array): Promise<Frame> {
-    if (this.#failure !== null) throw this.#failure;
+    if (this.failure !== null) {
+      throw this.failure;
+    }
     const reply = new Promise<Frame>((resolve, reject) => {
-      this.#waiting = { resolve, reject };
+      this.waiting = { resolve, reject };
     });
     const began = performance.now();
     const watch = setInterval(() => {
-      this.#checkTime(began);
+      this.checkTime(began);
     }, WATCH_MILLISECONDS);
-    for (const piece of framePieces(kind, content)) this.#child.stdin?.write(piece);
+    for (const piece of framePieces(kind, content)) {
+      this.child.stdin?.write(piece);
+    }
     try {
       return await reply;
     } finally {
       clearInterval(watch);
-      this.#clockUsed += (performance.now() - began) / 1000;
+      this.clockUsed += (performance.now() - began) / 1000;
     }
   }
 
-  #checkTime(began: number): void {
-    const clock = this.#clockUsed + (performance.now() - began) / 1000;
-    const now = this.#processorBegan === null ? null : this.#processorSeconds();
-    const used = this.#processorBegan === null || now === null ? clock : now - this.#processorBegan;
-    if (used > this.#allowed || clock > this.#allowed * WALL_FACTOR) this.#end(new OutOfTime(`took more than ${String(this.#allowed)} s`));
+  private checkTime(began: number): void {
+    const clock = this.clockUsed + (performance.now() - began) / 1000;
+    const now = this.processorBegan === null ? null : this.processorSeconds();
+    const used = this.processorBegan === null || now === null ? clock : now - this.processorBegan;
+    if (used > this.allowed || clock > this.allowed * WALL_FACTOR) {
+      this.end(new OutOfTime(`took more than ${String(this.allowed)} s`));
+    }
   }
 
   /** Processor seconds that the process has used; null where the system does not tell. */
-  #processorSeconds(): number | null {
-    if (process.platform !== 'linux') return null;
+  private processorSeconds(): number | null {
+    if (process.platform !== 'linux') {
+      return null;
+    }
     try {
       // Fields 14 and 15 (utime, stime); the second, the command's name, may hold spaces and ends with a bracket.
-      const stat = readFileSync(`/proc/${String(this.#child.pid)}/stat`, 'latin1');
+      const stat = readFileSync(`/proc/${String(this.child.pid)}/stat`, 'latin1');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return (Number(fields[11]) + Number(fields[12])) / TICKS;
     } catch {
@@ -199,10 +279,12 @@ export class SandboxProcess {
 
   /** Puts the interpreter back to its start. @returns false when this sandbox is used up */
   async reset(): Promise<boolean> {
-    if (this.#failure === null && (this.#processorSeconds() ?? 0) < LIFETIME) {
+    if (this.failure === null && (this.processorSeconds() ?? 0) < LIFETIME) {
       this.allow(START_SECONDS);
       try {
-        if ((await this.exchange('R', new Uint8Array())).kind === 'O') return true;
+        if ((await this.exchange('R', new Uint8Array())).kind === 'O') {
+          return true;
+        }
       } catch {
         // It has ended: a new one takes its place.
       }
@@ -212,32 +294,39 @@ export class SandboxProcess {
   }
 
   kill(): void {
-    this.#end(new SandboxFailure('the sandbox was ended'));
+    this.end(new SandboxFailure('the sandbox was ended'));
   }
 
-  #receive(piece: Buffer): void {
+  private receive(piece: Buffer): void {
     let frames: Frame[];
     try {
-      frames = this.#reader.push(piece);
+      frames = this.reader.push(piece);
     } catch (error) {
-      this.#end(new SandboxFailure(error instanceof Error ? error.message : 'unreadable'));
+      this.end(new SandboxFailure(error instanceof Error ? error.message : 'unreadable'));
       return;
     }
     for (const { kind, content } of frames) {
-      const waiting = this.#waiting;
-      this.#waiting = null;
-      if (waiting === null) this.#end(new SandboxFailure('the sandbox spoke without being asked'));
-      else waiting.resolve({ kind, content: content.slice() });
+      const waiting = this.waiting;
+      this.waiting = null;
+      if (waiting === null) {
+        this.end(new SandboxFailure('the sandbox spoke without being asked'));
+      } else {
+        waiting.resolve({ kind, content: content.slice() });
+      }
       // F is a process's last word.
-      if (kind === 'F') this.kill();
+      if (kind === 'F') {
+        this.kill();
+      }
     }
   }
 
-  #end(failure: Error): void {
-    if (this.#failure !== null) return;
-    this.#failure = failure;
-    this.#child.kill('SIGKILL');
-    this.#waiting?.reject(failure);
-    this.#waiting = null;
+  private end(failure: Error): void {
+    if (this.failure !== null) {
+      return;
+    }
+    this.failure = failure;
+    this.child.kill('SIGKILL');
+    this.waiting?.reject(failure);
+    this.waiting = null;
   }
 }

@@ -32,9 +32,10 @@ const LOWEST_EXPONENT = -87;
 /**
  * softmax(Q K^T / sqrt(width)) V over the visible slots, [rows, heads, queries, width].
  *
- * Numerator E V and denominator E 1 (E = exp(score - row maximum), 0 where hidden) are both matrix products: these add the slots up one after the other, and a
- * hidden slot adds an exact zero. A softmax operator would add in vector lanes instead, so that a sum would depend on which lane a slot is in.
- * With dN = dO / Z: dV = E^T dN, dS = E (dN V^T - sum(dN O)), dQ = dS K / sqrt(width), dK = dS^T Q / sqrt(width).
+ * Numerator E V and denominator E 1 (E = exp(score - row maximum), 0 where hidden) are both matrix products: these add
+ * the slots up one after the other, and a hidden slot adds an exact zero. A softmax operator would add in vector lanes
+ * instead, so that a sum would depend on which lane a slot is in. With dN = dO / Z: dV = E^T dN, dS = E (dN V^T -
+ * sum(dN O)), dQ = dS K / sqrt(width), dK = dS^T Q / sqrt(width).
  */
 export function attention(g: Graph, { queries, keys, values, mask, ones }: AttentionInputs): Value {
   const scale = g.scalar(1 / Math.sqrt(Number(queries.shape[3])));
@@ -54,7 +55,11 @@ export function attention(g: Graph, { queries, keys, values, mask, ones }: Atten
       const dn = div(g, dy, total);
       const de = sub(g, matmul(g, dn, swapLast(g, values)), sum(g, mul(g, dn, output), [3], true));
       const ds = mul(g, exponentials, de);
-      return [mul(g, matmul(g, ds, keys), scale), mul(g, matmul(g, swapLast(g, ds), queries), scale), matmul(g, swapLast(g, exponentials), dn)];
+      return [
+        mul(g, matmul(g, ds, keys), scale),
+        mul(g, matmul(g, swapLast(g, ds), queries), scale),
+        matmul(g, swapLast(g, exponentials), dn),
+      ];
     },
   );
 }
@@ -62,5 +67,11 @@ export function attention(g: Graph, { queries, keys, values, mask, ones }: Atten
 /** The largest element of each row, the last axis kept with length 1. */
 export function rowMaximum(g: Graph, x: Value): Value {
   const last = x.shape.length - 1;
-  return g.apply({ op: 'ReduceMax', inputs: [x, g.ints([last])], attributes: { keepdims: 1 }, dtype: x.dtype, shape: [...x.shape.slice(0, last), 1] });
+  return g.apply({
+    op: 'ReduceMax',
+    inputs: [x, g.ints([last])],
+    attributes: { keepdims: 1 },
+    dtype: x.dtype,
+    shape: [...x.shape.slice(0, last), 1],
+  });
 }

@@ -10,12 +10,24 @@ export function shapeOf(g: Graph, x: Value): Value {
 export function reshapeLike(g: Graph, x: Value, like: Value): Value {
   const known = like.shape.every((dim) => typeof dim === 'number');
   const target = known ? g.ints(like.shape.map(Number)) : shapeOf(g, like);
-  return g.apply({ op: 'Reshape', inputs: [x, target], dtype: x.dtype, shape: like.shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
+  return g.apply({
+    op: 'Reshape',
+    inputs: [x, target],
+    dtype: x.dtype,
+    shape: like.shape,
+    vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined],
+  });
 }
 
 /** Broadcast to the run-time shape of another value. */
 export function expandLike(g: Graph, x: Value, like: Value): Value {
-  return g.apply({ op: 'Expand', inputs: [x, shapeOf(g, like)], dtype: x.dtype, shape: like.shape, vjp: ([dy]) => [dy && sumToShape(g, dy, x), undefined] });
+  return g.apply({
+    op: 'Expand',
+    inputs: [x, shapeOf(g, like)],
+    dtype: x.dtype,
+    shape: like.shape,
+    vjp: ([dy]) => [dy && sumToShape(g, dy, x), undefined],
+  });
 }
 
 /** Sum over the given axes (all when none are given). */
@@ -32,15 +44,28 @@ export function sum(g: Graph, x: Value, axes: readonly number[], keepDims = fals
   });
 }
 
-/** Undoes a broadcast: sums dy over the axes along which `like` was repeated, so that the result has the shape of `like`. */
+/**
+ * Undoes a broadcast: sums dy over the axes along which `like` was repeated, so that the result has the shape of
+ * `like`.
+ */
 export function sumToShape(g: Graph, dy: Value, like: Value): Value {
   const offset = dy.shape.length - like.shape.length;
-  const axes = dy.shape.map((_, axis) => axis).filter((axis) => axis < offset || (like.shape[axis - offset] === 1 && dy.shape[axis] !== 1));
-  if (axes.length === 0) return dy;
+  const axes = dy.shape
+    .map((_, axis) => axis)
+    .filter((axis) => axis < offset || (like.shape[axis - offset] === 1 && dy.shape[axis] !== 1));
+  if (axes.length === 0) {
+    return dy;
+  }
   const summed = sum(g, dy, axes, true);
   return offset === 0 ? summed : reshapeLike(g, summed, like);
 }
 
 function withUnitAxes(g: Graph, dy: Value, axes: readonly number[], shape: readonly Dim[]): Value {
-  return g.apply({ op: 'Unsqueeze', inputs: [dy, g.ints(axes)], dtype: dy.dtype, shape, vjp: ([dz]) => [dz && reshapeLike(g, dz, dy), undefined] });
+  return g.apply({
+    op: 'Unsqueeze',
+    inputs: [dy, g.ints(axes)],
+    dtype: dy.dtype,
+    shape,
+    vjp: ([dz]) => [dz && reshapeLike(g, dz, dy), undefined],
+  });
 }

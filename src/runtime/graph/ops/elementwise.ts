@@ -8,8 +8,12 @@ export function broadcastShape(a: readonly Dim[], b: readonly Dim[]): readonly D
   return Array.from({ length: rank }, (_, index) => {
     const left = a[index - rank + a.length] ?? 1;
     const right = b[index - rank + b.length] ?? 1;
-    if (left === right || right === 1) return left;
-    if (left === 1) return right;
+    if (left === right || right === 1) {
+      return left;
+    }
+    if (left === 1) {
+      return right;
+    }
     throw new Error(`Shapes [${a.join(', ')}] and [${b.join(', ')}] do not broadcast.`);
   });
 }
@@ -24,7 +28,9 @@ function binary(g: Graph, op: string, a: Value, b: Value, dtype: DType, vjp?: Bi
     shape: broadcastShape(a.shape, b.shape),
     ...(vjp && {
       vjp: ([dy]) => {
-        if (dy === undefined) return [undefined, undefined];
+        if (dy === undefined) {
+          return [undefined, undefined];
+        }
         const [da, db] = vjp(dy, y);
         return [da && sumToShape(g, da, a), db && sumToShape(g, db, b)];
       },
@@ -46,13 +52,17 @@ function unary(g: Graph, op: string, x: Value, vjp?: (dy: Value, y: Value) => Va
 
 export const add = (g: Graph, a: Value, b: Value): Value => binary(g, 'Add', a, b, a.dtype, (dy) => [dy, dy]);
 export const sub = (g: Graph, a: Value, b: Value): Value => binary(g, 'Sub', a, b, a.dtype, (dy) => [dy, neg(g, dy)]);
-export const mul = (g: Graph, a: Value, b: Value): Value => binary(g, 'Mul', a, b, a.dtype, (dy) => [mul(g, dy, b), mul(g, dy, a)]);
+export const mul = (g: Graph, a: Value, b: Value): Value =>
+  binary(g, 'Mul', a, b, a.dtype, (dy) => [mul(g, dy, b), mul(g, dy, a)]);
 export const div = (g: Graph, a: Value, b: Value): Value =>
   binary(g, 'Div', a, b, a.dtype, (dy, y) => [div(g, dy, b), neg(g, div(g, mul(g, dy, y), b))]);
 
 /** Element-wise minimum; a tie sends the cotangent to the first argument. */
 export const minimum = (g: Graph, a: Value, b: Value): Value =>
-  binary(g, 'Min', a, b, a.dtype, (dy) => [select(g, lessOrEqual(g, a, b), dy), select(g, lessOrEqual(g, a, b), undefined, dy)]);
+  binary(g, 'Min', a, b, a.dtype, (dy) => [
+    select(g, lessOrEqual(g, a, b), dy),
+    select(g, lessOrEqual(g, a, b), undefined, dy),
+  ]);
 
 export const neg = (g: Graph, x: Value): Value => unary(g, 'Neg', x, (dy) => neg(g, dy));
 export const exp = (g: Graph, x: Value): Value => unary(g, 'Exp', x, (dy, y) => mul(g, dy, y));
@@ -90,7 +100,11 @@ export function clip(g: Graph, x: Value, low: number, high: number): Value {
     inputs: [x, g.scalar(low), g.scalar(high)],
     dtype: x.dtype,
     shape: x.shape,
-    vjp: ([dy]) => [dy && select(g, logicalAnd(g, lessOrEqual(g, g.scalar(low), x), lessOrEqual(g, x, g.scalar(high))), dy), undefined, undefined],
+    vjp: ([dy]) => [
+      dy && select(g, logicalAnd(g, lessOrEqual(g, g.scalar(low), x), lessOrEqual(g, x, g.scalar(high))), dy),
+      undefined,
+      undefined,
+    ],
   });
 }
 
@@ -111,7 +125,11 @@ export function select(g: Graph, condition: Value, a: Value | undefined, b?: Val
     vjp: ([dy]) =>
       dy === undefined
         ? [undefined, undefined, undefined]
-        : [undefined, sumToShape(g, select(g, condition, dy), whenTrue), sumToShape(g, select(g, condition, undefined, dy), whenFalse)],
+        : [
+            undefined,
+            sumToShape(g, select(g, condition, dy), whenTrue),
+            sumToShape(g, select(g, condition, undefined, dy), whenFalse),
+          ],
   });
 }
 

@@ -9,8 +9,9 @@ import { reshape, unsqueeze } from './shape.ts';
 const PRODUCT_ROWS = 1024;
 
 /**
- * Rows of a table: table [rows, width], indices of any shape; result [...indices, width].
- * The vjp adds the rows back, always in the same order: for a small table as the product of the one-hot indices with dy, for a large one by a scatter.
+ * Rows of a table: table [rows, width], indices of any shape; result [...indices, width]. The vjp adds the rows back,
+ * always in the same order: for a small table as the product of the one-hot indices with dy, for a large one by a
+ * scatter.
  */
 export function gatherRows(g: Graph, table: Value, indices: Value): Value {
   const width = table.shape[1] ?? 1;
@@ -21,12 +22,27 @@ export function gatherRows(g: Graph, table: Value, indices: Value): Value {
     dtype: table.dtype,
     shape: [...indices.shape, width],
     vjp: ([dy]) => {
-      if (dy === undefined) return [undefined, undefined];
+      if (dy === undefined) {
+        return [undefined, undefined];
+      }
       const flat = reshape(g, unsqueeze(g, indices, [indices.shape.length]), ['gathered', 1]);
       const updates = reshape(g, dy, ['gathered', width]);
       const rows = table.shape[0];
-      if (typeof rows !== 'number' || rows > PRODUCT_ROWS || flat.dtype !== 'int32') return [scatterAdd(g, zerosLike(g, table), flat, updates), undefined];
-      const oneHot = cast(g, equal(g, flat, g.int32s(Array.from({ length: rows }, (_, row) => row), [1, rows])), table.dtype);
+      if (typeof rows !== 'number' || rows > PRODUCT_ROWS || flat.dtype !== 'int32') {
+        return [scatterAdd(g, zerosLike(g, table), flat, updates), undefined];
+      }
+      const oneHot = cast(
+        g,
+        equal(
+          g,
+          flat,
+          g.int32s(
+            Array.from({ length: rows }, (_, row) => row),
+            [1, rows],
+          ),
+        ),
+        table.dtype,
+      );
       return [matmul(g, swapLast(g, oneHot), updates), undefined];
     },
   });
@@ -34,7 +50,8 @@ export function gatherRows(g: Graph, table: Value, indices: Value): Value {
 
 /**
  * Rows of x [rows, width] that no two indices share: indices [n], result [n, width].
- * @param inverse int [rows]: for each row of x its place in `indices`, or n where it has none; the vjp is then a look-up too
+ * @param inverse int [rows]: for each row of x its place in `indices`, or n where it has none; the vjp is then a
+ *   look-up too
  */
 export function gatherDistinctRows(g: Graph, x: Value, indices: Value, inverse: Value): Value {
   const width = x.shape[1] ?? 1;
@@ -45,10 +62,24 @@ export function gatherDistinctRows(g: Graph, x: Value, indices: Value, inverse: 
     dtype: x.dtype,
     shape: [...indices.shape, width],
     vjp: ([dy]) => {
-      if (dy === undefined) return [undefined, undefined];
-      const zeros = g.floats(Array.from({ length: Number(width) }, () => 0), [1, Number(width)]);
-      const extended = g.apply({ op: 'Concat', inputs: [dy, zeros], attributes: { axis: 0 }, dtype: x.dtype, shape: ['extended', width] });
-      return [g.apply({ op: 'Gather', inputs: [extended, inverse], attributes: { axis: 0 }, dtype: x.dtype, shape: x.shape }), undefined];
+      if (dy === undefined) {
+        return [undefined, undefined];
+      }
+      const zeros = g.floats(
+        Array.from({ length: Number(width) }, () => 0),
+        [1, Number(width)],
+      );
+      const extended = g.apply({
+        op: 'Concat',
+        inputs: [dy, zeros],
+        attributes: { axis: 0 },
+        dtype: x.dtype,
+        shape: ['extended', width],
+      });
+      return [
+        g.apply({ op: 'Gather', inputs: [extended, inverse], attributes: { axis: 0 }, dtype: x.dtype, shape: x.shape }),
+        undefined,
+      ];
     },
   });
 }
@@ -67,19 +98,42 @@ export function gatherElements(g: Graph, x: Value, indices: Value): Value {
 
 /** x [rows, width] with updates [rows, 1] added at one element of each row, indices [rows, 1]; not differentiable. */
 export function addAt(g: Graph, x: Value, indices: Value, updates: Value): Value {
-  return g.apply({ op: 'ScatterElements', inputs: [x, indices, updates], attributes: { axis: -1, reduction: 'add' }, dtype: x.dtype, shape: x.shape });
+  return g.apply({
+    op: 'ScatterElements',
+    inputs: [x, indices, updates],
+    attributes: { axis: -1, reduction: 'add' },
+    dtype: x.dtype,
+    shape: x.shape,
+  });
 }
 
 /**
- * data [rows, width] with updates [n, width] added at the rows that indices [n, 1] name; repeated rows add up, in order.
- * ScatterElements does so in one thread. ScatterND would share the work among threads, and rows that repeat then add up in any order.
+ * data [rows, width] with updates [n, width] added at the rows that indices [n, 1] name; repeated rows add up, in
+ * order. ScatterElements does so in one thread. ScatterND would share the work among threads, and rows that repeat then
+ * add up in any order.
  */
 function scatterAdd(g: Graph, data: Value, indices: Value, updates: Value): Value {
-  const everyColumn = g.apply({ op: 'Expand', inputs: [indices, shapeOf(g, updates)], dtype: indices.dtype, shape: updates.shape });
-  return g.apply({ op: 'ScatterElements', inputs: [data, everyColumn, updates], attributes: { axis: 0, reduction: 'add' }, dtype: data.dtype, shape: data.shape });
+  const everyColumn = g.apply({
+    op: 'Expand',
+    inputs: [indices, shapeOf(g, updates)],
+    dtype: indices.dtype,
+    shape: updates.shape,
+  });
+  return g.apply({
+    op: 'ScatterElements',
+    inputs: [data, everyColumn, updates],
+    attributes: { axis: 0, reduction: 'add' },
+    dtype: data.dtype,
+    shape: data.shape,
+  });
 }
 
 /** Zeros of the run-time shape of another value. */
 export function zerosLike(g: Graph, like: Value): Value {
-  return g.apply({ op: 'Expand', inputs: [g.floats([0], [1]), shapeOf(g, like)], dtype: like.dtype, shape: like.shape });
+  return g.apply({
+    op: 'Expand',
+    inputs: [g.floats([0], [1]), shapeOf(g, like)],
+    dtype: like.dtype,
+    shape: like.shape,
+  });
 }

@@ -5,12 +5,14 @@ import { broadcastShape, cast } from './elementwise.ts';
 import { reshape, transpose } from './shape.ts';
 
 /**
- * a @ b over the last two axes, leading axes broadcast.
- * Y = A B: dA = dY B^T, dB = A^T dY (for a 2-D weight b the leading axes of a are flattened first, one product instead of a batch).
+ * a @ b over the last two axes, leading axes broadcast. Y = A B: dA = dY B^T, dB = A^T dY (for a 2-D weight b the
+ * leading axes of a are flattened first, one product instead of a batch).
  */
 export function matmul(g: Graph, a: Value, b: Value): Value {
   const inner = a.shape.at(-1);
-  if (inner !== b.shape.at(-2)) throw new Error(`matmul of [${a.shape.join(', ')}] and [${b.shape.join(', ')}].`);
+  if (inner !== b.shape.at(-2)) {
+    throw new Error(`matmul of [${a.shape.join(', ')}] and [${b.shape.join(', ')}].`);
+  }
   const lead = b.shape.length === 2 ? a.shape.slice(0, -2) : broadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
   return g.apply({
     op: 'MatMul',
@@ -18,9 +20,13 @@ export function matmul(g: Graph, a: Value, b: Value): Value {
     dtype: a.dtype,
     shape: [...lead, a.shape.at(-2) ?? 1, b.shape.at(-1) ?? 1],
     vjp: ([dy]) => {
-      if (dy === undefined) return [undefined, undefined];
+      if (dy === undefined) {
+        return [undefined, undefined];
+      }
       const da = sumToShape(g, matmul(g, dy, swapLast(g, b)), a);
-      if (b.shape.length > 2) return [da, sumToShape(g, matmul(g, swapLast(g, a), dy), b)];
+      if (b.shape.length > 2) {
+        return [da, sumToShape(g, matmul(g, swapLast(g, a), dy), b)];
+      }
       const rows = reshape(g, a, ['flattened', inner ?? 1]);
       const dyRows = reshape(g, dy, ['flattened', b.shape.at(-1) ?? 1]);
       return [da, matmul(g, swapLast(g, rows), dyRows)];
@@ -29,24 +35,35 @@ export function matmul(g: Graph, a: Value, b: Value): Value {
 }
 
 /**
- * x W^T for x [..., in] and a weight [out, in], as checkpoints store it. dx = dy W, dW = dy^T x, over all leading axes at once.
- * With a float16 weight, which is then none that is trained, both products are computed in float16.
+ * x W^T for x [..., in] and a weight [out, in], as checkpoints store it. dx = dy W, dW = dy^T x, over all leading axes
+ * at once. With a float16 weight, which is then none that is trained, both products are computed in float16.
  */
 export function linear(g: Graph, x: Value, weight: Value): Value {
   const [out = 1, inner = 1] = weight.shape;
   if (weight.dtype === 'float16') {
     const product = (a: Value, b: Value): Value => cast(g, matmul(g, cast(g, a, 'float16'), b), x.dtype);
-    return g.compositeOf([x, weight], () => product(x, swapLast(g, weight)), (dy) => [product(dy, weight), undefined]);
+    return g.compositeOf(
+      [x, weight],
+      () => product(x, swapLast(g, weight)),
+      (dy) => [product(dy, weight), undefined],
+    );
   }
   return g.compositeOf(
     [x, weight],
     () => matmul(g, x, swapLast(g, weight)),
-    (dy) => [matmul(g, dy, weight), matmul(g, swapLast(g, reshape(g, dy, ['flattened', out])), reshape(g, x, ['flattened', inner]))],
+    (dy) => [
+      matmul(g, dy, weight),
+      matmul(g, swapLast(g, reshape(g, dy, ['flattened', out])), reshape(g, x, ['flattened', inner])),
+    ],
   );
 }
 
 /** The last two axes exchanged. */
 export function swapLast(g: Graph, x: Value): Value {
   const rank = x.shape.length;
-  return transpose(g, x, x.shape.map((_, axis) => (axis === rank - 1 ? rank - 2 : axis === rank - 2 ? rank - 1 : axis)));
+  return transpose(
+    g,
+    x,
+    x.shape.map((_, axis) => (axis === rank - 1 ? rank - 2 : axis === rank - 2 ? rank - 1 : axis)),
+  );
 }

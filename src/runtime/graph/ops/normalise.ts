@@ -33,11 +33,19 @@ export function rmsNorm(g: Graph, x: Value, weight: Value, epsilon: number): Val
     dtype: x.dtype,
     shape: x.shape,
     vjp: ([dy]) => {
-      if (dy === undefined) return [undefined, undefined];
+      if (dy === undefined) {
+        return [undefined, undefined];
+      }
       const width = Number(x.shape.at(-1));
       const rows = reshape(g, x, ['normalised', width]);
       const dyRows = reshape(g, dy, ['normalised', width]);
-      const squares = g.apply({ op: 'ReduceSumSquare', inputs: [rows, g.ints([1])], attributes: { keepdims: 1 }, dtype: x.dtype, shape: ['normalised', 1] });
+      const squares = g.apply({
+        op: 'ReduceSumSquare',
+        inputs: [rows, g.ints([1])],
+        attributes: { keepdims: 1 },
+        dtype: x.dtype,
+        shape: ['normalised', 1],
+      });
       const inverse = div(g, g.scalar(1), sqrt(g, add(g, mul(g, squares, g.scalar(1 / width)), g.scalar(epsilon))));
       const products = mul(g, dyRows, rows);
       const projected = matmul(g, products, reshape(g, weight, [width, 1]));
@@ -50,8 +58,8 @@ export function rmsNorm(g: Graph, x: Value, weight: Value, epsilon: number): Val
 }
 
 /**
- * log softmax(x) at one element of each row: x [rows, width], targets int [rows, 1]; result [rows, 1], the same numbers as of `logSoftmax`.
- * dx = dy (one-hot(target) - softmax(x)).
+ * log softmax(x) at one element of each row: x [rows, width], targets int [rows, 1]; result [rows, 1], the same numbers
+ * as of `logSoftmax`. dx = dy (one-hot(target) - softmax(x)).
  */
 export function targetLogSoftmax(g: Graph, x: Value, targets: Value): Value {
   let exponentials: Value = x;
@@ -66,8 +74,17 @@ export function targetLogSoftmax(g: Graph, x: Value, targets: Value): Value {
   );
 }
 
-/** log(sum) over the last axis, kept. One operator: the element-wise logarithm treats the last few of a vector in another way than the others. */
+/**
+ * log(sum) over the last axis, kept. One operator: the element-wise logarithm treats the last few of a vector in
+ * another way than the others.
+ */
 function logOfSum(g: Graph, x: Value): Value {
   const last = x.shape.length - 1;
-  return g.apply({ op: 'ReduceLogSum', inputs: [x, g.ints([last])], attributes: { keepdims: 1 }, dtype: x.dtype, shape: [...x.shape.slice(0, last), 1] });
+  return g.apply({
+    op: 'ReduceLogSum',
+    inputs: [x, g.ints([last])],
+    attributes: { keepdims: 1 },
+    dtype: x.dtype,
+    shape: [...x.shape.slice(0, last), 1],
+  });
 }

@@ -9,13 +9,25 @@ import { reshapeLike } from './broadcast.ts';
 export function reshape(g: Graph, x: Value, shape: readonly Dim[]): Value {
   let inferred = false;
   const target = shape.map((dim, axis) => {
-    if (typeof dim === 'number') return dim;
-    if (x.shape[axis] === dim) return 0;
-    if (inferred) throw new Error(`reshape to [${shape.join(', ')}] leaves more than one length open.`);
+    if (typeof dim === 'number') {
+      return dim;
+    }
+    if (x.shape[axis] === dim) {
+      return 0;
+    }
+    if (inferred) {
+      throw new Error(`reshape to [${shape.join(', ')}] leaves more than one length open.`);
+    }
     inferred = true;
     return -1;
   });
-  return g.apply({ op: 'Reshape', inputs: [x, g.ints(target)], dtype: x.dtype, shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
+  return g.apply({
+    op: 'Reshape',
+    inputs: [x, g.ints(target)],
+    dtype: x.dtype,
+    shape,
+    vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined],
+  });
 }
 
 /** Axes in another order. */
@@ -34,14 +46,24 @@ export function transpose(g: Graph, x: Value, order: readonly number[]): Value {
 /** New axes of length 1 at the given positions of the result. */
 export function unsqueeze(g: Graph, x: Value, axes: readonly number[]): Value {
   const shape: Dim[] = [...x.shape];
-  for (const axis of [...axes].sort((a, b) => a - b)) shape.splice(axis, 0, 1);
-  return g.apply({ op: 'Unsqueeze', inputs: [x, g.ints(axes)], dtype: x.dtype, shape, vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined] });
+  for (const axis of [...axes].sort((a, b) => a - b)) {
+    shape.splice(axis, 0, 1);
+  }
+  return g.apply({
+    op: 'Unsqueeze',
+    inputs: [x, g.ints(axes)],
+    dtype: x.dtype,
+    shape,
+    vjp: ([dy]) => [dy && reshapeLike(g, dy, x), undefined],
+  });
 }
 
 /** Elements start to end (exclusive) along one axis of known length. */
 export function slice(g: Graph, x: Value, axis: number, start: number, end: number): Value {
   const length = x.shape[axis];
-  if (typeof length !== 'number') throw new Error('slice needs an axis of known length.');
+  if (typeof length !== 'number') {
+    throw new Error('slice needs an axis of known length.');
+  }
   return g.apply({
     op: 'Slice',
     inputs: [x, g.ints([start]), g.ints([end]), g.ints([axis])],
@@ -54,7 +76,9 @@ export function slice(g: Graph, x: Value, axis: number, start: number, end: numb
 /** Zeros before and after along one axis. */
 export function pad(g: Graph, x: Value, axis: number, before: number, after: number): Value {
   const rank = x.shape.length;
-  const pads = Array.from({ length: 2 * rank }, (_, index) => (index === axis ? before : index === axis + rank ? after : 0));
+  const pads = Array.from({ length: 2 * rank }, (_, index) =>
+    index === axis ? before : index === axis + rank ? after : 0,
+  );
   const length = Number(x.shape[axis]);
   return g.apply({
     op: 'Pad',
@@ -75,8 +99,13 @@ export function split(g: Graph, x: Value, axis: number, lengths: readonly number
     outputs: lengths.map((length) => ({ dtype: x.dtype, shape: shapeOfPart(length) })),
     vjp: (cotangents) => {
       const parts = cotangents.flatMap((cotangent) => cotangent ?? []);
-      if (parts.length < lengths.length) throw new Error('A split is differentiated where every part matters.');
-      return [g.apply({ op: 'Concat', inputs: parts, attributes: { axis }, dtype: x.dtype, shape: x.shape }), undefined];
+      if (parts.length < lengths.length) {
+        throw new Error('A split is differentiated where every part matters.');
+      }
+      return [
+        g.apply({ op: 'Concat', inputs: parts, attributes: { axis }, dtype: x.dtype, shape: x.shape }),
+        undefined,
+      ];
     },
   });
 }
@@ -84,7 +113,9 @@ export function split(g: Graph, x: Value, axis: number, lengths: readonly number
 /** Joins values along one axis of known lengths. */
 export function concat(g: Graph, parts: readonly Value[], axis: number): Value {
   const first = parts[0];
-  if (first === undefined) throw new Error('concat of nothing.');
+  if (first === undefined) {
+    throw new Error('concat of nothing.');
+  }
   const lengths = parts.map((part) => Number(part.shape[axis]));
   const total = lengths.reduce((a, b) => a + b, 0);
   return g.apply({

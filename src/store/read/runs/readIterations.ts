@@ -12,7 +12,9 @@ const summed = (what: string, where: string): string => `coalesce(sum(${what}) F
 const TOKENS = `${summed('prompt_tokens', `NOT ${REUSED}`)} AS promptTokens, ${summed('reused_tokens', `NOT ${REUSED}`)} AS reusedTokens,
       ${summed('length(tokens) / 4', `NOT ${REUSED}`)} AS completionTokens, ${summed('length(tokens) / 4', REUSED)} AS reusedCompletionTokens`;
 
-export function iterationReaders(session: Session): Pick<StoreReader, 'trainingMessages' | 'learnedReturns' | 'costs' | 'replayCosts' | 'episodeCosts'> {
+export function iterationReaders(
+  session: Session,
+): Pick<StoreReader, 'trainingMessages' | 'learnedReturns' | 'costs' | 'replayCosts' | 'episodeCosts'> {
   const { db } = session;
   // A later word of the same estimator, should there be one, is not what the iteration learned from.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string }], MessageRow>(`
@@ -23,9 +25,13 @@ export function iterationReaders(session: Session): Pick<StoreReader, 'trainingM
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
     ORDER BY decision.bucket, decision.id`);
   // Messages that are only measured are in no bucket.
-  const returns = db.prepare<[string, number], number | null>(`
+  const returns = db
+    .prepare<[string, number], number | null>(
+      `
     SELECT return FROM episode JOIN decision ON decision.id = leaf
-    WHERE episode.run = ? AND episode.phase = 'train' AND episode.iteration = ? AND bucket IS NOT NULL ORDER BY episode.id`).pluck();
+    WHERE episode.run = ? AND episode.phase = 'train' AND episode.iteration = ? AND bucket IS NOT NULL ORDER BY episode.id`,
+    )
+    .pluck();
   const costs = db.prepare<[string], PositionCost>(`
     SELECT event_type AS eventType, position, environment, count(*) AS decisions, ${TOKENS}
     FROM decision WHERE run = ? AND phase IN ('evaluate', 'train') GROUP BY event_type, position, environment ORDER BY min(id)`);
@@ -43,7 +49,10 @@ export function iterationReaders(session: Session): Pick<StoreReader, 'trainingM
     WHERE bucket.run = @run AND origin IN ('request', 'diagnostic') GROUP BY origin, position`);
   return {
     trainingMessages: guarded(session, (run, iteration, estimator) =>
-      messages.all({ run, iteration, estimator }).map(({ tokens, logprobs, ...row }) => ({ ...row, tokens: int32Of(tokens), logprobs: float32Of(logprobs) }))),
+      messages
+        .all({ run, iteration, estimator })
+        .map(({ tokens, logprobs, ...row }) => ({ ...row, tokens: int32Of(tokens), logprobs: float32Of(logprobs) })),
+    ),
     learnedReturns: guarded(session, (run, iteration) => returns.all(run, iteration)),
     costs: guarded(session, (run) => costs.all(run)),
     replayCosts: guarded(session, (run) => replayCosts.all(run)),

@@ -1,8 +1,15 @@
 /** Reading the problems of a run: which there are in which order, and pages of them. */
 import { EVALUATION_ROUNDS, evaluationRound, type EvaluationRound } from '../../../shared/records/evaluationRounds.ts';
 import {
-  MOST_ROUNDS, NOT_CLASSIFIED, QUESTION_LIMIT,
-  type ClearestCredit, type ProblemColumn, type ProblemFacets, type ProblemFilter, type ProblemRound, type ProblemRow,
+  MOST_ROUNDS,
+  NOT_CLASSIFIED,
+  QUESTION_LIMIT,
+  type ClearestCredit,
+  type ProblemColumn,
+  type ProblemFacets,
+  type ProblemFilter,
+  type ProblemRound,
+  type ProblemRow,
 } from '../../../shared/records/problems.ts';
 import type { EvaluationKind } from '../../../shared/records/records.ts';
 import type { MessagesOf } from '../readMessages.ts';
@@ -13,7 +20,18 @@ import type { ProblemQuery, StoreReader, TreeGroup } from '../../types.ts';
 
 type ProblemReaders = Pick<StoreReader, 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'>;
 
-interface Row extends Omit<ProblemRow, 'rounds' | 'greedyBefore' | 'sampledBefore' | 'greedyAfter' | 'sampledAfter' | 'meanReturn' | 'clearest' | 'tokens' | 'cut'> {
+interface Row extends Omit<
+  ProblemRow,
+  | 'rounds'
+  | 'greedyBefore'
+  | 'sampledBefore'
+  | 'greedyAfter'
+  | 'sampledAfter'
+  | 'meanReturn'
+  | 'clearest'
+  | 'tokens'
+  | 'cut'
+> {
   readonly total: number;
   readonly length: number;
   readonly prompt: number;
@@ -31,11 +49,15 @@ const evaluation = (stage: EvaluationRound['stage'], kind: EvaluationKind): stri
   const iteration = EVALUATION_ROUNDS.find((round) => round.stage === stage && round.kind === kind)?.iteration ?? 0;
   return `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration = ${String(iteration)})`;
 };
-const trained = (order: 'ASC' | 'DESC'): string => `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'train' AND returns > 0 ORDER BY iteration ${order} LIMIT 1)`;
+const trained = (order: 'ASC' | 'DESC'): string =>
+  `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'train' AND returns > 0 ORDER BY iteration ${order} LIMIT 1)`;
 
 const BEFORE = `coalesce(${evaluation('before', 'greedy')}, ${evaluation('before', 'sampled')})`;
 const AFTER = `coalesce(${evaluation('after', 'greedy')}, ${evaluation('after', 'sampled')})`;
-/** What came out first and what came out last, in the order of time: evaluation before, training, evaluation after; what is evaluated is not trained on. */
+/**
+ * What came out first and what came out last, in the order of time: evaluation before, training, evaluation after; what
+ * is evaluated is not trained on.
+ */
 const FIRST = `coalesce(${BEFORE}, ${trained('ASC')}, ${AFTER})`;
 const DURING = `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration > ${String(EVALUATION_ROUNDS.length)} AND iteration % 2 = 1 AND returns > 0
   ORDER BY iteration DESC LIMIT 1)`;
@@ -73,7 +95,8 @@ const VERDICTS: Readonly<Record<Exclude<ProblemFilter['verdict'], 'all'>, string
 };
 
 /** Whether a problem has a round of this phase. */
-const hasRound = (phase: string): string => `EXISTS (SELECT 1 FROM problem_round WHERE problem = problem.id AND phase = '${phase}')`;
+const hasRound = (phase: string): string =>
+  `EXISTS (SELECT 1 FROM problem_round WHERE problem = problem.id AND phase = '${phase}')`;
 
 const ROWS = `
   SELECT problem.id, uid_sha AS instance, uid, source, level, substr(question, 1, ${String(QUESTION_LIMIT)}) AS question, length(question) AS length,
@@ -89,14 +112,26 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
   const rows = db.prepare<[string], Row>(ROWS);
   const rounds = db.prepare<[string], RoundRow>(ROUNDS);
   const count = db.prepare<[string], number>('SELECT count(*) FROM problem WHERE run = ?').pluck();
-  const split = db.prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRound('train')}`).pluck();
-  const evaluated = db.prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRound('evaluate')}`).pluck();
-  const roles = db.prepare<[string], string>('SELECT DISTINCT clear_role FROM problem WHERE run = ? AND clear_role IS NOT NULL ORDER BY 1').pluck();
+  const split = db
+    .prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRound('train')}`)
+    .pluck();
+  const evaluated = db
+    .prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRound('evaluate')}`)
+    .pluck();
+  const roles = db
+    .prepare<[string], string>(
+      'SELECT DISTINCT clear_role FROM problem WHERE run = ? AND clear_role IS NOT NULL ORDER BY 1',
+    )
+    .pluck();
   const place = db.prepare<[number], { run: string; instance: number; uidSha: string; clearMessage: number | null }>(`
     SELECT run, instance, uid_sha AS uidSha, clear_message AS clearMessage FROM problem JOIN instance ON instance.id = problem.instance WHERE problem.id = ?`);
   const newestRound = newestRoundOf(session);
-  const lostLeaf = db.prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(`
-    SELECT leaf FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`).pluck();
+  const lostLeaf = db
+    .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
+      `
+    SELECT leaf FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`,
+    )
+    .pluck();
 
   return {
     problemIds: guarded(session, (query) => {
@@ -107,38 +142,71 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
       const asked = JSON.stringify(ids);
       const found = rows.all(asked);
       const byProblem = Map.groupBy(rounds.all(asked), ({ problem }) => problem);
-      const messages = new Map(messagesOf(found.flatMap(({ clearMessage }) => clearMessage ?? [])).map((message) => [message.id, message]));
-      return found.map((row) => rowOf(row, byProblem.get(row.id) ?? [], clearestOf(messages.get(row.clearMessage ?? -1))));
+      const messages = new Map(
+        messagesOf(found.flatMap(({ clearMessage }) => clearMessage ?? [])).map((message) => [message.id, message]),
+      );
+      return found.map((row) =>
+        rowOf(row, byProblem.get(row.id) ?? [], clearestOf(messages.get(row.clearMessage ?? -1))),
+      );
     }),
-    problemFacets: guarded(session, (run): ProblemFacets => ({ total: count.get(run) ?? 0, trained: split.get(run) ?? 0, evaluated: evaluated.get(run) ?? 0, roles: roles.all(run) })),
+    problemFacets: guarded(session, (run): ProblemFacets => ({
+      total: count.get(run) ?? 0,
+      trained: split.get(run) ?? 0,
+      evaluated: evaluated.get(run) ?? 0,
+      roles: roles.all(run),
+    })),
     problemOpening: guarded(session, (id, round) => {
       const of = place.get(id);
-      if (of === undefined) return null;
-      const group = (phase: 'train' | 'evaluate' | 'replay', iteration: number): TreeGroup => ({ run: of.run, phase, iteration, instance: of.uidSha });
+      if (of === undefined) {
+        return null;
+      }
+      const group = (phase: 'train' | 'evaluate' | 'replay', iteration: number): TreeGroup => ({
+        run: of.run,
+        phase,
+        iteration,
+        instance: of.uidSha,
+      });
       if (round === null && of.clearMessage !== null) {
         const message = messagesOf([of.clearMessage])[0];
-        if (message !== undefined) return { target: group(message.phase, message.iteration), message: message.id };
+        if (message !== undefined) {
+          return { target: group(message.phase, message.iteration), message: message.id };
+        }
       }
       const at = round ?? newestRound.get(id);
-      const leaf = at === undefined ? undefined : lostLeaf.get({ run: of.run, phase: at.phase, iteration: at.iteration, instance: of.instance });
+      const leaf =
+        at === undefined
+          ? undefined
+          : lostLeaf.get({ run: of.run, phase: at.phase, iteration: at.iteration, instance: of.instance });
       return at === undefined || leaf === undefined ? null : { target: group(at.phase, at.iteration), message: leaf };
     }),
   };
 }
 
 /** The round that a problem is opened at: its newest in training, else its newest evaluation. */
-export const newestRoundOf = ({ db }: Session) => db.prepare<[number], { phase: 'train' | 'evaluate'; iteration: number }>(`
+export const newestRoundOf = ({ db }: Session) =>
+  db.prepare<[number], { phase: 'train' | 'evaluate'; iteration: number }>(`
   SELECT phase, iteration FROM problem_round WHERE problem = ? ORDER BY phase = 'train' DESC, phase = 'evaluate' AND iteration = 3 DESC, iteration DESC LIMIT 1`);
 
 /** The statement of a query; what the user typed goes in as values only. */
-function statementOf({ run, filter, sort, classes }: ProblemQuery): { readonly sql: string; readonly values: Readonly<Record<string, string>> } {
+function statementOf({ run, filter, sort, classes }: ProblemQuery): {
+  readonly sql: string;
+  readonly values: Readonly<Record<string, string>>;
+} {
   const values: Record<string, string> = { run };
   const conditions = ['problem.run = @run'];
   const needsClass = sort.column === 'class' || filter.className !== null;
-  if (needsClass) values['classes'] = JSON.stringify(classes);
-  if (filter.outcome !== 'all') conditions.push(`(${OUTCOMES[filter.outcome]})`);
-  if (filter.verdict !== 'all') conditions.push(`(${VERDICTS[filter.verdict]})`);
-  if (filter.split !== 'all') conditions.push(hasRound(filter.split === 'train' ? 'train' : 'evaluate'));
+  if (needsClass) {
+    values['classes'] = JSON.stringify(classes);
+  }
+  if (filter.outcome !== 'all') {
+    conditions.push(`(${OUTCOMES[filter.outcome]})`);
+  }
+  if (filter.verdict !== 'all') {
+    conditions.push(`(${VERDICTS[filter.verdict]})`);
+  }
+  if (filter.split !== 'all') {
+    conditions.push(hasRound(filter.split === 'train' ? 'train' : 'evaluate'));
+  }
   if (filter.role !== null) {
     conditions.push('clear_role = @role');
     values['role'] = filter.role;
@@ -159,7 +227,12 @@ function statementOf({ run, filter, sort, classes }: ProblemQuery): { readonly s
 }
 
 /** Fields that a word of a search may name. */
-const FIELDS = { level: 'cast(level AS TEXT) LIKE', source: 'source LIKE', uid: 'uid LIKE', question: 'question LIKE' } as const;
+const FIELDS = {
+  level: 'cast(level AS TEXT) LIKE',
+  source: 'source LIKE',
+  uid: 'uid LIKE',
+  question: 'question LIKE',
+} as const;
 const MESSAGE_FIELD = 'message';
 
 interface SearchWord {
@@ -169,15 +242,24 @@ interface SearchWord {
 
 /** The words of a search; quotes hold blanks together. */
 export function searchWords(search: string): readonly SearchWord[] {
-  return [...search.matchAll(/(?:([a-z]+):)?(?:"([^"]*)"|(\S+))/giu)].flatMap(([whole, name, quoted, bare]): SearchWord[] => {
-    const field = name?.toLowerCase() ?? null;
-    const word = quoted ?? bare ?? '';
-    if (word === '') return [];
-    return field === null || field === MESSAGE_FIELD || Object.hasOwn(FIELDS, field) ? [{ field, word }] : [{ field: null, word: whole }];
-  });
+  return [...search.matchAll(/(?:([a-z]+):)?(?:"([^"]*)"|(\S+))/giu)].flatMap(
+    ([whole, name, quoted, bare]): SearchWord[] => {
+      const field = name?.toLowerCase() ?? null;
+      const word = quoted ?? bare ?? '';
+      if (word === '') {
+        return [];
+      }
+      return field === null || field === MESSAGE_FIELD || Object.hasOwn(FIELDS, field)
+        ? [{ field, word }]
+        : [{ field: null, word: whole }];
+    },
+  );
 }
 
-/** Every word must be found: one with a field there, others in the question, the metadata or, all together, in one message. */
+/**
+ * Every word must be found: one with a field there, others in the question, the metadata or, all together, in one
+ * message.
+ */
 function searchConditions(search: string, values: Record<string, string>): readonly string[] {
   const words = searchWords(search);
   const like = (word: string, index: number): string => {
@@ -193,32 +275,49 @@ function searchConditions(search: string, values: Record<string, string>): reado
   const free: string[] = [];
   const said: string[] = [];
   words.forEach(({ field, word }, index) => {
-    if (field === MESSAGE_FIELD) said.push(word);
-    else if (field === 'level') {
+    if (field === MESSAGE_FIELD) {
+      said.push(word);
+    } else if (field === 'level') {
       // A level is looked for whole: level:1 is not level:12.
       values[`word${String(index)}`] = word;
       conditions.push(`(level = cast(@word${String(index)} AS REAL) AND @word${String(index)} GLOB '*[0-9]*')`);
-    } else if (field !== null && Object.hasOwn(FIELDS, field)) conditions.push(`${FIELDS[field as keyof typeof FIELDS]} ${like(word, index)}`);
-    else {
+    } else if (field !== null && Object.hasOwn(FIELDS, field)) {
+      conditions.push(`${FIELDS[field as keyof typeof FIELDS]} ${like(word, index)}`);
+    } else {
       const pattern = like(word, index);
       anywhere.push(`(question LIKE ${pattern} OR uid LIKE ${pattern} OR source LIKE ${pattern})`);
       free.push(word);
     }
   });
-  if (anywhere.length > 0) conditions.push(`((${anywhere.join(' AND ')}) OR ${saying('free', free)})`);
-  if (said.length > 0) conditions.push(saying('said', said));
+  if (anywhere.length > 0) {
+    conditions.push(`((${anywhere.join(' AND ')}) OR ${saying('free', free)})`);
+  }
+  if (said.length > 0) {
+    conditions.push(saying('said', said));
+  }
   return conditions;
 }
 
 function clearestOf(message: ReturnType<MessagesOf>[number] | undefined): ClearestCredit | null {
-  if (message === undefined || message.credit === null) return null;
-  return { message: message.id, role: message.eventType, text: message.text.slice(0, TEXT_LIMIT), credit: message.credit };
+  if (message === undefined || message.credit === null) {
+    return null;
+  }
+  return {
+    message: message.id,
+    role: message.eventType,
+    text: message.text.slice(0, TEXT_LIMIT),
+    credit: message.credit,
+  };
 }
 
 /** Characters of a message that a row carries. */
 const TEXT_LIMIT = 240;
 
-function rowOf({ total, length, prompt, reused, completion, clearMessage: _, ...row }: Row, rounds: readonly RoundRow[], clearest: ClearestCredit | null): ProblemRow {
+function rowOf(
+  { total, length, prompt, reused, completion, clearMessage: _, ...row }: Row,
+  rounds: readonly RoundRow[],
+  clearest: ClearestCredit | null,
+): ProblemRow {
   const meanOf = (stage: EvaluationRound['stage'], kind: EvaluationKind): number | null => {
     const known = EVALUATION_ROUNDS.find((round) => round.stage === stage && round.kind === kind);
     return rounds.find(({ phase, iteration }) => phase === 'evaluate' && iteration === known?.iteration)?.mean ?? null;
@@ -239,13 +338,21 @@ function rowOf({ total, length, prompt, reused, completion, clearMessage: _, ...
 
 /** In the order of time: an evaluation stands after the step that it follows. */
 function inTime(rounds: readonly RoundRow[]): readonly ProblemRound[] {
-  const timeOf = ({ phase, iteration }: ProblemRound): number => (phase === 'train' ? iteration : (evaluationRound(iteration)?.step ?? Infinity) + 0.5);
+  const timeOf = ({ phase, iteration }: ProblemRound): number =>
+    phase === 'train' ? iteration : (evaluationRound(iteration)?.step ?? Infinity) + 0.5;
   // Two evaluations after training stand at one time: their difference is no number.
-  return rounds.map(({ phase, iteration, mean, episodes }) => ({ phase, iteration, mean, episodes })).sort((a, b) => (timeOf(a) === timeOf(b) ? a.iteration - b.iteration : timeOf(a) - timeOf(b)));
+  return rounds
+    .map(({ phase, iteration, mean, episodes }) => ({ phase, iteration, mean, episodes }))
+    .sort((a, b) => (timeOf(a) === timeOf(b) ? a.iteration - b.iteration : timeOf(a) - timeOf(b)));
 }
 
 /** At most MOST_ROUNDS of them, the first and the last always. */
 function thinned(rounds: readonly ProblemRound[]): readonly ProblemRound[] {
-  if (rounds.length <= MOST_ROUNDS) return rounds;
-  return Array.from({ length: MOST_ROUNDS }, (_, index) => rounds[Math.round((index * (rounds.length - 1)) / (MOST_ROUNDS - 1))]).filter((round) => round !== undefined);
+  if (rounds.length <= MOST_ROUNDS) {
+    return rounds;
+  }
+  return Array.from(
+    { length: MOST_ROUNDS },
+    (_, index) => rounds[Math.round((index * (rounds.length - 1)) / (MOST_ROUNDS - 1))],
+  ).filter((round) => round !== undefined);
 }

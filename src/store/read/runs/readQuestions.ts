@@ -26,19 +26,34 @@ export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searc
     FROM question_search CROSS JOIN problem ON problem.instance = question_search.rowid CROSS JOIN instance ON instance.id = problem.instance
     WHERE question_search MATCH @match AND (@run IS NULL OR problem.run = @run) ORDER BY problem.id DESC LIMIT @limit`);
   const newestRound = newestRoundOf(session);
-  const first = db.prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(`
-    SELECT id FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY id LIMIT 1`).pluck();
-  const has = db.prepare<[{ match: string; instance: string }], number>(`
+  const first = db
+    .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
+      `
+    SELECT id FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY id LIMIT 1`,
+    )
+    .pluck();
+  const has = db
+    .prepare<[{ match: string; instance: string }], number>(
+      `
     SELECT 1 FROM instance CROSS JOIN question_search ON question_search.rowid = instance.id
-    WHERE uid_sha = @instance AND question_search MATCH @match`).pluck();
+    WHERE uid_sha = @instance AND question_search MATCH @match`,
+    )
+    .pluck();
   return {
     searchQuestions: guarded(session, ({ query, run = null, limit }) => {
       checkedPage({ offset: 0, limit });
-      return hits.all({ match: matchOf(query), run, limit }).flatMap(({ problem, run: of, instance, uidSha, question }): FoundQuestion[] => {
-        const round = newestRound.get(problem);
-        const message = round === undefined ? undefined : first.get({ run: of, instance, phase: round.phase, iteration: round.iteration });
-        return round === undefined || message === undefined ? [] : [{ run: of, ...round, instance: uidSha, question, message }];
-      });
+      return hits
+        .all({ match: matchOf(query), run, limit })
+        .flatMap(({ problem, run: of, instance, uidSha, question }): FoundQuestion[] => {
+          const round = newestRound.get(problem);
+          const message =
+            round === undefined
+              ? undefined
+              : first.get({ run: of, instance, phase: round.phase, iteration: round.iteration });
+          return round === undefined || message === undefined
+            ? []
+            : [{ run: of, ...round, instance: uidSha, question, message }];
+        });
     }),
     questionHas: guarded(session, (instance, query) => has.get({ match: matchOf(query), instance }) !== undefined),
   };

@@ -1,5 +1,13 @@
 /** Reading runs, steps, snapshots, instances and episodes. */
-import type { Episode, Ledger, NumericEnvironment, RunRecord, RunSummary, Snapshot, Step } from '../../../shared/records/records.ts';
+import type {
+  Episode,
+  Ledger,
+  NumericEnvironment,
+  RunRecord,
+  RunSummary,
+  Snapshot,
+  Step,
+} from '../../../shared/records/records.ts';
 import type { StepMetrics } from '../../../shared/records/stepMetrics.ts';
 import { OTHER_MODEL } from '../../../shared/records/records.ts';
 import { instanceOf, type InstanceRow } from '../../tables/instanceTests.ts';
@@ -8,8 +16,23 @@ import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import type { Page, Round, StoreCounts, StoreReader } from '../../types.ts';
 
-type RunReaders = Pick<StoreReader, 'run' | 'runConfig' | 'runs' | 'countRuns' | 'steps' | 'countSteps' | 'snapshots' | 'snapshotsOfRun'
-  | 'instance' | 'environment' | 'episodes' | 'countEpisodes' | 'maskedEpisodes' | 'counts'>;
+type RunReaders = Pick<
+  StoreReader,
+  | 'run'
+  | 'runConfig'
+  | 'runs'
+  | 'countRuns'
+  | 'steps'
+  | 'countSteps'
+  | 'snapshots'
+  | 'snapshotsOfRun'
+  | 'instance'
+  | 'environment'
+  | 'episodes'
+  | 'countEpisodes'
+  | 'maskedEpisodes'
+  | 'counts'
+>;
 
 type RunRow = Omit<RunRecord, 'summary'> & { readonly summary: string | null };
 type StepRow = Omit<Step, 'metrics' | 'ledger'> & { readonly metrics: string | null; readonly ledger: string };
@@ -38,12 +61,24 @@ export function runReaders(session: Session): RunReaders {
     WHERE step.run = @run ORDER BY step.iteration LIMIT @limit OFFSET @offset`);
   const countSteps = db.prepare<[string], number>('SELECT count(*) FROM step WHERE run = ?').pluck();
   const snapshots = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE weights = ? ORDER BY id`);
-  const snapshotsOfRun = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE run = ? AND iteration <> ${String(OTHER_MODEL)} ORDER BY iteration, id`);
-  const instance = db.prepare<[string], InstanceRow>('SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?');
-  const environment = db.prepare<[number], NumericEnvironment>('SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?');
+  const snapshotsOfRun = db.prepare<[string], Snapshot>(
+    `${SNAPSHOT} WHERE run = ? AND iteration <> ${String(OTHER_MODEL)} ORDER BY iteration, id`,
+  );
+  const instance = db.prepare<[string], InstanceRow>(
+    'SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?',
+  );
+  const environment = db.prepare<[number], NumericEnvironment>(
+    'SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?',
+  );
   const episodes = db.prepare<[Round & Page], Episode>(`${EPISODES} ORDER BY episode.id LIMIT @limit OFFSET @offset`);
-  const countEpisodes = db.prepare<[Round], number>('SELECT count(*) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration').pluck();
-  const masked = db.prepare<[string], number>(`SELECT count(*) FROM episode WHERE run = ? AND phase <> 'replay' AND return IS NULL`).pluck();
+  const countEpisodes = db
+    .prepare<[Round], number>(
+      'SELECT count(*) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration',
+    )
+    .pluck();
+  const masked = db
+    .prepare<[string], number>(`SELECT count(*) FROM episode WHERE run = ? AND phase <> 'replay' AND return IS NULL`)
+    .pluck();
   const counts = db.prepare<[], StoreCounts>(`
     SELECT (SELECT count(*) FROM run) AS runs, (SELECT count(*) FROM instance) AS instances, (SELECT count(*) FROM decision) AS decisions,
       (SELECT count(*) FROM episode) AS episodes, (SELECT count(*) FROM bucket) AS buckets, (SELECT count(*) FROM replay) AS replays,
@@ -54,13 +89,17 @@ export function runReaders(session: Session): RunReaders {
     runConfig: guarded(session, (id) => (config.get(id) ?? notFound(session, 'run', id)).config),
     runs: guarded(session, (offset, limit) => runs.all(checkedPage({ offset, limit })).map(runOf)),
     countRuns: guarded(session, () => countRuns.get() ?? 0),
-    steps: guarded(session, (of, offset, limit) => steps.all({ run: of, ...checkedPage({ offset, limit }) }).map(stepOf)),
+    steps: guarded(session, (of, offset, limit) =>
+      steps.all({ run: of, ...checkedPage({ offset, limit }) }).map(stepOf),
+    ),
     countSteps: guarded(session, (of) => countSteps.get(of) ?? 0),
     snapshots: guarded(session, (id) => snapshots.all(id)),
     snapshotsOfRun: guarded(session, (of) => snapshotsOfRun.all(of)),
     instance: guarded(session, (uidSha) => instanceOf(instance.get(uidSha) ?? notFound(session, 'instance', uidSha))),
     environment: guarded(session, (id) => environment.get(id) ?? notFound(session, 'environment', id)),
-    episodes: guarded(session, ({ run: of, phase, iteration, ...page }) => episodes.all({ run: of, phase, iteration, ...checkedPage(page) })),
+    episodes: guarded(session, ({ run: of, phase, iteration, ...page }) =>
+      episodes.all({ run: of, phase, iteration, ...checkedPage(page) }),
+    ),
     countEpisodes: guarded(session, (round) => countEpisodes.get(round) ?? 0),
     maskedEpisodes: guarded(session, (of) => masked.get(of) ?? 0),
     counts: guarded(session, () => counts.get() ?? notFound(session, 'row of', 'counts')),
@@ -73,5 +112,9 @@ function runOf(row: RunRow): RunRecord {
 }
 
 function stepOf(row: StepRow): Step {
-  return { ...row, metrics: row.metrics === null ? null : (JSON.parse(row.metrics) as StepMetrics), ledger: JSON.parse(row.ledger) as Ledger };
+  return {
+    ...row,
+    metrics: row.metrics === null ? null : (JSON.parse(row.metrics) as StepMetrics),
+    ledger: JSON.parse(row.ledger) as Ledger,
+  };
 }

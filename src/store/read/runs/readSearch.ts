@@ -19,12 +19,25 @@ const FOUND = `
   WHERE message_search MATCH @match AND (@run IS NULL OR decision.run = @run) AND (@eventType IS NULL OR decision.event_type = @eventType)`;
 
 /** The reader that searches. */
-export function searchReaders(session: Session, messagesOf: (ids: readonly number[]) => Message[]): Pick<StoreReader, 'searchMessages'> {
+export function searchReaders(
+  session: Session,
+  messagesOf: (ids: readonly number[]) => Message[],
+): Pick<StoreReader, 'searchMessages'> {
   const { db } = session;
-  const count = db.prepare<[Asked], number>(`SELECT count(*) FROM (SELECT 1 ${FOUND} LIMIT ${RANKED_HITS + 1})`).pluck();
-  const best = db.prepare<[Asked & Page], number>(`SELECT decision.id ${FOUND} ORDER BY rank, decision.id DESC LIMIT @limit OFFSET @offset`).pluck();
+  const count = db
+    .prepare<[Asked], number>(`SELECT count(*) FROM (SELECT 1 ${FOUND} LIMIT ${RANKED_HITS + 1})`)
+    .pluck();
+  const best = db
+    .prepare<[Asked & Page], number>(
+      `SELECT decision.id ${FOUND} ORDER BY rank, decision.id DESC LIMIT @limit OFFSET @offset`,
+    )
+    .pluck();
   // FTS5 walks its rows backwards by itself, so this ends with the page; a second term would make it sort them all.
-  const newest = db.prepare<[Asked & Page], number>(`SELECT decision.id ${FOUND} ORDER BY message_search.rowid DESC LIMIT @limit OFFSET @offset`).pluck();
+  const newest = db
+    .prepare<[Asked & Page], number>(
+      `SELECT decision.id ${FOUND} ORDER BY message_search.rowid DESC LIMIT @limit OFFSET @offset`,
+    )
+    .pluck();
 
   return {
     searchMessages: guarded(session, ({ query, run = null, eventType = null, offset, limit }) => {
@@ -32,14 +45,18 @@ export function searchReaders(session: Session, messagesOf: (ids: readonly numbe
       const asked = { match: matchOf(query), run, eventType };
       const found = count.get(asked) ?? 0;
       const more = found > RANKED_HITS;
-      return { total: more ? RANKED_HITS : found, more, messages: messagesOf((more ? newest : best).all({ ...asked, ...page })) };
+      return {
+        total: more ? RANKED_HITS : found,
+        more,
+        messages: messagesOf((more ? newest : best).all({ ...asked, ...page })),
+      };
     }),
   };
 }
 
 /**
- * The FTS5 expression for what a user typed: each word is a quoted prefix, all must be found. FTS5 passes over a quoted word
- * without a letter or digit beside others, and finds nothing for it alone.
+ * The FTS5 expression for what a user typed: each word is a quoted prefix, all must be found. FTS5 passes over a quoted
+ * word without a letter or digit beside others, and finds nothing for it alone.
  */
 export function matchOf(query: string): string {
   return query

@@ -27,16 +27,32 @@ export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' |
   const tokens = db.prepare<[Round], CostRow>(`
     SELECT coalesce(sum(prompt_tokens), 0) AS prompt, coalesce(sum(reused_tokens), 0) AS reused, coalesce(sum(length(tokens) / 4), 0) AS completion
     FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND reused_tokens <= prompt_tokens`);
-  const taken = db.prepare<[Round], number>(`
+  const taken = db
+    .prepare<[Round], number>(
+      `
     SELECT coalesce(sum(length(tokens) / 4), 0)
-    FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND reused_tokens > prompt_tokens`).pluck();
-  const calls = db.prepare<[Round], number>('SELECT coalesce(sum(evaluator_calls), 0) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration').pluck();
-  const ledger = db.prepare<[string], { ledger: string }>('SELECT ledger FROM step WHERE run = ? AND metrics IS NOT NULL ORDER BY iteration DESC LIMIT 1');
+    FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND reused_tokens > prompt_tokens`,
+    )
+    .pluck();
+  const calls = db
+    .prepare<[Round], number>(
+      'SELECT coalesce(sum(evaluator_calls), 0) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration',
+    )
+    .pluck();
+  const ledger = db.prepare<[string], { ledger: string }>(
+    'SELECT ledger FROM step WHERE run = ? AND metrics IS NOT NULL ORDER BY iteration DESC LIMIT 1',
+  );
   return {
     stepCredits: guarded(session, (run, iteration) => creditsOf(credits.all({ run, iteration }))),
     roundCost: guarded(session, ({ run, phase, iteration }) => {
       const round = { run, phase, iteration };
-      return { evaluatorCalls: calls.get(round) ?? 0, tokens: { ...(tokens.get(round) ?? { prompt: 0, reused: 0, completion: 0 }), reusedCompletion: taken.get(round) ?? 0 } };
+      return {
+        evaluatorCalls: calls.get(round) ?? 0,
+        tokens: {
+          ...(tokens.get(round) ?? { prompt: 0, reused: 0, completion: 0 }),
+          reusedCompletion: taken.get(round) ?? 0,
+        },
+      };
     }),
     latestLedger: guarded(session, (run) => {
       const row = ledger.get(run);
@@ -49,7 +65,9 @@ export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' |
 function creditsOf(rows: readonly CreditRow[]): StepCredits {
   const byRole = Map.groupBy(rows, ({ eventType }) => eventType);
   const variances = [...Map.groupBy(rows, ({ bucket }) => bucket).values()].flatMap((members) => {
-    if (members.length < 2) return [];
+    if (members.length < 2) {
+      return [];
+    }
     const values = members.map(({ value }) => value);
     const centre = meanOf(values);
     return [meanOf(values.map((value) => (value - centre) ** 2))];

@@ -21,7 +21,9 @@ import { contentsOf, makeWorkspace } from '../workspace.ts';
 let folder = '';
 /** A temporary folder of this file's own: others measure at the same time. */
 const temporary = mkdtempSync(join(tmpdir(), 'c3-own-'));
-for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = temporary;
+for (const name of ['TMPDIR', 'TMP', 'TEMP']) {
+  process.env[name] = temporary;
+}
 before(async () => {
   folder = await makeWorkspace();
 });
@@ -29,7 +31,14 @@ after(() => {
   rmSync(temporary, { recursive: true, force: true });
 });
 
-const options = (changes: Partial<TeamBenchOptions> = {}): TeamBenchOptions => ({ quick: true, config: 'tiny.c3.yaml', folder, cancelled: () => false, note: () => undefined, ...changes });
+const options = (changes: Partial<TeamBenchOptions> = {}): TeamBenchOptions => ({
+  quick: true,
+  config: 'tiny.c3.yaml',
+  folder,
+  cancelled: () => false,
+  note: () => undefined,
+  ...changes,
+});
 const leftovers = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('c3-bench-'));
 const named = (figures: readonly BenchFigure[], name: string): BenchFigure => {
   const found = figures.find((one) => one.name === name);
@@ -40,9 +49,15 @@ const named = (figures: readonly BenchFigure[], name: string): BenchFigure => {
 describe('suites', () => {
   it('that are unknown name the nearest', async () => {
     const refused = (name: string | undefined, says: RegExp, changes: Partial<SuiteOptions> = {}): Promise<void> =>
-      assert.rejects(runSuite(name, options({ config: null, ...changes })), (error) => error instanceof C3Error && error.kind === 'input' && says.test(error.message));
+      assert.rejects(
+        runSuite(name, options({ config: null, ...changes })),
+        (error) => error instanceof C3Error && error.kind === 'input' && says.test(error.message),
+      );
     await refused('generatoin', /has no suite "generatoin"; did you mean generation\?/);
-    await refused('constructor', /there are first-run, generation, train, replay, store, model, activation, paper-table\./);
+    await refused(
+      'constructor',
+      /there are first-run, generation, train, replay, store, model, activation, paper-table\./,
+    );
     await refused(undefined, /c3 bench needs a suite; there are first-run/);
     await refused('store', /c3 bench store measures no team; leave out --config/, { config: 'tiny.c3.yaml' });
     await refused('store', /c3 bench store keeps no files; leave out --out/, { out: 'folder' });
@@ -52,9 +67,20 @@ describe('suites', () => {
 
 describe('a report as text', () => {
   it('is an aligned table that says what was not measured', () => {
-    const figures = [figure('a', 12345.678, 'tokens/s', { ceiling: 20000, ratio: 0.61728 }), figure('a longer name', null, 'ms'), figure('step', 0.0123, 's', { peer: 0.04, peerRatio: 3.2 })];
+    const figures = [
+      figure('a', 12345.678, 'tokens/s', { ceiling: 20000, ratio: 0.61728 }),
+      figure('a longer name', null, 'ms'),
+      figure('step', 0.0123, 's', { peer: 0.04, peerRatio: 3.2 }),
+    ];
     assert.equal(
-      reportTable({ suite: 'train', figures, hardware: 'a machine', peer: null, peerStatus: 'not-installed', peerReason: 'no Python on PATH' }),
+      reportTable({
+        suite: 'train',
+        figures,
+        hardware: 'a machine',
+        peer: null,
+        peerStatus: 'not-installed',
+        peerReason: 'no Python on PATH',
+      }),
       [
         'train on a machine',
         'peer not installed: no Python on PATH',
@@ -65,9 +91,19 @@ describe('a report as text', () => {
         'step                  0.012  s               -      -  0.04        3.20',
       ].join('\n'),
     );
-    assert.match(reportTable({ suite: 'x', figures: [], hardware: 'y', peer: 'PyTorch 0', peerStatus: 'measured' }), /^x on y\npeer: PyTorch 0\n/);
+    assert.match(
+      reportTable({ suite: 'x', figures: [], hardware: 'y', peer: 'PyTorch 0', peerStatus: 'measured' }),
+      /^x on y\npeer: PyTorch 0\n/,
+    );
     assert.doesNotMatch(reportTable({ suite: 'x', figures: [], hardware: 'y' }), /peer[: ]+(not|P)/);
-    const failed = reportTable({ suite: 'x', figures: [], hardware: 'y', peer: null, peerStatus: 'failed', peerReason: 'python3 failed: no memory' });
+    const failed = reportTable({
+      suite: 'x',
+      figures: [],
+      hardware: 'y',
+      peer: null,
+      peerStatus: 'failed',
+      peerReason: 'python3 failed: no memory',
+    });
     assert.match(failed, /^x on y\nthe peer is installed and failed: python3 failed: no memory\n/);
   });
 });
@@ -106,8 +142,14 @@ describe('what is measured', () => {
     const completions = await generator.generate(initialParameters(config, 1), shared, { cancelled: () => false });
     await generator.release();
     assert.ok(completions.every(({ tokens }) => tokens.length === 3));
-    assert.equal(completions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0), 31 * 8);
-    assert.deepEqual([trainingRows(SHAPE).length, trainingRows(SHAPE)[0]?.messages[0]?.tokens.length], [STEP.rows, STEP.length]);
+    assert.equal(
+      completions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0),
+      31 * 8,
+    );
+    assert.deepEqual(
+      [trainingRows(SHAPE).length, trainingRows(SHAPE)[0]?.messages[0]?.tokens.length],
+      [STEP.rows, STEP.length],
+    );
   });
 
   it('of whole iterations is their rate against generation and training alone, padding and memory', async () => {
@@ -130,8 +172,8 @@ describe('what is measured', () => {
     const first = named(figures, 'request to first alternative stored, median').value ?? NaN;
     const all = named(figures, 'request to all of 8 alternatives x 4 replays, median').value ?? NaN;
     assert.ok(first > 0 && first <= all);
-    // 2 instances have 1 x (8 + 1) messages of the first role; each request makes 8 alternatives, which share all but one prefill, and 9 x 4
-    // continuations, which share 3 of 4, and what their contexts begin with.
+    // 2 instances have 1 x (8 + 1) messages of the first role; each request makes 8 alternatives, which share all but
+    // one prefill, and 9 x 4 continuations, which share 3 of 4, and what their contexts begin with.
     const reused = named(figures, 'prompt tokens not recomputed').value ?? NaN;
     assert.ok(reused > 87.5 && reused < 97.5, String(reused));
     // The run's own 2 x (2 x 4 + 2 x 4) replays, and those of two requests with 9 x 4 each.
@@ -139,7 +181,9 @@ describe('what is measured', () => {
     assert.equal(named(figures, 'replays that differed').value, 0);
     assert.ok((named(figures, 'replays re-executed and compared').value ?? 0) > 0);
     const share = (name: string): number => named(figures, name).value ?? NaN;
-    for (const what of ['cancel of a replay to the last stored row', "cancel of a replay to the engine's answer"]) assert.ok(share(`${what}, median`) >= 0 && share(`${what}, median`) <= share(`${what}, 95th percentile`), what);
+    for (const what of ['cancel of a replay to the last stored row', "cancel of a replay to the engine's answer"]) {
+      assert.ok(share(`${what}, median`) >= 0 && share(`${what}, median`) <= share(`${what}, 95th percentile`), what);
+    }
     assert.equal(share('messages stored after that answer'), 0);
     assert.deepEqual([contentsOf(folder), leftovers()], before);
   });
@@ -158,8 +202,11 @@ describe('what is measured', () => {
       const { id } = await service.replay({ message, alternatives: 3, replays: 2, text: null }, control);
       service.reading((store) => {
         // What was taken from an equal request had no prompt to compute.
-        const added = Array.from({ length: store.counts().decisions - before }, (_, index) => store.decision(before + 1 + index)).filter((one) => one.reusedTokens <= one.promptTokens);
-        const total = (part: 'promptTokens' | 'reusedTokens'): number => added.reduce((sum, decision) => sum + decision[part], 0);
+        const added = Array.from({ length: store.counts().decisions - before }, (_, index) =>
+          store.decision(before + 1 + index),
+        ).filter((one) => one.reusedTokens <= one.promptTokens);
+        const total = (part: 'promptTokens' | 'reusedTokens'): number =>
+          added.reduce((sum, decision) => sum + decision[part], 0);
         assert.ok(added.length >= 3);
         assert.deepEqual(requestCost(store, id), { prompt: total('promptTokens'), reused: total('reusedTokens') });
       });

@@ -41,11 +41,17 @@ describe('a peer', () => {
   it('is what the first Python that has it measured', async () => {
     const without = python('without', `echo '{"missing": "torch"}'`);
     const seen = join(folder, 'task');
-    const having = python('having', `printf %s "$3" > '${seen}'\necho 'loading'\necho '{"name": "PyTorch 0", "seconds": {"step": 0.25}}'`);
+    const having = python(
+      'having',
+      `printf %s "$3" > '${seen}'\necho 'loading'\necho '{"name": "PyTorch 0", "seconds": {"step": 0.25}}'`,
+    );
     const { peer } = await measured([join(folder, 'nowhere'), without, having]);
     assert.deepEqual(peer, { name: 'PyTorch 0', seconds: { step: 0.25 } });
     assert.deepEqual(JSON.parse(readFileSync(seen, 'utf8')), TASK);
-    const many = { name: 'PyTorch 0', seconds: Object.fromEntries(Array.from({ length: 40 }, (_, batch) => [`distinct ${String(batch)}`, 1.5])) };
+    const many = {
+      name: 'PyTorch 0',
+      seconds: Object.fromEntries(Array.from({ length: 40 }, (_, batch) => [`distinct ${String(batch)}`, 1.5])),
+    };
     assert.deepEqual((await measured([python('long', `echo '${JSON.stringify(many)}'`)])).peer, many);
   });
 
@@ -72,7 +78,11 @@ describe('a peer', () => {
     ];
     for (const [body, says] of cases) {
       // Another name that is not there, before or behind it, does not hide the failure.
-      const { peer, notes, reported } = await measured([join(folder, 'before'), python('broken', body), join(folder, 'behind')]);
+      const { peer, notes, reported } = await measured([
+        join(folder, 'before'),
+        python('broken', body),
+        join(folder, 'behind'),
+      ]);
       assert.equal(peer, null, body);
       assert.match(notes, says);
       assert.match(notes, /the peer is installed and failed/);
@@ -93,7 +103,14 @@ describe('a peer', () => {
   it('is ended by a cancel', async () => {
     const pid = join(folder, 'pid');
     const slow = python('cancelled', `echo $$ > '${pid}'\nexec sleep 60`);
-    await assert.rejects(measurePeer(TASK, { quick: true, cancelled: () => existsSync(pid) && readFileSync(pid, 'utf8') !== '', note: () => undefined }, { pythons: [slow] }), CancelledError);
+    await assert.rejects(
+      measurePeer(
+        TASK,
+        { quick: true, cancelled: () => existsSync(pid) && readFileSync(pid, 'utf8') !== '', note: () => undefined },
+        { pythons: [slow] },
+      ),
+      CancelledError,
+    );
     const child = Number(readFileSync(pid, 'utf8'));
     assert.throws(() => process.kill(child, 0), { code: 'ESRCH' });
   });

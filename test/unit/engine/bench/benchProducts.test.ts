@@ -1,14 +1,34 @@
-/** The bare weight products: how many operations they are, and that they are the products of the model's own weights. */
+/**
+ * The bare weight products: how many operations they are, and that they are the products of the model's own weights.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Graph } from '../../../../src/runtime/graph/graph.ts';
 import { initialParameters, parameterCount, parameterViews } from '../../../../src/runtime/model/model.ts';
-import { BareProducts, buildProductsGraph, cotangentName, inputName, operations, productName, weightProducts } from '../../../../src/runtime/provider/products.ts';
+import {
+  BareProducts,
+  buildProductsGraph,
+  cotangentName,
+  inputName,
+  operations,
+  productName,
+  weightProducts,
+} from '../../../../src/runtime/provider/products.ts';
 import { floatData, floats, Session } from '../../../../src/runtime/session/session.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
 
-const TINY: TransformerConfig = { ...SHAPE, vocabularySize: 11, hiddenSize: 8, intermediateSize: 12, layers: 2, heads: 2, keyValueHeads: 1, headDim: 4, maxPositions: 16 };
+const TINY: TransformerConfig = {
+  ...SHAPE,
+  vocabularySize: 11,
+  hiddenSize: 8,
+  intermediateSize: 12,
+  layers: 2,
+  heads: 2,
+  keyValueHeads: 1,
+  headDim: 4,
+  maxPositions: 16,
+};
 
 /** Elements of the matrices that a position goes through, counted from the checkpoint's own tensors. */
 function multiplied(config: TransformerConfig): number {
@@ -26,7 +46,10 @@ describe('operations of the bare products', () => {
     });
     it(`take the output projection only where something is predicted, ${tieEmbeddings ? 'tied' : 'untied'}`, () => {
       const head = config.vocabularySize * config.hiddenSize;
-      assert.equal(operations(weightProducts(config, 'forward'), 7, 3), 2 * ((multiplied(config) - head) * 7 + head * 3));
+      assert.equal(
+        operations(weightProducts(config, 'forward'), 7, 3),
+        2 * ((multiplied(config) - head) * 7 + head * 3),
+      );
     });
   }
 
@@ -45,7 +68,8 @@ describe('the graph of the bare products', () => {
     const session = await Session.create(graph, { threads: 1 });
     const counts = { rows: 4, predicted: 3 };
     const feeds: Record<string, ReturnType<typeof floats>> = {};
-    const values = (count: number, phase: number): Float32Array => Float32Array.from({ length: count }, (_, index) => Math.cos(index * 1.7 + phase));
+    const values = (count: number, phase: number): Float32Array =>
+      Float32Array.from({ length: count }, (_, index) => Math.cos(index * 1.7 + phase));
     for (const { weight, inputs, outputs, rows } of products) {
       feeds[weight] = floats(weightOf(parameters, weight, outputs * inputs), [outputs, inputs]);
       feeds[inputName(weight)] = floats(values(counts[rows] * inputs, weight.length), [counts[rows], inputs]);
@@ -54,9 +78,17 @@ describe('the graph of the bare products', () => {
     const outputs = await session.run(feeds);
     for (const product of products) {
       const got = floatData(outputs, productName(product));
-      const expected = firstRow(product, counts[product.rows], elements(feeds[product.weight]), elements(feeds[inputName(product.weight)]), elements(feeds[cotangentName(product.weight)]));
+      const expected = firstRow(
+        product,
+        counts[product.rows],
+        elements(feeds[product.weight]),
+        elements(feeds[inputName(product.weight)]),
+        elements(feeds[cotangentName(product.weight)]),
+      );
       assert.equal(got.length, expected.length, productName(product));
-      expected.forEach((value, index) => { assert.ok(Math.abs((got[index] ?? NaN) - value) < 1e-5, `${productName(product)} at ${String(index)}`); });
+      expected.forEach((value, index) => {
+        assert.ok(Math.abs((got[index] ?? NaN) - value) < 1e-5, `${productName(product)} at ${String(index)}`);
+      });
     }
     await session.release();
   });
@@ -84,10 +116,21 @@ function weightOf(parameters: Float32Array, name: string, length: number): Float
 }
 
 /** The first row of X W^T, dY W or dY^T X in double precision. */
-function firstRow({ kind, inputs, outputs }: ReturnType<typeof weightProducts>[number], rows: number, w: Float32Array, x: Float32Array, dy: Float32Array): number[] {
+function firstRow(
+  { kind, inputs, outputs }: ReturnType<typeof weightProducts>[number],
+  rows: number,
+  w: Float32Array,
+  x: Float32Array,
+  dy: Float32Array,
+): number[] {
   const at = (array: Float32Array, index: number): number => array[index] ?? NaN;
-  const sum = (count: number, term: (index: number) => number): number => Array.from({ length: count }, (_, index) => term(index)).reduce((total, value) => total + value, 0);
-  if (kind === 'output') return Array.from({ length: outputs }, (_, o) => sum(inputs, (i) => at(x, i) * at(w, o * inputs + i)));
-  if (kind === 'inputGradient') return Array.from({ length: inputs }, (_, i) => sum(outputs, (o) => at(dy, o) * at(w, o * inputs + i)));
+  const sum = (count: number, term: (index: number) => number): number =>
+    Array.from({ length: count }, (_, index) => term(index)).reduce((total, value) => total + value, 0);
+  if (kind === 'output') {
+    return Array.from({ length: outputs }, (_, o) => sum(inputs, (i) => at(x, i) * at(w, o * inputs + i)));
+  }
+  if (kind === 'inputGradient') {
+    return Array.from({ length: inputs }, (_, i) => sum(outputs, (o) => at(dy, o) * at(w, o * inputs + i)));
+  }
   return Array.from({ length: inputs }, (_, i) => sum(rows, (row) => at(dy, row * outputs) * at(x, row * inputs + i)));
 }

@@ -12,8 +12,11 @@ test('a store bench that is cancelled ends at once and leaves nothing behind', a
   const before = process.env['TMPDIR'];
   process.env['TMPDIR'] = folder;
   t.after(() => {
-    if (before === undefined) delete process.env['TMPDIR'];
-    else process.env['TMPDIR'] = before;
+    if (before === undefined) {
+      delete process.env['TMPDIR'];
+    } else {
+      process.env['TMPDIR'] = before;
+    }
     rmSync(folder, { recursive: true, force: true });
   });
   const notes: string[] = [];
@@ -22,7 +25,16 @@ test('a store bench that is cancelled ends at once and leaves nothing behind', a
     assert.equal(readdirSync(folder).length, 1, 'it works in a folder of its own');
     return ++asked > 2;
   };
-  await assert.rejects(benchStore({ quick: true, cancelled, note: (line) => { notes.push(line); } }), CancelledError);
+  await assert.rejects(
+    benchStore({
+      quick: true,
+      cancelled,
+      note: (line) => {
+        notes.push(line);
+      },
+    }),
+    CancelledError,
+  );
   assert.equal(asked, 3);
   assert.deepEqual(readdirSync(folder), []);
 });
@@ -32,5 +44,8 @@ test('medians and quantiles are values that were measured', () => {
   assert.equal(medianOf([4, 1, 2, 3]), 3);
   assert.equal(medianOf([]), null);
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
-  assert.deepEqual([0, 0.5, 0.99, 1].map((share) => quantileOf(hundred, share)), [1, 51, 100, 100]);
+  assert.deepEqual(
+    [0, 0.5, 0.99, 1].map((share) => quantileOf(hundred, share)),
+    [1, 51, 100, 100],
+  );
 });

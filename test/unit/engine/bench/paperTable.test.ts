@@ -41,7 +41,8 @@ interface Line {
 
 test('the table goes on where it was stopped, at one budget for all methods, and runs nothing twice', async () => {
   let told = 0;
-  const make = (until: number): Promise<unknown> => makePaperTable({ quick: true, folder, cancelled: () => told >= until, note: () => told++ }, SCALE);
+  const make = (until: number): Promise<unknown> =>
+    makePaperTable({ quick: true, folder, cancelled: () => told >= until, note: () => told++ }, SCALE);
   await assert.rejects(make(3), CancelledError);
   const path = join(folder, '.c3/paper-table-quick/c3.sqlite');
   const runs = (): number => {
@@ -58,9 +59,19 @@ test('the table goes on where it was stopped, at one budget for all methods, and
   // Three methods try two rates; four have two seeds.
   assert.equal(runs(), 6 + 8);
   const text = (name: string): string => readFileSync(join(folder, '.c3/paper-table-quick', name), 'utf8');
-  const first = JSON.parse(text('table.json')) as { search: { method: string; chosen: boolean }[]; runs: Line[]; table: { rows: { method: string }[] } };
-  assert.deepEqual(first.table.rows.map(({ method }) => method), SCALE.methods);
-  assert.deepEqual(first.search.filter(({ chosen }) => chosen).map(({ method }) => method), ['mappo', 'magrpo', 'c3']);
+  const first = JSON.parse(text('table.json')) as {
+    search: { method: string; chosen: boolean }[];
+    runs: Line[];
+    table: { rows: { method: string }[] };
+  };
+  assert.deepEqual(
+    first.table.rows.map(({ method }) => method),
+    SCALE.methods,
+  );
+  assert.deepEqual(
+    first.search.filter(({ chosen }) => chosen).map(({ method }) => method),
+    ['mappo', 'magrpo', 'c3'],
+  );
   for (const { method, evaluatorCalls, decisions, greedy, sampled, contexts } of first.runs) {
     assert.equal(evaluatorCalls, method === 'sft' ? 0 : 2 * 8);
     // Whole episodes have as many plans as answers; C3 has two plans of four answers each.
@@ -78,7 +89,13 @@ test('the table goes on where it was stopped, at one budget for all methods, and
       store.close();
     }
   };
-  assert.deepEqual([samples('mappo'), samples('c3')], [[1, 1], [1, 1]]);
+  assert.deepEqual(
+    [samples('mappo'), samples('c3')],
+    [
+      [1, 1],
+      [1, 1],
+    ],
+  );
   assert.deepEqual((JSON.parse(text('table.json')) as typeof first).runs, first.runs);
   // Samples of MAPPO from before its credits were stored with them are made anew, nothing else is.
   const db = connect(path, 'write');
@@ -86,5 +103,8 @@ test('the table goes on where it was stopped, at one budget for all methods, and
   db.close();
   await make(Infinity);
   assert.deepEqual([runs(), samples('mappo'), samples('c3')], [14, [2, 2], [1, 1]]);
-  assert.deepEqual(readdirSync(join(folder, '.c3/paper-table-quick')).filter((name) => name.endsWith('.tmp')), []);
+  assert.deepEqual(
+    readdirSync(join(folder, '.c3/paper-table-quick')).filter((name) => name.endsWith('.tmp')),
+    [],
+  );
 });

@@ -18,13 +18,33 @@ after(() => {
 });
 
 const returns = z.array(z.number().nullable());
-const replaySchema = z.object({ bucket: z.int(), draws: z.string(), original: z.unknown(), alternatives: z.array(z.unknown()) });
-const rowSchema = z.object({ text: z.string(), returns, credit: z.object({ value: z.number().nullable() }).nullable() });
+const replaySchema = z.object({
+  bucket: z.int(),
+  draws: z.string(),
+  original: z.unknown(),
+  alternatives: z.array(z.unknown()),
+});
+const rowSchema = z.object({
+  text: z.string(),
+  returns,
+  credit: z.object({ value: z.number().nullable() }).nullable(),
+});
 const findingSchema = z.object({
-  buckets: z.array(z.object({
-    bucket: z.int(), continuation: z.object({ draws: z.string().nullable() }), verified: z.unknown(), removal: z.unknown(),
-    alternatives: z.array(z.object({ text: z.object({ text: z.string() }), returns, credit: z.object({ value: z.number().nullable() }).nullable() })),
-  })),
+  buckets: z.array(
+    z.object({
+      bucket: z.int(),
+      continuation: z.object({ draws: z.string().nullable() }),
+      verified: z.unknown(),
+      removal: z.unknown(),
+      alternatives: z.array(
+        z.object({
+          text: z.object({ text: z.string() }),
+          returns,
+          credit: z.object({ value: z.number().nullable() }).nullable(),
+        }),
+      ),
+    }),
+  ),
 });
 
 const read = (name: string): string => readFileSync(join(workspace, name), 'utf8');
@@ -39,22 +59,58 @@ describe('c3 report', () => {
     assert.deepEqual(JSON.parse(read('run.json')), printed);
     const { store: _, ...summary } = done;
     assert.deepEqual(printed['summary'], summary);
-    assert.deepEqual(printed['cost'], { evaluatorCalls: done['evaluatorCalls'], reusedEvaluations: done['reusedEvaluations'], tokens: done['tokens'], decisions: done['decisions'], seconds: done['seconds'] });
+    assert.deepEqual(printed['cost'], {
+      evaluatorCalls: done['evaluatorCalls'],
+      reusedEvaluations: done['reusedEvaluations'],
+      tokens: done['tokens'],
+      decisions: done['decisions'],
+      seconds: done['seconds'],
+    });
     assert.deepEqual([printed['report'], printed['version']], ['run', 2]);
-    assert.ok(!read('run.html').includes(workspace) && !read('run.json').includes(workspace), 'no path of this machine');
+    assert.ok(
+      !read('run.html').includes(workspace) && !read('run.json').includes(workspace),
+      'no path of this machine',
+    );
   });
 
   it('writes a message with what replaying it showed', async () => {
-    const message = withStore(workspace, (store) => store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0);
-    const replayed = replaySchema.parse(parseLine((await c3(workspace, ['replay', String(message), '--alternatives', '2', '--replays', '2', '--text', '', '--json'])).stdout));
-    const printed = findingSchema.parse(parseLine((await c3(workspace, ['report', '--message', String(message), '--json'])).stdout));
+    const message = withStore(
+      workspace,
+      (store) =>
+        store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+    );
+    const replayed = replaySchema.parse(
+      parseLine(
+        (
+          await c3(workspace, [
+            'replay',
+            String(message),
+            '--alternatives',
+            '2',
+            '--replays',
+            '2',
+            '--text',
+            '',
+            '--json',
+          ])
+        ).stdout,
+      ),
+    );
+    const printed = findingSchema.parse(
+      parseLine((await c3(workspace, ['report', '--message', String(message), '--json'])).stdout),
+    );
     const found = printed.buckets.find(({ bucket }) => bucket === replayed.bucket);
     assert.ok(found !== undefined);
     assert.equal(found.continuation.draws, replayed.draws);
     assert.deepEqual(found.verified, { identical: 8, different: 0, notComparable: 0, unverified: 0 });
-    const expected = [replayed.original, ...replayed.alternatives].map((row) => rowSchema.parse(row)).map((row) => [row.text, row.returns, row.credit?.value ?? null]);
+    const expected = [replayed.original, ...replayed.alternatives]
+      .map((row) => rowSchema.parse(row))
+      .map((row) => [row.text, row.returns, row.credit?.value ?? null]);
     const sorted = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
-    assert.deepEqual(sorted(found.alternatives.map(({ text, returns: own, credit }) => [text.text, own, credit?.value ?? null])), sorted(expected));
+    assert.deepEqual(
+      sorted(found.alternatives.map(({ text, returns: own, credit }) => [text.text, own, credit?.value ?? null])),
+      sorted(expected),
+    );
     assert.notEqual(found.removal, null);
   });
 

@@ -22,12 +22,19 @@ after(() => {
 async function refusal(text: string, ...overrides: readonly string[]): Promise<C3Error> {
   const file = join(folder, 'mine.c3.yaml');
   writeFileSync(file, text);
-  const error: unknown = await readRecipe(file, overrides, folder).then(loadData).catch((failure: unknown) => failure);
+  const error: unknown = await readRecipe(file, overrides, folder)
+    .then(loadData)
+    .catch((failure: unknown) => failure);
   assert.ok(error instanceof C3Error, String(error));
   return error;
 }
 
-const at = (line: number, column: number, name = 'mine.c3.yaml'): object => ({ kind: 'openPlace', file: join(folder, name), line, column });
+const at = (line: number, column: number, name = 'mine.c3.yaml'): object => ({
+  kind: 'openPlace',
+  file: join(folder, name),
+  line,
+  column,
+});
 
 describe('what a configuration is refused for', () => {
   it('is a missing folder or file, in the words of the Problems panel and with the way to its line', async () => {
@@ -39,7 +46,10 @@ describe('what a configuration is refused for', () => {
     for (const [text, line, column] of cases) {
       const [problem] = await missing(folder, pathsIn(text));
       const { message, action } = await refusal(text);
-      assert.ok(problem !== undefined && message.includes(`line ${String(line)}: `) && message.includes(problem.message), message);
+      assert.ok(
+        problem !== undefined && message.includes(`line ${String(line)}: `) && message.includes(problem.message),
+        message,
+      );
       assert.deepEqual(action, at(line, column));
     }
     const overridden = await refusal('steps: 1\n', 'model=nowhere');
@@ -51,7 +61,10 @@ describe('what a configuration is refused for', () => {
     writeFileSync(join(folder, 'file'), '');
     assert.match((await refusal('model: file\n')).message, /There is no such folder: .*file\.$/u);
     mkdirSync(join(folder, 'rows.jsonl'), { recursive: true });
-    assert.match((await refusal('task: {train_file: rows.jsonl}\n')).message, /There is no such file: .*rows\.jsonl\.$/u);
+    assert.match(
+      (await refusal('task: {train_file: rows.jsonl}\n')).message,
+      /There is no such file: .*rows\.jsonl\.$/u,
+    );
   });
 
   it('is the problem that stands first in the file, as in the Problems panel', async () => {
@@ -78,7 +91,10 @@ describe('what a configuration is refused for', () => {
 
   it('is a name of a task, with what to write for questions of a file', async () => {
     const said = async (name: string): Promise<string> => (await refusal(`task: {name: ${name}}\n`)).message;
-    assert.match(await said('mydata'), /task\.name: must be one of arithmetic, python, the bundled tasks; for your own questions write task: \{train_file: FILE\} and leave name out\.$/u);
+    assert.match(
+      await said('mydata'),
+      /task\.name: must be one of arithmetic, python, the bundled tasks; for your own questions write task: \{train_file: FILE\} and leave name out\.$/u,
+    );
     assert.match(await said('GSM8K'), /task: \{train_file: FILE, format: gsm8k\}/u);
     assert.match(await said('data/mine.jsonl'), /task: \{train_file: "data\/mine\.jsonl"\}/u);
     assert.match(await said('pyhton'), /did you mean python\? It must be one of arithmetic, python\.$/u);
@@ -90,19 +106,26 @@ describe('a store in a place that cannot be used', () => {
     const blocked = join(folder, 'blocked');
     writeFileSync(blocked, 'not a database, whatever its name says');
     for (const path of [blocked, join(blocked, 'c3.sqlite')]) {
-      assert.throws(() => openStoreForWriting(path), (error) => {
-        assert.ok(error instanceof C3Error);
-        assert.match(error.message, /choose another place with --store \(in VS Code the setting c3\.store\.path\)/u);
-        assert.deepEqual(error.action, { kind: 'openSetting', setting: 'c3.store.path' });
-        return true;
-      });
+      assert.throws(
+        () => openStoreForWriting(path),
+        (error) => {
+          assert.ok(error instanceof C3Error);
+          assert.match(error.message, /choose another place with --store \(in VS Code the setting c3\.store\.path\)/u);
+          assert.deepEqual(error.action, { kind: 'openSetting', setting: 'c3.store.path' });
+          return true;
+        },
+      );
     }
   });
 });
 
 describe('an error on its way between processes', () => {
   it('keeps its kind and its action', () => {
-    for (const action of [{ kind: 'openSetting', setting: 'c3.store.path' }, { kind: 'openPlace', file: '/a', line: 2, column: 1 }, undefined] as const) {
+    for (const action of [
+      { kind: 'openSetting', setting: 'c3.store.path' },
+      { kind: 'openPlace', file: '/a', line: 2, column: 1 },
+      undefined,
+    ] as const) {
       const error = new C3Error('model', 'No.', { action });
       const data: unknown = JSON.parse(JSON.stringify(failureData(error)));
       const { kind, message, action: arrived } = errorOfFailure(error.message, data);
@@ -113,13 +136,23 @@ describe('an error on its way between processes', () => {
     assert.deepEqual(coded, { kind: 'store', code: 'storeHeld' });
     assert.equal(hasCode(errorOfFailure('x', coded), 'storeHeld'), true);
     assert.equal(hasCode(errorOfFailure('x', coded), 'notFound'), false);
-    for (const code of ['constructor', 'unknown', 1, null]) assert.equal(errorOfFailure('x', { kind: 'store', code }).code, null);
+    for (const code of ['constructor', 'unknown', 1, null]) {
+      assert.equal(errorOfFailure('x', { kind: 'store', code }).code, null);
+    }
   });
 
   it('loses what this version does not know', () => {
     const strange = [null, 3, 'x', {}, { kind: 'toString' }, { kind: 'input', action: { kind: 'run', command: 'x' } }];
-    const places = [{ file: 3, line: 1, column: 1 }, { file: '/a', line: 0, column: 1 }, { file: '/a', line: 1.5, column: 1 }, { file: '/a', line: 1 }];
-    for (const data of [...strange, ...places.map((place) => ({ kind: 'input', action: { kind: 'openPlace', ...place } }))]) {
+    const places = [
+      { file: 3, line: 1, column: 1 },
+      { file: '/a', line: 0, column: 1 },
+      { file: '/a', line: 1.5, column: 1 },
+      { file: '/a', line: 1 },
+    ];
+    for (const data of [
+      ...strange,
+      ...places.map((place) => ({ kind: 'input', action: { kind: 'openPlace', ...place } })),
+    ]) {
       assert.equal(errorOfFailure('No.', data).action, null, JSON.stringify(data));
     }
     assert.equal(errorOfFailure('No.', { kind: 'toString' }).kind, 'engine');

@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import { bucketsOf, bucketsOfSample } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
-import { sampleDiagnostics, type SampleDependencies, type SampleSettings } from '../../../../src/engine/diagnose/diagnoseSample.ts';
+import {
+  sampleDiagnostics,
+  type SampleDependencies,
+  type SampleSettings,
+} from '../../../../src/engine/diagnose/diagnoseSample.ts';
 import { diagnosisWords } from '../../../../src/engine/commandLine/diagnoseWords.ts';
 import { startEnergy } from '../../../../src/engine/machine/energy.ts';
 import { taxonomyReport, taxonomyWords } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
@@ -21,7 +25,24 @@ import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import type { Moment } from '../../../../src/training/states.ts';
-import { CHECKPOINTS, digest, errorOfKind, instances, LOO, NEVER, PAIR, PARALLEL, positionsOf, ROUND, RUN, SAMPLING, starts, storeFor, world, type World } from '../../replay/helpers.ts';
+import {
+  CHECKPOINTS,
+  digest,
+  errorOfKind,
+  instances,
+  LOO,
+  NEVER,
+  PAIR,
+  PARALLEL,
+  positionsOf,
+  ROUND,
+  RUN,
+  SAMPLING,
+  starts,
+  storeFor,
+  world,
+  type World,
+} from '../../replay/helpers.ts';
 
 const SETTINGS: SampleSettings = { contexts: 5, alternatives: 4, replays: 2, valueSamples: 3, role: null, seed: 1 };
 
@@ -35,16 +56,56 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
   const all = instances(10);
   const store = storeFor(t, all);
   const made = world(protocol);
-  for (const root of starts(all.slice(0, 2))) recordTrainingTree(store, await grow(made.settings, [root], positionsOf(protocol), [2, 4, 1, 1].slice(0, protocol.occurrences.length), NEVER), protocol, ROUND, LOO);
-  store.insertStep({ run: RUN, iteration: 1, snapshot: ROUND.snapshot, ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 } });
+  for (const root of starts(all.slice(0, 2))) {
+    recordTrainingTree(
+      store,
+      await grow(
+        made.settings,
+        [root],
+        positionsOf(protocol),
+        [2, 4, 1, 1].slice(0, protocol.occurrences.length),
+        NEVER,
+      ),
+      protocol,
+      ROUND,
+      LOO,
+    );
+  }
+  store.insertStep({
+    run: RUN,
+    iteration: 1,
+    snapshot: ROUND.snapshot,
+    ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 },
+  });
   const round = { ...ROUND, phase: 'evaluate' as const, iteration: 4 };
-  recordSubtree(store, await grow({ ...made.settings, scope: 'evaluation:sampled' }, starts(all.slice(2, 2 + evaluated)), positionsOf(protocol), positionsOf(protocol).map(() => 1), NEVER), protocol, round);
+  recordSubtree(
+    store,
+    await grow(
+      { ...made.settings, scope: 'evaluation:sampled' },
+      starts(all.slice(2, 2 + evaluated)),
+      positionsOf(protocol),
+      positionsOf(protocol).map(() => 1),
+      NEVER,
+    ),
+    protocol,
+    round,
+  );
   const { policy, evaluator } = made;
-  const dependencies: SampleDependencies = { store, protocol, render: renderPlain, evaluator, sampling: SAMPLING, seed: 5, returnBound: 10, lend: (_, work) => work(policy) };
+  const dependencies: SampleDependencies = {
+    store,
+    protocol,
+    render: renderPlain,
+    evaluator,
+    sampling: SAMPLING,
+    seed: 5,
+    returnBound: 10,
+    lend: (_, work) => work(policy),
+  };
   return { ...made, store, dependencies };
 }
 
-const sample = ({ dependencies }: Scene, changes: Partial<SampleSettings> = {}): Promise<number> => sampleDiagnostics(RUN, { ...SETTINGS, ...changes }, dependencies, { cancelled: () => false });
+const sample = ({ dependencies }: Scene, changes: Partial<SampleSettings> = {}): Promise<number> =>
+  sampleDiagnostics(RUN, { ...SETTINGS, ...changes }, dependencies, { cancelled: () => false });
 
 describe('sampling buckets', () => {
   it('draws contexts of the last sampled evaluation, each with J credited and J_V value alternatives of c replays', async (t) => {
@@ -55,14 +116,25 @@ describe('sampling buckets', () => {
     assert.equal(buckets.length, 5);
     assert.equal(new Set(buckets.map(({ view }) => view.contextKey)).size, 5);
     for (const { view, alternatives, credited, valueFrom, valueCount, real, row } of buckets) {
-      assert.deepEqual([view.origin, view.eventType, credited, valueFrom, valueCount, real], ['diagnostic', 'reasoner', 4, 4, 3, 0]);
-      assert.deepEqual(alternatives.map(({ returns, next }) => [returns.length, next.length]), Array.from({ length: 7 }, () => [2, 2]));
+      assert.deepEqual(
+        [view.origin, view.eventType, credited, valueFrom, valueCount, real],
+        ['diagnostic', 'reasoner', 4, 4, 3, 0],
+      );
+      assert.deepEqual(
+        alternatives.map(({ returns, next }) => [returns.length, next.length]),
+        Array.from({ length: 7 }, () => [2, 2]),
+      );
       const message = here.store.message(view.message ?? 0);
       assert.deepEqual([message.phase, message.iteration, view.alternatives[0]?.decision], ['evaluate', 4, message.id]);
       assert.ok((row?.seconds ?? -1) > 0);
     }
     assert.equal(here.evaluator.calls - before, 5 * 7 * 2);
-    assert.deepEqual(JSON.parse(here.store.diagnosticSamples(RUN)[0]?.settings ?? ''), { ...SETTINGS, population: 'sampled evaluation after training', populationContexts: 8, drawn: 5 });
+    assert.deepEqual(JSON.parse(here.store.diagnosticSamples(RUN)[0]?.settings ?? ''), {
+      ...SETTINGS,
+      population: 'sampled evaluation after training',
+      populationContexts: 8,
+      drawn: 5,
+    });
   });
 
   it('draws random numbers of their own for every alternative, so that value samples are independent', async (t) => {
@@ -82,7 +154,7 @@ describe('sampling buckets', () => {
     };
     const first = await contexts({});
     assert.deepEqual(await contexts({ alternatives: 3 }), first);
-    assert.deepEqual((await contexts({ contexts: 2 })), first.slice(0, 2));
+    assert.deepEqual(await contexts({ contexts: 2 }), first.slice(0, 2));
     assert.notDeepEqual(await contexts({ seed: 2 }), first);
   });
 
@@ -91,37 +163,68 @@ describe('sampling buckets', () => {
     const number = await sample(here, { role: 'actor', contexts: 100 });
     const buckets = [...bucketsOfSample(here.store, number, PAIR)];
     assert.deepEqual([buckets.length, new Set(buckets.map(({ eventType }) => eventType))], [8, new Set(['actor'])]);
-    for (const { alternatives } of buckets) assert.ok(alternatives.every(({ returns, next }) => returns.length === 1 && next.length === 0));
-    await assert.rejects(sample(here, { role: 'nobody' }), errorOfKind('input', /no role "nobody"; it has reasoner, actor/));
+    for (const { alternatives } of buckets) {
+      assert.ok(alternatives.every(({ returns, next }) => returns.length === 1 && next.length === 0));
+    }
+    await assert.rejects(
+      sample(here, { role: 'nobody' }),
+      errorOfKind('input', /no role "nobody"; it has reasoner, actor/),
+    );
   });
 
   it('takes the last training iteration where nothing was evaluated, and refuses what is out of bounds', async (t) => {
     const here = await scene(t, PAIR, 0);
     const number = await sample(here);
-    assert.deepEqual([...bucketsOfSample(here.store, number, PAIR)].map(({ view }) => here.store.message(view.message ?? 0).phase), ['train', 'train']);
-    for (const changes of [{ contexts: 0 }, { alternatives: 1 }, { replays: 1000 }, { valueSamples: 254 }, { valueSamples: 0.5 }]) await assert.rejects(sample(here, changes), errorOfKind('input', /must be a whole number from/));
+    assert.deepEqual(
+      [...bucketsOfSample(here.store, number, PAIR)].map(({ view }) => here.store.message(view.message ?? 0).phase),
+      ['train', 'train'],
+    );
+    for (const changes of [
+      { contexts: 0 },
+      { alternatives: 1 },
+      { replays: 1000 },
+      { valueSamples: 254 },
+      { valueSamples: 0.5 },
+    ]) {
+      await assert.rejects(sample(here, changes), errorOfKind('input', /must be a whole number from/));
+    }
   });
 
   it('keeps the complete buckets of a sample that is cancelled, and leaves the begun one out', async (t) => {
     const here = await scene(t);
     let left = 2;
-    await assert.rejects(sampleDiagnostics(RUN, SETTINGS, here.dependencies, { cancelled: () => left <= 0, onContext: () => { left--; } }), CancelledError);
+    await assert.rejects(
+      sampleDiagnostics(RUN, SETTINGS, here.dependencies, {
+        cancelled: () => left <= 0,
+        onContext: () => {
+          left--;
+        },
+      }),
+      CancelledError,
+    );
     const [only] = here.store.diagnosticSamples(RUN);
     assert.equal([...bucketsOfSample(here.store, only?.id ?? 0, PAIR)].length, 2);
-    const lost = sampleDiagnostics(RUN, SETTINGS, { ...here.dependencies, lend: (_, work) => work('The weights are gone.') }, { cancelled: () => false });
+    const lost = sampleDiagnostics(
+      RUN,
+      SETTINGS,
+      { ...here.dependencies, lend: (_, work) => work('The weights are gone.') },
+      { cancelled: () => false },
+    );
     await assert.rejects(lost, errorOfKind('model', /weights are gone/));
   });
 });
 
 describe('credit against a value head', () => {
   /** What a scripted head says: any number of a state, the same for the same. */
-  const says = ({ position, question, messages }: Moment): number => (digest('value', String(position), question, ...[...messages].flat().map(String)) % 1000) / 1000;
+  const says = ({ position, question, messages }: Moment): number =>
+    (digest('value', String(position), question, ...[...messages].flat().map(String)) % 1000) / 1000;
   const judging = (here: Scene, asked: Moment[] = []): SampleDependencies => ({
     ...here.dependencies,
-    lend: (_, work) => work(here.policy, (moment) => {
-      asked.push(moment);
-      return Promise.resolve(says(moment));
-    }),
+    lend: (_, work) =>
+      work(here.policy, (moment) => {
+        asked.push(moment);
+        return Promise.resolve(says(moment));
+      }),
   });
   const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
 
@@ -134,42 +237,60 @@ describe('credit against a value head', () => {
     const variances: number[] = [];
     for (const { view } of buckets) {
       const value = says({ position: 0, question: here.store.instance(view.instance).question, messages: new Map() });
-      const means = view.alternatives.map(({ returns }) => mean(returns.map((one) => one ?? assert.fail('nothing is masked'))));
+      const means = view.alternatives.map(({ returns }) =>
+        mean(returns.map((one) => one ?? assert.fail('nothing is masked'))),
+      );
       for (const [index, { decision, returns }] of view.alternatives.entries()) {
         const own = here.store.credits(view.id).filter((credit) => credit.decision === decision);
         assert.equal(own.length, index < 4 ? 1 : 0);
-        if (index >= 4) continue;
+        if (index >= 4) {
+          continue;
+        }
         const [credit] = own;
         const credited = (means[index] ?? NaN) - value;
         assert.ok(Math.abs((credit?.value ?? NaN) - credited) < 1e-12);
         assert.deepEqual([credit?.estimator, credit?.n, credit?.evaluatorCalls], ['mappo', 2, 2]);
         // The interval of the mean return, about the credit.
         const interval = meanInterval(returns.filter((one) => one !== null));
-        assert.ok(interval !== null && interval.low !== null && Math.abs((credit?.low ?? NaN) - (interval.low - value)) < 1e-12);
+        assert.ok(
+          interval !== null && interval.low !== null && Math.abs((credit?.low ?? NaN) - (interval.low - value)) < 1e-12,
+        );
         pairs.push([credited, (means[index] ?? NaN) - mean(means.slice(4))]);
       }
       const credited = means.slice(0, 4);
       variances.push(mean(credited.map((one) => (one - mean(credited)) ** 2)));
     }
-    assert.deepEqual(asked.map(({ position, messages }) => [position, messages.size]), Array(5).fill([0, 0]));
+    assert.deepEqual(
+      asked.map(({ position, messages }) => [position, messages.size]),
+      Array(5).fill([0, 0]),
+    );
     const found = diagnose(here.store, RUN, { origin: null, estimator: 'mappo', protocol: PAIR });
     assert.ok(Math.abs((found.fidelity.all?.value ?? NaN) - (spearman(pairs) ?? NaN)) < 1e-12);
     assert.deepEqual(found.fidelity.pairs, { real: 5, all: 20 });
     assert.ok(Math.abs((found.variance?.value ?? NaN) - mean(variances)) < 1e-12);
-    assert.notEqual(found.fidelity.all?.value, diagnose(here.store, RUN, { origin: null, estimator: 'full_mean', protocol: PAIR }).fidelity.all?.value);
+    assert.notEqual(
+      found.fidelity.all?.value,
+      diagnose(here.store, RUN, { origin: null, estimator: 'full_mean', protocol: PAIR }).fidelity.all?.value,
+    );
     assert.match(diagnosisWords(found), /credit by mappo/);
   });
 
   it('asks of the state that the message answered, and leaves out what was scored before it', async (t) => {
     const here = await scene(t, CHECKPOINTS);
     const asked: Moment[] = [];
-    const number = await sampleDiagnostics(RUN, { ...SETTINGS, role: 'final' }, judging(here, asked), { cancelled: () => false });
+    const number = await sampleDiagnostics(RUN, { ...SETTINGS, role: 'final' }, judging(here, asked), {
+      cancelled: () => false,
+    });
     const buckets = [...bucketsOfSample(here.store, number, CHECKPOINTS)];
     assert.equal(buckets.length, 5);
     const drafts: number[] = [];
     for (const [index, { view }] of buckets.entries()) {
       const [draft] = here.store.chain(view.message ?? 0);
-      const moment: Moment = { position: 1, question: here.store.instance(view.instance).question, messages: new Map([[0, draft?.text ?? '']]) };
+      const moment: Moment = {
+        position: 1,
+        question: here.store.instance(view.instance).question,
+        messages: new Map([[0, draft?.text ?? '']]),
+      };
       assert.deepEqual(asked[index], moment);
       const score = (await here.evaluator.evaluate(here.store.instance(view.instance), draft?.text ?? '')).score ?? NaN;
       drafts.push(score);
@@ -183,12 +304,26 @@ describe('credit against a value head', () => {
 
   it('costs no sampling where the head cannot be had, and is stored with what makes its bucket complete', async (t) => {
     const here = await scene(t);
-    const lost: SampleDependencies = { ...here.dependencies, lend: (_, work) => work(here.policy, () => Promise.reject(new C3Error('model', 'The head is damaged.'))) };
+    const lost: SampleDependencies = {
+      ...here.dependencies,
+      lend: (_, work) => work(here.policy, () => Promise.reject(new C3Error('model', 'The head is damaged.'))),
+    };
     const before = here.evaluator.calls;
-    await assert.rejects(sampleDiagnostics(RUN, SETTINGS, lost, { cancelled: () => false }), errorOfKind('model', /The head is damaged/));
+    await assert.rejects(
+      sampleDiagnostics(RUN, SETTINGS, lost, { cancelled: () => false }),
+      errorOfKind('model', /The head is damaged/),
+    );
     assert.deepEqual([here.evaluator.calls, here.store.countBuckets({ run: RUN, origin: 'diagnostic' })], [before, 0]);
-    const store: StoreWriter = { ...here.store, insertDiagnosticBucket: () => { throw new C3Error('store', 'The disk is full.'); } };
-    await assert.rejects(sampleDiagnostics(RUN, SETTINGS, { ...judging(here), store }, { cancelled: () => false }), errorOfKind('store', /The disk is full/));
+    const store: StoreWriter = {
+      ...here.store,
+      insertDiagnosticBucket: () => {
+        throw new C3Error('store', 'The disk is full.');
+      },
+    };
+    await assert.rejects(
+      sampleDiagnostics(RUN, SETTINGS, { ...judging(here), store }, { cancelled: () => false }),
+      errorOfKind('store', /The disk is full/),
+    );
     const [half] = here.store.bucketsOfRun({ run: RUN, origin: 'diagnostic', offset: 0, limit: 1 });
     assert.deepEqual(here.store.credits(half?.id ?? 0), []);
     assert.equal(here.store.replaysOfBucket(half?.id ?? 0).length, 14);
@@ -202,7 +337,11 @@ describe('credit against a value head', () => {
     assert.match(found.reasons['fidelity'] ?? '', /No alternative has its credit stored/);
     assert.match(found.reasons['variance'] ?? '', /two alternatives with a stored credit/);
     // Its training buckets hold credits by leave-one-out, which are not this one's.
-    assert.ok([...bucketsOf(here.store, RUN, 'training', PAIR)].some(({ view }) => view.alternatives.some(({ credit }) => credit?.estimator === 'loo')));
+    assert.ok(
+      [...bucketsOf(here.store, RUN, 'training', PAIR)].some(({ view }) =>
+        view.alternatives.some(({ credit }) => credit?.estimator === 'loo'),
+      ),
+    );
     assert.equal(diagnose(here.store, RUN, { origin: 'training', estimator: 'mappo', protocol: PAIR }).variance, null);
     assert.match(diagnosisWords(found), /fidelity, all {5}not measured: No alternative has its credit stored/);
   });
@@ -212,16 +351,28 @@ describe('a diagnosis', () => {
   it('of training buckets says what was not measured, and why', async (t) => {
     const here = await scene(t);
     const found = diagnose(here.store, RUN, { origin: null, estimator: 'loo', protocol: PAIR });
-    assert.deepEqual([found.origin, found.contexts, found.sample, found.fidelity.real, found.fidelity.all], ['training', 6, null, null, null]);
+    assert.deepEqual(
+      [found.origin, found.contexts, found.sample, found.fidelity.real, found.fidelity.all],
+      ['training', 6, null, null, null],
+    );
     assert.match(found.fidelity.degenerate ?? '', /value samples of its own/);
     assert.equal(found.reasons['fidelity'], found.fidelity.degenerate);
     assert.deepEqual([found.variance?.n, found.influence?.n], [6, 2]);
     // Two plans with four actors each: every next message once.
-    assert.deepEqual(Reflect.get(found.influence ?? {}, 'vocabulary'), { ...(found.influence?.['vocabulary'] as object), samples: 16 });
+    assert.deepEqual(Reflect.get(found.influence ?? {}, 'vocabulary'), {
+      ...(found.influence?.['vocabulary'] as object),
+      samples: 16,
+    });
     assert.deepEqual([found.passAtK['1']?.n, found.passAtK['10'], found.accuracy.greedy], [8, null, null]);
     assert.match(found.reasons['passAtK.10'] ?? '', /No instance has 10/);
-    assert.deepEqual([found.ledger.evaluatorCalls, found.ledger.decisions], [2 * 8 + 8, { reasoner: 2 * 2 + 8, actor: 2 * 8 + 8 }]);
-    assert.deepEqual([found.overhead.request.evaluatorCalls, found.overhead.request.seconds, found.overhead.diagnostic.seconds], [0, null, null]);
+    assert.deepEqual(
+      [found.ledger.evaluatorCalls, found.ledger.decisions],
+      [2 * 8 + 8, { reasoner: 2 * 2 + 8, actor: 2 * 8 + 8 }],
+    );
+    assert.deepEqual(
+      [found.overhead.request.evaluatorCalls, found.overhead.request.seconds, found.overhead.diagnostic.seconds],
+      [0, null, null],
+    );
     assert.match(diagnosisWords(found), /fidelity, real {4}not measured: No context/);
   });
 
@@ -231,14 +382,20 @@ describe('a diagnosis', () => {
     const found = diagnose(here.store, RUN, { origin: null, estimator: 'loo', protocol: PAIR });
     assert.deepEqual([found.origin, found.contexts, found.fidelity.pairs], ['diagnostic', 5, { real: 5, all: 20 }]);
     assert.equal(found.fidelity.all?.value, fidelity([...bucketsOfSample(here.store, number, PAIR)], 'loo').all?.value);
-    assert.deepEqual([found.continuation.draws, found.continuation.snapshots, found.continuation.sampling], ['independent', [ROUND.snapshot], { ...SAMPLING, maxNewTokens: 7 }]);
+    assert.deepEqual(
+      [found.continuation.draws, found.continuation.snapshots, found.continuation.sampling],
+      ['independent', [ROUND.snapshot], { ...SAMPLING, maxNewTokens: 7 }],
+    );
     assert.match(found.continuation.assumption, /sampled at temperature 1, .* by the protocol "pair"; other weights/);
     const { decisions, evaluatorCalls, seconds, joules } = found.overhead.diagnostic;
     assert.deepEqual([decisions, evaluatorCalls], [{ reasoner: 5 * 6, actor: 5 * 7 * 2 }, 5 * 7 * 2]);
     assert.ok((seconds ?? 0) > 0 && (joules === null || joules >= 0));
     assert.deepEqual(Object.keys(found.byRole), ['reasoner']);
     assert.deepEqual(diagnose(here.store, RUN, { origin: 'training', estimator: 'loo', protocol: PAIR }).contexts, 6);
-    assert.throws(() => diagnose(here.store, RUN, { origin: 'request', estimator: 'loo', protocol: PAIR }), errorOfKind('input', /no request buckets to measure/));
+    assert.throws(
+      () => diagnose(here.store, RUN, { origin: 'request', estimator: 'loo', protocol: PAIR }),
+      errorOfKind('input', /no request buckets to measure/),
+    );
   });
 
   it('takes for the next message that of one who sees it, not of a parallel role', async (t) => {
@@ -252,32 +409,65 @@ describe('a diagnosis', () => {
     const planner = await sample(here, { role: 'planner', contexts: 1 });
     const [first] = bucketsOfSample(here.store, planner, PARALLEL);
     const [replay] = here.store.replaysOfBucket(first?.view.id ?? 0);
-    assert.equal(first?.alternatives[0]?.next[0], here.store.chain(replay?.leaf ?? 0).find(({ eventType }) => eventType === 'left')?.text);
+    assert.equal(
+      first?.alternatives[0]?.next[0],
+      here.store.chain(replay?.leaf ?? 0).find(({ eventType }) => eventType === 'left')?.text,
+    );
   });
 });
 
 describe('the taxonomy', () => {
   it('counts what fits no class and finds what can be told of the episodes', async (t) => {
     const here = await scene(t);
-    const report = await taxonomyReport(here.store, RUN, await readBuckets(here.store, RUN, here.dependencies.protocol));
-    assert.deepEqual([report.buckets, report.unclassified + report.allSucceeded.count + report.classes.reduce((sum, { count }) => sum + count, 0), report.episodes, report.precedence[0], report.thresholds.shift], [6, 6, 8, 'Misleading Plan', 0.2]);
+    const report = await taxonomyReport(
+      here.store,
+      RUN,
+      await readBuckets(here.store, RUN, here.dependencies.protocol),
+    );
+    assert.deepEqual(
+      [
+        report.buckets,
+        report.unclassified + report.allSucceeded.count + report.classes.reduce((sum, { count }) => sum + count, 0),
+        report.episodes,
+        report.precedence[0],
+        report.thresholds.shift,
+      ],
+      [6, 6, 8, 'Misleading Plan', 0.2],
+    );
     const by = (name: string) => report.detectors.find((one) => one.name === name) ?? assert.fail(name);
     // The scripted team states no answer in any form.
     assert.deepEqual([by('no final answer').count, by('no final answer').measured], [8, 8]);
-    assert.deepEqual([by('plan ignored').count, by('plan ignored').measured, by('plan ignored').notMeasured], [0, 0, 8]);
+    assert.deepEqual(
+      [by('plan ignored').count, by('plan ignored').measured, by('plan ignored').notMeasured],
+      [0, 0, 8],
+    );
     const lines = taxonomyWords(report);
-    assert.ok(lines.some((line) => /^ {5}\? {2}plan ignored: Not measured: replay the plan/.test(line)), lines.join('\n'));
+    assert.ok(
+      lines.some((line) => /^ {5}\? {2}plan ignored: Not measured: replay the plan/.test(line)),
+      lines.join('\n'),
+    );
   });
 
   it('sees from a stored replay of an empty plan whether the plan matters', async (t) => {
     const here = await scene(t);
     const [leaf] = here.store.episodes({ run: RUN, phase: 'evaluate', iteration: 4, offset: 0, limit: 1 });
     const plan = here.store.chain(leaf?.leaf ?? 0)[0]?.id ?? 0;
-    const ignored = async () => (await taxonomyReport(here.store, RUN, { buckets: [], leftOut: { requested: 0, otherDistribution: 0 } })).detectors.find(({ name }) => name === 'plan ignored');
+    const ignored = async () =>
+      (
+        await taxonomyReport(here.store, RUN, { buckets: [], leftOut: { requested: 0, otherDistribution: 0 } })
+      ).detectors.find(({ name }) => name === 'plan ignored');
     // Another plan tells nothing of no plan.
-    await replayMessage({ message: plan, alternatives: 1, replays: 3, text: 'other' }, { ...here.dependencies, policy: here.policy, credit: LOO }, { cancelled: () => false, onProgress: () => undefined });
+    await replayMessage(
+      { message: plan, alternatives: 1, replays: 3, text: 'other' },
+      { ...here.dependencies, policy: here.policy, credit: LOO },
+      { cancelled: () => false, onProgress: () => undefined },
+    );
     assert.equal((await ignored())?.measured, 0);
-    await replayMessage({ message: plan, alternatives: 1, replays: 3, text: '' }, { ...here.dependencies, policy: here.policy, credit: LOO }, { cancelled: () => false, onProgress: () => undefined });
+    await replayMessage(
+      { message: plan, alternatives: 1, replays: 3, text: '' },
+      { ...here.dependencies, policy: here.policy, credit: LOO },
+      { cancelled: () => false, onProgress: () => undefined },
+    );
     const found = await ignored();
     // The scripted actor's words depend on its context, so on the plan.
     assert.deepEqual([found?.count, found?.measured, found?.notMeasured], [0, 1, 7]);
@@ -287,7 +477,9 @@ describe('the taxonomy', () => {
 describe('energy', () => {
   it('adds up the packages, over a counter that starts again, and is null where the system does not tell', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-rapl-'));
-    t.after(() => { rmSync(folder, { recursive: true, force: true }); });
+    t.after(() => {
+      rmSync(folder, { recursive: true, force: true });
+    });
     const write = (name: string, energy: number): void => {
       mkdirSync(join(folder, name), { recursive: true });
       writeFileSync(join(folder, name, 'energy_uj'), `${String(energy)}\n`);

@@ -1,4 +1,6 @@
-/** A tiny run of MAPPO from the command line: what its stored credits are taken against, in this engine and in the next. */
+/**
+ * A tiny run of MAPPO from the command line: what its stored credits are taken against, in this engine and in the next.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,8 +16,25 @@ import { openStoreForReading, type StoreReader } from '../../../../src/store/rea
 import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../workspace.ts';
 
 const STEPS = 3;
-const OVERRIDES = ['method=mappo', `steps=${String(STEPS)}`, `snapshot_every=${String(STEPS)}`, 'value_head.learning_rate=0.05', 'evaluation.before=false'].flatMap((override) => ['--override', override]);
-const SAMPLE = ['--json', '--sample', '--contexts', '3', '--alternatives', '3', '--replays', '2', '--value-samples', '2'];
+const OVERRIDES = [
+  'method=mappo',
+  `steps=${String(STEPS)}`,
+  `snapshot_every=${String(STEPS)}`,
+  'value_head.learning_rate=0.05',
+  'evaluation.before=false',
+].flatMap((override) => ['--override', override]);
+const SAMPLE = [
+  '--json',
+  '--sample',
+  '--contexts',
+  '3',
+  '--alternatives',
+  '3',
+  '--replays',
+  '2',
+  '--value-samples',
+  '2',
+];
 
 let workspace = '';
 let run = '';
@@ -27,14 +46,18 @@ after(() => {
   rmSync(workspace, { recursive: true, force: true });
 });
 
-/** What the newest sample's credits were taken against, by context: V = mean return - credit, the same for each alternative of it. */
+/**
+ * What the newest sample's credits were taken against, by context: V = mean return - credit, the same for each
+ * alternative of it.
+ */
 function valuesOfSample(store: StoreReader): Map<string, number> {
   const sample = store.diagnosticSamples(run).at(-1)?.id ?? 0;
   const values = new Map<string, number>();
   for (const { view, credited } of bucketsOfSample(store, sample, protocolOf(parseRecipe(store.runConfig(run), run)))) {
     for (const [index, { returns, bucketCredit: credit }] of view.alternatives.entries()) {
-      if (index >= credited) assert.equal(credit, null);
-      else {
+      if (index >= credited) {
+        assert.equal(credit, null);
+      } else {
         assert.equal(credit?.estimator, 'mappo');
         const value = returns.reduce<number>((sum, one) => sum + (one ?? NaN), 0) / returns.length - credit.value;
         assert.ok(Math.abs(value - (values.get(view.contextKey) ?? value)) < 1e-12);
@@ -52,12 +75,36 @@ async function valuesOfTraining(folder: string): Promise<Map<string, number>> {
   const runtime = new ModelHost({ threads: 1 });
   try {
     const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
-    const { snapshot: base, config: { maxPositions } } = await runtime.load(join(folder, 'team'));
+    const {
+      snapshot: base,
+      config: { maxPositions },
+    } = await runtime.load(join(folder, 'team'));
     const tokenizer = await loadTokenizer(join(folder, 'team'));
     const nowhere = join(folder, 'no checkpoints');
-    await restoreTraining({ run, config, protocol: protocolOf({ config, ...recipe }), render: rendererOf(recipe.rendering), maxPositions, store, runtime, tokenizer, base, snapshotFolder: nowhere, cancelled: () => false, onStep: () => undefined }, STEPS);
+    await restoreTraining(
+      {
+        run,
+        config,
+        protocol: protocolOf({ config, ...recipe }),
+        render: rendererOf(recipe.rendering),
+        maxPositions,
+        store,
+        runtime,
+        tokenizer,
+        base,
+        snapshotFolder: nowhere,
+        cancelled: () => false,
+        onStep: () => undefined,
+      },
+      STEPS,
+    );
     const values = new Map<string, number>();
-    for (const { contextKey, eventType, alternatives } of store.bucketsOfRun({ run, origin: 'diagnostic', offset: 0, limit: 100 })) {
+    for (const { contextKey, eventType, alternatives } of store.bucketsOfRun({
+      run,
+      origin: 'diagnostic',
+      offset: 0,
+      limit: 100,
+    })) {
       // Both roles see all that was said before them: the state is what the message answered.
       const tokens = tokenizer.encode(store.decision(alternatives[0]?.decision ?? 0).context);
       const [value] = await runtime.values([{ agent: eventType, tokens }], () => false);
@@ -71,10 +118,16 @@ async function valuesOfTraining(folder: string): Promise<Map<string, number>> {
 }
 
 function assertSame(actual: ReadonlyMap<string, number>, expected: ReadonlyMap<string, number>): void {
-  for (const [context, value] of actual) assert.ok(Math.abs(value - (expected.get(context) ?? NaN)) < 1e-6, `${String(value)} is not ${String(expected.get(context))}`);
+  for (const [context, value] of actual) {
+    assert.ok(
+      Math.abs(value - (expected.get(context) ?? NaN)) < 1e-6,
+      `${String(value)} is not ${String(expected.get(context))}`,
+    );
+  }
 }
 
-const headsOf = (folder: string): string[] => readdirSync(join(folder, '.c3', 'snapshots')).filter((name) => name.startsWith('value-head-'));
+const headsOf = (folder: string): string[] =>
+  readdirSync(join(folder, '.c3', 'snapshots')).filter((name) => name.startsWith('value-head-'));
 
 describe('c3 diagnose --sample of a run of MAPPO', () => {
   it('takes its credits against the value head that the training ended with, also in a new engine and from a rebuilt head', async (t) => {
@@ -91,7 +144,10 @@ describe('c3 diagnose --sample of a run of MAPPO', () => {
     assert.ok([...first.values()].every((value) => value !== 0));
     const measured = withStore(folder, (store) => methodRunOf(store, run));
     assert.deepEqual([measured.method, measured.contexts], ['mappo', 3]);
-    assert.deepEqual(measured.fidelity, (found['fidelity'] as { readonly all: { readonly value: number } | null }).all?.value ?? null);
+    assert.deepEqual(
+      measured.fidelity,
+      (found['fidelity'] as { readonly all: { readonly value: number } | null }).all?.value ?? null,
+    );
     assert.deepEqual(measured.variance, (found['variance'] as { readonly value: number }).value);
     // Other alternatives, the same contexts: what they are measured against is the same.
     await sample();
@@ -105,7 +161,9 @@ describe('c3 diagnose --sample of a run of MAPPO', () => {
     assertSame(withStore(folder, valuesOfSample), first);
     assert.deepEqual(readFileSync(path), bytes);
     // Weights and head are rebuilt together.
-    for (const file of readdirSync(join(folder, '.c3', 'snapshots'))) rmSync(join(folder, '.c3', 'snapshots', file));
+    for (const file of readdirSync(join(folder, '.c3', 'snapshots'))) {
+      rmSync(join(folder, '.c3', 'snapshots', file));
+    }
     await sample('--role', 'actor');
     const ofActor = withStore(folder, valuesOfSample);
     assert.deepEqual(readFileSync(path), bytes);
@@ -118,10 +176,19 @@ describe('c3 diagnose --sample of a run of MAPPO', () => {
     const folder = copyOf(t, workspace);
     const path = join(folder, '.c3', 'snapshots', headsOf(folder)[0] ?? '');
     assert.ok(existsSync(path));
-    writeFileSync(path, readFileSync(path).map((byte, index, all) => (index === all.length - 2 ? byte ^ 1 : byte)));
+    writeFileSync(
+      path,
+      readFileSync(path).map((byte, index, all) => (index === all.length - 2 ? byte ^ 1 : byte)),
+    );
     const refused = await c3(folder, ['diagnose', '--run', run, ...SAMPLE]);
     assert.deepEqual([refused.code, refused.stdout], [1, '']);
-    assert.match(errorOf(refused), /^c3: The value head .* is damaged: its contents do not have its hash; delete it, and its run's training is executed again for it\.$/);
-    assert.equal(withStore(folder, (store) => store.countBuckets({ run, origin: 'diagnostic' })), 0);
+    assert.match(
+      errorOf(refused),
+      /^c3: The value head .* is damaged: its contents do not have its hash; delete it, and its run's training is executed again for it\.$/,
+    );
+    assert.equal(
+      withStore(folder, (store) => store.countBuckets({ run, origin: 'diagnostic' })),
+      0,
+    );
   });
 });

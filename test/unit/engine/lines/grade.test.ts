@@ -14,13 +14,22 @@ after(() => {
 });
 
 const lines = (...items: readonly object[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('');
-const answers = (stdout: string): Record<string, unknown>[] => stdout.trim().split('\n').map((line) => parseLine(`${line}\n`));
+const answers = (stdout: string): Record<string, unknown>[] =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((line) => parseLine(`${line}\n`));
 
 describe('c3 grade --kind math', () => {
   it('answers one line each, in order, with the keys of the contract', async () => {
     // GSM8K's form: a solution with calculator notes, its answer behind ####.
     const solution = 'Ana buys 3 boxes of 12 eggs, 3*12 = <<3*12=36>>36.\nShe pays 36*2 = $<<36*2=72>>72.\n#### 72';
-    const input = lines({ id: 'a', gold: solution, prediction: solution }, { id: 2, gold: '72', prediction: '\\boxed{73}' }, { id: 'c', gold: 72, prediction: 'So $72.' }, { id: 'd', gold: '1/2', prediction: '所以答案是二分之一。' });
+    const input = lines(
+      { id: 'a', gold: solution, prediction: solution },
+      { id: 2, gold: '72', prediction: '\\boxed{73}' },
+      { id: 'c', gold: 72, prediction: 'So $72.' },
+      { id: 'd', gold: '1/2', prediction: '所以答案是二分之一。' },
+    );
     const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'math'], { stdin: input });
     assert.equal(code, 0, stderr);
     assert.deepEqual(answers(stdout), [
@@ -54,18 +63,30 @@ describe('c3 grade --kind math', () => {
   });
 
   it('is strict unless told to be lenient, and masks a blank gold without stopping', async () => {
-    const input = lines({ id: 1, gold: '3', prediction: '3.4' }, { id: 2, gold: ' ', prediction: '3' }, { id: 3, gold: '3', prediction: '3' });
-    const scores = async (...more: string[]): Promise<unknown[]> => answers((await c3(folder, ['grade', '--kind', 'math', ...more], { stdin: input })).stdout).map(({ score }) => score);
+    const input = lines(
+      { id: 1, gold: '3', prediction: '3.4' },
+      { id: 2, gold: ' ', prediction: '3' },
+      { id: 3, gold: '3', prediction: '3' },
+    );
+    const scores = async (...more: string[]): Promise<unknown[]> =>
+      answers((await c3(folder, ['grade', '--kind', 'math', ...more], { stdin: input })).stdout).map(
+        ({ score }) => score,
+      );
     assert.deepEqual(await scores(), [0, null, 1]);
     assert.deepEqual(await scores('--grader', 'lenient'), [1, null, 1]);
     const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'math'], { stdin: input });
     const [, masked] = answers(stdout);
     assert.deepEqual([masked?.['rule'], typeof masked?.['masked']], ['no-gold', 'string']);
-    assert.deepEqual([code, stderr], [1, 'c3: 1 of 3 lines are masked (no-gold 1): they have no score, and "masked" says why.\n']);
+    assert.deepEqual(
+      [code, stderr],
+      [1, 'c3: 1 of 3 lines are masked (no-gold 1): they have no score, and "masked" says why.\n'],
+    );
   });
 
   it('names what is wrong: the line, the kind, the grader', async () => {
-    const bad = await c3(folder, ['grade', '--kind', 'math'], { stdin: `${lines({ id: 1, gold: '3', prediction: '3' })}{"id": 2}\n` });
+    const bad = await c3(folder, ['grade', '--kind', 'math'], {
+      stdin: `${lines({ id: 1, gold: '3', prediction: '3' })}{"id": 2}\n`,
+    });
     assert.equal(bad.code, 2);
     assert.match(bad.stderr, /line 2: gold/);
     assert.equal(answers(bad.stdout).length, 1, 'lines before it are answered');

@@ -14,21 +14,43 @@ after(() => {
 });
 
 const lines = (...items: readonly object[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('');
-const answers = (stdout: string): Record<string, unknown>[] => stdout.trim().split('\n').map((line) => parseLine(`${line}\n`));
+const answers = (stdout: string): Record<string, unknown>[] =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((line) => parseLine(`${line}\n`));
 
 describe('c3 grade --kind python', () => {
   it('answers one line each, in order, with the keys of the contract', async () => {
     const input = lines(
       { id: 'a', code: 'def f(x):\n    return x + 1', tests: ['assert f(1) == 2', 'assert f(-1) == 0'] },
-      { id: 2, code: 'def f(x):\n    return x', test: 'def check(candidate):\n    assert candidate(1) == 2', entryPoint: 'f' },
+      {
+        id: 2,
+        code: 'def f(x):\n    return x',
+        test: 'def check(candidate):\n    assert candidate(1) == 2',
+        entryPoint: 'f',
+      },
       { id: 'c', code: 'def f(x):\n    return math.floor(x)', tests: ['assert f(1.5) == 1'], setup: 'import math' },
       { id: 'd', code: 'def f(x):\n    return x', tests: ['assert f('] },
     );
     const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python'], { stdin: input });
-    assert.deepEqual([code, stderr], [1, 'c3: 1 of 4 lines are masked (tests-broken 1): they have no score, and "masked" says why.\n']);
+    assert.deepEqual(
+      [code, stderr],
+      [1, 'c3: 1 of 4 lines are masked (tests-broken 1): they have no score, and "masked" says why.\n'],
+    );
     const [a, b, c, d] = answers(stdout);
-    assert.deepEqual([a, b, c], [{ id: 'a', score: 1, rule: 'passed' }, { id: 2, score: 0, rule: 'wrong-answer' }, { id: 'c', score: 1, rule: 'passed' }]);
-    assert.deepEqual([d?.['id'], d?.['score'], d?.['rule'], typeof d?.['masked']], ['d', null, 'tests-broken', 'string']);
+    assert.deepEqual(
+      [a, b, c],
+      [
+        { id: 'a', score: 1, rule: 'passed' },
+        { id: 2, score: 0, rule: 'wrong-answer' },
+        { id: 'c', score: 1, rule: 'passed' },
+      ],
+    );
+    assert.deepEqual(
+      [d?.['id'], d?.['score'], d?.['rule'], typeof d?.['masked']],
+      ['d', null, 'tests-broken', 'string'],
+    );
   });
 
   it('takes the fenced block that a run takes, and names the rule; a program with fences is taken whole', async () => {
@@ -60,11 +82,18 @@ describe('c3 grade --kind python', () => {
 
   it('gives the share of passed tests where it is asked for', async () => {
     const input = lines({ id: 1, code: 'def f(x):\n    return 1', tests: ['assert f(1) == 1', 'assert f(2) == 2'] });
-    assert.deepEqual(answers((await c3(folder, ['grade', '--kind', 'python', '--grader', 'fraction'], { stdin: input })).stdout), [{ id: 1, score: 0.5, rule: 'partly' }]);
+    assert.deepEqual(
+      answers((await c3(folder, ['grade', '--kind', 'python', '--grader', 'fraction'], { stdin: input })).stdout),
+      [{ id: 1, score: 0.5, rule: 'partly' }],
+    );
   });
 
   it('names a line that is wrong, and a grader that it does not know', async () => {
-    for (const line of [{ id: 1, code: 'x = 1' }, { id: 1, code: 'x = 1', test: 'check()', entryPoint: 'f(1)' }, { id: 1, tests: ['assert True'] }]) {
+    for (const line of [
+      { id: 1, code: 'x = 1' },
+      { id: 1, code: 'x = 1', test: 'check()', entryPoint: 'f(1)' },
+      { id: 1, tests: ['assert True'] },
+    ]) {
       const { code, stderr } = await c3(folder, ['grade', '--kind', 'python'], { stdin: lines(line) });
       assert.equal(code, 2);
       assert.match(stderr, /standard input, line 1: /);
@@ -75,14 +104,29 @@ describe('c3 grade --kind python', () => {
   });
 
   it('runs the Python of this machine where that is asked for and can be kept apart, and says in one sentence where it cannot', async () => {
-    const input = lines({ id: 1, code: 'import sys\ndef f(x):\n    return sys.platform', tests: ["assert f(1) == 'linux'"] });
-    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python', '--backend', 'python3'], { stdin: input });
-    if (code === 0) assert.deepEqual(answers(stdout), [{ id: 1, score: 1, rule: 'passed' }]);
-    else assert.match(stderr, /The backend python3 refuses to work here: .+\. --backend bundled/);
-    const none = await c3(folder, ['grade', '--kind', 'python', '--backend', 'python3'], { stdin: input, shell: `export C3_PYTHON='${join(folder, 'nowhere')}'` });
+    const input = lines({
+      id: 1,
+      code: 'import sys\ndef f(x):\n    return sys.platform',
+      tests: ["assert f(1) == 'linux'"],
+    });
+    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python', '--backend', 'python3'], {
+      stdin: input,
+    });
+    if (code === 0) {
+      assert.deepEqual(answers(stdout), [{ id: 1, score: 1, rule: 'passed' }]);
+    } else {
+      assert.match(stderr, /The backend python3 refuses to work here: .+\. --backend bundled/);
+    }
+    const none = await c3(folder, ['grade', '--kind', 'python', '--backend', 'python3'], {
+      stdin: input,
+      shell: `export C3_PYTHON='${join(folder, 'nowhere')}'`,
+    });
     assert.deepEqual([none.code, none.stdout], [1, '']);
     assert.match(none.stderr, /refuses to work here: .*nowhere is not installed\. --backend bundled/);
-    for (const args of [['--kind', 'python', '--backend', 'docker'], ['--kind', 'math', '--backend', 'python3']]) {
+    for (const args of [
+      ['--kind', 'python', '--backend', 'docker'],
+      ['--kind', 'math', '--backend', 'python3'],
+    ]) {
       const wrong = await c3(folder, ['grade', ...args], { stdin: '' });
       assert.equal(wrong.code, 2);
       assert.match(wrong.stderr, /--backend/);

@@ -23,11 +23,17 @@ async function examined(program: string, limit = 20_000): Promise<ProbeReport> {
 const REPORT = { passed: true, sentence: 'passed', invariance: null, name: 'a card', speedup: 2 };
 
 it('gives the report of a probe that then crashes', async () => {
-  assert.deepEqual(await examined(`process.send(${JSON.stringify(REPORT)}, () => process.kill(process.pid, 'SIGSEGV'));`), REPORT);
+  assert.deepEqual(
+    await examined(`process.send(${JSON.stringify(REPORT)}, () => process.kill(process.pid, 'SIGSEGV'));`),
+    REPORT,
+  );
 });
 
 it('survives a provider that crashes, ends, hangs or lies', async () => {
-  assert.equal((await examined("process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000);")).sentence, 'its self-test ended with SIGSEGV');
+  assert.equal(
+    (await examined("process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000);")).sentence,
+    'its self-test ended with SIGSEGV',
+  );
   assert.equal((await examined('process.exit(3);')).sentence, 'its self-test ended with code 3');
   assert.equal((await examined('while (true);', 300)).sentence, 'its self-test did not end in time');
   const lie = await examined("process.send({ passed: 'yes' }); process.once('disconnect', () => process.exit(0));");
@@ -50,6 +56,9 @@ it('says that no adapter is found where there is none', async (t) => {
   process.env['VK_ICD_FILENAMES'] = join(folder, 'no-driver.json');
   delete process.env['VK_DRIVER_FILES'];
   const { passed, sentence } = await examineApart('webgpu', 1, false);
-  if (process.platform === 'linux') assert.deepEqual([passed, sentence], [false, 'no adapter found']);
-  else assert.equal(typeof sentence, 'string');
+  if (process.platform === 'linux') {
+    assert.deepEqual([passed, sentence], [false, 'no adapter found']);
+  } else {
+    assert.equal(typeof sentence, 'string');
+  }
 });

@@ -1,4 +1,7 @@
-/** Model folders that cannot be used, at both doors of the command line: one sentence naming file and tensor, and nothing half-loaded or half-stored. */
+/**
+ * Model folders that cannot be used, at both doors of the command line: one sentence naming file and tensor, and
+ * nothing half-loaded or half-stored.
+ */
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,8 @@ import { c3, contentsOf, errorOf, withStore } from '../workspace.ts';
 const WEIGHTS = 'model.safetensors';
 const NORM = 'model.norm.weight';
 const LAST = 'model.layers.2.self_attn.v_proj.weight';
-const CONFIG = 'model: model\nprotocol: pair.json\ntask: {train_file: train.jsonl}\nsteps: 1\ninstances_per_step: 1\nfanout: [1, 2]\nsampling: {max_new_tokens: 2}\nevaluation: {instances: 0}\ndevice: {threads: 1}\n';
+const CONFIG =
+  'model: model\nprotocol: pair.json\ntask: {train_file: train.jsonl}\nsteps: 1\ninstances_per_step: 1\nfanout: [1, 2]\nsampling: {max_new_tokens: 2}\nevaluation: {instances: 0}\ndevice: {threads: 1}\n';
 const LINE = '{"id": 1, "messages": [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]}\n';
 
 let folder = '';
@@ -33,7 +37,10 @@ interface Header {
 function readTensors(path: string): Header {
   const bytes = readFileSync(path);
   const length = Number(bytes.readBigUInt64LE(0));
-  return { entries: JSON.parse(bytes.toString('utf8', 8, 8 + length)) as Header['entries'], data: bytes.subarray(8 + length) };
+  return {
+    entries: JSON.parse(bytes.toString('utf8', 8, 8 + length)) as Header['entries'],
+    data: bytes.subarray(8 + length),
+  };
 }
 
 function writeTensors(path: string, { entries, data }: Header): void {
@@ -54,7 +61,9 @@ function withWeights(model: string, change: (weights: Header) => void): void {
 /** Splits the weights into two files with an index; the first tensors go into the first. */
 function shard(model: string): readonly string[] {
   const { entries, data } = readTensors(join(model, WEIGHTS));
-  const tensors = Object.entries(entries).filter(([name]) => name !== '__metadata__').toSorted(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);
+  const tensors = Object.entries(entries)
+    .filter(([name]) => name !== '__metadata__')
+    .toSorted(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);
   const half = Math.ceil(tensors.length / 2);
   const names = ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'];
   const places: Record<string, string> = {};
@@ -62,10 +71,17 @@ function shard(model: string): readonly string[] {
     const start = members[0]?.[1].data_offsets[0] ?? 0;
     const end = members.at(-1)?.[1].data_offsets[1] ?? 0;
     writeTensors(join(model, names[index] ?? ''), {
-      entries: Object.fromEntries(members.map(([name, entry]) => [name, { ...entry, data_offsets: [entry.data_offsets[0] - start, entry.data_offsets[1] - start] }])),
+      entries: Object.fromEntries(
+        members.map(([name, entry]) => [
+          name,
+          { ...entry, data_offsets: [entry.data_offsets[0] - start, entry.data_offsets[1] - start] },
+        ]),
+      ),
       data: data.subarray(start, end),
     });
-    for (const [name] of members) places[name] = names[index] ?? '';
+    for (const [name] of members) {
+      places[name] = names[index] ?? '';
+    }
   }
   writeFileSync(join(model, 'model.safetensors.index.json'), JSON.stringify({ metadata: {}, weight_map: places }));
   rmSync(join(model, WEIGHTS));
@@ -88,7 +104,9 @@ const BREAKAGES: readonly Breakage[] = [
   {
     name: 'weights are truncated',
     says: /model\.safetensors: tensor model\.\S+ is truncated; copy the weights again/,
-    breaking: (model) => { truncateSync(join(model, WEIGHTS), 100_000); },
+    breaking: (model) => {
+      truncateSync(join(model, WEIGHTS), 100_000);
+    },
   },
   {
     name: 'the header of the weights is corrupt',
@@ -101,7 +119,9 @@ const BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'the header gives a tensor too few bytes',
-    says: new RegExp(`model\\.safetensors: tensor ${NORM.replaceAll('.', '\\.')} has 188 bytes where its shape needs 192`),
+    says: new RegExp(
+      `model\\.safetensors: tensor ${NORM.replaceAll('.', '\\.')} has 188 bytes where its shape needs 192`,
+    ),
     breaking: (model) => {
       withWeights(model, ({ entries }) => {
         const norm = entries[NORM] ?? assert.fail();
@@ -111,16 +131,24 @@ const BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a weight is no number',
-    says: new RegExp(`model\\.safetensors: tensor ${NORM.replaceAll('.', '\\.')} holds a value that is no finite number`),
+    says: new RegExp(
+      `model\\.safetensors: tensor ${NORM.replaceAll('.', '\\.')} holds a value that is no finite number`,
+    ),
     breaking: (model) => {
-      withWeights(model, ({ entries, data }) => { data.writeFloatLE(NaN, entries[NORM]?.data_offsets[0] ?? 0); });
+      withWeights(model, ({ entries, data }) => {
+        data.writeFloatLE(NaN, entries[NORM]?.data_offsets[0] ?? 0);
+      });
     },
   },
   {
     name: 'a tensor has the wrong shape',
-    says: new RegExp(`model\\.safetensors: tensor ${LAST.replaceAll('.', '\\.')} has shape \\[48, 32\\] where config\\.json needs \\[32, 48\\]`),
+    says: new RegExp(
+      `model\\.safetensors: tensor ${LAST.replaceAll('.', '\\.')} has shape \\[48, 32\\] where config\\.json needs \\[32, 48\\]`,
+    ),
     breaking: (model) => {
-      withWeights(model, ({ entries }) => { (entries[LAST] ?? assert.fail()).shape.reverse(); });
+      withWeights(model, ({ entries }) => {
+        (entries[LAST] ?? assert.fail()).shape.reverse();
+      });
     },
   },
   {
@@ -136,40 +164,53 @@ const BREAKAGES: readonly Breakage[] = [
   {
     name: 'a shard is missing',
     says: /model-00002-of-00002\.safetensors is missing, where model\.safetensors\.index\.json places tensor model\.\S+; copy the weights again/,
-    breaking: (model) => { rmSync(join(model, shard(model)[1] ?? '')); },
+    breaking: (model) => {
+      rmSync(join(model, shard(model)[1] ?? ''));
+    },
   },
   {
     name: 'a shard is truncated',
     says: /model-00002-of-00002\.safetensors: tensor \S+ is truncated/,
-    breaking: (model) => { truncateSync(join(model, shard(model)[1] ?? ''), 60_000); },
+    breaking: (model) => {
+      truncateSync(join(model, shard(model)[1] ?? ''), 60_000);
+    },
   },
   {
     name: 'the architecture is unknown',
     says: /config\.json: model_type: \S*mamba\S* is not supported; choose a model of llama, qwen2, qwen3/,
     breaking: (model) => {
-      change(join(model, 'config.json'), (json) => { json['model_type'] = 'mamba'; });
+      change(join(model, 'config.json'), (json) => {
+        json['model_type'] = 'mamba';
+      });
     },
   },
   {
     name: 'the tokenizer lacks a special token',
     says: /tokenizer\.json lacks the special token <\|eot_id\|>, which tokenizer_config\.json names/,
     breaking: (model) => {
-      change(join(model, 'tokenizer_config.json'), (json) => { json['eos_token'] = '<|eot_id|>'; });
+      change(join(model, 'tokenizer_config.json'), (json) => {
+        json['eos_token'] = '<|eot_id|>';
+      });
     },
   },
   {
     name: 'the template raises',
     says: /chat_template\.jinja: the chat template refuses these messages: Not today[.;]/,
-    breaking: (model) => { writeFileSync(join(model, 'chat_template.jinja'), "{{ raise_exception('Not today') }}"); },
+    breaking: (model) => {
+      writeFileSync(join(model, 'chat_template.jinja'), "{{ raise_exception('Not today') }}");
+    },
   },
   {
     name: 'the template is none',
     says: /chat_template\.jinja: the chat template cannot be understood: /,
-    breaking: (model) => { writeFileSync(join(model, 'chat_template.jinja'), '{% for m in %}'); },
+    breaking: (model) => {
+      writeFileSync(join(model, 'chat_template.jinja'), '{% for m in %}');
+    },
   },
 ];
 
-const generate = (): ReturnType<typeof c3> => c3(folder, ['generate', '--model', 'model', '--greedy', '--max-new', '2'], { stdin: LINE });
+const generate = (): ReturnType<typeof c3> =>
+  c3(folder, ['generate', '--model', 'model', '--greedy', '--max-new', '2'], { stdin: LINE });
 const run = (): ReturnType<typeof c3> => c3(folder, ['run', 'chat.c3.yaml', '--json']);
 
 describe('a model folder is refused by c3 generate and c3 run', () => {
@@ -212,7 +253,9 @@ describe('a model folder is refused by c3 generate and c3 run', () => {
     assert.equal(refused.code, 1);
     assert.match(errorOf(refused), /model-00001-of-00002\.safetensors: tensor \S+ is truncated/);
     assert.deepEqual(contentsOf(join(folder, '.c3')), before);
-    const snapshots = withStore(folder, (store) => store.runs(0, 10).map(({ id }) => store.snapshotsOfRun(id).map((snapshot) => snapshot.id)));
+    const snapshots = withStore(folder, (store) =>
+      store.runs(0, 10).map(({ id }) => store.snapshotsOfRun(id).map((snapshot) => snapshot.id)),
+    );
     assert.equal(snapshots.length, 2);
     assert.deepEqual(snapshots[0], snapshots[1]);
     rmSync(join(folder, '.c3'), { recursive: true });

@@ -19,9 +19,15 @@ after(() => {
   rmSync(temporary, { recursive: true, force: true });
 });
 
-async function tested(folder: string, cancelled: (heard: readonly SelfTestProgress[]) => boolean = () => false): Promise<{ readonly steps: Awaited<ReturnType<typeof testModel>>; readonly heard: readonly SelfTestProgress[] }> {
+async function tested(
+  folder: string,
+  cancelled: (heard: readonly SelfTestProgress[]) => boolean = () => false,
+): Promise<{ readonly steps: Awaited<ReturnType<typeof testModel>>; readonly heard: readonly SelfTestProgress[] }> {
   const heard: SelfTestProgress[] = [];
-  const steps = await testModel(folder, 'cpu', { cancelled: () => cancelled(heard), onProgress: (progress) => heard.push(progress) });
+  const steps = await testModel(folder, 'cpu', {
+    cancelled: () => cancelled(heard),
+    onProgress: (progress) => heard.push(progress),
+  });
   return { steps, heard };
 }
 
@@ -35,8 +41,14 @@ function copy(name: string, change: (folder: string) => void): string {
 for (const family of FAMILIES) {
   it(`${family} passes every step, and each is told as it ends`, async () => {
     const { steps, heard } = await tested(folderOf(family));
-    assert.deepEqual(steps.map(({ name, passed }) => [name, passed]), NAMES.map((name) => [name, true]));
-    assert.deepEqual(heard.flatMap((progress) => (progress.kind === 'step' ? progress.step : [])), steps);
+    assert.deepEqual(
+      steps.map(({ name, passed }) => [name, passed]),
+      NAMES.map((name) => [name, true]),
+    );
+    assert.deepEqual(
+      heard.flatMap((progress) => (progress.kind === 'step' ? progress.step : [])),
+      steps,
+    );
     const loading = heard.flatMap((progress) => (progress.kind === 'load' ? [[progress.done, progress.total]] : []));
     assert.equal(loading.at(-1)?.[0], loading.at(-1)?.[1], 'loading ends with everything');
     assert.match(steps[4]?.detail ?? '', /batch of 3 the same bits; [\d.]+ tokens\/s/);
@@ -45,32 +57,64 @@ for (const family of FAMILIES) {
 
 it('what fails first ends the test', async () => {
   const weights = 'model.safetensors';
-  const short = await tested(copy('short', (folder) => { writeFileSync(join(folder, weights), readFileSync(join(folder, weights)).subarray(0, 100_000)); }));
-  assert.deepEqual(short.steps.map(({ name, passed }) => [name, passed]), [['Files', false]]);
+  const short = await tested(
+    copy('short', (folder) => {
+      writeFileSync(join(folder, weights), readFileSync(join(folder, weights)).subarray(0, 100_000));
+    }),
+  );
+  assert.deepEqual(
+    short.steps.map(({ name, passed }) => [name, passed]),
+    [['Files', false]],
+  );
   // Headers are right; loading finds a value that is no number.
-  const corrupt = await tested(copy('corrupt', (folder) => {
-    const bytes = readFileSync(join(folder, weights));
-    writeFileSync(join(folder, weights), bytes.fill(0xff, bytes.length - 1000));
-  }));
-  assert.deepEqual(corrupt.steps.map(({ name, passed }) => [name, passed]), [...NAMES.slice(0, 3).map((name) => [name, true]), ['Loading', false]]);
+  const corrupt = await tested(
+    copy('corrupt', (folder) => {
+      const bytes = readFileSync(join(folder, weights));
+      writeFileSync(join(folder, weights), bytes.fill(0xff, bytes.length - 1000));
+    }),
+  );
+  assert.deepEqual(
+    corrupt.steps.map(({ name, passed }) => [name, passed]),
+    [...NAMES.slice(0, 3).map((name) => [name, true]), ['Loading', false]],
+  );
   assert.match(corrupt.steps.at(-1)?.detail ?? '', /tensor \S+ holds a value that is no finite number/);
 });
 
 it('a template that refuses or drops the system prompt fails; the model is tried no further', async () => {
-  const refusing = await tested(copy('refusing', (folder) => { writeFileSync(join(folder, 'chat_template.jinja'), "{{ raise_exception('no system role') }}"); }));
+  const refusing = await tested(
+    copy('refusing', (folder) => {
+      writeFileSync(join(folder, 'chat_template.jinja'), "{{ raise_exception('no system role') }}");
+    }),
+  );
   assert.deepEqual(refusing.steps.at(-1)?.name, 'Chat template');
   assert.match(refusing.steps.at(-1)?.detail ?? '', /no system role/);
-  const dropping = await tested(copy('dropping', (folder) => { writeFileSync(join(folder, 'chat_template.jinja'), '{{ messages[-1].content }}'); }));
+  const dropping = await tested(
+    copy('dropping', (folder) => {
+      writeFileSync(join(folder, 'chat_template.jinja'), '{{ messages[-1].content }}');
+    }),
+  );
   assert.equal(dropping.steps[2]?.passed, false);
 });
 
 it('a cancel ends it between steps', async () => {
-  await assert.rejects(tested(folderOf('llama'), () => true), CancelledError);
-  await assert.rejects(tested(folderOf('llama'), (heard) => heard.some((progress) => progress.kind === 'load')), CancelledError);
+  await assert.rejects(
+    tested(folderOf('llama'), () => true),
+    CancelledError,
+  );
+  await assert.rejects(
+    tested(folderOf('llama'), (heard) => heard.some((progress) => progress.kind === 'load')),
+    CancelledError,
+  );
 });
 
 it('answers are compared bit for bit', () => {
-  const answer = (tokens: readonly number[], logprobs: readonly number[]): { tokens: Int32Array; logprobs: Float32Array } => ({ tokens: Int32Array.from(tokens), logprobs: Float32Array.from(logprobs) });
+  const answer = (
+    tokens: readonly number[],
+    logprobs: readonly number[],
+  ): { tokens: Int32Array; logprobs: Float32Array } => ({
+    tokens: Int32Array.from(tokens),
+    logprobs: Float32Array.from(logprobs),
+  });
   const one = answer([1, 2], [-0.5, -1]);
   assert.equal(firstDifference([one], [answer([1, 2], [-0.5, -1]), answer([9], [0])]), null);
   assert.match(firstDifference([one], [answer([1, 3], [-0.5, -1])]) ?? '', /answer 1 has the token 2 and 3 at place 1/);

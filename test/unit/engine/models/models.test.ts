@@ -14,7 +14,21 @@ let recipe: Recipe;
 let snapshots: Snapshot[] = [];
 before(async () => {
   workspace = await makeWorkspace();
-  const run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json', '--override', 'steps=6', '--override', 'evaluation.instances=0'])).stdout)['run']);
+  const run = String(
+    parseLine(
+      (
+        await c3(workspace, [
+          'run',
+          'tiny.c3.yaml',
+          '--json',
+          '--override',
+          'steps=6',
+          '--override',
+          'evaluation.instances=0',
+        ])
+      ).stdout,
+    )['run'],
+  );
   withStore(workspace, (store) => {
     recipe = parseRecipe(store.runConfig(run), run);
     snapshots = store.snapshotsOfRun(run);
@@ -25,7 +39,8 @@ after(() => {
   rmSync(workspace, { recursive: true, force: true });
 });
 
-const weights = (name: string): Promise<string | null> => Promise.resolve(snapshots.find(({ id }) => id === name)?.file ?? null);
+const weights = (name: string): Promise<string | null> =>
+  Promise.resolve(snapshots.find(({ id }) => id === name)?.file ?? null);
 const REQUEST = {
   agent: 'actor',
   context: 'Plan.\n\nProblem:\nBox 1 holds 2 pens and gets 2 more. How many pens are in it?\n',
@@ -33,7 +48,9 @@ const REQUEST = {
   streamKey: streamKey({ seed: 0, scope: 'test', uidSha: '', eventType: '', turn: 0, sibling: 0 }),
 };
 async function answer(lent: LentPolicy | string): Promise<string> {
-  if (typeof lent === 'string') return lent;
+  if (typeof lent === 'string') {
+    return lent;
+  }
   const [first] = await lent.policy.answer([REQUEST], { cancelled: () => false });
   return [...(first?.tokens ?? []), ...(first?.logprobs ?? [])].join(' ');
 }
@@ -44,7 +61,9 @@ describe('ModelPool', () => {
     try {
       const lend = ({ id }: Snapshot): Promise<string> => pool.withPolicy(recipe, id, weights, answer);
       const one: string[] = [];
-      for (const snapshot of snapshots) one.push(await lend(snapshot));
+      for (const snapshot of snapshots) {
+        one.push(await lend(snapshot));
+      }
       assert.equal(new Set(one).size, 7, 'each step changed what is likely');
       assert.deepEqual(await Promise.all([...snapshots, ...snapshots].map(lend)), [...one, ...one]);
       assert.deepEqual(await Promise.all(snapshots.toReversed().map(lend)), one.toReversed());
@@ -60,7 +79,9 @@ describe('ModelPool', () => {
       assert.ok(first);
       const [before, again] = await pool.withPolicy(recipe, first.id, weights, async (lent) => {
         const said = await answer(lent);
-        for (const { id } of [...others, ...others]) await pool.withPolicy(recipe, id, weights, answer);
+        for (const { id } of [...others, ...others]) {
+          await pool.withPolicy(recipe, id, weights, answer);
+        }
         return [said, await answer(lent)];
       });
       assert.equal(again, before);
@@ -92,9 +113,18 @@ describe('ModelPool', () => {
       assert.ok(base && first?.file && second?.file);
       const short = first.id.slice(0, 12);
       const lend = (find: typeof weights): Promise<string> => pool.withPolicy(recipe, first.id, find, answer);
-      assert.equal(await lend(() => Promise.resolve(null)), `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`);
-      assert.equal(await lend(() => Promise.resolve(second.file)), `${second.file} holds other weights than snapshot ${short}; put the original file back.`);
-      assert.match(await lend(() => Promise.resolve(join(workspace, 'none'))), new RegExp(`^The weights of snapshot ${short} cannot be loaded: Cannot read .*none`));
+      assert.equal(
+        await lend(() => Promise.resolve(null)),
+        `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`,
+      );
+      assert.equal(
+        await lend(() => Promise.resolve(second.file)),
+        `${second.file} holds other weights than snapshot ${short}; put the original file back.`,
+      );
+      assert.match(
+        await lend(() => Promise.resolve(join(workspace, 'none'))),
+        new RegExp(`^The weights of snapshot ${short} cannot be loaded: Cannot read .*none`),
+      );
       renameSync(join(workspace, 'team', 'tokenizer.json'), join(workspace, 'tokenizer.json'));
       const other = new ModelPool();
       await assert.rejects(other.withPolicy(recipe, base.id, weights, answer), /Cannot read .*tokenizer\.json/);
@@ -112,11 +142,22 @@ describe('ModelPool', () => {
     const probed: string[] = [];
     const pool = new ModelPool((provider) => {
       probed.push(provider);
-      return Promise.resolve({ passed: false, sentence: 'no adapter found', invariance: null, name: '', speedup: null });
+      return Promise.resolve({
+        passed: false,
+        sentence: 'no adapter found',
+        invariance: null,
+        name: '',
+        speedup: null,
+      });
     });
-    const on = (provider: 'cpu' | 'webgpu', threads: number): Recipe => ({ ...recipe, config: { ...recipe.config, device: { provider, threads, precision: 'float32' } } });
+    const on = (provider: 'cpu' | 'webgpu', threads: number): Recipe => ({
+      ...recipe,
+      config: { ...recipe.config, device: { provider, threads, precision: 'float32' } },
+    });
     const environment = (asked: Recipe): Promise<readonly [string, number, string | null]> =>
-      pool.exclusively(asked, ({ runtime, remark }) => Promise.resolve([runtime.environment.provider, runtime.environment.threads, remark] as const));
+      pool.exclusively(asked, ({ runtime, remark }) =>
+        Promise.resolve([runtime.environment.provider, runtime.environment.threads, remark] as const),
+      );
     assert.deepEqual(await environment(on('cpu', 1)), ['cpu', 1, null]);
     assert.deepEqual(probed, []);
     const [provider, threads, remark] = await environment(on('webgpu', 2));

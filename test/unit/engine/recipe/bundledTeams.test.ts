@@ -13,16 +13,29 @@ import { demonstrations } from '../../../../src/training/pretrain.ts';
 import { pretrainRecipe } from '../../../../src/training/pretrainRecipes.ts';
 import { withTeam } from '../../../team/speak.ts';
 
-const ROLES: Readonly<Record<TaskName, readonly string[]>> = { arithmetic: ['reasoner', 'actor'], python: ['planner', 'coder'] };
+const ROLES: Readonly<Record<TaskName, readonly string[]>> = {
+  arithmetic: ['reasoner', 'actor'],
+  python: ['planner', 'coder'],
+};
 const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6 };
 
 const recipeOf = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, import.meta.dirname);
 const problemsOf = (task: TaskName, count: number): ReturnType<typeof generateSplit>['evaluation'] =>
-  generateSplit({ task, seed: 'bundled', train: 0, evaluation: count, levels: Array.from({ length: LEVELS[task] }, () => 1) }).evaluation;
+  generateSplit({
+    task,
+    seed: 'bundled',
+    train: 0,
+    evaluation: count,
+    levels: Array.from({ length: LEVELS[task] }, () => 1),
+  }).evaluation;
 
 describe('`bundled` in a configuration', () => {
   it('is the team of the bundled task', async () => {
-    for (const [overrides, folder] of [[[], 'team'], [['task.name=arithmetic'], 'team'], [['task.name=python'], 'team-python']] as const) {
+    for (const [overrides, folder] of [
+      [[], 'team'],
+      [['task.name=arithmetic'], 'team'],
+      [['task.name=python'], 'team-python'],
+    ] as const) {
       const { modelFolder, protocolSource } = await recipeOf(...overrides);
       assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
       assert.equal(protocolSource, join(modelFolder, 'protocol.json'));
@@ -41,20 +54,29 @@ describe('`bundled` in a configuration', () => {
 
 for (const task of TASK_NAMES) {
   describe(`the bundled team of ${task}`, () => {
-    it('loads: small weights of the recipe\'s architecture, a tokenizer of their vocabulary, two roles of which the last is scored', async () => {
+    it("loads: small weights of the recipe's architecture, a tokenizer of their vocabulary, two roles of which the last is scored", async () => {
       const folder = bundledTeam(task);
       const { config, parameters } = await loadModel(folder);
       const tokenizer = await loadTokenizer(folder);
       assert.deepEqual(config, { ...pretrainRecipe(task).architecture, vocabularySize: tokenizer.vocabularySize });
       assert.ok(parameterCount(config) < 3.7e6 && parameters.every(Number.isFinite));
       const protocol = protocolOf(await recipeOf(`task.name=${task}`));
-      assert.deepEqual(protocol.occurrences.map(({ role, scored, parents }) => [role, scored, parents]), [[ROLES[task][0], false, []], [ROLES[task][1], true, [0]]]);
+      assert.deepEqual(
+        protocol.occurrences.map(({ role, scored, parents }) => [role, scored, parents]),
+        [
+          [ROLES[task][0], false, []],
+          [ROLES[task][1], true, [0]],
+        ],
+      );
     });
 
     it('has a log with one line for each step of its recipe', async () => {
       const lines = (await readFile(join(bundledTeam(task), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
       const steps = pretrainRecipe(task).phases.reduce((sum, phase) => sum + phase.steps, 0);
-      assert.deepEqual(lines.map((line) => /^\{"step":(\d+),"loss":[\d.e-]+,/u.exec(line)?.[1]), Array.from({ length: steps }, (_, index) => String(index + 1)));
+      assert.deepEqual(
+        lines.map((line) => /^\{"step":(\d+),"loss":[\d.e-]+,/u.exec(line)?.[1]),
+        Array.from({ length: steps }, (_, index) => String(index + 1)),
+      );
     });
 
     it('has room for every demonstration: contexts in its positions, messages in what its roles may say', async () => {
@@ -64,11 +86,19 @@ for (const task of TASK_NAMES) {
       const { maxPositions } = pretrainRecipe(task).architecture;
       for (const problem of problemsOf(task, 400)) {
         for (const share of [0, 1]) {
-          for (const [position, { prompt, messages }] of demonstrations(problem, { short: share, long: share }, protocol, tokenizer).entries()) {
+          for (const [position, { prompt, messages }] of demonstrations(
+            problem,
+            { short: share, long: share },
+            protocol,
+            tokenizer,
+          ).entries()) {
             const most = roleNamed(protocol, ROLES[task][position] ?? '').maxNewTokens ?? 0;
             // The last token of a message ends it and is sampled too.
             const length = messages[0]?.tokens.length ?? Infinity;
-            assert.ok(length <= Math.min(most, runSampling(recipe.config).maxNewTokens), `${problem.question}: ${String(length)} tokens`);
+            assert.ok(
+              length <= Math.min(most, runSampling(recipe.config).maxNewTokens),
+              `${problem.question}: ${String(length)} tokens`,
+            );
             assert.ok(prompt.length + most <= maxPositions);
           }
         }
@@ -79,16 +109,21 @@ for (const task of TASK_NAMES) {
 
 /** A function of two lines with the question's own name and arguments, its brackets closed. */
 function wellFormed(code: string, question: string): boolean {
-  const [, signature = '', helper = '', use = ''] = /^def (\w+\([\w, ]+\)):\n {4}h = (.+)\n {4}return (.+)$/u.exec(code) ?? [];
+  const [, signature = '', helper = '', use = ''] =
+    /^def (\w+\([\w, ]+\)):\n {4}h = (.+)\n {4}return (.+)$/u.exec(code) ?? [];
   return signature !== '' && question.includes(signature) && [helper, use].every(closed);
 }
 
 function closed(expression: string): boolean {
   const open: string[] = [];
   for (const character of expression.replaceAll(/'[^']*'/gu, '')) {
-    if ('(['.includes(character)) open.push(character);
-    else if (character === ')' && open.pop() !== '(') return false;
-    else if (character === ']' && open.pop() !== '[') return false;
+    if ('(['.includes(character)) {
+      open.push(character);
+    } else if (character === ')' && open.pop() !== '(') {
+      return false;
+    } else if (character === ']' && open.pop() !== '[') {
+      return false;
+    }
   }
   return open.length === 0;
 }
@@ -97,10 +132,24 @@ describe('greedy messages', () => {
   it('of the Python team are a helper line, and a function that begins with it', async () => {
     const instances = problemsOf('python', 12);
     await withTeam('python', bundledTeam('python'), undefined, async (speak) => {
-      const plans = await speak(0, instances.map((instance) => ({ instance, plan: '', sibling: 0 })), 0);
-      const codes = await speak(1, instances.map((instance, index) => ({ instance, plan: plans[index] ?? '', sibling: 0 })), 0);
-      const whole = codes.filter((code, index) => wellFormed(code, instances[index]?.question ?? '') && code.includes(`\n    ${plans[index] ?? ''}\n`));
-      assert.ok(plans.every((plan) => /^h = .+$/u.test(plan)), plans.join('\n'));
+      const plans = await speak(
+        0,
+        instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+        0,
+      );
+      const codes = await speak(
+        1,
+        instances.map((instance, index) => ({ instance, plan: plans[index] ?? '', sibling: 0 })),
+        0,
+      );
+      const whole = codes.filter(
+        (code, index) =>
+          wellFormed(code, instances[index]?.question ?? '') && code.includes(`\n    ${plans[index] ?? ''}\n`),
+      );
+      assert.ok(
+        plans.every((plan) => /^h = .+$/u.test(plan)),
+        plans.join('\n'),
+      );
       assert.ok(whole.length >= 9, codes.join('\n\n'));
     });
   });
@@ -108,8 +157,16 @@ describe('greedy messages', () => {
   it('of the arithmetic team are a chain of operations, and an answer on a line of its own', async () => {
     const instances = problemsOf('arithmetic', 12);
     await withTeam('arithmetic', bundledTeam('arithmetic'), undefined, async (speak) => {
-      const plans = await speak(0, instances.map((instance) => ({ instance, plan: '', sibling: 0 })), 0);
-      const answers = await speak(1, instances.map((instance, index) => ({ instance, plan: plans[index] ?? '', sibling: 0 })), 0);
+      const plans = await speak(
+        0,
+        instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+        0,
+      );
+      const answers = await speak(
+        1,
+        instances.map((instance, index) => ({ instance, plan: plans[index] ?? '', sibling: 0 })),
+        0,
+      );
       assert.ok(plans.filter((plan) => /^\d+(?:[-+*/]\d+)+$/u.test(plan)).length >= 9, plans.join('\n'));
       assert.ok(answers.filter((answer) => /(?:^|\n)#### -?\d+$/u.test(answer)).length >= 9, answers.join('\n\n'));
     });

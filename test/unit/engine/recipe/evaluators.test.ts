@@ -15,9 +15,16 @@ test('the bundled Python task is scored in the sandbox, and its verdicts outlive
     evaluators.close();
   });
   const config = readConfig('task: {name: python}', 'test');
-  const [instance] = generateSplit({ task: 'python', seed: 'evaluators', train: 1, evaluation: 0, levels: config.task.levels }).train;
+  const [instance] = generateSplit({
+    task: 'python',
+    seed: 'evaluators',
+    train: 1,
+    evaluation: 0,
+    levels: config.task.levels,
+  }).train;
   assert.ok(instance);
-  const score = (text: string): Promise<(number | null)[]> => evaluators.using(config, async (evaluator) => [(await evaluator.evaluate(instance, text)).score]);
+  const score = (text: string): Promise<(number | null)[]> =>
+    evaluators.using(config, async (evaluator) => [(await evaluator.evaluate(instance, text)).score]);
   assert.deepEqual(await score(instance.answer), [1]);
   assert.deepEqual(await score('def'), [0]);
   evaluators.close();
@@ -31,9 +38,15 @@ test('a run of the Python task goes to its end, its returns are those of the san
     await service.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const recipe = await readRecipe(null, ['task.name=python', 'steps=1', 'instances_per_step=2', 'evaluation.instances=2', 'sampling.max_new_tokens=16'], folder);
+  const recipe = await readRecipe(
+    null,
+    ['task.name=python', 'steps=1', 'instances_per_step=2', 'evaluation.instances=2', 'sampling.max_new_tokens=16'],
+    folder,
+  );
   const { run } = await service.run(recipe, { cancelled: () => false, onProgress: () => undefined });
-  const episodes = service.reading((store) => store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100 }));
+  const episodes = service.reading((store) =>
+    store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100 }),
+  );
   assert.equal(episodes.length, 16);
   assert.ok(episodes.every((episode) => episode.return === 0 || episode.return === 1));
   const report = await service.verify(run, null, () => false);

@@ -1,4 +1,7 @@
-/** One credit per message: the same headline through every reader and every document, however often the message is replayed. */
+/**
+ * One credit per message: the same headline through every reader and every document, however often the message is
+ * replayed.
+ */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,13 +25,20 @@ before(async () => {
   workspace = await makeWorkspace();
   run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
 });
-after(() => { rmSync(workspace, { recursive: true, force: true }); });
+after(() => {
+  rmSync(workspace, { recursive: true, force: true });
+});
 
 const storePath = (folder: string): string => join(folder, '.c3', 'c3.sqlite');
 
 /** A message of the first role of the last step that another was sampled beside. */
 function askedMessage(store: StoreReader): number {
-  const found = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 }).findLast(({ eventType, alternatives }) => eventType === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'));
+  const found = store
+    .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
+    .findLast(
+      ({ eventType, alternatives }) =>
+        eventType === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'),
+    );
   return found?.alternatives[0]?.decision ?? 0;
 }
 
@@ -40,14 +50,21 @@ function readEverywhere(store: StoreReader, message: number): ReadonlyMap<string
   const found = new Map<string, Headline | null | undefined>([
     ['message', own.credit],
     ['messages', store.messages([message])[0]?.credit],
-    ['transcript', store.transcript({ ...target, offset: 0, limit: 1000 }).messages.find(({ id }) => id === message)?.credit],
+    [
+      'transcript',
+      store.transcript({ ...target, offset: 0, limit: 1000 }).messages.find(({ id }) => id === message)?.credit,
+    ],
     ['chain', store.chain(message).at(-1)?.credit],
     ['tree row', rows.find((row) => row.message === message)?.credit],
     ['clearest of the run', store.clearestMessages(run, 1000).find((one) => one.message === message)?.credit],
   ]);
-  for (const { id, alternatives } of store.bucketsFor(message)) found.set(`bucket ${String(id)}`, alternatives.find(({ decision }) => decision === message)?.credit);
+  for (const { id, alternatives } of store.bucketsFor(message)) {
+    found.set(`bucket ${String(id)}`, alternatives.find(({ decision }) => decision === message)?.credit);
+  }
   for (const node of bucketsOf(store, run, 'clearest', null, new Limits())) {
-    if (node.kind === 'bucket' && node.message === message) found.set(`buckets view ${String(node.bucket)}`, node.ranked.credit);
+    if (node.kind === 'bucket' && node.message === message) {
+      found.set(`buckets view ${String(node.bucket)}`, node.ranked.credit);
+    }
   }
   return found;
 }
@@ -59,7 +76,11 @@ interface Document {
   readonly n: number;
 }
 const numbersOf = ({ value, low, high, n }: Document): Document => ({ value, low, high, n });
-const at = (value: unknown, ...path: readonly (string | number)[]): unknown => path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
+const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    value,
+  );
 
 describe('one credit per message', () => {
   it('is read the same in every place after every replay, and pools what was replayed before', async (t) => {
@@ -68,38 +89,83 @@ describe('one credit per message', () => {
     let before: Headline | null = withStore(folder, (store) => store.message(message).credit);
     assert.ok(before);
     for (let press = 1; press <= 3; press++) {
-      const replayed = parseLine((await c3(folder, ['replay', String(message), '--alternatives', '2', '--replays', '2', ...(press === 2 ? ['--text', '9+9'] : []), '--json'])).stdout);
+      const replayed = parseLine(
+        (
+          await c3(folder, [
+            'replay',
+            String(message),
+            '--alternatives',
+            '2',
+            '--replays',
+            '2',
+            ...(press === 2 ? ['--text', '9+9'] : []),
+            '--json',
+          ])
+        ).stdout,
+      );
       const credit = withStore(folder, (store) => store.message(message).credit);
       assert.ok(credit);
       withStore(folder, (store) => {
         const everywhere = readEverywhere(store, message);
         assert.ok(everywhere.size >= 7 + press, [...everywhere.keys()].join(', '));
-        for (const [place, found] of everywhere) assert.deepEqual(found, credit, place);
-        const facts = store.facts({ run, phase: 'train', iteration: store.message(message).iteration, instance: store.message(message).instance });
+        for (const [place, found] of everywhere) {
+          assert.deepEqual(found, credit, place);
+        }
+        const facts = store.facts({
+          run,
+          phase: 'train',
+          iteration: store.message(message).iteration,
+          instance: store.message(message).instance,
+        });
         assert.equal(facts.find(({ id }) => id === message)?.credit, credit.value);
       });
       const shown = headlineJson(credit);
       assert.deepEqual(at(replayed, 'original', 'credit'), JSON.parse(JSON.stringify(shown)), 'c3 replay --json');
       assert.deepEqual(numbersOf(at(replayed, 'estimates', 'replace') as Document), numbersOf(shown), 'its estimates');
       const reported = parseLine((await c3(folder, ['report', '--message', String(message), '--json'])).stdout);
-      assert.deepEqual(numbersOf(at(reported, 'message', 'credit') as Document), numbersOf(shown), 'c3 report --message --json');
+      assert.deepEqual(
+        numbersOf(at(reported, 'message', 'credit') as Document),
+        numbersOf(shown),
+        'c3 report --message --json',
+      );
       assert.equal(at(reported, 'message', 'credit', 'sentence'), sentence(credit));
-      const buckets = at(reported, 'buckets') as readonly { readonly alternatives: readonly { readonly message: number; readonly credit: Document | null }[] }[];
-      for (const { alternatives } of buckets) assert.deepEqual(numbersOf(alternatives.find((one) => one.message === message)?.credit ?? { value: NaN, low: null, high: null, n: 0 }), numbersOf(shown));
+      const buckets = at(reported, 'buckets') as readonly {
+        readonly alternatives: readonly { readonly message: number; readonly credit: Document | null }[];
+      }[];
+      for (const { alternatives } of buckets) {
+        assert.deepEqual(
+          numbersOf(
+            alternatives.find((one) => one.message === message)?.credit ?? { value: NaN, low: null, high: null, n: 0 },
+          ),
+          numbersOf(shown),
+        );
+      }
       const diagnosed = parseLine((await c3(folder, ['diagnose', '--run', run, '--json'])).stdout);
-      const clearest = (at(diagnosed, 'clearest') as readonly (Document & { readonly message: number })[]).find((one) => one.message === message);
+      const clearest = (at(diagnosed, 'clearest') as readonly (Document & { readonly message: number })[]).find(
+        (one) => one.message === message,
+      );
       assert.deepEqual(clearest === undefined ? null : numbersOf(clearest), numbersOf(shown), 'c3 diagnose --json');
       const classified = parseLine((await c3(folder, ['taxonomy', '--run', run, '--json'])).stdout);
-      const cases = [...(at(classified, 'classes') as readonly unknown[]).map((one) => at(one, 'cases')), at(classified, 'allSucceeded', 'cases')].flat() as readonly { readonly message: number; readonly credit: unknown }[];
+      const cases = [
+        ...(at(classified, 'classes') as readonly unknown[]).map((one) => at(one, 'cases')),
+        at(classified, 'allSucceeded', 'cases'),
+      ].flat() as readonly { readonly message: number; readonly credit: unknown }[];
       assert.ok(cases.length > 0);
       const stored = withStore(folder, (store) => store.messages(cases.map((one) => one.message)));
       const expected = new Map(stored.map((one) => [one.id, one.credit]));
       for (const one of cases) {
         const known = expected.get(one.message) ?? null;
-        assert.deepEqual(one.credit, known === null ? null : JSON.parse(JSON.stringify(headlineJson(known))), 'c3 taxonomy --json');
+        assert.deepEqual(
+          one.credit,
+          known === null ? null : JSON.parse(JSON.stringify(headlineJson(known))),
+          'c3 taxonomy --json',
+        );
       }
       // What was replayed before stays: nothing is dropped for what is newer.
-      assert.ok(credit.n >= before.n && credit.effectiveN > before.effectiveN && credit.evaluatorCalls >= before.evaluatorCalls, JSON.stringify([before, credit]));
+      assert.ok(
+        credit.n >= before.n && credit.effectiveN > before.effectiveN && credit.evaluatorCalls >= before.evaluatorCalls,
+        JSON.stringify([before, credit]),
+      );
       before = credit;
     }
     const page = (await c3(folder, ['report', '--message', String(message), '--out', 'finding.html'])).code;
@@ -115,11 +181,18 @@ describe('one credit per message', () => {
   it('leaves typed texts out of every baseline, and training its own record', async (t) => {
     const folder = copyOf(t, workspace);
     const message = withStore(folder, askedMessage);
-    const [before, trained] = withStore(folder, (store) => [store.message(message).credit, store.message(message).trainingCredit]);
+    const [before, trained] = withStore(folder, (store) => [
+      store.message(message).credit,
+      store.message(message).trainingCredit,
+    ]);
     await c3(folder, ['replay', String(message), '--alternatives', '0', '--replays', '2', '--text', '1+1', '--json']);
     withStore(folder, (store) => {
       const { credit, trainingCredit } = store.message(message);
-      assert.deepEqual([credit?.value, credit?.low, credit?.high, credit?.effectiveN], [before?.value, before?.low, before?.high, before?.effectiveN], 'a typed text beside it is no evidence');
+      assert.deepEqual(
+        [credit?.value, credit?.low, credit?.high, credit?.effectiveN],
+        [before?.value, before?.low, before?.high, before?.effectiveN],
+        'a typed text beside it is no evidence',
+      );
       assert.deepEqual(trainingCredit, trained);
       assert.notEqual(trained, null);
     });
@@ -130,12 +203,18 @@ describe('one credit per message', () => {
     const message = withStore(folder, askedMessage);
     await c3(folder, ['replay', String(message), '--alternatives', '2', '--replays', '2', '--json']);
     const db = new (loadSqlite())(storePath(folder));
-    t.after(() => { db.close(); });
+    t.after(() => {
+      db.close();
+    });
     const tables = (): unknown => [
-      db.prepare('SELECT * FROM headline ORDER BY pool, token_key').all(), db.prepare('SELECT * FROM bucket_pool ORDER BY bucket').all(),
-      db.prepare('SELECT bucket, credit, clearest FROM bucket_measure ORDER BY bucket').all(), db.prepare('SELECT id, clear_message, clear_role, clear_value, clearness FROM problem ORDER BY id').all(),
+      db.prepare('SELECT * FROM headline ORDER BY pool, token_key').all(),
+      db.prepare('SELECT * FROM bucket_pool ORDER BY bucket').all(),
+      db.prepare('SELECT bucket, credit, clearest FROM bucket_measure ORDER BY bucket').all(),
+      db.prepare('SELECT id, clear_message, clear_role, clear_value, clearness FROM problem ORDER BY id').all(),
     ];
-    const reopen = (): void => { openStoreForWriting(storePath(folder), { headlines: HEADLINE_RULE }).close(); };
+    const reopen = (): void => {
+      openStoreForWriting(storePath(folder), { headlines: HEADLINE_RULE }).close();
+    };
     const expected = tables();
     assert.ok(JSON.stringify(expected).includes('"undecided"'));
     // As a kill between a replay and its headlines leaves it.

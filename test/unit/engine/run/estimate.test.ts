@@ -13,14 +13,25 @@ import { ENVIRONMENT, filledStore, INSTANCE, newDecision, newEpisode, WEIGHTS } 
 
 const recipeWith = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, '/');
 const questions = (count: number, code = false): Instance[] =>
-  Array.from({ length: count }, (_, index) => ({ ...INSTANCE, uid: String(index), ...(code && { tests: { tests: ['assert f(1) == 1'], test: '', entryPoint: null, setup: '', prefix: '' } }) }));
+  Array.from({ length: count }, (_, index) => ({
+    ...INSTANCE,
+    uid: String(index),
+    ...(code && { tests: { tests: ['assert f(1) == 1'], test: '', entryPoint: null, setup: '', prefix: '' } }),
+  }));
 
 describe('the work of a run', () => {
   it('of the bundled team, counted by hand', async () => {
     const recipe = await recipeWith();
     const data = { train: questions(40), evaluation: questions(10) };
     // 32 instances with 2 plans and 8 answers each; greedily and by sampling, before and after.
-    assert.deepEqual(plannedWork(recipe.config, protocolOf(recipe), data, 6), { episodes: 40, steps: 30, episodeMessages: 2, stepMessages: 32 * (2 + 8), episodePrograms: 0, stepPrograms: 0 });
+    assert.deepEqual(plannedWork(recipe.config, protocolOf(recipe), data, 6), {
+      episodes: 40,
+      steps: 30,
+      episodeMessages: 2,
+      stepMessages: 32 * (2 + 8),
+      episodePrograms: 0,
+      stepPrograms: 0,
+    });
   });
 
   it('counts the programs that are run, and only where something runs them', async () => {
@@ -48,34 +59,88 @@ describe('the work of a run', () => {
 
   it('is estimated by the middle one of several runs, with a range that holds them all', () => {
     const work = { episodes: 10, steps: 1, episodeMessages: 2, stepMessages: 10, episodePrograms: 0, stepPrograms: 0 };
-    const paces = [{ episode: 1, step: 10 }, { episode: 9, step: 90 }, { episode: 2, step: 20 }];
-    assert.deepEqual(estimateOf(work, paces, 'earlier-runs'), { value: 40, low: 20, high: 180, basis: 'earlier-runs', runs: 3 });
+    const paces = [
+      { episode: 1, step: 10 },
+      { episode: 9, step: 90 },
+      { episode: 2, step: 20 },
+    ];
+    assert.deepEqual(estimateOf(work, paces, 'earlier-runs'), {
+      value: 40,
+      low: 20,
+      high: 180,
+      basis: 'earlier-runs',
+      runs: 3,
+    });
     assert.deepEqual(middlePace(paces), { episode: 2, step: 20 });
     assert.equal(middlePace([]), null);
   });
 });
 
-const METRICS: StepMetrics = { meanReturn: 0, loss: 0, kl: 0, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: 0, generateSeconds: 1, trainSeconds: 1 };
+const METRICS: StepMetrics = {
+  meanReturn: 0,
+  loss: 0,
+  kl: 0,
+  clipFraction: 0,
+  gradientNorm: 0,
+  learningRate: 0,
+  ratioDeviation: 0,
+  creditVariance: 0,
+  generateSeconds: 1,
+  trainSeconds: 1,
+};
 const LEDGER = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 };
 
 /** A run with 4 evaluated episodes that took 8 s in all, and 2 steps that took 30 s. */
-function ranBefore(store: StoreWriter, id: string, recipe: Recipe, { environment = ENVIRONMENT, steps = 2, slower = 1 } = {}): void {
-  store.insertRun({ id, method: recipe.config.method, seed: 1, title: id, config: JSON.stringify(recipe), plannedSteps: steps, createdAt: `2026-01-02T00:00:0${String(store.countRuns())}.000Z` });
+function ranBefore(
+  store: StoreWriter,
+  id: string,
+  recipe: Recipe,
+  { environment = ENVIRONMENT, steps = 2, slower = 1 } = {},
+): void {
+  store.insertRun({
+    id,
+    method: recipe.config.method,
+    seed: 1,
+    title: id,
+    config: JSON.stringify(recipe),
+    plannedSteps: steps,
+    createdAt: `2026-01-02T00:00:0${String(store.countRuns())}.000Z`,
+  });
   store.insertSnapshot({ id: WEIGHTS, run: id, iteration: 0, base: recipe.modelFolder, file: null });
   for (let index = 0; index < 4; index++) {
-    const leaf = store.insertDecision(newDecision({ run: id, phase: 'evaluate', iteration: 1, environment: store.environmentId(environment), siblingIndex: index, streamKey: String(index) }));
+    const leaf = store.insertDecision(
+      newDecision({
+        run: id,
+        phase: 'evaluate',
+        iteration: 1,
+        environment: store.environmentId(environment),
+        siblingIndex: index,
+        streamKey: String(index),
+      }),
+    );
     store.insertEpisode(newEpisode(leaf, 1, { run: id, phase: 'evaluate', iteration: 1 }));
   }
   for (let iteration = 1; iteration <= steps; iteration++) {
     store.insertStep({ run: id, iteration, snapshot: WEIGHTS, ledger: LEDGER });
     store.finishStep(id, iteration, METRICS, LEDGER);
   }
-  store.writeAccount(id, { pendingCalls: 0, lostCalls: 0, seconds: 38 * slower, trainingSeconds: 30 * slower, samplingSeconds: 0 });
+  store.writeAccount(id, {
+    pendingCalls: 0,
+    lostCalls: 0,
+    seconds: 38 * slower,
+    trainingSeconds: 30 * slower,
+    samplingSeconds: 0,
+  });
 }
 
 describe('earlier runs', () => {
   const here = ENVIRONMENT;
-  const paces = (t: TestContext, recipe: Recipe, fill: (store: StoreWriter) => void, instances = 32): readonly { episode: number; step: number }[] => {
+  const paces = (
+    t: TestContext,
+    recipe: Recipe,
+    fill: (store: StoreWriter) => void,
+    instances = 32,
+  ): readonly { episode: number; step: number }[] => {
     const store = filledStore(t);
     fill(store);
     return earlierPaces(store, recipe, here, instances, recipe.config.steps > 0);
@@ -83,23 +148,50 @@ describe('earlier runs', () => {
 
   it('like this one tell its pace, whatever their length; a step is scaled by its instances', async (t) => {
     const recipe = await recipeWith();
-    const [other, longer] = [await recipeWith('instances_per_step=8'), await recipeWith('steps=99', 'evaluation.instances=7', 'seed=4')];
+    const [other, longer] = [
+      await recipeWith('instances_per_step=8'),
+      await recipeWith('steps=99', 'evaluation.instances=7', 'seed=4'),
+    ];
     // The run of the fixture has a configuration that cannot be read: it is passed over.
-    assert.deepEqual(paces(t, recipe, (store) => { ranBefore(store, 'a', other); ranBefore(store, 'b', longer, { slower: 2 }); }), [{ episode: 4, step: 30 }, { episode: 2, step: 60 }]);
+    assert.deepEqual(
+      paces(t, recipe, (store) => {
+        ranBefore(store, 'a', other);
+        ranBefore(store, 'b', longer, { slower: 2 });
+      }),
+      [
+        { episode: 4, step: 30 },
+        { episode: 2, step: 60 },
+      ],
+    );
   });
 
   it('with another model, team, task, fan-out or machine tell nothing', async (t) => {
     const recipe = await recipeWith();
-    const others = await Promise.all([recipeWith('task.name=python'), recipeWith('fanout=[4,2]'), recipeWith('method=magrpo'), recipeWith('adapter={rank: 4}'), recipeWith('sampling.max_new_tokens=20')]);
-    assert.deepEqual(paces(t, recipe, (store) => {
-      others.forEach((one, index) => { ranBefore(store, String(index), one); });
-      ranBefore(store, 'model', { ...recipe, modelFolder: '/another' });
-      ranBefore(store, 'machine', recipe, { environment: { ...here, device: 'another' } });
-    }), []);
+    const others = await Promise.all([
+      recipeWith('task.name=python'),
+      recipeWith('fanout=[4,2]'),
+      recipeWith('method=magrpo'),
+      recipeWith('adapter={rank: 4}'),
+      recipeWith('sampling.max_new_tokens=20'),
+    ]);
+    assert.deepEqual(
+      paces(t, recipe, (store) => {
+        others.forEach((one, index) => {
+          ranBefore(store, String(index), one);
+        });
+        ranBefore(store, 'model', { ...recipe, modelFolder: '/another' });
+        ranBefore(store, 'machine', recipe, { environment: { ...here, device: 'another' } });
+      }),
+      [],
+    );
   });
 
   it('that never finished a step tell nothing of training, and enough of an evaluation', async (t) => {
-    const fill = (recipe: Recipe) => (store: StoreWriter): void => { ranBefore(store, 'a', recipe, { steps: 0 }); };
+    const fill =
+      (recipe: Recipe) =>
+      (store: StoreWriter): void => {
+        ranBefore(store, 'a', recipe, { steps: 0 });
+      };
     const [trains, evaluates] = [await recipeWith(), await recipeWith('steps=0')];
     assert.deepEqual(paces(t, trains, fill(trains)), []);
     assert.deepEqual(paces(t, evaluates, fill(evaluates)), [{ episode: 2, step: 0 }]);
@@ -107,13 +199,24 @@ describe('earlier runs', () => {
 
   it('are looked at newest first, and five are enough', async (t) => {
     const recipe = await recipeWith();
-    const found = paces(t, recipe, (store) => { for (let index = 1; index <= 7; index++) ranBefore(store, String(index), recipe, { slower: index }); });
-    assert.deepEqual(found.map(({ episode }) => episode), [14, 12, 10, 8, 6]);
+    const found = paces(t, recipe, (store) => {
+      for (let index = 1; index <= 7; index++) {
+        ranBefore(store, String(index), recipe, { slower: index });
+      }
+    });
+    assert.deepEqual(
+      found.map(({ episode }) => episode),
+      [14, 12, 10, 8, 6],
+    );
   });
 });
 
 describe('a trial', () => {
-  const round = (episodes: number, sampling: number): Parameters<typeof perEpisode>[0][number] => ({ episodes, sampling, scoring: 2 * sampling });
+  const round = (episodes: number, sampling: number): Parameters<typeof perEpisode>[0][number] => ({
+    episodes,
+    sampling,
+    scoring: 2 * sampling,
+  });
 
   it('knows from two rounds what one of many episodes takes', () => {
     // 2 s and 0.25 s for each: 6 s for 16, 14 s for 48, 66 s for 256.

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { availableMemory, deviceTotal } from '../../../../src/engine/machine/machineMemory.ts';
-import { memoryLine, memoryPlan, planRun, runBudget, shortage, type PlanInputs } from '../../../../src/engine/run/plan.ts';
+import {
+  memoryLine,
+  memoryPlan,
+  planRun,
+  runBudget,
+  shortage,
+  type PlanInputs,
+} from '../../../../src/engine/run/plan.ts';
 import { protocolOf, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { rendererOf } from '../../../../src/policy/rendering.ts';
 import { TextPool } from '../../../../src/engine/models/texts.ts';
@@ -16,8 +23,18 @@ import { readConfig } from '../../../../src/training/readConfig.ts';
 import { c3, errorOf, makeWorkspace, parseLine } from '../workspace.ts';
 
 const LARGE: TransformerConfig = {
-  vocabularySize: 151936, hiddenSize: 2048, intermediateSize: 11008, layers: 36, heads: 16, keyValueHeads: 2, headDim: 128,
-  rmsEpsilon: 1e-6, ropeTheta: 1e6, maxPositions: 32768, tieEmbeddings: true, attentionBias: true,
+  vocabularySize: 151936,
+  hiddenSize: 2048,
+  intermediateSize: 11008,
+  layers: 36,
+  heads: 16,
+  keyValueHeads: 2,
+  headDim: 128,
+  rmsEpsilon: 1e-6,
+  ropeTheta: 1e6,
+  maxPositions: 32768,
+  tieEmbeddings: true,
+  attentionBias: true,
 };
 
 let workspace = '';
@@ -26,8 +43,22 @@ before(async () => {
   workspace = await makeWorkspace();
   const recipe = await readRecipe(null, [], workspace);
   const tokenizer = await loadTokenizer(recipe.modelFolder);
-  const questions = Array.from({ length: 4 }, (_, index) => ({ uid: String(index), uidSha: String(index), question: 'How many? '.repeat(index + 1), answer: '1', source: 'test', level: null }));
-  inputs = { model: LARGE, protocol: protocolOf(recipe), tokenizer, render: rendererOf(null), data: { train: questions, evaluation: questions, remarks: [] }, provider: 'cpu' };
+  const questions = Array.from({ length: 4 }, (_, index) => ({
+    uid: String(index),
+    uidSha: String(index),
+    question: 'How many? '.repeat(index + 1),
+    answer: '1',
+    source: 'test',
+    level: null,
+  }));
+  inputs = {
+    model: LARGE,
+    protocol: protocolOf(recipe),
+    tokenizer,
+    render: rendererOf(null),
+    data: { train: questions, evaluation: questions, remarks: [] },
+    provider: 'cpu',
+  };
 });
 after(() => {
   rmSync(workspace, { recursive: true, force: true });
@@ -35,8 +66,13 @@ after(() => {
 
 describe('the budget', () => {
   it('of the bundled run, counted by hand', async () => {
-    const { budget, memory } = await planRun(await readRecipe(null, ['steps=36', 'device.threads=1'], workspace), new TextPool(), () => Promise.resolve(null));
-    // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512 greedily and 512 by sampling, twice.
+    const { budget, memory } = await planRun(
+      await readRecipe(null, ['steps=36', 'device.threads=1'], workspace),
+      new TextPool(),
+      () => Promise.resolve(null),
+    );
+    // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512
+    // greedily and 512 by sampling, twice.
     assert.deepEqual(budget.perStep.decisions, { reasoner: 64, actor: 256 });
     assert.equal(budget.perStep.evaluatorCalls, 256);
     assert.deepEqual(budget.perEvaluation.decisions, { reasoner: 1024, actor: 1024 });
@@ -48,9 +84,15 @@ describe('the budget', () => {
 
   it('of fewer instances than asked for, and of evaluation alone', () => {
     const { protocol, data } = inputs;
-    assert.deepEqual(runBudget(readConfig('steps: 2', 'test'), protocol, data).perStep.decisions, { reasoner: 8, actor: 32 });
+    assert.deepEqual(runBudget(readConfig('steps: 2', 'test'), protocol, data).perStep.decisions, {
+      reasoner: 8,
+      actor: 32,
+    });
     // Whole episodes: eight plans with an answer each.
-    assert.deepEqual(runBudget(readConfig('{steps: 2, method: magrpo}', 'test'), protocol, data).perStep, { ...runBudget(readConfig('{steps: 2, fanout: [8, 1]}', 'test'), protocol, data).perStep, decisions: { reasoner: 32, actor: 32 } });
+    assert.deepEqual(runBudget(readConfig('{steps: 2, method: magrpo}', 'test'), protocol, data).perStep, {
+      ...runBudget(readConfig('{steps: 2, fanout: [8, 1]}', 'test'), protocol, data).perStep,
+      decisions: { reasoner: 32, actor: 32 },
+    });
     const alone = runBudget(readConfig('steps: 0', 'test'), protocol, data);
     assert.deepEqual([alone.perStep.evaluatorCalls, alone.total.evaluatorCalls], [0, 2 * 4]);
     assert.deepEqual(runBudget(readConfig('{steps: 2, method: sft}', 'test'), protocol, data), alone);
@@ -71,34 +113,73 @@ describe('advice', () => {
   it('names an adapter first for a large model, and says what is enough', async () => {
     const config = readConfig('steps: 1', 'test');
     const plan = await memoryPlan(config, inputs, { host: 40e9, device: null });
-    assert.match(plan.advice[0] ?? '', /^adapter: \{rank: 16\} instead of full training saves [\d.]+ GB, which is enough\.$/);
-    assert.match(shortage(plan) ?? '', /^The run needs about [\d.]+ GB of memory, and 40 GB are there\. adapter: \{rank: 16\}.*`c3 plan`.*memory\.limit_gb/);
-    const followed = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}}', 'test'), inputs, { host: 40e9, device: null });
+    assert.match(
+      plan.advice[0] ?? '',
+      /^adapter: \{rank: 16\} instead of full training saves [\d.]+ GB, which is enough\.$/,
+    );
+    assert.match(
+      shortage(plan) ?? '',
+      /^The run needs about [\d.]+ GB of memory, and 40 GB are there\. adapter: \{rank: 16\}.*`c3 plan`.*memory\.limit_gb/,
+    );
+    const followed = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}}', 'test'), inputs, {
+      host: 40e9,
+      device: null,
+    });
     assert.deepEqual([followed.advice, shortage(followed)], [[], null]);
   });
 
   it('says so where no setting is enough, and names none that changes nothing', async () => {
-    const plan = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}, memory: {recompute: true}}', 'test'), inputs, { host: 1e9, device: null });
-    assert.match(plan.advice[0] ?? '', /^Even with all settings at their smallest the run needs [\d.]+ GB: choose a smaller model\.$/);
-    assert.ok(plan.advice.every((sentence) => !/adapter|recompute|evaluation\.batch/.test(sentence)), plan.advice.join('\n'));
+    const plan = await memoryPlan(
+      readConfig('{steps: 1, adapter: {rank: 16}, memory: {recompute: true}}', 'test'),
+      inputs,
+      { host: 1e9, device: null },
+    );
+    assert.match(
+      plan.advice[0] ?? '',
+      /^Even with all settings at their smallest the run needs [\d.]+ GB: choose a smaller model\.$/,
+    );
+    assert.ok(
+      plan.advice.every((sentence) => !/adapter|recompute|evaluation\.batch/.test(sentence)),
+      plan.advice.join('\n'),
+    );
   });
 
   it('names a smaller rank where an adapter is large', async () => {
-    const { advice } = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 2048}}', 'test'), inputs, { host: 20e9, device: null });
-    assert.ok(advice.some((sentence) => /^adapter\.rank: 16 saves/.test(sentence)) && advice.every((sentence) => !sentence.includes('instead')), advice.join('\n'));
+    const { advice } = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 2048}}', 'test'), inputs, {
+      host: 20e9,
+      device: null,
+    });
+    assert.ok(
+      advice.some((sentence) => /^adapter\.rank: 16 saves/.test(sentence)) &&
+        advice.every((sentence) => !sentence.includes('instead')),
+      advice.join('\n'),
+    );
   });
 
   it('one line, whatever is known', async () => {
     const config = readConfig('steps: 1', 'test');
-    assert.match(memoryLine(await memoryPlan(config, inputs, { host: 21e9, device: null })), /^Memory: about \d+(\.\d+)? GB of 21 GB$/);
-    assert.match(memoryLine(await memoryPlan(config, { ...inputs, provider: 'webgpu' }, { host: 21e9, device: null })), /^Memory: about .* of an unknown amount on the accelerator, about .* of 21 GB on the host$/);
+    assert.match(
+      memoryLine(await memoryPlan(config, inputs, { host: 21e9, device: null })),
+      /^Memory: about \d+(\.\d+)? GB of 21 GB$/,
+    );
+    assert.match(
+      memoryLine(await memoryPlan(config, { ...inputs, provider: 'webgpu' }, { host: 21e9, device: null })),
+      /^Memory: about .* of an unknown amount on the accelerator, about .* of 21 GB on the host$/,
+    );
   });
 });
 
 describe('a run that does not fit', () => {
   it('stops before anything is stored, naming need, what there is and what to change', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-plan-'));
-    const refused = await c3(workspace, ['run', 'tiny.c3.yaml', '--override', 'memory.limit_gb=0.1', '--store', join(folder, 'c3.sqlite')]);
+    const refused = await c3(workspace, [
+      'run',
+      'tiny.c3.yaml',
+      '--override',
+      'memory.limit_gb=0.1',
+      '--store',
+      join(folder, 'c3.sqlite'),
+    ]);
     assert.equal(refused.code, 2);
     assert.match(errorOf(refused), /The run needs about \d+ MB of memory, and 100 MB are there\./);
     assert.equal(existsSync(join(folder, 'c3.sqlite')), false);
@@ -106,13 +187,27 @@ describe('a run that does not fit', () => {
   });
 
   it('is planned all the same; one that fits says so in one line and runs', async () => {
-    const planned = parseLine((await c3(workspace, ['plan', 'tiny.c3.yaml', '--override', 'memory.limit_gb=0.1', '--json'])).stdout);
+    const planned = parseLine(
+      (await c3(workspace, ['plan', 'tiny.c3.yaml', '--override', 'memory.limit_gb=0.1', '--json'])).stdout,
+    );
     assert.deepEqual(Object.keys(planned), ['memory', 'budget', 'seconds']);
     assert.equal(planned['seconds'], null);
     const table = await c3(workspace, ['plan', 'tiny.c3.yaml']);
     assert.match(table.stdout, /together\s+host\s+[\d.]+ MB {2}fits in/);
-    assert.match(table.stdout, /^Time: about .*, from (a short trial of the model on this machine|(an|\d) earlier runs? like it)$/m);
-    const run = await c3(workspace, ['run', 'tiny.c3.yaml', '--override', 'memory.limit_gb=8', '--override', 'steps=0', '--override', 'evaluation.instances=1']);
+    assert.match(
+      table.stdout,
+      /^Time: about .*, from (a short trial of the model on this machine|(an|\d) earlier runs? like it)$/m,
+    );
+    const run = await c3(workspace, [
+      'run',
+      'tiny.c3.yaml',
+      '--override',
+      'memory.limit_gb=8',
+      '--override',
+      'steps=0',
+      '--override',
+      'evaluation.instances=1',
+    ]);
     assert.equal(run.code, 0);
     assert.match(run.stderr, /^Memory: about [\d.]+ MB of 8 GB$/m);
   });
@@ -133,6 +228,21 @@ describe('what there is', () => {
 });
 
 it('sizes are written with three digits at most', () => {
-  assert.deepEqual([0, 999, 1000, 64.5e6, 999_600, 9.12e9, 21e9, 123.4e9].map(bytesWords), ['0 B', '999 B', '1 kB', '64.5 MB', '1 MB', '9.12 GB', '21 GB', '123 GB']);
-  assert.deepEqual([0, 812, 85_824, 494_032_768, 4.02e9].map(countWords), ['0', '812', '85.8 thousand', '494 million', '4.02 billion']);
+  assert.deepEqual([0, 999, 1000, 64.5e6, 999_600, 9.12e9, 21e9, 123.4e9].map(bytesWords), [
+    '0 B',
+    '999 B',
+    '1 kB',
+    '64.5 MB',
+    '1 MB',
+    '9.12 GB',
+    '21 GB',
+    '123 GB',
+  ]);
+  assert.deepEqual([0, 812, 85_824, 494_032_768, 4.02e9].map(countWords), [
+    '0',
+    '812',
+    '85.8 thousand',
+    '494 million',
+    '4.02 billion',
+  ]);
 });

@@ -3,7 +3,18 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { jsonl, makeTeam, sums } from '../../training/tinyTeam.ts';
-import { c3, contentsOf, copyOf, finished, hears, makeWorkspace, parseLine, startC3, withStore, type Finished } from '../workspace.ts';
+import {
+  c3,
+  contentsOf,
+  copyOf,
+  finished,
+  hears,
+  makeWorkspace,
+  parseLine,
+  startC3,
+  withStore,
+  type Finished,
+} from '../workspace.ts';
 
 let workspace = '';
 /** A workspace with a run that was interrupted in training, and the summary of the same run uninterrupted. */
@@ -33,7 +44,9 @@ before(async () => {
   run = withStore(interrupted, (store) => store.runs(0, 1)[0]?.id ?? '');
 });
 after(() => {
-  for (const folder of [workspace, interrupted]) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [workspace, interrupted]) {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 /** A copy whose run still names the files of the original: what it was made of is changed there and put back. */
@@ -46,10 +59,17 @@ const withoutPlace = ({ run: id, store, seconds, ...rest }: Record<string, unkno
 describe('c3 run --resume', () => {
   it('takes a run that was interrupted to the end that it would have had, and says so of a finished one', async (t) => {
     const folder = copyOf(t, workspace);
-    const { code, stdout, stderr } = await interrupt(folder, 'Evaluating sampled, before training: 4 of 4', ['run', 'tiny.c3.yaml', ...OVERRIDES]);
+    const { code, stdout, stderr } = await interrupt(folder, 'Evaluating sampled, before training: 4 of 4', [
+      'run',
+      'tiny.c3.yaml',
+      ...OVERRIDES,
+    ]);
     const id = withStore(folder, (store) => store.runs(0, 1)[0]?.id ?? '');
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, new RegExp(`\nRun ${id} can be resumed: c3 run --resume ${id}\nCancelled; what was stored stays\\.\n$`));
+    assert.match(
+      stderr,
+      new RegExp(`\nRun ${id} can be resumed: c3 run --resume ${id}\nCancelled; what was stored stays\\.\n$`),
+    );
     const second = await interrupt(folder, 'Step 3 of 6', ['run', '--resume', id]);
     assert.equal(second.code, 1);
     const third = await c3(folder, ['run', '--resume', id, '--json']);
@@ -60,7 +80,10 @@ describe('c3 run --resume', () => {
     assert.deepEqual([summary['run'], withStore(folder, (store) => store.countRuns())], [id, 1]);
     const stored = contentsOf(folder);
     const again = await c3(folder, ['run', '--resume', id, '--json']);
-    assert.deepEqual([again.code, again.stdout, again.stderr], [0, third.stdout, `Run ${id} is finished; there is nothing to resume.\n`]);
+    assert.deepEqual(
+      [again.code, again.stdout, again.stderr],
+      [0, third.stdout, `Run ${id} is finished; there is nothing to resume.\n`],
+    );
     assert.deepEqual(contentsOf(folder), stored);
     assert.match((await c3(folder, ['run', '--resume', id])).stdout, new RegExp(`^\nRun ${id} \\(c3, seed 0\\)\n`));
   });
@@ -68,7 +91,11 @@ describe('c3 run --resume', () => {
   it('takes nothing beside the run, and no run that is not there', async (t) => {
     const folder = copyOf(t, workspace);
     const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
-      [['--resume', 'c3-0-1', 'tiny.c3.yaml'], 2, /^c3: c3 run --resume "c3-0-1" continues with the configuration that the run began with; omit the configuration\.\n$/],
+      [
+        ['--resume', 'c3-0-1', 'tiny.c3.yaml'],
+        2,
+        /^c3: c3 run --resume "c3-0-1" continues with the configuration that the run began with; omit the configuration\.\n$/,
+      ],
       [['--resume', 'c3-0-1', '--override', 'seed=1'], 2, /omit --override\.\n$/],
       [['--resume'], 2, /--resume/],
       [['--resume', 'c3-0-1'], 1, /^c3: There is no store at .*\n$/],
@@ -89,11 +116,23 @@ describe('c3 run --resume', () => {
     const other = copyOf(t, workspace);
     await makeTeam(join(other, 'team'), { seed: 2, steps: 1 });
     const changes: readonly (readonly [file: string, content: Uint8Array | string, message: RegExp])[] = [
-      ['train.jsonl', jsonl(sums(5)), /^c3: Run \S+ cannot be resumed: the training instances in train\.jsonl have changed since it began; put the old ones back, or start a new run\.\n$/],
+      [
+        'train.jsonl',
+        jsonl(sums(5)),
+        /^c3: Run \S+ cannot be resumed: the training instances in train\.jsonl have changed since it began; put the old ones back, or start a new run\.\n$/,
+      ],
       ['held.jsonl', jsonl(sums(6, 101)), /cannot be resumed: the evaluation instances in held\.jsonl have changed/],
       ['pair.json', readFileSync(join(kept, 'four.json')), /cannot be resumed: the protocol .*pair\.json has changed/],
-      ['team/tokenizer.json', `${readFileSync(join(kept, 'team', 'tokenizer.json'), 'utf8')} `, /cannot be resumed: the tokenizer in .*team has changed/],
-      ['team/model.safetensors', readFileSync(join(other, 'team', 'model.safetensors')), /cannot be resumed: the model in .*team is no longer the one that it began with; put its weights back, or start a new run\.\n$/],
+      [
+        'team/tokenizer.json',
+        `${readFileSync(join(kept, 'team', 'tokenizer.json'), 'utf8')} `,
+        /cannot be resumed: the tokenizer in .*team has changed/,
+      ],
+      [
+        'team/model.safetensors',
+        readFileSync(join(other, 'team', 'model.safetensors')),
+        /cannot be resumed: the model in .*team is no longer the one that it began with; put its weights back, or start a new run\.\n$/,
+      ],
     ];
     const status = (): unknown => withStore(interrupted, (store) => [store.run(run), store.counts()]);
     const before = status();
@@ -116,12 +155,18 @@ describe('weights that were not kept', () => {
   it('are rebuilt when a replay or a verification needs them', async (t) => {
     const folder = another(t);
     assert.equal((await c3(folder, ['run', '--resume', run])).code, 0);
-    const files = (): string[] => readdirSync(join(folder, '.c3', 'snapshots')).filter((name) => /^[0-9a-f]{64}\.safetensors$/.test(name));
+    const files = (): string[] =>
+      readdirSync(join(folder, '.c3', 'snapshots')).filter((name) => /^[0-9a-f]{64}\.safetensors$/.test(name));
     // Kept in the place of the original: the copy's own folder holds what its resume wrote, steps 4 and 6 of six.
     const before = files();
     assert.equal(before.length, 2);
-    // The interrupted run may have written the weights of step 4 just before it heard of the interrupt: they go in both places.
-    for (const name of before) for (const place of [folder, interrupted]) rmSync(join(place, '.c3', 'snapshots', name), { force: true });
+    // The interrupted run may have written the weights of step 4 just before it heard of the interrupt: they go in both
+    // places.
+    for (const name of before) {
+      for (const place of [folder, interrupted]) {
+        rmSync(join(place, '.c3', 'snapshots', name), { force: true });
+      }
+    }
     const verified = await c3(folder, ['verify', '--run', run, '--json']);
     assert.equal(verified.code, 0, verified.stderr);
     const { checked, identical, different, notComparable } = parseLine(verified.stdout);
@@ -129,7 +174,12 @@ describe('weights that were not kept', () => {
     assert.deepEqual([checked, identical, different, notComparable], [6 * 2 * 16, 6 * 2 * 16, 0, 0]);
     // The five snapshots that sampled after the beginning.
     assert.equal(files().length, 5);
-    const message = withStore(folder, (store) => store.bucketsOfRun({ run, offset: store.countBuckets({ run }) - 1, limit: 1 })[0]?.alternatives[0]?.decision ?? 0);
+    const message = withStore(
+      folder,
+      (store) =>
+        store.bucketsOfRun({ run, offset: store.countBuckets({ run }) - 1, limit: 1 })[0]?.alternatives[0]?.decision ??
+        0,
+    );
     rmSync(join(folder, '.c3', 'snapshots', files()[0] ?? ''));
     const replayed = await c3(folder, ['replay', String(message), '--json']);
     assert.equal(replayed.code, 0, replayed.stderr);

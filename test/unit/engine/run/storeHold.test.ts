@@ -13,13 +13,23 @@ const CONTROL = { cancelled: () => false };
 
 function storeIn(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-hold-'));
-  t.after(() => { rmSync(folder, { recursive: true, force: true }); });
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
   return join(folder, 'c3.sqlite');
 }
 
 function write(hold: StoreHold, id: string): Promise<void> {
   return hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => {
-    store.insertRun({ id, method: 'c3', seed: 1, title: id, config: '{}', plannedSteps: 1, createdAt: '2026-01-01T00:00:00.000Z' });
+    store.insertRun({
+      id,
+      method: 'c3',
+      seed: 1,
+      title: id,
+      config: '{}',
+      plannedSteps: 1,
+      createdAt: '2026-01-01T00:00:00.000Z',
+    });
   });
 }
 
@@ -43,10 +53,14 @@ it('leaves the seal as it was where nothing was written', async (t) => {
   const path = storeIn(t);
   const hold = new StoreHold(path, 60_000);
   await write(hold, 'one');
-  await hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => { store.updateRunStatus('one', 'done', '2026-01-02T00:00:00.000Z', null); });
+  await hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => {
+    store.updateRunStatus('one', 'done', '2026-01-02T00:00:00.000Z', null);
+  });
   hold.close();
   const before = readFileSync(sealPathOf(path), 'utf8');
-  await hold.while({ kind: 'window', what: 'a look' }, CONTROL, (store) => { assert.ok(store.countRuns() === 1 && !isSealed(path)); });
+  await hold.while({ kind: 'window', what: 'a look' }, CONTROL, (store) => {
+    assert.ok(store.countRuns() === 1 && !isSealed(path));
+  });
   assert.equal(readFileSync(sealPathOf(path), 'utf8'), before);
 });
 

@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { CancellationTokenSource, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
-  CANCELLED_CODE, FAILED_CODE, InspectModelRequest, PlanRequest, TestModelProgressNotification, TestModelRequest, type TestModelProgress,
+  CANCELLED_CODE,
+  FAILED_CODE,
+  InspectModelRequest,
+  PlanRequest,
+  TestModelProgressNotification,
+  TestModelRequest,
+  type TestModelProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { folderOf } from '../../golden.ts';
 import { startEngine } from '../engineProcess.ts';
@@ -19,7 +25,9 @@ after(() => {
   rmSync(workspace, { recursive: true, force: true });
 });
 
-async function engine(t: TestContext): Promise<{ readonly connection: MessageConnection; readonly heard: readonly TestModelProgress[] }> {
+async function engine(
+  t: TestContext,
+): Promise<{ readonly connection: MessageConnection; readonly heard: readonly TestModelProgress[] }> {
   const { connection } = await startEngine(t, workspace);
   const heard: TestModelProgress[] = [];
   connection.onNotification(TestModelProgressNotification, (progress) => {
@@ -38,12 +46,18 @@ it('facts, or the sentence that says why not', async (t) => {
 
 it('a plan of a configuration with overrides, though it does not fit; nothing is stored', async (t) => {
   const { connection } = await engine(t);
-  const plan = await connection.sendRequest(PlanRequest, { config: join(workspace, 'tiny.c3.yaml'), overrides: ['memory.limit_gb=0.1', 'steps=3'] });
+  const plan = await connection.sendRequest(PlanRequest, {
+    config: join(workspace, 'tiny.c3.yaml'),
+    overrides: ['memory.limit_gb=0.1', 'steps=3'],
+  });
   assert.equal(plan.memory.totals[0]?.fits, false);
   assert.ok(plan.memory.advice.length > 0);
   assert.equal(plan.budget.steps, 3);
   assert.equal(existsSync(join(workspace, '.c3')), false);
-  await assert.rejects(connection.sendRequest(PlanRequest, { config: null, overrides: ['stepps=3'] }), fails(FAILED_CODE));
+  await assert.rejects(
+    connection.sendRequest(PlanRequest, { config: null, overrides: ['stepps=3'] }),
+    fails(FAILED_CODE),
+  );
 });
 
 it('a self-test tells loading and steps, and ends where it is cancelled', async (t) => {
@@ -52,7 +66,10 @@ it('a self-test tells loading and steps, and ends where it is cancelled', async 
   const steps = await connection.sendRequest(TestModelRequest, { folder });
   assert.ok(steps.length > 0 && steps.every(({ passed }) => passed));
   assert.ok(heard.every((progress) => progress.folder === folder));
-  assert.deepEqual(heard.flatMap(({ progress }) => (progress.kind === 'step' ? progress.step : [])), steps);
+  assert.deepEqual(
+    heard.flatMap(({ progress }) => (progress.kind === 'step' ? progress.step : [])),
+    steps,
+  );
   assert.ok(heard.some(({ progress }) => progress.kind === 'load'));
   const source = new CancellationTokenSource();
   const cancelled = connection.sendRequest(TestModelRequest, { folder, provider: 'cpu' }, source.token);

@@ -3,7 +3,14 @@ import { test } from 'node:test';
 import { Budget, LimitReached, LIMITS, Unreadable } from '../../../../src/evaluate/math/budget.ts';
 import { readExpression } from '../../../../src/evaluate/math/expression.ts';
 import { tokensOf } from '../../../../src/evaluate/math/lex.ts';
-import { exactRoot, factors, greatestDivisor, ratio, whole, wholePower } from '../../../../src/evaluate/math/numbers.ts';
+import {
+  exactRoot,
+  factors,
+  greatestDivisor,
+  ratio,
+  whole,
+  wholePower,
+} from '../../../../src/evaluate/math/numbers.ts';
 import { Algebra, type Quotient } from '../../../../src/evaluate/math/polynomial.ts';
 import { approximate } from '../../../../src/evaluate/math/powers.ts';
 
@@ -22,7 +29,10 @@ interface Tree {
   readonly size: number;
 }
 
-/** A random expression of integers and square roots with its value in doubles; `turned` writes sums and products the other way round. */
+/**
+ * A random expression of integers and square roots with its value in doubles; `turned` writes sums and products the
+ * other way round.
+ */
 function tree(draw: (below: number) => number, depth: number, turned: boolean): Tree {
   const choice = depth === 0 ? draw(2) : draw(6);
   if (choice === 0) {
@@ -35,10 +45,22 @@ function tree(draw: (below: number) => number, depth: number, turned: boolean): 
   }
   const [left, right] = [tree(draw, depth - 1, turned), tree(draw, depth - 1, turned)];
   const [first, second] = turned ? [right, left] : [left, right];
-  if (choice === 2) return { text: `(${first.text}+${second.text})`, size: left.size + right.size };
-  if (choice === 3) return { text: turned ? `(-(${right.text})+${left.text})` : `(${left.text}-${right.text})`, size: left.size - right.size };
-  if (choice === 4) return { text: `${first.text}\\cdot ${second.text}`, size: left.size * right.size };
-  return { text: turned ? `(\\frac{1}{${right.text}}\\cdot ${left.text})` : `\\frac{${left.text}}{${right.text}}`, size: left.size / right.size };
+  if (choice === 2) {
+    return { text: `(${first.text}+${second.text})`, size: left.size + right.size };
+  }
+  if (choice === 3) {
+    return {
+      text: turned ? `(-(${right.text})+${left.text})` : `(${left.text}-${right.text})`,
+      size: left.size - right.size,
+    };
+  }
+  if (choice === 4) {
+    return { text: `${first.text}\\cdot ${second.text}`, size: left.size * right.size };
+  }
+  return {
+    text: turned ? `(\\frac{1}{${right.text}}\\cdot ${left.text})` : `\\frac{${left.text}}{${right.text}}`,
+    size: left.size / right.size,
+  };
 }
 
 function read(text: string, algebra: Algebra): Quotient {
@@ -51,17 +73,24 @@ test('normal forms agree with doubles, and with themselves however they are writ
   for (let round = 0; round < 3000; round++) {
     const seed = draw(1_000_000) + 1;
     const [plain, turned] = [tree(sequence(seed), 3, false), tree(sequence(seed), 3, true)];
-    if (!Number.isFinite(plain.size) || Math.abs(plain.size) > 1e6) continue;
+    if (!Number.isFinite(plain.size) || Math.abs(plain.size) > 1e6) {
+      continue;
+    }
     const algebra = new Algebra(new Budget());
     try {
       const value = read(plain.text, algebra);
       const size = approximate(algebra, value);
-      assert.ok(size !== null && Math.abs(size - plain.size) <= 1e-6 * Math.max(1, Math.abs(plain.size)), `${plain.text}: ${String(size)} is not ${plain.size}`);
+      assert.ok(
+        size !== null && Math.abs(size - plain.size) <= 1e-6 * Math.max(1, Math.abs(plain.size)),
+        `${plain.text}: ${String(size)} is not ${plain.size}`,
+      );
       assert.ok(algebra.equal(value, read(turned.text, algebra)), `${plain.text} is ${turned.text}`);
       compared++;
     } catch (error) {
       // A division by something that is exactly 0, or a large sum.
-      if (!(error instanceof Unreadable) && !(error instanceof LimitReached)) throw error;
+      if (!(error instanceof Unreadable) && !(error instanceof LimitReached)) {
+        throw error;
+      }
     }
   }
   assert.ok(compared > 1500, `${compared} were compared`);
@@ -69,17 +98,25 @@ test('normal forms agree with doubles, and with themselves however they are writ
 
 test('equal forms have equal sizes: no two different numbers are taken for one', () => {
   const draw = sequence(11);
-  const trees = Array.from({ length: 120 }, () => tree(draw, 2, false)).filter(({ size }) => Number.isFinite(size) && Math.abs(size) < 1e6);
+  const trees = Array.from({ length: 120 }, () => tree(draw, 2, false)).filter(
+    ({ size }) => Number.isFinite(size) && Math.abs(size) < 1e6,
+  );
   let equal = 0;
   for (const [at, left] of trees.entries()) {
     for (const right of trees.slice(at + 1)) {
       const algebra = new Algebra(new Budget());
       try {
         const same = algebra.equal(read(left.text, algebra), read(right.text, algebra));
-        assert.equal(same, Math.abs(left.size - right.size) < 1e-9 * Math.max(1, Math.abs(left.size)), `${left.text} and ${right.text}`);
+        assert.equal(
+          same,
+          Math.abs(left.size - right.size) < 1e-9 * Math.max(1, Math.abs(left.size)),
+          `${left.text} and ${right.text}`,
+        );
         equal += same ? 1 : 0;
       } catch (error) {
-        if (!(error instanceof Unreadable) && !(error instanceof LimitReached)) throw error;
+        if (!(error instanceof Unreadable) && !(error instanceof LimitReached)) {
+          throw error;
+        }
       }
     }
   }
@@ -89,8 +126,15 @@ test('equal forms have equal sizes: no two different numbers are taken for one',
 test('integers: factors multiply back, roots and divisors are those of brute force', () => {
   for (let value = 1n; value < 3000n; value++) {
     const found = factors(new Budget(), value);
-    assert.equal(found.reduce((product, { base, power }) => product * base ** BigInt(power), 1n), value);
-    for (const { base } of found) for (let divisor = 2n; divisor * divisor <= base; divisor++) assert.notEqual(base % divisor, 0n, `${base} of ${value} is prime`);
+    assert.equal(
+      found.reduce((product, { base, power }) => product * base ** BigInt(power), 1n),
+      value,
+    );
+    for (const { base } of found) {
+      for (let divisor = 2n; divisor * divisor <= base; divisor++) {
+        assert.notEqual(base % divisor, 0n, `${base} of ${value} is prime`);
+      }
+    }
   }
   const squares = new Set(Array.from({ length: 60 }, (_, root) => root ** 2));
   for (let value = 0; value < 3000; value++) {
@@ -108,7 +152,9 @@ test('integers: factors multiply back, roots and divisors are those of brute for
     for (let b = 1n; b <= 20n; b++) {
       const divisor = greatestDivisor(new Budget(), a, b);
       assert.ok(a % divisor === 0n && b % divisor === 0n);
-      for (let larger = divisor + 1n; larger <= 20n; larger++) assert.ok(a % larger !== 0n || b % larger !== 0n);
+      for (let larger = divisor + 1n; larger <= 20n; larger++) {
+        assert.ok(a % larger !== 0n || b % larger !== 0n);
+      }
       const { numerator, denominator } = ratio(new Budget(), a, -b);
       assert.ok(denominator > 0n && numerator * -b === a * denominator);
     }

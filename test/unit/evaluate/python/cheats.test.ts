@@ -15,7 +15,9 @@ process.env['C3_CANARY'] = 'x';
 
 /** All processes that this one has started, and theirs. */
 function descendants(): readonly string[] {
-  if (process.platform !== 'linux') return [];
+  if (process.platform !== 'linux') {
+    return [];
+  }
   const parents = readdirSync('/proc').flatMap((entry) => {
     try {
       const stat = readFileSync(`/proc/${entry}/stat`, 'latin1');
@@ -26,20 +28,38 @@ function descendants(): readonly string[] {
     }
   });
   const found = new Set([String(process.pid)]);
-  for (let before = 0; before < found.size; ) {
+  for (let before = 0; before < found.size;) {
     before = found.size;
-    for (const [entry, parent] of parents) if (parent !== undefined && found.has(parent)) found.add(entry);
+    for (const [entry, parent] of parents) {
+      if (parent !== undefined && found.has(parent)) {
+        found.add(entry);
+      }
+    }
   }
   found.delete(String(process.pid));
   return [...found];
 }
 
-const alive = (pid: string): boolean => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+const alive = (pid: string): boolean =>
+  existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 
 /** One sandbox by itself. */
 async function startOne(backend: PythonBackend, keep: (sandbox: SandboxProcess) => void): Promise<SandboxProcess> {
-  if (backend === 'python3') return SandboxProcess.begin(nativeCommand(await checkNative(), 'candidate', DEFAULT_LIMITS), 'candidate', new Uint8Array(), keep);
-  return SandboxProcess.start(SANDBOX_PLACES, 'candidate', DEFAULT_LIMITS, await SandboxProcess.image(SANDBOX_PLACES, DEFAULT_LIMITS, keep), keep);
+  if (backend === 'python3') {
+    return SandboxProcess.begin(
+      nativeCommand(await checkNative(), 'candidate', DEFAULT_LIMITS),
+      'candidate',
+      new Uint8Array(),
+      keep,
+    );
+  }
+  return SandboxProcess.start(
+    SANDBOX_PLACES,
+    'candidate',
+    DEFAULT_LIMITS,
+    await SandboxProcess.image(SANDBOX_PLACES, DEFAULT_LIMITS, keep),
+    keep,
+  );
 }
 
 describe('a grader that is closed', () => {
@@ -50,7 +70,9 @@ describe('a grader that is closed', () => {
       const started = descendants();
       assert.ok(started.length > 0 || process.platform !== 'linux');
       other.close();
-      for (let wait = 0; started.some(alive) && wait < 200; wait++) await new Promise((resolve) => setTimeout(resolve, 25));
+      for (let wait = 0; started.some(alive) && wait < 200; wait++) {
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
       assert.deepEqual(started.filter(alive), []);
     });
   }
@@ -81,30 +103,47 @@ for (const backend of BACKENDS) {
         begun.push(sandbox);
       };
       const sandbox = await startOne(backend, keep);
-      const ask = async (request: string): Promise<string> => new TextDecoder().decode((await sandbox.exchange('H', new TextEncoder().encode(request))).content);
+      const ask = async (request: string): Promise<string> =>
+        new TextDecoder().decode((await sandbox.exchange('H', new TextEncoder().encode(request))).content);
       const load = (code: string): Promise<string> => ask(`L${JSON.stringify({ code, imports: [] })}`);
-      const call = (): Promise<string> => ask(`C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`);
+      const call = (): Promise<string> =>
+        ask(`C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`);
       try {
-        const look = 'import math, json, os, re, sys, time, random\ndef f(): return [abs(-2), bool(re.match("a", "a")), "SPOILT" in os.environ, math.sqrt(4), len(sys.path), sys.getrecursionlimit(), sys.stdout is not None, time.time(), random.random(), hasattr(sys.modules["candidate"], "stay")]';
+        const look =
+          'import math, json, os, re, sys, time, random\ndef f(): return [abs(-2), bool(re.match("a", "a")), "SPOILT" in os.environ, math.sqrt(4), len(sys.path), sys.getrecursionlimit(), sys.stdout is not None, time.time(), random.random(), hasattr(sys.modules["candidate"], "stay")]';
         assert.equal(await load(look), 'v');
         const first = await call();
         assert.match(first, /^v\["l", \[2, true, false, 2\.0, \d+, 1000, true, 17672256\d\d\.\d+, 0\.\d+, false\]\]$/);
         assert.equal(await sandbox.reset(), true);
-        const spoil = 'import builtins, os, re, sys, time, random, c3_harness\nbuiltins.abs = lambda x: 0\nre.match = None\nos.environ["SPOILT"] = "1"\nsys.modules["math"] = None\nc3_harness.TAGS.clear()\ntime.sleep(100)\nsys.setrecursionlimit(500)\nsys.stdout = None\nfile = open(re.__file__ if os.path.exists(re.__file__) else "/lib/python314.zip", "rb")\nstay = b"SPOILT" * 10**6\nrandom.random()\nsys.path.clear()\ndef f(): return 1';
+        const spoil =
+          'import builtins, os, re, sys, time, random, c3_harness\nbuiltins.abs = lambda x: 0\nre.match = None\nos.environ["SPOILT"] = "1"\nsys.modules["math"] = None\nc3_harness.TAGS.clear()\ntime.sleep(100)\nsys.setrecursionlimit(500)\nsys.stdout = None\nfile = open(re.__file__ if os.path.exists(re.__file__) else "/lib/python314.zip", "rb")\nstay = b"SPOILT" * 10**6\nrandom.random()\nsys.path.clear()\ndef f(): return 1';
         assert.equal(await load(spoil), 'v');
         assert.equal(await call(), 'v1');
         assert.equal(await sandbox.reset(), true);
         assert.equal(await load(look), 'v');
         assert.equal(await call(), first);
       } finally {
-        for (const one of begun) one.kill();
+        for (const one of begun) {
+          one.kill();
+        }
       }
     });
 
     it('reads no file of this machine and writes none', async () => {
       const code = `import os\ndef f(path):\n    try: return open(path).read()\n    except OSError as error: return type(error).__name__\ndef w(path):\n    try: open(path, "w").write("x")\n    except OSError as error: return error.strerror\ndef seen(): return [*os.environ], os.listdir("/tmp") if os.path.exists("/tmp") else []`;
-      const paths = ['/etc/passwd', '/proc/self/environ', process.execPath, import.meta.filename].map((path) => JSON.stringify(path));
-      const verdict = await one.grade(code, tests({ tests: [...paths.map((path) => `assert f(${path}) == 'FileNotFoundError', f(${path})`), "for path in ['/tmp/left', 'left', '/left', '/dev/shm/left']: assert w(path) in ('Read-only file system', 'No such file or directory'), w(path)", "assert seen()[1] == [] and 'C3_CANARY' not in seen()[0], seen()"] }));
+      const paths = ['/etc/passwd', '/proc/self/environ', process.execPath, import.meta.filename].map((path) =>
+        JSON.stringify(path),
+      );
+      const verdict = await one.grade(
+        code,
+        tests({
+          tests: [
+            ...paths.map((path) => `assert f(${path}) == 'FileNotFoundError', f(${path})`),
+            "for path in ['/tmp/left', 'left', '/left', '/dev/shm/left']: assert w(path) in ('Read-only file system', 'No such file or directory'), w(path)",
+            "assert seen()[1] == [] and 'C3_CANARY' not in seen()[0], seen()",
+          ],
+        }),
+      );
       assert.deepEqual([verdict.score, verdict.detail], [1, '']);
     });
 
@@ -118,8 +157,14 @@ for (const backend of BACKENDS) {
       const address = server.address();
       const port = typeof address === 'object' && address !== null ? address.port : 0;
       try {
-        const attempts = [`import socket\ndef f(x):\n    s = socket.socket()\n    s.connect(("127.0.0.1", ${String(port)}))`, `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${String(port)}/").read()`, `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${String(port)}/").read()`];
-        for (const code of attempts) assert.equal((await one.grade(code, SQUARES)).score, 0);
+        const attempts = [
+          `import socket\ndef f(x):\n    s = socket.socket()\n    s.connect(("127.0.0.1", ${String(port)}))`,
+          `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${String(port)}/").read()`,
+          `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${String(port)}/").read()`,
+        ];
+        for (const code of attempts) {
+          assert.equal((await one.grade(code, SQUARES)).score, 0);
+        }
         assert.equal(reached, 0);
       } finally {
         server.close();

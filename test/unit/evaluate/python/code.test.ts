@@ -4,7 +4,12 @@ import { extractCode } from '../../../../src/evaluate/python/code.ts';
 
 describe('the code in a message', () => {
   it('is the first Python block, before an earlier block of another language', () => {
-    assert.equal(extractCode('Run it:\n```bash\npip install x\n```\nthen\n```python\ndef f():\n    return 1\n```\nand\n```python\nf = 2\n```'), 'def f():\n    return 1\n');
+    assert.equal(
+      extractCode(
+        'Run it:\n```bash\npip install x\n```\nthen\n```python\ndef f():\n    return 1\n```\nand\n```python\nf = 2\n```',
+      ),
+      'def f():\n    return 1\n',
+    );
     assert.equal(extractCode('```Python3\r\nx = 1\r\n```'), 'x = 1\n');
   });
 

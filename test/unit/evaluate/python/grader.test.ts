@@ -38,7 +38,13 @@ describe('a failure of the sandbox itself', () => {
       await fails({ ...SANDBOX_PLACES, pyodide: folder }, /cannot work here/);
       await fails({ ...SANDBOX_PLACES, entry: pathToFileURL(join(folder, 'nowhere.mjs')) }, /ended with code 1/);
       await fails({ ...SANDBOX_PLACES, entry: program('process.exit(3)') }, /ended with code 3/);
-      await fails({ ...SANDBOX_PLACES, entry: program('process.stdout.write("hello, this is no message at all\\n"); setInterval(() => 0, 1000)') }, /no message/);
+      await fails(
+        {
+          ...SANDBOX_PLACES,
+          entry: program('process.stdout.write("hello, this is no message at all\\n"); setInterval(() => 0, 1000)'),
+        },
+        /no message/,
+      );
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -51,9 +57,15 @@ describe('a cancel', () => {
     const one = grader({ lanes: 1, cache: { get: () => undefined, set: (key) => ran.push(key) } });
     let cancelled = false;
     const code = (name: string): string => `${RIGHT}\n# ${name}`;
-    const ask = (name: string, given: () => boolean = () => cancelled): Promise<PythonVerdict> => one.grade(code(name), GIVEN, 'uid', given);
+    const ask = (name: string, given: () => boolean = () => cancelled): Promise<PythonVerdict> =>
+      one.grade(code(name), GIVEN, 'uid', given);
     try {
-      const [running, waiting, shared, other] = [ask('running'), ask('waiting'), ask('shared'), ask('shared', () => false)];
+      const [running, waiting, shared, other] = [
+        ask('running'),
+        ask('waiting'),
+        ask('shared'),
+        ask('shared', () => false),
+      ];
       const refused = assert.rejects(waiting, CancelledError);
       cancelled = true;
       // What has begun ends; of what had not, only what another asked for too is run.
@@ -71,7 +83,9 @@ describe('a cancel', () => {
 
 describe('verdicts', () => {
   it('are kept by uidSha and code, to the byte; what is known is not run again', async () => {
-    const kept = new Map<string, PythonVerdict>([[verdictKey('uid', RIGHT), scored(0.5, 'partly', 'from before', 1, 2)]]);
+    const kept = new Map<string, PythonVerdict>([
+      [verdictKey('uid', RIGHT), scored(0.5, 'partly', 'from before', 1, 2)],
+    ]);
     const sets: string[] = [];
     const cache: VerdictCache = { get: (key) => kept.get(key), set: (key) => sets.push(key) };
     const one = grader({ cache });
@@ -93,7 +107,14 @@ describe('verdicts', () => {
   it('come in any number at a time, each to its own question', async () => {
     const one = grader();
     try {
-      const verdicts = await Promise.all(Array.from({ length: 12 }, (_, index) => one.grade(`def f(x):\n    return ${String(index)}`, tests({ tests: [`assert f(0) == ${String(index % 3 === 0 ? index + 1 : index)}`] }))));
+      const verdicts = await Promise.all(
+        Array.from({ length: 12 }, (_, index) =>
+          one.grade(
+            `def f(x):\n    return ${String(index)}`,
+            tests({ tests: [`assert f(0) == ${String(index % 3 === 0 ? index + 1 : index)}`] }),
+          ),
+        ),
+      );
       assert.deepEqual(
         verdicts.map(({ score }) => score),
         Array.from({ length: 12 }, (_, index) => (index % 3 === 0 ? 0 : 1)),

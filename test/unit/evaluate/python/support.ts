@@ -10,6 +10,13 @@ export const BACKENDS: readonly PythonBackend[] = await checkNative().then(
 );
 
 /** Tests of the forms; what is not given is empty. */
-export const tests = (given: Partial<PythonTests>): PythonTests => ({ tests: [], test: '', entryPoint: null, setup: '', ...given });
+export const tests = (given: Partial<PythonTests>): PythonTests => ({
+  tests: [],
+  test: '',
+  entryPoint: null,
+  setup: '',
+  ...given,
+});
 
-export const grader = (options: Partial<PythonGraderOptions> = {}): PythonGrader => new PythonGrader({ places: SANDBOX_PLACES, ...options });
+export const grader = (options: Partial<PythonGraderOptions> = {}): PythonGrader =>
+  new PythonGrader({ places: SANDBOX_PLACES, ...options });

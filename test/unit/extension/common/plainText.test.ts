@@ -2,12 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withoutIcons, withoutLinks } from '../../../../src/extension/common/plainText.ts';
 
-/** What the editor takes for a link in a notification, and for a picture in a list (its own expressions, src/vs/base/common). */
+/**
+ * What the editor takes for a link in a notification, and for a picture in a list (its own expressions,
+ * src/vs/base/common).
+ */
 const LINK = /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/giu;
 const ICON = /\$\([A-Za-z0-9-]+(?:~[A-Za-z]+)?\)/gu;
 
 test('nothing in a notification is a link, and the words stay', () => {
-  for (const hostile of ['[x](command:c3.startRun)', '[a][b](file:///etc/passwd) [c](https://x.invalid "t")', ']([](command:a)](']) {
+  for (const hostile of [
+    '[x](command:c3.startRun)',
+    '[a][b](file:///etc/passwd) [c](https://x.invalid "t")',
+    ']([](command:a)](',
+  ]) {
     assert.match('[x](command:c3.startRun)', LINK);
     LINK.lastIndex = 0;
     assert.equal(withoutLinks(hostile).match(LINK), null, hostile);

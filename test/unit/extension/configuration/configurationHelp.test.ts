@@ -21,13 +21,16 @@ function offered(text: string): Suggestions | null {
 }
 
 const labels = (text: string): string[] => offered(text)?.items.map(({ label }) => label) ?? [];
-const snippet = (text: string, label: string): string | undefined => offered(text)?.items.find((item) => item.label === label)?.snippet;
+const snippet = (text: string, label: string): string | undefined =>
+  offered(text)?.items.find((item) => item.label === label)?.snippet;
 
 /** Sections that are left out unless they are named. */
 const ALL_SECTIONS = 'adapter: {}\ntask: {train_file: a.jsonl, split: {}}\n';
 
 function leaves(value: unknown, prefix = ''): string[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [prefix];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return [prefix];
+  }
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, prefix === '' ? key : `${prefix}.${key}`));
 }
 
@@ -37,22 +40,36 @@ describe('the words of the keys', () => {
     for (const key of keys) {
       assert.match(key.description, /^\p{L}.{10,299}\.$/u, `${key.path} has no words, or they are no sentence`);
       const named = key.item ?? key;
-      if (named.kind === 'choice') assert.ok(named.choices.size > 1, key.path);
-      for (const [name, words] of named.choices) assert.match(words, /^\S.{3,199}\.$/u, `${key.path}: ${name}`);
+      if (named.kind === 'choice') {
+        assert.ok(named.choices.size > 1, key.path);
+      }
+      for (const [name, words] of named.choices) {
+        assert.match(words, /^\S.{3,199}\.$/u, `${key.path}: ${name}`);
+      }
     }
     assert.deepEqual([...(keyAt(['method'])?.choices.keys() ?? [])], METHOD_NAMES);
   });
 
   it('cover the configuration as it is read, key by key', () => {
-    const known = allKeys().filter(({ kind }) => kind !== 'section').map(({ path }) => path);
+    const known = allKeys()
+      .filter(({ kind }) => kind !== 'section')
+      .map(({ path }) => path);
     assert.deepEqual(known.toSorted(), leaves(readConfig(ALL_SECTIONS, 'x')).toSorted());
   });
 
   it('name the defaults that hold', () => {
     for (const key of allKeys()) {
-      if (key.kind === 'section') continue;
+      if (key.kind === 'section') {
+        continue;
+      }
       const config = readConfig(/^(?:adapter|task\.split)\./u.test(key.path) ? ALL_SECTIONS : '', 'x');
-      assert.deepEqual(key.path.split('.').reduce<unknown>((value, part) => new Map<string, unknown>(Object.entries(value ?? {})).get(part), config), key.default, key.path);
+      assert.deepEqual(
+        key.path
+          .split('.')
+          .reduce<unknown>((value, part) => new Map<string, unknown>(Object.entries(value ?? {})).get(part), config),
+        key.default,
+        key.path,
+      );
     }
   });
 
@@ -68,13 +85,32 @@ describe('the words of the keys', () => {
   });
 
   it('write values as YAML reads them', () => {
-    for (const value of ['cpu', 'math-lenient', 'two words', 'null', 'True', '', '1', 'a: b', '# x', [1, 'x, y'], null, 1e-7, false]) assert.deepEqual(parse(valueWords(value)), value);
+    for (const value of [
+      'cpu',
+      'math-lenient',
+      'two words',
+      'null',
+      'True',
+      '',
+      '1',
+      'a: b',
+      '# x',
+      [1, 'x, y'],
+      null,
+      1e-7,
+      false,
+    ]) {
+      assert.deepEqual(parse(valueWords(value)), value);
+    }
   });
 });
 
 describe('suggestions', () => {
   it('offer the keys of the section that the cursor is in, less those that are there', () => {
-    assert.deepEqual(labels('|'), CONFIGURATION.keys.map(({ name }) => name));
+    assert.deepEqual(
+      labels('|'),
+      CONFIGURATION.keys.map(({ name }) => name),
+    );
     assert.ok(!labels('steps: 3\n|\nseed: 1\n').some((name) => name === 'steps' || name === 'seed'));
     assert.deepEqual(labels('chat:\n  |'), ['template', 'thinking']);
     assert.deepEqual(labels('seed: 1\nchat:\n  thinking: true\n  te|\nsteps: 3\n'), ['template']);
@@ -94,11 +130,30 @@ describe('suggestions', () => {
     assert.deepEqual(labels('adapter:\n  target_modules: [q_proj, |]').slice(0, 2), ['q_proj', 'k_proj']);
     assert.deepEqual(labels('device: |'), ['auto', 'cpu', 'webgpu', 'cuda', 'dml', 'coreml']);
     assert.deepEqual(labels('memory:\n  limit_gb: |'), ['null']);
-    assert.deepEqual(offered('method: |')?.items.filter(({ detail }) => detail === 'default').map(({ label }) => label), ['c3']);
+    assert.deepEqual(
+      offered('method: |')
+        ?.items.filter(({ detail }) => detail === 'default')
+        .map(({ label }) => label),
+      ['c3'],
+    );
   });
 
   it('offer nothing where nothing is known', () => {
-    for (const text of ['# me|', 'seed: 1 |', 'title: The |', 'steps: 3\n    |', 'fanout: [|]', 'fanout: |', 'steps: |', 'steps: 3|', 'title: |', 'nope:\n  |', 'steps: 3 # me|']) assert.deepEqual(labels(text), [], text);
+    for (const text of [
+      '# me|',
+      'seed: 1 |',
+      'title: The |',
+      'steps: 3\n    |',
+      'fanout: [|]',
+      'fanout: |',
+      'steps: |',
+      'steps: 3|',
+      'title: |',
+      'nope:\n  |',
+      'steps: 3 # me|',
+    ]) {
+      assert.deepEqual(labels(text), [], text);
+    }
   });
 
   it('write what goes on', () => {
@@ -123,7 +178,10 @@ describe('suggestions', () => {
 describe('hovers', () => {
   const hover = (text: string): string => hoverAt(text.replace('|', ''), text.indexOf('|'))?.markdown ?? '';
   it('say what a key means, its bounds and its default', () => {
-    assert.match(hover('seed: 1\nppo:\n  ep|ochs: 3\n'), /^\*\*ppo\.epochs\*\*\n\nPasses over .*\n\nWhole number, above 0\. Default: `1`\.$/u);
+    assert.match(
+      hover('seed: 1\nppo:\n  ep|ochs: 3\n'),
+      /^\*\*ppo\.epochs\*\*\n\nPasses over .*\n\nWhole number, above 0\. Default: `1`\.$/u,
+    );
     assert.match(hover('ppo:\n  epochs: 3|\n'), /^\*\*ppo\.epochs\*\*/u);
     assert.match(hover('me|thod: c3\n'), /- `magrpo`: Whole episodes/u);
     assert.match(hover('sampl|ing: {}\n'), /- `temperature`: /u);
@@ -136,14 +194,29 @@ describe('hovers', () => {
   });
 
   it('say nothing elsewhere', () => {
-    for (const text of ['# ste|ps\n', 'no|pe: 1\n', '|', 'steps: 3\n\n|', '|\n\nsteps: 3\n', 'seed:|  \n# x\nsteps: 3\n']) assert.equal(hover(text), '', text);
+    for (const text of [
+      '# ste|ps\n',
+      'no|pe: 1\n',
+      '|',
+      'steps: 3\n\n|',
+      '|\n\nsteps: 3\n',
+      'seed:|  \n# x\nsteps: 3\n',
+    ]) {
+      assert.equal(hover(text), '', text);
+    }
   });
 });
 
 describe('paths', () => {
   it('are those that the configuration names, not the names of the product', () => {
     const text = 'model: models/q\nprotocol: bundled\ntask: {train_file: a.jsonl, evaluation_file: null}\n';
-    assert.deepEqual(pathsIn(text).map(({ start, end, names, path }) => [text.slice(start, end), names, path]), [['models/q', 'folder', 'models/q'], ['a.jsonl', 'rows', 'a.jsonl']]);
+    assert.deepEqual(
+      pathsIn(text).map(({ start, end, names, path }) => [text.slice(start, end), names, path]),
+      [
+        ['models/q', 'folder', 'models/q'],
+        ['a.jsonl', 'rows', 'a.jsonl'],
+      ],
+    );
     assert.deepEqual(pathsIn('model: [unfinished\n'), []);
   });
 
@@ -151,19 +224,28 @@ describe('paths', () => {
     const base = await mkdtemp(join(tmpdir(), 'c3-paths-'));
     try {
       await mkdir(join(base, 'data', 'node_modules'), { recursive: true });
-      for (const name of ['b.jsonl', 'a.CSV', 'notes.md', '.hidden.jsonl', 'needs: quotes.jsonl']) await writeFile(join(base, 'data', name), '');
+      for (const name of ['b.jsonl', 'a.CSV', 'notes.md', '.hidden.jsonl', 'needs: quotes.jsonl']) {
+        await writeFile(join(base, 'data', name), '');
+      }
       await mkdir(join(base, 'data', 'zoo'));
       await symlink(join(base, 'data', 'zoo'), join(base, 'data', 'linked'));
-      const names = async (typed: string, what: 'rows' | 'folder'): Promise<string[]> => (await entriesBelow(base, typed, what)).map(({ name, folder }) => `${name}${folder ? '/' : ''}`);
+      const names = async (typed: string, what: 'rows' | 'folder'): Promise<string[]> =>
+        (await entriesBelow(base, typed, what)).map(({ name, folder }) => `${name}${folder ? '/' : ''}`);
       assert.deepEqual(await names('data/', 'rows'), ['linked/', 'zoo/', 'a.CSV', 'b.jsonl']);
       assert.deepEqual(await names('data/b', 'folder'), ['linked/', 'zoo/']);
       assert.deepEqual(await names('', 'rows'), ['data/']);
       assert.deepEqual(await names('nowhere/', 'rows'), []);
-      const absent = await missing(base, pathsIn('model: data\ntask: {train_file: data, evaluation_file: data/b.jsonl}\nprotocol: p.json\n'));
-      assert.deepEqual(absent.map(({ path, message }) => [path, message]), [
-        ['p.json', `There is no such file: ${join(base, 'p.json')}`],
-        ['data', `There is no such file: ${join(base, 'data')}`],
-      ]);
+      const absent = await missing(
+        base,
+        pathsIn('model: data\ntask: {train_file: data, evaluation_file: data/b.jsonl}\nprotocol: p.json\n'),
+      );
+      assert.deepEqual(
+        absent.map(({ path, message }) => [path, message]),
+        [
+          ['p.json', `There is no such file: ${join(base, 'p.json')}`],
+          ['data', `There is no such file: ${join(base, 'data')}`],
+        ],
+      );
     } finally {
       await rm(base, { recursive: true });
     }
@@ -176,29 +258,58 @@ describe('the template of a new configuration', () => {
     const { title: _, ...defaults } = readConfig('', 'x');
     assert.deepEqual(checkConfig(text), []);
     assert.deepEqual({ ...readConfig(text, 'x'), title: undefined }, { ...defaults, title: undefined });
-    const opened = text.replaceAll(/^# (\w+: [^\n]*)$/gmu, (line, key: string) => (CONFIGURATION.keys.some(({ name }) => key.startsWith(`${name}: `)) ? key : line));
+    const opened = text.replaceAll(/^# (\w+: [^\n]*)$/gmu, (line, key: string) =>
+      CONFIGURATION.keys.some(({ name }) => key.startsWith(`${name}: `)) ? key : line,
+    );
     assert.deepEqual({ ...readConfig(opened, 'x'), title: undefined }, { ...defaults, title: undefined });
-    for (const { name } of CONFIGURATION.keys) assert.match(opened, new RegExp(`^${name}: `, 'mu'));
-    assert.ok(text.split('\n').filter((line) => !/^# \w+: /u.test(line)).every((line) => line.length <= 105));
+    for (const { name } of CONFIGURATION.keys) {
+      assert.match(opened, new RegExp(`^${name}: `, 'mu'));
+    }
+    assert.ok(
+      text
+        .split('\n')
+        .filter((line) => !/^# \w+: /u.test(line))
+        .every((line) => line.length <= 105),
+    );
   });
 });
 
 describe('what is loaded when', () => {
   const inputs = async (entry: string): Promise<string[]> => {
-    const { metafile } = await build({ entryPoints: [entry], bundle: true, write: false, metafile: true, platform: 'node', format: 'cjs', external: ['vscode', 'better-sqlite3', 'onnxruntime-node', './service.ts'], logLevel: 'silent' });
-    return [...Object.keys(metafile.inputs), ...Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path))];
+    const { metafile } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      write: false,
+      metafile: true,
+      platform: 'node',
+      format: 'cjs',
+      external: ['vscode', 'better-sqlite3', 'onnxruntime-node', './service.ts'],
+      logLevel: 'silent',
+    });
+    return [
+      ...Object.keys(metafile.inputs),
+      ...Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path)),
+    ];
   };
 
   it('the extension begins without parser and schema', async () => {
     const files = await inputs('src/extension/extension.ts');
     assert.ok(files.includes('src/extension/configuration/language.ts'));
-    assert.deepEqual(files.filter((path) => /node_modules\/(?:zod|yaml)\/|src\/(?:training|team)\//u.test(path)), []);
+    assert.deepEqual(
+      files.filter((path) => /node_modules\/(?:zod|yaml)\/|src\/(?:training|team)\//u.test(path)),
+      [],
+    );
   });
 
   it('the help for configurations brings neither engine, runtime nor store', async () => {
     const files = await inputs('src/extension/configuration/service.ts');
     assert.ok(files.includes('src/training/checkConfig.ts'));
     // Descriptors of estimators and evaluators are words and pure functions.
-    assert.deepEqual(files.filter((path) => /src\/(?:engine|runtime|store|evaluate(?!\/kind)|tasks|replay|policy)\/|better-sqlite3|onnxruntime/u.test(path)), []);
+    assert.deepEqual(
+      files.filter((path) =>
+        /src\/(?:engine|runtime|store|evaluate(?!\/kind)|tasks|replay|policy)\/|better-sqlite3|onnxruntime/u.test(path),
+      ),
+      [],
+    );
   });
 });

@@ -8,8 +8,10 @@ import { MAX_OVERLAP_BYTES, OverlapCheck } from '../../../../src/extension/confi
 import { isInputError } from '../../tasks/expect.ts';
 
 const ENTRY = new URL('../../../../src/extension/configuration/overlapWorker.ts', import.meta.url);
-const TEXT = 'title: Mine\ntask:\n  train_file: train.jsonl\n  evaluation_file: held.jsonl\nevaluation: {instances: 3}\n';
-const rows = (...questions: readonly string[]): string => questions.map((question) => `${JSON.stringify({ question, answer: '1' })}\n`).join('');
+const TEXT =
+  'title: Mine\ntask:\n  train_file: train.jsonl\n  evaluation_file: held.jsonl\nevaluation: {instances: 3}\n';
+const rows = (...questions: readonly string[]): string =>
+  questions.map((question) => `${JSON.stringify({ question, answer: '1' })}\n`).join('');
 
 function scene(t: TestContext, train: string, held: string): { readonly folder: string; readonly check: OverlapCheck } {
   const folder = mkdtempSync(join(tmpdir(), 'c3-overlap-'));
@@ -29,22 +31,34 @@ test('a shared question is said at task.evaluation_file, in the words that a run
   assert.ok(found !== null);
   assert.equal(TEXT.slice(found.start, found.end), 'held.jsonl');
   assert.equal(found.refused, true);
-  assert.match(found.message, /^2 of 3 evaluation questions are also trained on \(1 of them differing/u, 'the fourth question is not evaluated');
+  assert.match(
+    found.message,
+    /^2 of 3 evaluation questions are also trained on \(1 of them differing/u,
+    'the fourth question is not evaluated',
+  );
   writeFileSync(join(folder, 'mine.c3.yaml'), TEXT);
   const words = found.message.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&');
-  await assert.rejects(readRecipe('mine.c3.yaml', [], folder).then(loadData), isInputError(new RegExp(`${words}$`, 'u')));
+  await assert.rejects(
+    readRecipe('mine.c3.yaml', [], folder).then(loadData),
+    isInputError(new RegExp(`${words}$`, 'u')),
+  );
   const allowed = await check.of(TEXT.replace('  train_file', '  refuse_overlap: false\n  train_file'), folder);
   assert.deepEqual([allowed?.refused, allowed?.message.includes('remove them')], [false, false]);
 });
 
 test('a change of a file is noticed, and nothing is said where nothing is shared or evaluated', async (t) => {
   const { folder, check } = scene(t, rows('a'), rows('a'));
-  assert.ok(await check.of(TEXT, folder) !== null);
+  assert.ok((await check.of(TEXT, folder)) !== null);
   writeFileSync(join(folder, 'held.jsonl'), rows('another question'));
   assert.equal(await check.of(TEXT, folder), null);
   writeFileSync(join(folder, 'train.jsonl'), rows('another question'));
-  assert.ok(await check.of(TEXT, folder) !== null);
-  for (const text of [TEXT.replace('instances: 3', 'instances: 0'), TEXT.replace('title', 'titel'), TEXT.replace('held', 'away'), 'steps: 1\n']) {
+  assert.ok((await check.of(TEXT, folder)) !== null);
+  for (const text of [
+    TEXT.replace('instances: 3', 'instances: 0'),
+    TEXT.replace('title', 'titel'),
+    TEXT.replace('held', 'away'),
+    'steps: 1\n',
+  ]) {
     assert.equal(await check.of(text, folder), null, text);
   }
   writeFileSync(join(folder, 'train.jsonl'), 'no rows at all\n');
@@ -53,7 +67,10 @@ test('a change of a file is noticed, and nothing is said where nothing is shared
 
 test('files beyond the bound are left to the run', async (t) => {
   const { folder, check } = scene(t, rows('a'), rows('a'));
-  writeFileSync(join(folder, 'held.jsonl'), rows('a') + `#${'x'.repeat(1000)}\n`.repeat(Math.ceil(MAX_OVERLAP_BYTES / 1002)));
+  writeFileSync(
+    join(folder, 'held.jsonl'),
+    rows('a') + `#${'x'.repeat(1000)}\n`.repeat(Math.ceil(MAX_OVERLAP_BYTES / 1002)),
+  );
   assert.equal(await check.of(TEXT, folder), null);
 });
 

@@ -1,4 +1,6 @@
-/** What the dashboard reads of the store: the steps of runs, what runs reached, and the way from a point to its round. */
+/**
+ * What the dashboard reads of the store: the steps of runs, what runs reached, and the way from a point to its round.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { RunOutcomes } from '../../../../src/extension/dashboard/runOutcomes.ts';
@@ -13,11 +15,28 @@ const { writer } = store;
 const SNAPSHOT = 'a'.repeat(64);
 const STEPS = 250;
 
-const ledger = (calls: number): Ledger => ({ evaluatorCalls: calls, tokens: { prompt: 100 * calls, reused: 30 * calls, completion: 10 * calls }, decisions: {}, seconds: calls });
+const ledger = (calls: number): Ledger => ({
+  evaluatorCalls: calls,
+  tokens: { prompt: 100 * calls, reused: 30 * calls, completion: 10 * calls },
+  decisions: {},
+  seconds: calls,
+});
 const interval = (value: number) => ({ value, low: value - 0.1, high: value + 0.1, n: 50 });
 const summary = (before: number | null, after: number | null, steps: number): RunSummary => ({
-  run: '', method: 'c3', seed: 7, steps, evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0, store: '',
-  accuracy: { before: before === null ? null : interval(before), after: after === null ? null : interval(after), difference: null },
+  run: '',
+  method: 'c3',
+  seed: 7,
+  steps,
+  evaluatorCalls: 0,
+  tokens: { prompt: 0, reused: 0, completion: 0 },
+  decisions: {},
+  seconds: 0,
+  store: '',
+  accuracy: {
+    before: before === null ? null : interval(before),
+    after: after === null ? null : interval(after),
+    difference: null,
+  },
   passAt1: { before: null, after: null, difference: null },
 });
 
@@ -32,23 +51,41 @@ before(() => {
   writer.insertStep({ run: RUN, iteration: STEPS + 1, snapshot: SNAPSHOT, ledger: ledger(0) });
   addTree(writer, { iteration: 150, instance: instance(2), returns: [[1, 0]] });
 });
-after(() => { store.remove(); });
+after(() => {
+  store.remove();
+});
 
 function readAll(histories: StepHistories, run = RUN): void {
-  while (histories.advance(writer, run));
+  while (histories.advance(writer, run)) {}
 }
 
 test('steps are read in slices, once, up to the one that goes on; each costs what the ledger grew by', () => {
   const asked: number[] = [];
-  const reader = { ...writer, steps: (run: string, offset: number, limit: number) => { asked.push(limit); return writer.steps(run, offset, limit); } };
+  const reader = {
+    ...writer,
+    steps: (run: string, offset: number, limit: number) => {
+      asked.push(limit);
+      return writer.steps(run, offset, limit);
+    },
+  };
   const histories = new StepHistories();
   assert.equal(histories.advance(reader, RUN), true);
   assert.ok(histories.rows(RUN).length < STEPS / 5, 'a slice');
-  while (histories.advance(reader, RUN));
+  while (histories.advance(reader, RUN)) {}
   const rows = histories.rows(RUN);
-  assert.deepEqual(rows.map(({ iteration }) => iteration), Array.from({ length: STEPS }, (_, index) => index + 1));
-  assert.deepEqual(rows[0]?.cost, { evaluatorCalls: 4, tokens: { prompt: 494, reused: 150, completion: 44, reusedCompletion: 0 } }, 'the evaluation before is not part of the first step');
-  assert.deepEqual(rows[1]?.cost, { evaluatorCalls: 5, tokens: { prompt: 500, reused: 150, completion: 50, reusedCompletion: 0 } });
+  assert.deepEqual(
+    rows.map(({ iteration }) => iteration),
+    Array.from({ length: STEPS }, (_, index) => index + 1),
+  );
+  assert.deepEqual(
+    rows[0]?.cost,
+    { evaluatorCalls: 4, tokens: { prompt: 494, reused: 150, completion: 44, reusedCompletion: 0 } },
+    'the evaluation before is not part of the first step',
+  );
+  assert.deepEqual(rows[1]?.cost, {
+    evaluatorCalls: 5,
+    tokens: { prompt: 500, reused: 150, completion: 50, reusedCompletion: 0 },
+  });
   assert.equal(rows[149]?.episodes, 2);
   asked.length = 0;
   histories.advance(reader, RUN);
@@ -89,8 +126,14 @@ test('a finished run is one outcome: its accuracy at the end against the tokens 
   writer.updateRunStatus('stopped', 'cancelled', '2026', null);
   const runs = [RUN, 'untrained', 'unevaluated', 'stopped'].map((id) => writer.run(id));
   assert.deepEqual(outcomes.of(runs), []);
-  while (outcomes.advance(writer, runs));
-  assert.deepEqual(outcomes.of(runs).map(({ run, tokens, accuracy }) => [run, tokens, accuracy.value]), [[RUN, 110 * 5 * STEPS - 12, 0.7], ['untrained', 0, 0.5]]);
+  while (outcomes.advance(writer, runs)) {}
+  assert.deepEqual(
+    outcomes.of(runs).map(({ run, tokens, accuracy }) => [run, tokens, accuracy.value]),
+    [
+      [RUN, 110 * 5 * STEPS - 12, 0.7],
+      ['untrained', 0, 0.5],
+    ],
+  );
 });
 
 test('the side bar finds any round, far down a list or not, and the way up from it', () => {
@@ -101,20 +144,41 @@ test('the side bar finds any round, far down a list or not, and the way up from 
   const run = parentOf(writer, step);
   assert.ok(run?.kind === 'run' && run.id === RUN);
   assert.equal(parentOf(writer, run), undefined);
-  assert.ok(childrenOf(writer, run, limits).some(({ id }) => id === step.id), 'the list above holds it');
+  assert.ok(
+    childrenOf(writer, run, limits).some(({ id }) => id === step.id),
+    'the list above holds it',
+  );
   assert.ok(!childrenOf(writer, run, new Limits()).some(({ id }) => id === step.id));
   const [episode] = childrenOf(writer, step, limits);
   assert.ok(episode?.kind === 'episode');
   assert.equal(parentOf(writer, episode)?.id, step.id);
-  assert.equal(findRound(writer, { run: RUN, phase: 'evaluate', iteration: 1 }, limits)?.node.label, 'Evaluation before, greedy');
-  for (const [phase, iteration] of [['train', STEPS + 9], ['train', 0], ['evaluate', 3], ['evaluate', 9], ['replay', 1]] as const) assert.equal(findRound(writer, { run: RUN, phase, iteration }, limits), undefined);
+  assert.equal(
+    findRound(writer, { run: RUN, phase: 'evaluate', iteration: 1 }, limits)?.node.label,
+    'Evaluation before, greedy',
+  );
+  for (const [phase, iteration] of [
+    ['train', STEPS + 9],
+    ['train', 0],
+    ['evaluate', 3],
+    ['evaluate', 9],
+    ['replay', 1],
+  ] as const) {
+    assert.equal(findRound(writer, { run: RUN, phase, iteration }, limits), undefined);
+  }
   assert.equal(limits.of(RUN), 2 * PAGE);
   // A filter stays where the tree holds the round under it; else it has to go, or the round could not be shown.
-  for (const [words, stays] of [['', true], [RUN, true], ['nothing like it', false]] as const) {
+  for (const [words, stays] of [
+    ['', true],
+    [RUN, true],
+    ['nothing like it', false],
+  ] as const) {
     const filter = { ...NO_FILTER, words };
     const found = findRound(writer, { run: RUN, phase: 'train', iteration: 150 }, limits, filter);
     assert.equal(found?.filter === filter, stays, words);
-    assert.ok(childrenOf(writer, null, limits, found?.filter).some(({ id }) => id === RUN), 'the tree holds the run');
+    assert.ok(
+      childrenOf(writer, null, limits, found?.filter).some(({ id }) => id === RUN),
+      'the tree holds the run',
+    );
   }
   assert.throws(() => findRound(writer, { run: 'none', phase: 'train', iteration: 1 }, limits), /no run none/);
 });

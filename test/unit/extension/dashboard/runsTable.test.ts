@@ -1,20 +1,61 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRunsTableToHost, settingKeys, settingsOf, sortedRuns, type RunTableRow } from '../../../../src/shared/protocols/runsTable.ts';
+import {
+  isRunsTableToHost,
+  settingKeys,
+  settingsOf,
+  sortedRuns,
+  type RunTableRow,
+} from '../../../../src/shared/protocols/runsTable.ts';
 
 const row = (id: string, changes: Partial<RunTableRow> = {}): RunTableRow => ({
-  id, title: id, method: 'c3', seed: 1, status: 'done', createdAt: '2026-01-01T00:00:00.000Z', steps: 3, plannedSteps: 3, settings: {},
-  accuracyBefore: null, accuracyAfter: null, passAt1Before: null, passAt1After: null, evaluatorCalls: null, tokens: null, seconds: null, ...changes,
+  id,
+  title: id,
+  method: 'c3',
+  seed: 1,
+  status: 'done',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  steps: 3,
+  plannedSteps: 3,
+  settings: {},
+  accuracyBefore: null,
+  accuracyAfter: null,
+  passAt1Before: null,
+  passAt1After: null,
+  evaluatorCalls: null,
+  tokens: null,
+  seconds: null,
+  ...changes,
 });
 
 test('settings of a stored configuration are dotted keys; lists and empty sections are one value, title, method and seed have columns of their own', () => {
-  const stored = JSON.stringify({ config: { title: 'x', method: 'c3', seed: 1, fanout: [2, 4], sampling: { temperature: 1, top_p: 0.9 }, adapter: null, chat: {} }, weights: 'secret' });
-  assert.deepEqual(settingsOf(stored), { fanout: '[2,4]', 'sampling.temperature': '1', 'sampling.top_p': '0.9', adapter: 'null', chat: '{}' });
+  const stored = JSON.stringify({
+    config: {
+      title: 'x',
+      method: 'c3',
+      seed: 1,
+      fanout: [2, 4],
+      sampling: { temperature: 1, top_p: 0.9 },
+      adapter: null,
+      chat: {},
+    },
+    weights: 'secret',
+  });
+  assert.deepEqual(settingsOf(stored), {
+    fanout: '[2,4]',
+    'sampling.temperature': '1',
+    'sampling.top_p': '0.9',
+    adapter: 'null',
+    chat: '{}',
+  });
   assert.deepEqual([settingsOf('no json'), settingsOf('{}'), settingsOf('[]')], [{}, {}, {}]);
 });
 
 test('only settings differ whose values do, or that some runs lack', () => {
-  const rows = [row('a', { settings: { same: '1', other: '1', extra: '2' } }), row('b', { settings: { same: '1', other: '2' } })];
+  const rows = [
+    row('a', { settings: { same: '1', other: '1', extra: '2' } }),
+    row('b', { settings: { same: '1', other: '2' } }),
+  ];
   assert.deepEqual(settingKeys(rows), { all: ['extra', 'other', 'same'], differing: ['extra', 'other'] });
   assert.deepEqual(settingKeys(rows.slice(0, 1)).differing, []);
   assert.deepEqual(settingKeys([row('a'), row('b', { settings: { toString: '1' } })]).differing, ['toString']);
@@ -22,8 +63,15 @@ test('only settings differ whose values do, or that some runs lack', () => {
 
 test('runs are sorted by numbers as numbers, by the value of an interval, and without a value they stand last either way', () => {
   const interval = (value: number): RunTableRow['accuracyAfter'] => ({ value, low: null, high: null, n: 1 });
-  const rows = [row('a', { accuracyAfter: interval(0.2), settings: { rate: '10' } }), row('b', { settings: { rate: '9' } }), row('c', { accuracyAfter: interval(0.7), settings: { rate: '"auto"' } })];
-  const ids = (column: string, descending: boolean): string => sortedRuns(rows, column, descending).map(({ id }) => id).join('');
+  const rows = [
+    row('a', { accuracyAfter: interval(0.2), settings: { rate: '10' } }),
+    row('b', { settings: { rate: '9' } }),
+    row('c', { accuracyAfter: interval(0.7), settings: { rate: '"auto"' } }),
+  ];
+  const ids = (column: string, descending: boolean): string =>
+    sortedRuns(rows, column, descending)
+      .map(({ id }) => id)
+      .join('');
   assert.deepEqual([ids('accuracyAfter', true), ids('accuracyAfter', false)], ['cab', 'acb']);
   assert.deepEqual([ids('setting:rate', false), ids('setting:rate', true)], ['bac', 'cab']);
   assert.deepEqual([ids('setting:none', true), ids('no column', true)], ['abc', 'abc']);
@@ -31,5 +79,12 @@ test('runs are sorted by numbers as numbers, by the value of an interval, and wi
 
 test('the host takes only what follows the protocol', () => {
   assert.ok(isRunsTableToHost({ type: 'compare', runs: ['a', 'b'] }));
-  for (const wrong of [{ type: 'compare', runs: 'a' }, { type: 'compare', runs: [1] }, { type: 'episodes', run: 'x'.repeat(201) }, { type: 'ready', more: 1 }]) assert.equal(isRunsTableToHost(wrong), false);
+  for (const wrong of [
+    { type: 'compare', runs: 'a' },
+    { type: 'compare', runs: [1] },
+    { type: 'episodes', run: 'x'.repeat(201) },
+    { type: 'ready', more: 1 },
+  ]) {
+    assert.equal(isRunsTableToHost(wrong), false);
+  }
 });

@@ -2,8 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { EpisodesSession, type EpisodesSurroundings, type ProblemClasses } from '../../../../src/extension/episodes/episodesSession.ts';
-import { isEpisodesToHost, NO_PLACE, type EpisodesFromHost } from '../../../../src/shared/protocols/episodesProtocol.ts';
+import {
+  EpisodesSession,
+  type EpisodesSurroundings,
+  type ProblemClasses,
+} from '../../../../src/extension/episodes/episodesSession.ts';
+import {
+  isEpisodesToHost,
+  NO_PLACE,
+  type EpisodesFromHost,
+} from '../../../../src/shared/protocols/episodesProtocol.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/shared/records/problems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
@@ -18,35 +26,58 @@ interface Desk {
 
 function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk {
   const { writer, ...made } = temporaryStore();
-  t.after(() => { made.remove(); });
+  t.after(() => {
+    made.remove();
+  });
   const posted: EpisodesFromHost[] = [];
   const opened: Desk['opened'] = [];
   const later: Desk['later'] = [];
   const kept = new Map<string, unknown>();
   const session = new EpisodesSession(null, null, {
     reader: () => writer,
-    keeper: { get: (key) => kept.get(key), update: (key, value) => { kept.set(key, value); return Promise.resolve(); } },
+    keeper: {
+      get: (key) => kept.get(key),
+      update: (key, value) => {
+        kept.set(key, value);
+        return Promise.resolve();
+      },
+    },
     statusOf: ({ status }) => status,
     classesOf: () => Promise.resolve(new Map()),
     askForName: () => Promise.resolve(' mine '),
-    post: (message) => { posted.push(message); },
-    openTranscript: (_, message, beside) => { opened.push({ message, beside }); },
+    post: (message) => {
+      posted.push(message);
+    },
+    openTranscript: (_, message, beside) => {
+      opened.push({ message, beside });
+    },
     command: () => undefined,
     failed: () => undefined,
-    later: (work) => { later.push(work); },
+    later: (work) => {
+      later.push(work);
+    },
     ...changes,
   });
   return { session, writer, posted, opened, later };
 }
 
-function last<Type extends EpisodesFromHost['type']>(posted: readonly EpisodesFromHost[], type: Type): Extract<EpisodesFromHost, { type: Type }> {
+function last<Type extends EpisodesFromHost['type']>(
+  posted: readonly EpisodesFromHost[],
+  type: Type,
+): Extract<EpisodesFromHost, { type: Type }> {
   const found = posted.findLast((message) => message.type === type);
   assert.ok(found !== undefined, type);
   return found as Extract<EpisodesFromHost, { type: Type }>;
 }
 
-const ready = { type: 'ready', filter: NO_PROBLEM_FILTER, sort: { column: 'appearance', descending: false }, place: NO_PLACE } as const;
-const uids = (posted: readonly EpisodesFromHost[]): readonly string[] => last(posted, 'rows').rows.map(({ uid }) => uid);
+const ready = {
+  type: 'ready',
+  filter: NO_PROBLEM_FILTER,
+  sort: { column: 'appearance', descending: false },
+  place: NO_PLACE,
+} as const;
+const uids = (posted: readonly EpisodesFromHost[]): readonly string[] =>
+  last(posted, 'rows').rows.map(({ uid }) => uid);
 
 test('without a run the page says so, and shows the newest as soon as there is one', async (t) => {
   const { session, writer, posted } = desk(t);
@@ -62,7 +93,9 @@ test('without a run the page says so, and shows the newest as soon as there is o
 test('rows of an older order are not answered, and a growing run keeps the places of what is looked at', async (t) => {
   const { session, writer, posted, later } = desk(t);
   addRun(writer);
-  for (const number of [1, 2, 3]) addTree(writer, { iteration: 1, instance: instance(number), returns: [[number % 2]] });
+  for (const number of [1, 2, 3]) {
+    addTree(writer, { iteration: 1, instance: instance(number), returns: [[number % 2]] });
+  }
   await session.receive({ ...ready, sort: { column: 'question', descending: true } });
   const first = last(posted, 'layout').layout;
   await session.receive({ type: 'rows', revision: first.revision, offset: 0 });
@@ -87,7 +120,15 @@ test('rows of an older order are not answered, and a growing run keeps the place
 
 test('a filter is saved under a name, comes back sorted by name, and a spoilt one is left', async (t) => {
   const kept = new Map<string, unknown>([['c3.episodeFilters', [{ name: 'broken' }]]]);
-  const { session, writer, posted } = desk(t, { keeper: { get: (key) => kept.get(key), update: (key, value) => { kept.set(key, value); return Promise.resolve(); } } });
+  const { session, writer, posted } = desk(t, {
+    keeper: {
+      get: (key) => kept.get(key),
+      update: (key, value) => {
+        kept.set(key, value);
+        return Promise.resolve();
+      },
+    },
+  });
   addRun(writer);
   await session.receive(ready);
   assert.deepEqual(last(posted, 'saved').filters, []);
@@ -102,9 +143,13 @@ test('a filter is saved under a name, comes back sorted by name, and a spoilt on
 test('classes arrive after the rows, sort and filter them, and their failure is said', async (t) => {
   const classes: ProblemClasses = new Map([[instance(2).uidSha, { name: 'Misleading Plan', cases: 2, of: 3 }]]);
   let fails = true;
-  const { session, writer, posted } = desk(t, { classesOf: () => (fails ? Promise.reject(new Error('no engine here')) : Promise.resolve(classes)) });
+  const { session, writer, posted } = desk(t, {
+    classesOf: () => (fails ? Promise.reject(new Error('no engine here')) : Promise.resolve(classes)),
+  });
   addRun(writer);
-  for (const number of [1, 2]) addTree(writer, { iteration: 1, instance: instance(number), returns: [[1]] });
+  for (const number of [1, 2]) {
+    addTree(writer, { iteration: 1, instance: instance(number), returns: [[1]] });
+  }
   await session.receive(ready);
   assert.equal(last(posted, 'classes').classes.state, 'none');
   await session.receive({ type: 'classify' });
@@ -112,10 +157,18 @@ test('classes arrive after the rows, sort and filter them, and their failure is 
   fails = false;
   await session.receive({ type: 'classify' });
   assert.deepEqual(last(posted, 'classes').classes, { state: 'known', reason: null, names: ['Misleading Plan'] });
-  await session.receive({ type: 'list', filter: { ...NO_PROBLEM_FILTER, className: 'Misleading Plan' }, sort: CLEAREST_FIRST, place: NO_PLACE });
+  await session.receive({
+    type: 'list',
+    filter: { ...NO_PROBLEM_FILTER, className: 'Misleading Plan' },
+    sort: CLEAREST_FIRST,
+    place: NO_PLACE,
+  });
   const { layout } = last(posted, 'layout');
   await session.receive({ type: 'rows', revision: layout.revision, offset: 0 });
-  assert.deepEqual(last(posted, 'rows').rows.map(({ uid, problemClass }) => [uid, problemClass]), [['q2', { name: 'Misleading Plan', cases: 2, of: 3 }]]);
+  assert.deepEqual(
+    last(posted, 'rows').rows.map(({ uid, problemClass }) => [uid, problemClass]),
+    [['q2', { name: 'Misleading Plan', cases: 2, of: 3 }]],
+  );
 });
 
 test('a problem opens its transcript, in a round where one is named; one that is gone is said', async (t) => {
@@ -133,7 +186,13 @@ test('a problem opens its transcript, in a round where one is named; one that is
 test('the host takes nothing from the page that does not follow the protocol', () => {
   assert.ok(isEpisodesToHost(ready));
   for (const wrong of [
-    { ...ready, sort: { column: 'rowid; DROP TABLE problem', descending: false } }, { ...ready, filter: { ...NO_PROBLEM_FILTER, search: 'x'.repeat(501) } }, { ...ready, extra: 1 },
-    { type: 'open', problem: 1.5, round: null, beside: false }, { type: 'open', problem: 1, round: { phase: 'replay', iteration: 1 }, beside: false }, { type: 'deleteFilter', name: 'x'.repeat(81) },
-  ]) assert.equal(isEpisodesToHost(wrong), false, JSON.stringify(wrong).slice(0, 80));
+    { ...ready, sort: { column: 'rowid; DROP TABLE problem', descending: false } },
+    { ...ready, filter: { ...NO_PROBLEM_FILTER, search: 'x'.repeat(501) } },
+    { ...ready, extra: 1 },
+    { type: 'open', problem: 1.5, round: null, beside: false },
+    { type: 'open', problem: 1, round: { phase: 'replay', iteration: 1 }, beside: false },
+    { type: 'deleteFilter', name: 'x'.repeat(81) },
+  ]) {
+    assert.equal(isEpisodesToHost(wrong), false, JSON.stringify(wrong).slice(0, 80));
+  }
 });

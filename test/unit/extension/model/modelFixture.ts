@@ -28,7 +28,11 @@ export function runPlan(names: readonly string[]): RunPlan {
   const cost = { evaluatorCalls: 8, decisions: { reasoner: 2, actor: 8 }, tokens: 480 };
   const items = names.map((name): MemoryItem => ({ name, place: 'host', bytes: 1e9, advice: null }));
   return {
-    memory: { items, totals: [{ place: 'host', bytes: 1e9 * names.length, available: 4e9, fits: names.length <= 4 }], advice: [] },
+    memory: {
+      items,
+      totals: [{ place: 'host', bytes: 1e9 * names.length, available: 4e9, fits: names.length <= 4 }],
+      advice: [],
+    },
     seconds: null,
     budget: { steps: 1, evaluations: 2, perStep: cost, perEvaluation: cost, total: cost },
   };

@@ -22,32 +22,62 @@ class SlowEngine implements ModelEngine {
   readonly tests: (Question<readonly SelfTestStep[]> & { readonly token: CancellationToken })[] = [];
 
   inspectModel({ folder }: { readonly folder: string }): Promise<ModelFacts> {
-    return new Promise((answer, refuse) => { this.inspections.push({ asked: folder, answer, refuse }); });
+    return new Promise((answer, refuse) => {
+      this.inspections.push({ asked: folder, answer, refuse });
+    });
   }
 
   plan({ overrides }: { readonly overrides: readonly string[] }): Promise<RunPlan> {
-    return new Promise((answer, refuse) => { this.plans.push({ asked: overrides.join(' '), answer, refuse }); });
+    return new Promise((answer, refuse) => {
+      this.plans.push({ asked: overrides.join(' '), answer, refuse });
+    });
   }
 
-  testModel({ folder, provider }: { readonly folder: string; readonly provider?: string }, token: CancellationToken): Promise<readonly SelfTestStep[]> {
-    return new Promise((answer, refuse) => { this.tests.push({ asked: `${folder} on ${provider ?? 'nothing'}`, answer, refuse, token }); });
+  testModel(
+    { folder, provider }: { readonly folder: string; readonly provider?: string },
+    token: CancellationToken,
+  ): Promise<readonly SelfTestStep[]> {
+    return new Promise((answer, refuse) => {
+      this.tests.push({ asked: `${folder} on ${provider ?? 'nothing'}`, answer, refuse, token });
+    });
   }
 }
 
-function session(engine: () => ModelEngine): { readonly session: ModelSession; readonly found: string[]; readonly failed: string[]; readonly changes: () => number } {
+function session(engine: () => ModelEngine): {
+  readonly session: ModelSession;
+  readonly found: string[];
+  readonly failed: string[];
+  readonly changes: () => number;
+} {
   const [found, failed]: [string[], string[]] = [[], []];
   let changes = 0;
-  const made = new ModelSession(FOLDER, { adapterRank: 16, device: 'cpu' }, engine, { changed: () => { changes++; }, found: (folder) => { found.push(folder); }, failed: (message) => { failed.push(message); } });
+  const made = new ModelSession(FOLDER, { adapterRank: 16, device: 'cpu' }, engine, {
+    changed: () => {
+      changes++;
+    },
+    found: (folder) => {
+      found.push(folder);
+    },
+    failed: (message) => {
+      failed.push(message);
+    },
+  });
   return { session: made, found, failed, changes: () => changes };
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 test('a folder is read, then planned for with the settings, and only then remembered', async () => {
   const engine = new SlowEngine();
   const { session: model, found } = session(() => engine);
   const read = model.read();
-  assert.deepEqual([model.snapshot.facts, model.snapshot.plan].map(({ working }) => working), [true, false]);
+  assert.deepEqual(
+    [model.snapshot.facts, model.snapshot.plan].map(({ working }) => working),
+    [true, false],
+  );
   assert.deepEqual(found, []);
   engine.inspections[0]?.answer(modelFacts(FOLDER));
   await settled();
@@ -75,7 +105,9 @@ test('a folder that cannot be loaded shows its sentence, is not remembered, and 
 });
 
 test('where there is no engine, its reason is what is shown', async () => {
-  const { session: model } = session(() => { throw new C3Error('input', 'Runs and replays need a trusted workspace.'); });
+  const { session: model } = session(() => {
+    throw new C3Error('input', 'Runs and replays need a trusted workspace.');
+  });
   await model.read();
   assert.equal(model.snapshot.facts.error, 'Runs and replays need a trusted workspace.');
 });
@@ -91,7 +123,10 @@ test('of plans that overlap the one asked for last is shown, whatever order they
   void model.change({ adapterRank: null, device: 'cpu' });
   void model.change({ adapterRank: 64, device: 'webgpu' });
   assert.equal(model.snapshot.plan.value?.memory.items[0]?.name, 'first');
-  assert.deepEqual(engine.plans.slice(1).map(({ asked }) => asked.split(' ').slice(1).join(' ')), ['adapter=null device=cpu', 'adapter={rank: 64, alpha: 128} device=webgpu']);
+  assert.deepEqual(
+    engine.plans.slice(1).map(({ asked }) => asked.split(' ').slice(1).join(' ')),
+    ['adapter=null device=cpu', 'adapter={rank: 64, alpha: 128} device=webgpu'],
+  );
   engine.plans[2]?.answer(runPlan(['third']));
   await settled();
   engine.plans[1]?.answer(runPlan(['second']));
@@ -103,21 +138,33 @@ test('of plans that overlap the one asked for last is shown, whatever order they
   assert.deepEqual(model.snapshot.plan, { working: false, value: null, error: 'no plan' });
 });
 
-test('a self-test shows loading and each step, then the engine\'s own list; a second click while it runs starts none', async () => {
+test("a self-test shows loading and each step, then the engine's own list; a second click while it runs starts none", async () => {
   const engine = new SlowEngine();
   const { session: model } = session(() => engine);
   const test = model.runTest();
   void model.runTest();
-  assert.deepEqual(engine.tests.map(({ asked }) => asked), [`${FOLDER} on cpu`]);
+  assert.deepEqual(
+    engine.tests.map(({ asked }) => asked),
+    [`${FOLDER} on cpu`],
+  );
   model.progress('/models/other', { kind: 'step', step: step('foreign') });
   model.progress(FOLDER, { kind: 'step', step: step('Files') });
   model.progress(FOLDER, { kind: 'load', done: 1, total: 4 });
-  assert.deepEqual(model.snapshot.test, { status: 'running', steps: [step('Files')], current: 'Loading the model', share: 0.25, error: null });
+  assert.deepEqual(model.snapshot.test, {
+    status: 'running',
+    steps: [step('Files')],
+    current: 'Loading the model',
+    share: 0.25,
+    error: null,
+  });
   model.progress(FOLDER, { kind: 'load', done: 0, total: 0 });
   assert.equal(model.snapshot.test.share, null);
   engine.tests[0]?.answer([step('Files'), step('Loading', false)]);
   await test;
-  assert.deepEqual([model.snapshot.test.status, model.snapshot.test.steps.map(({ passed }) => passed)], ['done', [true, false]]);
+  assert.deepEqual(
+    [model.snapshot.test.status, model.snapshot.test.steps.map(({ passed }) => passed)],
+    ['done', [true, false]],
+  );
   model.progress(FOLDER, { kind: 'step', step: step('late') });
   assert.equal(model.snapshot.test.steps.length, 2);
 });
@@ -137,7 +184,10 @@ test('a cancelled self-test keeps its steps and is no failure; one that fails as
   const second = model.runTest();
   engine.tests[1]?.refuse(new C3Error('engine', 'The engine ended.'));
   await second;
-  assert.deepEqual([model.snapshot.test.status, model.snapshot.test.error, failed], ['failed', 'The engine ended.', ['The engine ended.']]);
+  assert.deepEqual(
+    [model.snapshot.test.status, model.snapshot.test.error, failed],
+    ['failed', 'The engine ended.', ['The engine ended.']],
+  );
 });
 
 test('a session that is left cancels its test and says nothing any more', async () => {

@@ -3,7 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { configurationName, configurationOverrides, configurationText, freeName, modelReference } from '../../../../src/extension/model/modelConfiguration.ts';
+import {
+  configurationName,
+  configurationOverrides,
+  configurationText,
+  freeName,
+  modelReference,
+} from '../../../../src/extension/model/modelConfiguration.ts';
 import { ModelFolders, type ListKeeper } from '../../../../src/extension/model/modelFolders.ts';
 import { isModelState, isModelToHost } from '../../../../src/shared/protocols/modelProtocol.ts';
 import { readConfig } from '../../../../src/training/readConfig.ts';
@@ -14,7 +20,9 @@ const CPU = { adapterRank: 16, device: 'cpu' } as const;
 function keeper(value?: unknown): ListKeeper & { kept: string | undefined } {
   return {
     kept: value === undefined ? undefined : JSON.stringify(value),
-    get(): unknown { return this.kept === undefined ? undefined : JSON.parse(this.kept); },
+    get(): unknown {
+      return this.kept === undefined ? undefined : JSON.parse(this.kept);
+    },
     update(_key: string, next: unknown): Promise<void> {
       this.kept = JSON.stringify(next);
       return Promise.resolve();
@@ -25,12 +33,20 @@ function keeper(value?: unknown): ListKeeper & { kept: string | undefined } {
 test('the folder used last stands first, none stands twice, at most twenty stand there', async () => {
   const folders = new ModelFolders(keeper());
   assert.deepEqual(folders.list(), []);
-  for (let number = 1; number <= 25; number++) await folders.remember(`/models/${String(number)}`);
+  for (let number = 1; number <= 25; number++) {
+    await folders.remember(`/models/${String(number)}`);
+  }
   await folders.remember('/models/10');
   const paths = folders.list().map(({ path }) => path);
   assert.deepEqual([paths.length, paths[0], paths[1], paths.at(-1)], [20, '/models/10', '/models/25', '/models/6']);
   await folders.forget('/models/25');
-  assert.deepEqual(folders.list().map(({ path }) => path).slice(0, 2), ['/models/10', '/models/24']);
+  assert.deepEqual(
+    folders
+      .list()
+      .map(({ path }) => path)
+      .slice(0, 2),
+    ['/models/10', '/models/24'],
+  );
 });
 
 test('a folder that vanished is missing, as is one whose place a file took; it is there again when it comes back', async () => {
@@ -52,17 +68,32 @@ test('a folder that vanished is missing, as is one whose place a file took; it i
 
 test('what was kept by something else is left out, not believed', () => {
   assert.deepEqual(new ModelFolders(keeper({ 0: '/a' })).list(), []);
-  assert.deepEqual(new ModelFolders(keeper(['/a', 'relative', 7, null, ['/b']])).list().map(({ path }) => path), ['/a']);
+  assert.deepEqual(
+    new ModelFolders(keeper(['/a', 'relative', 7, null, ['/b']])).list().map(({ path }) => path),
+    ['/a'],
+  );
 });
 
 test('the written configuration is what the run schema reads: model, adapter and device, whatever the folder is called', () => {
-  for (const name of ['qwen3', 'Qwen2.5 "coder": #1', "it's {a}, [b]", '- x', 'null', 'ünïcode 模型', 'a\nsteps: 99', 'back\\slash']) {
+  for (const name of [
+    'qwen3',
+    'Qwen2.5 "coder": #1',
+    "it's {a}, [b]",
+    '- x',
+    'null',
+    'ünïcode 模型',
+    'a\nsteps: 99',
+    'back\\slash',
+  ]) {
     const home = '/papers';
     const folder = join(home, 'models', name);
     const config = readConfig(configurationText(folder, home, CPU), 'test');
     assert.equal(resolve(home, config.model), folder, name);
     assert.equal(config.title, name);
-    assert.deepEqual([config.adapter?.rank, config.adapter?.alpha, config.device.provider, config.steps], [16, 32, 'cpu', 36]);
+    assert.deepEqual(
+      [config.adapter?.rank, config.adapter?.alpha, config.device.provider, config.steps],
+      [16, 32, 'cpu', 36],
+    );
     assert.equal(readConfig('', 'test', configurationOverrides(folder, CPU)).model, folder, name);
   }
   const whole = readConfig(configurationText('/models/x', '/papers', { adapterRank: null, device: 'webgpu' }), 'test');
@@ -72,7 +103,10 @@ test('the written configuration is what the run schema reads: model, adapter and
 test('a run is planned with the keys that are written: the two ways give the same configuration', () => {
   for (const settings of [CPU, { adapterRank: null, device: 'auto' }, { adapterRank: 64, device: 'cuda' }] as const) {
     const written = readConfig(configurationText('/models/x', '/papers', settings), 'test');
-    assert.deepEqual({ ...readConfig('', 'test', configurationOverrides('/models/x', settings)), title: written.title }, written);
+    assert.deepEqual(
+      { ...readConfig('', 'test', configurationOverrides('/models/x', settings)), title: written.title },
+      written,
+    );
   }
 });
 
@@ -92,15 +126,37 @@ test('a file is named after the folder, without what a path could take amiss, an
   assert.equal(configurationName('/models/???'), 'model.c3.yaml');
   assert.equal(configurationName('/'), 'model.c3.yaml');
   assert.equal(configurationName(`/models/${'x'.repeat(300)}`).length, 68);
-  assert.equal(freeName('a.c3.yaml', () => false), 'a.c3.yaml');
+  assert.equal(
+    freeName('a.c3.yaml', () => false),
+    'a.c3.yaml',
+  );
   const there = new Set(['a.c3.yaml', 'a-2.c3.yaml']);
-  assert.equal(freeName('a.c3.yaml', (name) => there.has(name)), 'a-3.c3.yaml');
+  assert.equal(
+    freeName('a.c3.yaml', (name) => there.has(name)),
+    'a-3.c3.yaml',
+  );
 });
 
-test('the panel\'s page can ask for what it offers and for nothing else', () => {
+test("the panel's page can ask for what it offers and for nothing else", () => {
   const settings = { adapterRank: null, device: 'auto' };
-  for (const message of [{ type: 'ready' }, { type: 'test' }, { type: 'use' }, { type: 'settings', settings }, { type: 'settings', settings: CPU }]) assert.ok(isModelToHost(message), JSON.stringify(message));
-  for (const message of [{ type: 'use', folder: '/etc' }, { type: 'settings', settings: { ...settings, device: 'tpu' } }, { type: 'settings', settings: { ...settings, adapterRank: 0 } }, { type: 'settings', settings: { adapterRank: 4 } }, { type: 'open' }]) assert.equal(isModelToHost(message), false, JSON.stringify(message));
+  for (const message of [
+    { type: 'ready' },
+    { type: 'test' },
+    { type: 'use' },
+    { type: 'settings', settings },
+    { type: 'settings', settings: CPU },
+  ]) {
+    assert.ok(isModelToHost(message), JSON.stringify(message));
+  }
+  for (const message of [
+    { type: 'use', folder: '/etc' },
+    { type: 'settings', settings: { ...settings, device: 'tpu' } },
+    { type: 'settings', settings: { ...settings, adapterRank: 0 } },
+    { type: 'settings', settings: { adapterRank: 4 } },
+    { type: 'open' },
+  ]) {
+    assert.equal(isModelToHost(message), false, JSON.stringify(message));
+  }
   assert.ok(isModelState({ version: 1, folder: '/a', settings }));
   assert.equal(isModelState({ version: 1, folder: 7, settings }), false);
 });

@@ -11,7 +11,10 @@ function handedOn(text: string): { readonly path: string; readonly query: string
 
 const LINKS: readonly Link[] = [
   { subject: { kind: 'run', run: 'c3-0-4abf797b' }, folder: '/home/me/papers' },
-  { subject: { kind: 'message', id: 17, run: 'c3-0-4abf797b' }, folder: 'C:\\Users\\M\u00fcller & S\u00f6hne\\100 %\\a=b&run=x?#y' },
+  {
+    subject: { kind: 'message', id: 17, run: 'c3-0-4abf797b' },
+    folder: 'C:\\Users\\M\u00fcller & S\u00f6hne\\100 %\\a=b&run=x?#y',
+  },
   { subject: { kind: 'bucket', id: 4, run: 'imported-1234abcd' }, folder: '/tmp/\u5de5\u4f5c' },
 ];
 
@@ -19,7 +22,10 @@ describe('links', () => {
   it('lead where they were made to lead, whatever the folder is called', () => {
     for (const link of LINKS) {
       assert.deepEqual(readLink(handedOn(linkText(link))), link);
-      assert.match(linkText(link), /^\/(?:run|message|bucket)\/[\w%.~-]+\?(?:run=[\w%.~!'()*-]+&)?folder=[\w%.~!'()*-]+$/u);
+      assert.match(
+        linkText(link),
+        /^\/(?:run|message|bucket)\/[\w%.~-]+\?(?:run=[\w%.~!'()*-]+&)?folder=[\w%.~!'()*-]+$/u,
+      );
     }
   });
 
@@ -27,17 +33,43 @@ describe('links', () => {
     const folder = 'folder=/home/me/papers';
     const ours = `run=r&${folder}`;
     for (const [path, query] of [
-      ['', ours], ['/', ours], ['/message/', ours], ['/message', ours], ['/command/c3.startRun', ours], ['/message/17', ''], ['/message/17', folder], ['/message/17', 'run=r'], ['/message/17', 'run=&folder=/x'],
-      ['/message/1e3', ours], ['/message/-1', ours], ['/message/0', ours], ['/message/017', ours], ['/message/1.5', ours], ['/message/0x11', ours], ['/message/17/..', ours], ['/message/../run/17', ours],
-      ['/message/99999999999999999999', ours], ['/message/9007199254740993', ours], ['/run/x', ours], ['/run/x', `command=c3.startRun&${folder}`], [`/run/${'x'.repeat(201)}`, folder], ['/run/x', `folder=${'x'.repeat(5000)}`],
-      ['/Message/17', ours], ['//evil/message/17', ours],
-    ] as const) assert.equal(readLink({ path, query }), null, `${path.slice(0, 40)}?${query.slice(0, 60)}`);
+      ['', ours],
+      ['/', ours],
+      ['/message/', ours],
+      ['/message', ours],
+      ['/command/c3.startRun', ours],
+      ['/message/17', ''],
+      ['/message/17', folder],
+      ['/message/17', 'run=r'],
+      ['/message/17', 'run=&folder=/x'],
+      ['/message/1e3', ours],
+      ['/message/-1', ours],
+      ['/message/0', ours],
+      ['/message/017', ours],
+      ['/message/1.5', ours],
+      ['/message/0x11', ours],
+      ['/message/17/..', ours],
+      ['/message/../run/17', ours],
+      ['/message/99999999999999999999', ours],
+      ['/message/9007199254740993', ours],
+      ['/run/x', ours],
+      ['/run/x', `command=c3.startRun&${folder}`],
+      [`/run/${'x'.repeat(201)}`, folder],
+      ['/run/x', `folder=${'x'.repeat(5000)}`],
+      ['/Message/17', ours],
+      ['//evil/message/17', ours],
+    ] as const) {
+      assert.equal(readLink({ path, query }), null, `${path.slice(0, 40)}?${query.slice(0, 60)}`);
+    }
   });
 
   it('into another folder say which, without becoming markup', () => {
     assert.equal(wrongFolder('/home/me/papers/', '/home/me/papers'), null);
     assert.equal(wrongFolder('/home/me/x/../papers', '/home/me/papers'), null);
-    assert.match(wrongFolder('/home/me/papers/sub', '/home/me/papers') ?? '', /leads into another folder, \/home\/me\/papers\/sub: open that folder/u);
+    assert.match(
+      wrongFolder('/home/me/papers/sub', '/home/me/papers') ?? '',
+      /leads into another folder, \/home\/me\/papers\/sub: open that folder/u,
+    );
     assert.match(wrongFolder('/home/me/papers', null) ?? '', /another folder/u);
     const hostile = wrongFolder('[click](command:workbench.action.quit) <b>`$(bug)\n\u202e', '/w') ?? '';
     assert.doesNotMatch(hostile, /[[\]()<>`$\n\u202e]/u);
@@ -48,7 +80,9 @@ describe('links', () => {
 describe('where a link leads', () => {
   it('is the run or the message, while the store holds it', (t) => {
     const { writer, ...store } = temporaryStore();
-    t.after(() => { store.remove(); });
+    t.after(() => {
+      store.remove();
+    });
     addRun(writer);
     addRun(writer, 'other');
     const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
@@ -56,18 +90,36 @@ describe('where a link leads', () => {
     const request = addRequest(writer, tree?.actors[1] ?? 0, ['else'], [1]);
     assert.deepEqual(placeOf(writer, { kind: 'run', run: RUN }), { run: RUN, message: null });
     assert.deepEqual(placeOf(writer, { kind: 'message', id: plan, run: RUN }), { run: RUN, message: plan });
-    assert.deepEqual(placeOf(writer, { kind: 'bucket', id: writer.message(plan).bucket ?? 0, run: RUN }), { run: RUN, message: plan });
-    assert.deepEqual(placeOf(writer, { kind: 'bucket', id: request.bucket, run: RUN }), { run: RUN, message: tree?.actors[1] });
+    assert.deepEqual(placeOf(writer, { kind: 'bucket', id: writer.message(plan).bucket ?? 0, run: RUN }), {
+      run: RUN,
+      message: plan,
+    });
+    assert.deepEqual(placeOf(writer, { kind: 'bucket', id: request.bucket, run: RUN }), {
+      run: RUN,
+      message: tree?.actors[1],
+    });
     const gone = /^The (?:run|message|bucket) that this link leads to is not in the store of this folder/u;
     // The same number in a store that was begun anew stands for something else: the run tells.
-    for (const stale of [{ kind: 'run', run: 'none' }, { kind: 'message', id: 999, run: RUN }, { kind: 'message', id: plan, run: 'other' }, { kind: 'message', id: plan, run: 'none' }, { kind: 'bucket', id: 999, run: RUN }, { kind: 'bucket', id: request.bucket, run: 'other' }] as const) {
+    for (const stale of [
+      { kind: 'run', run: 'none' },
+      { kind: 'message', id: 999, run: RUN },
+      { kind: 'message', id: plan, run: 'other' },
+      { kind: 'message', id: plan, run: 'none' },
+      { kind: 'bucket', id: 999, run: RUN },
+      { kind: 'bucket', id: request.bucket, run: 'other' },
+    ] as const) {
       const found = placeOf(writer, stale);
       assert.match(typeof found === 'string' ? found : '', gone, JSON.stringify(stale));
     }
   });
 
   it('is told as a failure of the store where that cannot be read', () => {
-    const broken = (): never => { throw new Error('disk'); };
-    assert.throws(() => placeOf({ run: broken, message: broken, bucketView: broken }, { kind: 'run', run: 'r' }), /disk/u);
+    const broken = (): never => {
+      throw new Error('disk');
+    };
+    assert.throws(
+      () => placeOf({ run: broken, message: broken, bucketView: broken }, { kind: 'run', run: 'r' }),
+      /disk/u,
+    );
   });
 });

@@ -1,8 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { bucketsOf, type BucketsNode } from '../../../../src/extension/sidebar/bucketsModel.ts';
-import { alternativeDescription, alternativeLabel, bucketChoices, bucketDescription, bucketFilterWords, bucketLabel, bucketSpoken, bucketTooltip, figureOf, signed } from '../../../../src/extension/sidebar/bucketWords.ts';
-import { counted, filterWords, isFiltering, isRunsFilter, NO_FILTER, passes } from '../../../../src/extension/sidebar/runsFilter.ts';
+import {
+  alternativeDescription,
+  alternativeLabel,
+  bucketChoices,
+  bucketDescription,
+  bucketFilterWords,
+  bucketLabel,
+  bucketSpoken,
+  bucketTooltip,
+  figureOf,
+  signed,
+} from '../../../../src/extension/sidebar/bucketWords.ts';
+import {
+  counted,
+  filterWords,
+  isFiltering,
+  isRunsFilter,
+  NO_FILTER,
+  passes,
+} from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../../src/extension/sidebar/runsModel.ts';
 import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/shared/records/rankings.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
@@ -22,7 +40,9 @@ before(() => {
     setHeadline(store.path, tree.plan, headline(number / PAGE, { low: null, high: null }));
   }
 });
-after(() => { store.remove(); });
+after(() => {
+  store.remove();
+});
 
 test('the buckets of a run come by rank and in pages, and each opens at the message that mattered', () => {
   const limits = new Limits();
@@ -30,7 +50,10 @@ test('the buckets of a run come by rank and in pages, and each opens at the mess
   assert.equal(top.length, PAGE + 1);
   const [first] = top;
   assert.ok(first?.kind === 'bucket');
-  assert.deepEqual([first.ranked.credit?.value, writer.message(first.message ?? 0).text], [(PAGE - 1) / PAGE, 'plan 0']);
+  assert.deepEqual(
+    [first.ranked.credit?.value, writer.message(first.message ?? 0).text],
+    [(PAGE - 1) / PAGE, 'plan 0'],
+  );
   const more = top.at(-1);
   assert.ok(more?.kind === 'moreBuckets' && more.left === PAGE);
   limits.grow(more.list);
@@ -38,7 +61,17 @@ test('the buckets of a run come by rank and in pages, and each opens at the mess
   assert.equal(new Set(all.map(({ id }) => id)).size, 2 * PAGE);
   assert.equal(bucketsOf(writer, RUN, 'spread', null, limits).length, PAGE + 1, 'another order is a list of its own');
   const messages = bucketsOf(writer, RUN, 'credit', first, limits);
-  assert.deepEqual(messages.map((node: BucketsNode) => node.kind === 'alternative' && [node.message, alternativeLabel(node.alternative), alternativeDescription(node.alternative)]), [[first.message, '+0.99, return 0.50', 'plan 0']]);
+  assert.deepEqual(
+    messages.map(
+      (node: BucketsNode) =>
+        node.kind === 'alternative' && [
+          node.message,
+          alternativeLabel(node.alternative),
+          alternativeDescription(node.alternative),
+        ],
+    ),
+    [[first.message, '+0.99, return 0.50', 'plan 0']],
+  );
   assert.deepEqual(bucketsOf(writer, 'newer', 'credit', null, limits), []);
 });
 
@@ -50,53 +83,135 @@ test('a filtered view holds the buckets that pass, counts those that are left, a
   assert.ok(shown.every((node) => node.kind === 'bucket' && node.ranked.eventType === 'reasoner'));
   assert.deepEqual(bucketsOf(writer, RUN, 'credit', null, limits, { ...ALL_BUCKETS, origins: ['request'] }), []);
   const choices = bucketChoices(writer.bucketKinds(RUN));
-  assert.deepEqual(choices.map(({ title, choices: of }) => [title, of.map(({ label, count }) => [label, count])]), [
-    ['Role', [['actor', PAGE], ['reasoner', PAGE]]], ['Where they come from', [['training', 2 * PAGE]]], ['Credit', [['not measured', PAGE], ['measured', PAGE]].map(([label, count]) => [`credit ${String(label)}`, count])],
-  ]);
-  const filter = choices.flatMap(({ choices: of }) => of).reduce((chosen, choice) => (choice.label === 'actor' || choice.label.startsWith('credit') ? choice.addTo(chosen) : chosen), ALL_BUCKETS);
+  assert.deepEqual(
+    choices.map(({ title, choices: of }) => [title, of.map(({ label, count }) => [label, count])]),
+    [
+      [
+        'Role',
+        [
+          ['actor', PAGE],
+          ['reasoner', PAGE],
+        ],
+      ],
+      ['Where they come from', [['training', 2 * PAGE]]],
+      [
+        'Credit',
+        [
+          ['not measured', PAGE],
+          ['measured', PAGE],
+        ].map(([label, count]) => [`credit ${String(label)}`, count]),
+      ],
+    ],
+  );
+  const filter = choices
+    .flatMap(({ choices: of }) => of)
+    .reduce(
+      (chosen, choice) =>
+        choice.label === 'actor' || choice.label.startsWith('credit') ? choice.addTo(chosen) : chosen,
+      ALL_BUCKETS,
+    );
   assert.ok(isBucketFilter(filter));
   assert.equal(bucketFilterWords(filter), 'actor, credit not measured, credit measured');
-  assert.deepEqual(choices.flatMap(({ choices: of }) => of.filter((choice) => choice.isIn(filter)).map(({ label }) => label)), ['actor', 'credit not measured', 'credit measured']);
+  assert.deepEqual(
+    choices.flatMap(({ choices: of }) => of.filter((choice) => choice.isIn(filter)).map(({ label }) => label)),
+    ['actor', 'credit not measured', 'credit measured'],
+  );
   assert.ok(!isBucketFilter({ ...ALL_BUCKETS, origins: ['elsewhere'] }), 'what a window kept is checked');
 });
 
 const RANKED: RankedBucket = {
-  bucket: 7, origin: 'training', iteration: 3, eventType: 'reasoner', turn: 0, question: 'How many?', returns: 4, spread: 0.5, message: 12, text: '12 + 7\n= ?',
-  credit: headline(-0.25, { low: -0.5, high: 0, n: 8, effectiveN: 4, evaluatorCalls: 1 }), removal: { message: 12, replace: 0.1, remove: -0.4 }, continuation: null,
+  bucket: 7,
+  origin: 'training',
+  iteration: 3,
+  eventType: 'reasoner',
+  turn: 0,
+  question: 'How many?',
+  returns: 4,
+  spread: 0.5,
+  message: 12,
+  text: '12 + 7\n= ?',
+  credit: headline(-0.25, { low: -0.5, high: 0, n: 8, effectiveN: 4, evaluatorCalls: 1 }),
+  removal: { message: 12, replace: 0.1, remove: -0.4 },
+  continuation: null,
 };
 
 test('a bucket shows the figure that it is ranked by, with what was not measured said', () => {
   const orders = ['clearest', 'credit', 'spread', 'distance'] as const;
-  assert.deepEqual(orders.map((order) => bucketLabel(RANKED, order)), ['reasoner \u22120.25', 'reasoner \u22120.25', 'reasoner ±0.50', 'reasoner 0.50 apart']);
-  assert.deepEqual(orders.map((order) => bucketDescription(RANKED, order)), [
-    '12 + 7 = ? · undecided · n = 8 · step 3', '12 + 7 = ? · n = 8 · step 3', '12 + 7 = ? · 4 returns · step 3', '12 + 7 = ? · replace +0.10, remove \u22120.40 · step 3',
-  ]);
+  assert.deepEqual(
+    orders.map((order) => bucketLabel(RANKED, order)),
+    ['reasoner \u22120.25', 'reasoner \u22120.25', 'reasoner ±0.50', 'reasoner 0.50 apart'],
+  );
+  assert.deepEqual(
+    orders.map((order) => bucketDescription(RANKED, order)),
+    [
+      '12 + 7 = ? · undecided · n = 8 · step 3',
+      '12 + 7 = ? · n = 8 · step 3',
+      '12 + 7 = ? · 4 returns · step 3',
+      '12 + 7 = ? · replace +0.10, remove \u22120.40 · step 3',
+    ],
+  );
   const bare: RankedBucket = { ...RANKED, credit: null, spread: null, removal: null, text: '' };
-  assert.deepEqual(orders.map((order) => figureOf(bare, order)), ['credit not measured', 'credit not measured', 'spread not measured', 'remove not measured']);
-  assert.deepEqual([bucketLabel(bare, 'distance'), bucketDescription({ ...bare, text: 'said' }, 'distance')], ['reasoner', 'remove not measured · said · step 3']);
-  assert.match(bucketTooltip(RANKED), /credit \u22120\.25, 95 % \u22120\.50 to 0\.00, undecided: about 12 more replays would settle it, n = 8 \(4 independent\), 1 evaluator call\n/u);
+  assert.deepEqual(
+    orders.map((order) => figureOf(bare, order)),
+    ['credit not measured', 'credit not measured', 'spread not measured', 'remove not measured'],
+  );
+  assert.deepEqual(
+    [bucketLabel(bare, 'distance'), bucketDescription({ ...bare, text: 'said' }, 'distance')],
+    ['reasoner', 'remove not measured · said · step 3'],
+  );
+  assert.match(
+    bucketTooltip(RANKED),
+    /credit \u22120\.25, 95 % \u22120\.50 to 0\.00, undecided: about 12 more replays would settle it, n = 8 \(4 independent\), 1 evaluator call\n/u,
+  );
   assert.equal(bucketSpoken(RANKED, 'credit'), 'reasoner: 12 + 7 = ?; Largest credit: minus 0.25, n = 8; step 3');
   const alone: RankedBucket = { ...RANKED, credit: headline(0, { verdict: 'alone', low: null, high: null }) };
-  assert.deepEqual([bucketLabel(alone, 'clearest'), figureOf(alone, 'clearest')], ['reasoner', 'no other message was sampled here']);
-  assert.equal(bucketLabel({ ...RANKED, credit: headline(-0.25, { low: -0.5, high: -0.1 }) }, 'clearest'), 'reasoner \u22120.25');
+  assert.deepEqual(
+    [bucketLabel(alone, 'clearest'), figureOf(alone, 'clearest')],
+    ['reasoner', 'no other message was sampled here'],
+  );
+  assert.equal(
+    bucketLabel({ ...RANKED, credit: headline(-0.25, { low: -0.5, high: -0.1 }) }, 'clearest'),
+    'reasoner \u22120.25',
+  );
   assert.deepEqual([signed(-0.001), signed(0), signed(0.5)], ['\u22121.0e\u22123', '0.00', '+0.50']);
 });
 
 test('runs are filtered by words, method and status together', () => {
   const run = { run: { id: 'abc', title: 'Tiny Team', method: 'c3' }, status: 'failed' } as const;
-  for (const [filter, shown] of [[{ words: 'team TINY' }, true], [{ words: 'tiny done' }, false], [{ words: 'abc failed' }, true], [{ methods: ['magrpo'] }, false], [{ methods: ['magrpo', 'c3'], statuses: ['failed'] }, true], [{ statuses: ['done'] }, false], [{}, true]] as const) {
+  for (const [filter, shown] of [
+    [{ words: 'team TINY' }, true],
+    [{ words: 'tiny done' }, false],
+    [{ words: 'abc failed' }, true],
+    [{ methods: ['magrpo'] }, false],
+    [{ methods: ['magrpo', 'c3'], statuses: ['failed'] }, true],
+    [{ statuses: ['done'] }, false],
+    [{}, true],
+  ] as const) {
     assert.equal(passes({ ...NO_FILTER, ...filter }, run), shown, JSON.stringify(filter));
   }
-  assert.deepEqual([NO_FILTER, { ...NO_FILTER, words: '  ' }, { ...NO_FILTER, methods: ['c3'] }].map(isFiltering), [false, false, true]);
+  assert.deepEqual([NO_FILTER, { ...NO_FILTER, words: '  ' }, { ...NO_FILTER, methods: ['c3'] }].map(isFiltering), [
+    false,
+    false,
+    true,
+  ]);
   assert.equal(filterWords({ words: ' a ', methods: ['c3'], statuses: ['done'] }), '“a”, done, c3');
-  assert.deepEqual(counted(['b', 'a', 'b']), [{ value: 'b', count: 2 }, { value: 'a', count: 1 }]);
-  assert.ok(isRunsFilter(NO_FILTER) && !isRunsFilter({ ...NO_FILTER, statuses: ['lost'] }), 'what a window kept is checked');
+  assert.deepEqual(counted(['b', 'a', 'b']), [
+    { value: 'b', count: 2 },
+    { value: 'a', count: 1 },
+  ]);
+  assert.ok(
+    isRunsFilter(NO_FILTER) && !isRunsFilter({ ...NO_FILTER, statuses: ['lost'] }),
+    'what a window kept is checked',
+  );
 });
 
 test('a filtered tree holds the runs that pass, and every item knows its run', () => {
   const limits = new Limits();
   const done = childrenOf(writer, null, limits, { ...NO_FILTER, statuses: ['done'] });
-  assert.deepEqual(done.map(({ id }) => id), ['newer']);
+  assert.deepEqual(
+    done.map(({ id }) => id),
+    ['newer'],
+  );
   assert.deepEqual(childrenOf(writer, null, limits, { ...NO_FILTER, words: 'nothing like it' }), []);
   const [run] = childrenOf(writer, null, limits, { ...NO_FILTER, words: RUN });
   assert.ok(run);

@@ -10,25 +10,36 @@ interface Shown {
   readonly placeHolder: string;
 }
 const asked: Shown[] = [];
-Object.assign(globalThis, { c3Picked: (items: Shown['items'], options: Shown) => {
-  asked.push({ items, placeHolder: options.placeHolder });
-  return Promise.resolve(items.find(({ kind }) => kind === undefined));
-} });
-const EDITOR = 'export const QuickPickItemKind = { Separator: -1 }; export const window = { showQuickPick: (items, options) => globalThis.c3Picked(items, options) };';
+Object.assign(globalThis, {
+  c3Picked: (items: Shown['items'], options: Shown) => {
+    asked.push({ items, placeHolder: options.placeHolder });
+    return Promise.resolve(items.find(({ kind }) => kind === undefined));
+  },
+});
+const EDITOR =
+  'export const QuickPickItemKind = { Separator: -1 }; export const window = { showQuickPick: (items, options) => globalThis.c3Picked(items, options) };';
 registerHooks({
-  resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
+  resolve: (specifier, context, next) =>
+    specifier === 'vscode'
+      ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true }
+      : next(specifier, context),
 });
 const { pickRun } = await import('../../../../src/extension/sidebar/pick.ts');
 
 test('a run is asked for only where there are several, the newest first', async (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => { store.remove(); });
+  t.after(() => {
+    store.remove();
+  });
   addRun(writer);
   assert.equal(await pickRun(writer, 'Show buckets'), RUN);
   assert.equal(asked.length, 0, 'one run needs no question');
   addRun(writer, 'newer', '2027-01-01T00:00:00.000Z');
   assert.equal(await pickRun(writer, 'Show buckets'), 'newer');
-  assert.deepEqual(asked.at(-1)?.items.map(({ label }) => label), ['Run newer', `Run ${RUN}`]);
+  assert.deepEqual(
+    asked.at(-1)?.items.map(({ label }) => label),
+    ['Run newer', `Run ${RUN}`],
+  );
 });
 
 test('a message is called the lowest-credit one only where its interval lies below 0; else it is the clearest candidate', () => {
@@ -37,8 +48,17 @@ test('a message is called the lowest-credit one only where its interval lies bel
     costliestOf: () => (decided === null ? null : { message: 1, value: -0.1, decided }),
     costliestThrough: (message) => (decided === null ? null : { message: message + 1, value: -0.1, decided }),
   });
-  assert.deepEqual(costliestMessage(reader(true), target, null), { message: 1, words: 'Lowest-credit message of this transcript.' });
-  assert.deepEqual(costliestMessage(reader(false), target, 7), { message: 8, words: 'Clearest candidate of this episode; no message is decided to have hurt.' });
+  assert.deepEqual(costliestMessage(reader(true), target, null), {
+    message: 1,
+    words: 'Lowest-credit message of this transcript.',
+  });
+  assert.deepEqual(costliestMessage(reader(false), target, 7), {
+    message: 8,
+    words: 'Clearest candidate of this episode; no message is decided to have hurt.',
+  });
   const none = costliestMessage(reader(null), target, null);
-  assert.match(typeof none === 'string' ? none : '', /^No message of this transcript has a credit .*replay its alternatives/u);
+  assert.match(
+    typeof none === 'string' ? none : '',
+    /^No message of this transcript has a credit .*replay its alternatives/u,
+  );
 });

@@ -36,8 +36,13 @@ function someRuns(): ReturnType<typeof temporaryStore> {
 test('a run whose process is gone is interrupted, and one whose process lives is running', async () => {
   const store = someRuns();
   const lock = `${store.path}.lock`;
-  const statuses = (): unknown[] => childrenOf(store.writer, null, new Limits()).map((node) => node.kind === 'run' && [node.id, node.status]);
-  const rest = [['failed', 'failed'], ['cancelled', 'cancelled'], ['done', 'done']];
+  const statuses = (): unknown[] =>
+    childrenOf(store.writer, null, new Limits()).map((node) => node.kind === 'run' && [node.id, node.status]);
+  const rest = [
+    ['failed', 'failed'],
+    ['cancelled', 'cancelled'],
+    ['done', 'done'],
+  ];
   try {
     assert.deepEqual(statuses(), [['unfinished', 'running'], ...rest], 'this process holds the lock');
     const held = readFileSync(lock, 'utf8');
@@ -51,11 +56,18 @@ test('a run whose process is gone is interrupted, and one whose process lives is
 
 test('every run that did not come to its end can be resumed, newest first; a running one cannot', () => {
   const store = someRuns();
-  assert.deepEqual(resumableRuns(store.writer).map(({ id }) => id), ['failed', 'cancelled']);
+  assert.deepEqual(
+    resumableRuns(store.writer).map(({ id }) => id),
+    ['failed', 'cancelled'],
+  );
   store.writer.close();
   const reader = openStoreForReading(store.path);
   try {
-    assert.deepEqual(resumableRuns(reader).map(({ id }) => id), ['unfinished', 'failed', 'cancelled'], 'the lock was given back');
+    assert.deepEqual(
+      resumableRuns(reader).map(({ id }) => id),
+      ['unfinished', 'failed', 'cancelled'],
+      'the lock was given back',
+    );
   } finally {
     reader.close();
     store.remove();
@@ -81,7 +93,15 @@ test('a lock that cannot be judged counts as held', async () => {
     assert.equal(written(JSON.stringify({ pid, host: hostname() })), false);
     assert.equal(written(JSON.stringify({ pid: process.pid, host: hostname() })), true);
     assert.equal(written(JSON.stringify({ pid, host: `not ${hostname()}` })), true);
-    for (const content of ['', '{', '[]', JSON.stringify({ host: hostname() }), JSON.stringify({ pid: -1, host: hostname() })]) assert.equal(written(content), true, content);
+    for (const content of [
+      '',
+      '{',
+      '[]',
+      JSON.stringify({ host: hostname() }),
+      JSON.stringify({ pid: -1, host: hostname() }),
+    ]) {
+      assert.equal(written(content), true, content);
+    }
     rmSync(lock);
     assert.equal(isBeingWritten(store.path), false);
   } finally {
@@ -90,14 +110,21 @@ test('a lock that cannot be judged counts as held', async () => {
 });
 
 test('the menus of the tree offer exactly the runs that can be resumed', () => {
-  const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', '..', '..', 'package.json'), 'utf8'));
+  const manifest: unknown = JSON.parse(
+    readFileSync(join(import.meta.dirname, '..', '..', '..', '..', 'package.json'), 'utf8'),
+  );
   const menus = isRecord(manifest) && isRecord(manifest['contributes']) ? manifest['contributes']['menus'] : undefined;
   const items: unknown = isRecord(menus) ? menus['view/item/context'] : undefined;
   assert.ok(Array.isArray(items));
-  const conditions = items.flatMap((item: unknown) => (isRecord(item) && item['command'] === 'c3.resumeRun' ? [String(item['when'])] : []));
+  const conditions = items.flatMap((item: unknown) =>
+    isRecord(item) && item['command'] === 'c3.resumeRun' ? [String(item['when'])] : [],
+  );
   assert.equal(conditions.length, 2, 'inline and in the context menu');
   for (const condition of conditions) {
     const pattern = new RegExp(/=~ \/(.*)\/$/u.exec(condition)?.[1] ?? assert.fail(condition), 'u');
-    assert.deepEqual(STATUSES.filter((status) => pattern.test(`run ${status}`)), STATUSES.filter(isResumable));
+    assert.deepEqual(
+      STATUSES.filter((status) => pattern.test(`run ${status}`)),
+      STATUSES.filter(isResumable),
+    );
   }
 });

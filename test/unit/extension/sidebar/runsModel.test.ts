@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../../src/extension/sidebar/runsModel.ts';
-import { episodeLabel, episodeReturn, roundDescription, runDescription } from '../../../../src/extension/sidebar/runWords.ts';
+import {
+  episodeLabel,
+  episodeReturn,
+  roundDescription,
+  runDescription,
+} from '../../../../src/extension/sidebar/runWords.ts';
 import { overallPercent, progressWords, stageWords } from '../../../../src/extension/run/progressWords.ts';
 import type { RunSummary } from '../../../../src/shared/records/records.ts';
 import type { ShownStatus } from '../../../../src/shared/records/runStatus.ts';
@@ -14,13 +19,19 @@ const SNAPSHOT = 'a'.repeat(64);
 before(() => {
   addRun(writer);
   addRun(writer, 'newer', '2026-02-02T00:00:00.000Z');
-  for (let iteration = 1; iteration <= 2; iteration++) writer.insertStep({ run: RUN, iteration, snapshot: SNAPSHOT, ledger: LEDGER });
+  for (let iteration = 1; iteration <= 2; iteration++) {
+    writer.insertStep({ run: RUN, iteration, snapshot: SNAPSHOT, ledger: LEDGER });
+  }
   writer.finishStep(RUN, 1, METRICS, LEDGER);
-  for (let number = 0; number < PAGE + 5; number++) addTree(writer, { iteration: 1, instance: instance(number), returns: [[number === 0 ? null : 1]] });
+  for (let number = 0; number < PAGE + 5; number++) {
+    addTree(writer, { iteration: 1, instance: instance(number), returns: [[number === 0 ? null : 1]] });
+  }
   addTree(writer, { phase: 'evaluate', iteration: 1, instance: instance(1), returns: [[0]] });
   addTree(writer, { phase: 'evaluate', iteration: 4, instance: instance(1), returns: [[1]] });
 });
-after(() => { store.remove(); });
+after(() => {
+  store.remove();
+});
 
 function find(nodes: readonly RunsNode[], id: string): RunsNode {
   const node = nodes.find((candidate) => candidate.id === id);
@@ -31,14 +42,20 @@ function find(nodes: readonly RunsNode[], id: string): RunsNode {
 test('runs stand newest first, and their evaluations around their steps', () => {
   const limits = new Limits();
   const runs = childrenOf(writer, null, limits);
-  assert.deepEqual(runs.map((node) => node.id), ['newer', RUN]);
+  assert.deepEqual(
+    runs.map((node) => node.id),
+    ['newer', RUN],
+  );
   const rounds = childrenOf(writer, find(runs, RUN), limits);
-  assert.deepEqual(rounds.map((node) => node.kind === 'round' && `${node.label}: ${roundDescription(node)}`), [
-    'Evaluation before, greedy: 1 episode',
-    'Step 1: mean return 0.50, 105 episodes',
-    'Step 2: unfinished, 0 episodes',
-    'Evaluation after, sampled: 1 episode',
-  ]);
+  assert.deepEqual(
+    rounds.map((node) => node.kind === 'round' && `${node.label}: ${roundDescription(node)}`),
+    [
+      'Evaluation before, greedy: 1 episode',
+      'Step 1: mean return 0.50, 105 episodes',
+      'Step 2: unfinished, 0 episodes',
+      'Evaluation after, sampled: 1 episode',
+    ],
+  );
   assert.deepEqual(childrenOf(writer, find(runs, 'newer'), limits), []);
 });
 
@@ -60,28 +77,69 @@ test('a long list ends in "Load more", which grows that list only', () => {
 test('a masked episode is told apart from one that returned 0', () => {
   const limits = new Limits();
   const step = find(childrenOf(writer, find(childrenOf(writer, null, limits), RUN), limits), `${RUN}/train/1`);
-  const words = childrenOf(writer, step, limits).slice(0, 2).map((node) => node.kind === 'episode' && `${episodeLabel(node.episode)} ${episodeReturn(node.episode.return)}`);
-  assert.deepEqual(words, ['Question 0: what is 0 + 1? masked: the evaluator failed', 'Question 1: what is 1 + 1? return 1']);
+  const words = childrenOf(writer, step, limits)
+    .slice(0, 2)
+    .map((node) => node.kind === 'episode' && `${episodeLabel(node.episode)} ${episodeReturn(node.episode.return)}`);
+  assert.deepEqual(words, [
+    'Question 0: what is 0 + 1? masked: the evaluator failed',
+    'Question 1: what is 1 + 1? return 1',
+  ]);
 });
 
 test('a run is described by its steps, and by its accuracy once both are measured', () => {
   const run = writer.run(RUN);
-  const words = (summary: RunSummary | null, status: ShownStatus = 'done'): string => runDescription({ run: { ...run, summary }, status });
+  const words = (summary: RunSummary | null, status: ShownStatus = 'done'): string =>
+    runDescription({ run: { ...run, summary }, status });
   assert.equal(words(null, 'running'), '1 of 3 steps');
   assert.equal(words(null, 'interrupted'), 'interrupted, 1 of 3 steps');
-  const remaining = (of: string, status: ShownStatus = 'running'): string => runDescription({ run, status }, { run: of, remainingSeconds: 130 });
-  assert.deepEqual([remaining(RUN), remaining('another'), remaining(RUN, 'interrupted')], ['1 of 3 steps, about 2 min left', '1 of 3 steps', 'interrupted, 1 of 3 steps']);
-  const interval = (value: number): { value: number; low: null; high: null; n: number } => ({ value, low: null, high: null, n: 10 });
+  const remaining = (of: string, status: ShownStatus = 'running'): string =>
+    runDescription({ run, status }, { run: of, remainingSeconds: 130 });
+  assert.deepEqual(
+    [remaining(RUN), remaining('another'), remaining(RUN, 'interrupted')],
+    ['1 of 3 steps, about 2 min left', '1 of 3 steps', 'interrupted, 1 of 3 steps'],
+  );
+  const interval = (value: number): { value: number; low: null; high: null; n: number } => ({
+    value,
+    low: null,
+    high: null,
+    n: 10,
+  });
   const none = { before: null, after: null, difference: null };
-  const summary = { run: RUN, method: 'c3', seed: 1, steps: 3, evaluatorCalls: 0, tokens: LEDGER.tokens, decisions: {}, passAt1: none, seconds: 0, store: '' };
+  const summary = {
+    run: RUN,
+    method: 'c3',
+    seed: 1,
+    steps: 3,
+    evaluatorCalls: 0,
+    tokens: LEDGER.tokens,
+    decisions: {},
+    passAt1: none,
+    seconds: 0,
+    store: '',
+  };
   assert.equal(words({ ...summary, accuracy: none }), '1 of 3 steps');
-  assert.equal(words({ ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } }), '1 of 3 steps, 62.4 % → 0.0 %');
+  assert.equal(
+    words({ ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } }),
+    '1 of 3 steps, 62.4 % → 0.0 %',
+  );
   assert.equal(stageWords({ stage: 'train', done: 3, total: 20 }), 'Training, step 3 of 20');
-  assert.equal(progressWords({ stage: 'train', done: 3, total: 20, remainingSeconds: 130 }), 'Training, step 3 of 20, about 2 min left');
+  assert.equal(
+    progressWords({ stage: 'train', done: 3, total: 20, remainingSeconds: 130 }),
+    'Training, step 3 of 20, about 2 min left',
+  );
   assert.equal(progressWords({ stage: 'train', done: 3, total: 20, remainingSeconds: null }), 'Training, step 3 of 20');
   assert.equal(stageWords({ stage: 'load', done: 0, total: 0 }), 'Loading');
-  assert.equal(stageWords({ stage: 'load', done: 345_000_000, total: 1_000_000_000 }), 'Loading, 34 %', 'loading counts bytes');
-  const stages = (['load', 'evaluate-before', 'train', 'evaluate-after'] as const).flatMap((stage) => [0, 1, 2].map((done) => overallPercent({ stage, done, total: 2 })));
-  assert.deepEqual(stages, stages.toSorted((a, b) => a - b));
+  assert.equal(
+    stageWords({ stage: 'load', done: 345_000_000, total: 1_000_000_000 }),
+    'Loading, 34 %',
+    'loading counts bytes',
+  );
+  const stages = (['load', 'evaluate-before', 'train', 'evaluate-after'] as const).flatMap((stage) =>
+    [0, 1, 2].map((done) => overallPercent({ stage, done, total: 2 })),
+  );
+  assert.deepEqual(
+    stages,
+    stages.toSorted((a, b) => a - b),
+  );
   assert.deepEqual([stages[0], stages.at(-1)], [0, 100]);
 });

@@ -1,11 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { caseDetail, TaxonomySession, type TaxonomyEngine } from '../../../../src/extension/taxonomy/taxonomySession.ts';
+import {
+  caseDetail,
+  TaxonomySession,
+  type TaxonomyEngine,
+} from '../../../../src/extension/taxonomy/taxonomySession.ts';
 import { RememberedThresholds } from '../../../../src/extension/taxonomy/taxonomyThresholds.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import { ALTERNATIVE_PREVIEW, type TaxonomyFromHost, type TaxonomyToHost } from '../../../../src/shared/protocols/taxonomyProtocol.ts';
-import { currentLabel, labelProblem, NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type CaseLabel, type LabelParams, type TaxonomyParams, type TaxonomyView } from '../../../../src/shared/records/taxonomy.ts';
+import {
+  ALTERNATIVE_PREVIEW,
+  type TaxonomyFromHost,
+  type TaxonomyToHost,
+} from '../../../../src/shared/protocols/taxonomyProtocol.ts';
+import {
+  currentLabel,
+  labelProblem,
+  NO_FILTER,
+  TAXONOMY_THRESHOLDS,
+  VERDICTS,
+  type CaseLabel,
+  type LabelParams,
+  type TaxonomyParams,
+  type TaxonomyView,
+} from '../../../../src/shared/records/taxonomy.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
 
@@ -13,7 +31,17 @@ const READY: TaxonomyToHost = { type: 'ready', filter: NO_FILTER, limit: 50 };
 
 function viewOf({ run, thresholds }: TaxonomyParams): TaxonomyView {
   return {
-    run, thresholds, buckets: 3, counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })), leftOut: { requested: 0, otherDistribution: 0 }, changed: 0, roles: [], detectors: [], episodes: 0, matching: 0, rows: [],
+    run,
+    thresholds,
+    buckets: 3,
+    counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })),
+    leftOut: { requested: 0, otherDistribution: 0 },
+    changed: 0,
+    roles: [],
+    detectors: [],
+    episodes: 0,
+    matching: 0,
+    rows: [],
     agreement: { n: 0, agreed: 0, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 0 },
   };
 }
@@ -21,18 +49,37 @@ function viewOf({ run, thresholds }: TaxonomyParams): TaxonomyView {
 /** A session on a small store whose engine answers when it is let. */
 function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
   const { writer, ...store } = temporaryStore();
-  t.after(() => { store.remove(); });
+  t.after(() => {
+    store.remove();
+  });
   addRun(writer);
-  const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0], [1, null]], words: (plan, actor) => (actor === null ? 'p'.repeat(ALTERNATIVE_PREVIEW + plan) : `a${String(actor)}`) });
+  const [tree] = addTree(writer, {
+    iteration: 1,
+    instance: instance(1),
+    returns: [
+      [1, 0],
+      [1, null],
+    ],
+    words: (plan, actor) => (actor === null ? 'p'.repeat(ALTERNATIVE_PREVIEW + plan) : `a${String(actor)}`),
+  });
   assert.ok(tree);
   const kept = new Map<string, unknown>();
-  const remembered = new RememberedThresholds({ get: (key) => kept.get(key), update: (key, value) => { kept.set(key, value); return Promise.resolve(); } });
+  const remembered = new RememberedThresholds({
+    get: (key) => kept.get(key),
+    update: (key, value) => {
+      kept.set(key, value);
+      return Promise.resolve();
+    },
+  });
   const asked: TaxonomyParams[] = [];
   const posted: TaxonomyFromHost[] = [];
   const opened: number[] = [];
   const session = new TaxonomySession(RUN, {
     engine: () => ({
-      taxonomy: (params) => { asked.push(params); return Promise.resolve(viewOf(params)); },
+      taxonomy: (params) => {
+        asked.push(params);
+        return Promise.resolve(viewOf(params));
+      },
       label: ({ bucket, name, note }: LabelParams): Promise<CaseLabel> => {
         const label = { message: null, bucket, name, note, author: 'you', createdAt: '2026-01-01' };
         writer.insertLabel(label);
@@ -42,8 +89,12 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
     }),
     reader: () => writer,
     thresholds: remembered,
-    post: (message) => { posted.push(message); },
-    openMessage: (message) => { opened.push(message); },
+    post: (message) => {
+      posted.push(message);
+    },
+    openMessage: (message) => {
+      opened.push(message);
+    },
     failed: () => undefined,
   });
   return { session, asked, posted, opened, kept, remembered, writer, tree };
@@ -58,7 +109,10 @@ describe('the session of a taxonomy panel', () => {
     assert.deepEqual(asked, [{ run: RUN, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 50, fresh: true }]);
     await session.receive(READY);
     await session.receive({ type: 'readAgain' });
-    assert.deepEqual(asked.map(({ fresh }) => fresh), [true, false, true]);
+    assert.deepEqual(
+      asked.map(({ fresh }) => fresh),
+      [true, false, true],
+    );
     await session.receive({ type: 'open', message: 7 });
     assert.deepEqual(opened, [7]);
   });
@@ -69,19 +123,40 @@ describe('the session of a taxonomy panel', () => {
     const { session, posted, remembered, kept } = scene(t, {
       taxonomy: (params) => {
         asked.push(params.thresholds.shift);
-        return new Promise((resolve) => { answers.push(() => { resolve(viewOf(params)); }); });
+        return new Promise((resolve) => {
+          answers.push(() => {
+            resolve(viewOf(params));
+          });
+        });
       },
     });
-    const begun = session.receive({ type: 'show', thresholds: { ...TAXONOMY_THRESHOLDS, shift: 0.1 }, filter: NO_FILTER, limit: 50 });
-    const others = [0.3, 0.4, 0.5].map((shift) => session.receive({ type: 'show', thresholds: { ...TAXONOMY_THRESHOLDS, shift }, filter: NO_FILTER, limit: 50 }));
+    const begun = session.receive({
+      type: 'show',
+      thresholds: { ...TAXONOMY_THRESHOLDS, shift: 0.1 },
+      filter: NO_FILTER,
+      limit: 50,
+    });
+    const others = [0.3, 0.4, 0.5].map((shift) =>
+      session.receive({ type: 'show', thresholds: { ...TAXONOMY_THRESHOLDS, shift }, filter: NO_FILTER, limit: 50 }),
+    );
     answers[0]?.();
-    while (answers.length < 2) await setImmediate();
+    while (answers.length < 2) {
+      await setImmediate();
+    }
     answers[1]?.();
     await Promise.all([begun, ...others]);
     assert.deepEqual(asked, [0.1, 0.5]);
-    assert.deepEqual(posted.flatMap((message) => (message.type === 'view' ? [message.view.thresholds.shift] : [])), [0.1, 0.5]);
+    assert.deepEqual(
+      posted.flatMap((message) => (message.type === 'view' ? [message.view.thresholds.shift] : [])),
+      [0.1, 0.5],
+    );
     assert.equal(remembered.get().shift, 0.5);
-    for (const broken of [null, { shift: 0.5 }, { ...TAXONOMY_THRESHOLDS, shift: -1 }, { ...TAXONOMY_THRESHOLDS, shift: '1' }]) {
+    for (const broken of [
+      null,
+      { shift: 0.5 },
+      { ...TAXONOMY_THRESHOLDS, shift: -1 },
+      { ...TAXONOMY_THRESHOLDS, shift: '1' },
+    ]) {
       kept.set('c3.taxonomyThresholds', broken);
       assert.deepEqual(remembered.get(), TAXONOMY_THRESHOLDS);
     }
@@ -89,9 +164,15 @@ describe('the session of a taxonomy panel', () => {
 
   it('tells what an engine refuses and goes on', async (t) => {
     let refuse = true;
-    const { session, posted } = scene(t, { taxonomy: (params) => (refuse ? Promise.reject(new C3Error('engine', 'The engine ended.')) : Promise.resolve(viewOf(params))) });
+    const { session, posted } = scene(t, {
+      taxonomy: (params) =>
+        refuse ? Promise.reject(new C3Error('engine', 'The engine ended.')) : Promise.resolve(viewOf(params)),
+    });
     await session.receive(READY);
-    assert.deepEqual(posted.find(({ type }) => type === 'failed'), { type: 'failed', message: 'The engine ended.' });
+    assert.deepEqual(
+      posted.find(({ type }) => type === 'failed'),
+      { type: 'failed', message: 'The engine ended.' },
+    );
     refuse = false;
     await session.receive({ type: 'readAgain' });
     assert.ok(types(posted).includes('view'));
@@ -105,14 +186,18 @@ describe('the session of a taxonomy panel', () => {
     await session.receive({ type: 'label', bucket: 1, name: '', note: '' });
     assert.deepEqual(types(posted), ['labelled', 'case', 'view', 'labelled', 'case', 'view']);
     assert.equal(asked.at(-1)?.fresh, false);
-    const details = posted.flatMap((message) => (message.type === 'case' ? [message.detail.labels.map(({ name }) => name)] : []));
+    const details = posted.flatMap((message) =>
+      message.type === 'case' ? [message.detail.labels.map(({ name }) => name)] : [],
+    );
     assert.deepEqual(details, [['Over-Coupling'], ['Over-Coupling', '']]);
     assert.equal(writer.labelsOfBucket(1).length, 2);
   });
 
   it('says in one sentence that labels cannot be written while another process writes', async (t) => {
     const reason = 'Another window has it.';
-    const { session, posted } = scene(t, { label: () => Promise.reject(new C3Error('store', reason, { code: 'storeHeld' })) });
+    const { session, posted } = scene(t, {
+      label: () => Promise.reject(new C3Error('store', reason, { code: 'storeHeld' })),
+    });
     await session.receive({ type: 'label', bucket: 1, name: 'x', note: '' });
     assert.deepEqual(posted, [{ type: 'refused', bucket: 1, message: `Labels cannot be written now: ${reason}` }]);
   });
@@ -133,7 +218,14 @@ describe('the session of a taxonomy panel', () => {
     addRequest(writer, tree.plan, ['x'], [1]);
     session.storeChanged();
     assert.deepEqual(posted.at(-1), { type: 'grown', buckets: 3 });
-    addTree(writer, { iteration: 2, instance: instance(2), returns: [[1, 0], [1, 1]] });
+    addTree(writer, {
+      iteration: 2,
+      instance: instance(2),
+      returns: [
+        [1, 0],
+        [1, 1],
+      ],
+    });
     session.storeChanged();
     assert.deepEqual(posted.at(-1), { type: 'grown', buckets: 6 });
     assert.equal(asked.length, 1);
@@ -146,22 +238,45 @@ describe('a case', () => {
     const credit = headline(0.5);
     setHeadline(writer.path, tree.plan, credit);
     const plans = caseDetail(writer, 1);
-    assert.deepEqual(plans.alternatives.map((one) => one.credit), [credit, null], 'the one credit of each message');
-    assert.deepEqual(plans.alternatives.map(({ text, cut, real, returns }) => [text.length, cut, real, returns]), [[ALTERNATIVE_PREVIEW, false, true, [1, 0]], [ALTERNATIVE_PREVIEW, true, false, [1, null]]]);
+    assert.deepEqual(
+      plans.alternatives.map((one) => one.credit),
+      [credit, null],
+      'the one credit of each message',
+    );
+    assert.deepEqual(
+      plans.alternatives.map(({ text, cut, real, returns }) => [text.length, cut, real, returns]),
+      [
+        [ALTERNATIVE_PREVIEW, false, true, [1, 0]],
+        [ALTERNATIVE_PREVIEW, true, false, [1, null]],
+      ],
+    );
     const { bucket } = addRequest(writer, tree.plan, ['typed'], [null]);
     const asked = caseDetail(writer, bucket);
-    assert.deepEqual(asked.alternatives.map(({ message, real }) => [message === tree.plan, real]), [[true, true], [false, false]]);
+    assert.deepEqual(
+      asked.alternatives.map(({ message, real }) => [message === tree.plan, real]),
+      [
+        [true, true],
+        [false, false],
+      ],
+    );
   });
 
   it('counts its newest label, unless that takes the one before back', () => {
     const label = (name: string): CaseLabel => ({ name, note: '', author: 'you', createdAt: '2026' });
-    assert.deepEqual([currentLabel([]), currentLabel([label('a'), label('b')])?.name, currentLabel([label('a'), label('')])], [null, 'b', null]);
+    assert.deepEqual(
+      [currentLabel([]), currentLabel([label('a'), label('b')])?.name, currentLabel([label('a'), label('')])],
+      [null, 'b', null],
+    );
   });
 
   it('takes labels of one line and 80 characters, whatever their script', () => {
-    for (const name of ['', 'x'.repeat(80), '\u{1f600}'.repeat(80), '<b>not markup</b>', 'ملصق']) assert.equal(labelProblem(name, 'a\nnote'), null, name);
+    for (const name of ['', 'x'.repeat(80), '\u{1f600}'.repeat(80), '<b>not markup</b>', 'ملصق']) {
+      assert.equal(labelProblem(name, 'a\nnote'), null, name);
+    }
     assert.match(labelProblem('x'.repeat(81), '') ?? '', /at most 80 characters; this one has 81/);
-    for (const name of ['a\nb', 'a\u0007', ' a', 'a ']) assert.notEqual(labelProblem(name, ''), null, JSON.stringify(name));
+    for (const name of ['a\nb', 'a\u0007', ' a', 'a ']) {
+      assert.notEqual(labelProblem(name, ''), null, JSON.stringify(name));
+    }
     assert.match(labelProblem('a', 'x'.repeat(2001)) ?? '', /note has at most 2000/);
   });
 });

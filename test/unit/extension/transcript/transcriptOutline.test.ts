@@ -13,11 +13,21 @@ let tree: ReturnType<typeof addTree>;
 
 before(() => {
   addRun(writer);
-  tree = addTree(writer, { iteration: 1, instance: first, returns: [[1, 0], [0, null]], words: (plan, actor) => (actor === null ? 'p'.repeat(PREVIEW + 50) : `answer ${String(plan)}.${String(actor)}`) });
+  tree = addTree(writer, {
+    iteration: 1,
+    instance: first,
+    returns: [
+      [1, 0],
+      [0, null],
+    ],
+    words: (plan, actor) => (actor === null ? 'p'.repeat(PREVIEW + 50) : `answer ${String(plan)}.${String(actor)}`),
+  });
   addTree(writer, { iteration: 1, instance: instance(2), returns: [[1]] });
   addTree(writer, { iteration: 2, instance: first, returns: [[1]] });
 });
-after(() => { store.remove(); });
+after(() => {
+  store.remove();
+});
 
 function ids(): { readonly plans: readonly number[]; readonly actors: readonly number[] } {
   return { plans: tree.map(({ plan }) => plan), actors: tree.flatMap(({ actors }) => actors) };
@@ -26,13 +36,34 @@ function ids(): { readonly plans: readonly number[]; readonly actors: readonly n
 test('rows are the question and the messages of this instance and iteration, depth first', () => {
   const outline = TranscriptOutline.read(writer, target);
   const rows = outline.window(writer, target, 0);
-  const { plans: [p0, p1], actors: [a0, a1, a2, a3] } = ids();
-  assert.deepEqual(rows.map((row) => row.message), [null, p0, a0, a1, p1, a2, a3]);
-  assert.deepEqual(rows.map((row) => row.depth), [0, 1, 2, 2, 1, 2, 2]);
-  assert.deepEqual(rows.map((row) => row.parent), [null, 0, 1, 1, 0, 4, 4]);
-  assert.deepEqual(rows.map((row) => row.descendants), [6, 2, 0, 0, 2, 0, 0]);
-  assert.deepEqual(rows.map((row) => `${String(row.position)}/${String(row.siblings)}`), ['1/1', '1/2', '1/2', '2/2', '2/2', '1/2', '2/2']);
-  assert.deepEqual(rows.map((row) => row.index), [0, 1, 2, 3, 4, 5, 6]);
+  const {
+    plans: [p0, p1],
+    actors: [a0, a1, a2, a3],
+  } = ids();
+  assert.deepEqual(
+    rows.map((row) => row.message),
+    [null, p0, a0, a1, p1, a2, a3],
+  );
+  assert.deepEqual(
+    rows.map((row) => row.depth),
+    [0, 1, 2, 2, 1, 2, 2],
+  );
+  assert.deepEqual(
+    rows.map((row) => row.parent),
+    [null, 0, 1, 1, 0, 4, 4],
+  );
+  assert.deepEqual(
+    rows.map((row) => row.descendants),
+    [6, 2, 0, 0, 2, 0, 0],
+  );
+  assert.deepEqual(
+    rows.map((row) => `${String(row.position)}/${String(row.siblings)}`),
+    ['1/1', '1/2', '1/2', '2/2', '2/2', '1/2', '2/2'],
+  );
+  assert.deepEqual(
+    rows.map((row) => row.index),
+    [0, 1, 2, 3, 4, 5, 6],
+  );
   assert.equal(outline.rows, 7);
   assert.equal(rows[0]?.text, first.question);
   assert.equal(rows[1]?.text.length, PREVIEW);
@@ -40,7 +71,10 @@ test('rows are the question and the messages of this instance and iteration, dep
 
 test('a plan returns the mean of what was scored under it; a masked episode has no return', () => {
   const rows = TranscriptOutline.read(writer, target).window(writer, target, 0);
-  assert.deepEqual(rows.map((row) => row.return), [null, 0.5, 1, 0, 0, 0, null]);
+  assert.deepEqual(
+    rows.map((row) => row.return),
+    [null, 0.5, 1, 0, 0, 0, null],
+  );
 });
 
 test('a message is placed with the rows above it; a message of another transcript has no place', () => {
@@ -48,7 +82,14 @@ test('a message is placed with the rows above it; a message of another transcrip
   const { plans, actors } = ids();
   assert.deepEqual(outline.place(actors[2] ?? -1), { message: actors[2], index: 5, descendants: 0, ancestors: [0, 4] });
   assert.deepEqual(outline.place(plans[0] ?? -1)?.ancestors, [0]);
-  const elsewhere = writer.transcript({ run: RUN, phase: 'train', iteration: 2, instance: first.uidSha, offset: 0, limit: 1 }).messages[0];
+  const elsewhere = writer.transcript({
+    run: RUN,
+    phase: 'train',
+    iteration: 2,
+    instance: first.uidSha,
+    offset: 0,
+    limit: 1,
+  }).messages[0];
   assert.equal(outline.place(elsewhere?.id ?? -1), null);
 });
 
@@ -59,9 +100,18 @@ test('what a replay request sampled is in a lane below the message that was aske
   const outline = TranscriptOutline.read(writer, target);
   assert.notEqual(outline.signature, before.signature);
   const rows = outline.window(writer, target, 0);
-  const { plans: [p0, p1], actors: [a0, a1, a2, a3] } = ids();
-  assert.deepEqual(rows.map((row) => row.key), [null, p0, a0, a1, -asked, ...alternatives, p1, a2, a3]);
-  assert.deepEqual(rows.filter((row) => row.branch && row.lane === null).map((row) => row.message), alternatives);
+  const {
+    plans: [p0, p1],
+    actors: [a0, a1, a2, a3],
+  } = ids();
+  assert.deepEqual(
+    rows.map((row) => row.key),
+    [null, p0, a0, a1, -asked, ...alternatives, p1, a2, a3],
+  );
+  assert.deepEqual(
+    rows.filter((row) => row.branch && row.lane === null).map((row) => row.message),
+    alternatives,
+  );
   assert.equal(rows[1]?.descendants, 5);
   assert.equal(rows[5]?.return, 1);
   // The run's own messages are numbered, and counted, as before; replays among themselves.
@@ -71,21 +121,36 @@ test('what a replay request sampled is in a lane below the message that was aske
   assert.deepEqual([rows[4]?.depth, rows[5].depth], [3, 4]);
   assert.deepEqual(outline.lanes, [{ message: -asked, index: 4, descendants: 2, ancestors: [0, 1, 3] }]);
   const six = { messages: 6, matching: 6 };
-  assert.deepEqual(outline.counts, { own: six, replayed: { messages: 2, matching: 2 }, made: { requests: 1, replays: 2 } });
-  for (const id of [...alternatives, asked]) assert.deepEqual(targetOf(writer, id), target);
+  assert.deepEqual(outline.counts, {
+    own: six,
+    replayed: { messages: 2, matching: 2 },
+    made: { requests: 1, replays: 2 },
+  });
+  for (const id of [...alternatives, asked]) {
+    assert.deepEqual(targetOf(writer, id), target);
+  }
   const other = TranscriptOutline.read(writer, { ...target, iteration: 2 });
   assert.equal(other.rows, 3, 'a branch of one iteration is none of another');
 });
 
 test('a request about a sampled message leads back to the transcript of the run', () => {
-  const sampled = TranscriptOutline.read(writer, target).window(writer, target, 0).find((row) => row.branch && row.lane === null)?.message ?? -1;
+  const sampled =
+    TranscriptOutline.read(writer, target)
+      .window(writer, target, 0)
+      .find((row) => row.branch && row.lane === null)?.message ?? -1;
   const { alternatives } = addRequest(writer, sampled, ['third'], [1]);
   assert.deepEqual(targetOf(writer, alternatives[0] ?? -1), target);
   assert.deepEqual(TranscriptOutline.read(writer, target).place(alternatives[0] ?? -1)?.ancestors, [0, 1, 3, 4, 5, 6]);
   // A further request about the same message is in the same lane.
   addRequest(writer, ids().actors[1] ?? -1, ['fourth'], [0]);
   const rows = TranscriptOutline.read(writer, target).window(writer, target, 0);
-  assert.deepEqual(rows.map(({ lane }) => lane).filter((lane) => lane !== null), [{ requests: 2, replays: 3 }, { requests: 1, replays: 1 }]);
+  assert.deepEqual(
+    rows.map(({ lane }) => lane).filter((lane) => lane !== null),
+    [
+      { requests: 2, replays: 3 },
+      { requests: 1, replays: 1 },
+    ],
+  );
 });
 
 test('long transcripts travel in windows of equal size that join without a gap', () => {
@@ -95,6 +160,12 @@ test('long transcripts travel in windows of equal size that join without a gap',
   const outline = TranscriptOutline.read(writer, wideTarget);
   assert.equal(outline.rows, 451);
   const windows = [0, WINDOW, 2 * WINDOW].map((offset) => outline.window(writer, wideTarget, offset));
-  assert.deepEqual(windows.map((rows) => rows.length), [200, 200, 51]);
-  assert.deepEqual(windows.flat().map((row) => row.index), Array.from({ length: 451 }, (_, index) => index));
+  assert.deepEqual(
+    windows.map((rows) => rows.length),
+    [200, 200, 51],
+  );
+  assert.deepEqual(
+    windows.flat().map((row) => row.index),
+    Array.from({ length: 451 }, (_, index) => index),
+  );
 });

@@ -1,4 +1,7 @@
-/** A hidden panel costs nothing: no message is sent to it, and nothing is read for it. Counted on panels that stand in for the editor's. */
+/**
+ * A hidden panel costs nothing: no message is sent to it, and nothing is read for it. Counted on panels that stand in
+ * for the editor's.
+ */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { registerHooks } from 'node:module';
@@ -9,9 +12,13 @@ import { modelFacts, runPlan } from '../model/modelFixture.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
 
 // What these modules take from the editor when they are loaded.
-const EDITOR = 'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const env = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export class Position {} export class Range {} export class TabInputWebview {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
+const EDITOR =
+  'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const env = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export class Position {} export class Range {} export class TabInputWebview {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
 registerHooks({
-  resolve: (specifier, context, next) => (specifier === 'vscode' ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true } : next(specifier, context)),
+  resolve: (specifier, context, next) =>
+    specifier === 'vscode'
+      ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true }
+      : next(specifier, context),
 });
 const { Dashboard } = await import('../../../../src/extension/dashboard/dashboardPanel.ts');
 const { ModelPanel } = await import('../../../../src/extension/model/modelPanel.ts');
@@ -26,9 +33,14 @@ class Panel {
   title = '';
   readonly events = new EventEmitter();
   readonly webview = {
-    cspSource: '', html: '', options: {},
+    cspSource: '',
+    html: '',
+    options: {},
     asWebviewUri: (uri: unknown) => uri,
-    postMessage: (message: unknown) => { this.posts.push(message); return Promise.resolve(true); },
+    postMessage: (message: unknown) => {
+      this.posts.push(message);
+      return Promise.resolve(true);
+    },
     onDidReceiveMessage: (listener: (message: unknown) => void) => this.on('message', listener),
   };
 
@@ -38,7 +50,11 @@ class Panel {
 
   on(name: string, listener: (argument: unknown) => void): { dispose(): void } {
     this.events.on(name, listener);
-    return { dispose: () => { this.events.off(name, listener); } };
+    return {
+      dispose: () => {
+        this.events.off(name, listener);
+      },
+    };
   }
 
   onDidChangeViewState(listener: () => void): { dispose(): void } {
@@ -66,33 +82,67 @@ class Panel {
 
 const FOLDER = '/models/qwen';
 /** Tells what a folder holds, and tests it without end; nothing else is asked of an engine here. */
-const MODEL_ENGINE = { inspectModel: () => Promise.resolve(modelFacts(FOLDER)), plan: () => Promise.resolve(runPlan(['weights'])), testModel: () => new Promise(() => undefined) };
+const MODEL_ENGINE = {
+  inspectModel: () => Promise.resolve(modelFacts(FOLDER)),
+  plan: () => Promise.resolve(runPlan(['weights'])),
+  testModel: () => new Promise(() => undefined),
+};
 
 /** Services that count how often the store is asked for. */
 function services(): { readonly parts: never; readonly change: () => void; reads: number } {
   const events = new EventEmitter();
-  const on = (name: string) => (listener: () => void): { dispose(): void } => {
-    events.on(name, listener);
-    return { dispose: () => { events.off(name, listener); } };
-  };
+  const on =
+    (name: string) =>
+    (listener: () => void): { dispose(): void } => {
+      events.on(name, listener);
+      return {
+        dispose: () => {
+          events.off(name, listener);
+        },
+      };
+    };
   const counted = {
     reads: 0,
-    change: () => { events.emit('store'); events.emit('run'); events.emit('test', { folder: FOLDER, progress: { kind: 'load', done: 1, total: 2 } }); },
+    change: () => {
+      events.emit('store');
+      events.emit('run');
+      events.emit('test', { folder: FOLDER, progress: { kind: 'load', done: 1, total: 2 } });
+    },
     parts: {
       extensionUri: 'extension',
       log: { error: () => undefined },
-      store: { onDidChange: on('store'), reader: () => { counted.reads++; return store.writer; } },
+      store: {
+        onDidChange: on('store'),
+        reader: () => {
+          counted.reads++;
+          return store.writer;
+        },
+      },
       comparing: { marked: null, onDidMark: on('mark') },
       thresholds: { get: () => TAXONOMY_THRESHOLDS },
       runs: { onDidChange: on('run'), current: null },
-      engine: { onReplayProgress: on('replay'), onTestModelProgress: (listener: (of: unknown) => void) => { events.on('test', listener); return { dispose: () => { events.off('test', listener); } }; }, unavailable: () => null, client: () => MODEL_ENGINE },
+      engine: {
+        onReplayProgress: on('replay'),
+        onTestModelProgress: (listener: (of: unknown) => void) => {
+          events.on('test', listener);
+          return {
+            dispose: () => {
+              events.off('test', listener);
+            },
+          };
+        },
+        unavailable: () => null,
+        client: () => MODEL_ENGINE,
+      },
     } as never,
   };
   return counted;
 }
 
 const store = temporaryStore();
-after(() => { store.remove(); });
+after(() => {
+  store.remove();
+});
 addRun(store.writer);
 const tree = addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
 
@@ -107,7 +157,22 @@ const KINDS = {
   },
   transcript: {
     make: (parts: never) => new TranscriptPanels(parts),
-    state: { version: 5, target: TARGET, selected: null, collapsed: [], opened: [], filter: ALL, query: '', asWritten: false, keysOpen: false, whyOpen: true, compared: null, top: null, drafts: [], scroll: 0 },
+    state: {
+      version: 5,
+      target: TARGET,
+      selected: null,
+      collapsed: [],
+      opened: [],
+      filter: ALL,
+      query: '',
+      asWritten: false,
+      keysOpen: false,
+      whyOpen: true,
+      compared: null,
+      top: null,
+      drafts: [],
+      scroll: 0,
+    },
     ready: { type: 'ready', selected: null, collapsed: [], others: [], filter: ALL },
   },
   taxonomy: {
@@ -116,7 +181,8 @@ const KINDS = {
     ready: { type: 'ready', filter: CASES, limit: 50 },
   },
   model: {
-    make: (parts: never) => new ModelPanel(parts, { remember: () => Promise.resolve(), wasChosen: () => true } as never),
+    make: (parts: never) =>
+      new ModelPanel(parts, { remember: () => Promise.resolve(), wasChosen: () => true } as never),
     state: { version: 1, folder: FOLDER, settings: { adapterRank: 16, device: 'cpu' } },
     ready: { type: 'ready' },
     // What goes on while it is hidden.
@@ -126,7 +192,9 @@ const KINDS = {
 
 /** What goes on in turns of its own comes to its end. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  for (let turn = 0; turn < 20; turn++) {
+    await setImmediate();
+  }
 }
 
 for (const [name, { make, state, ready, ...more }] of Object.entries(KINDS)) {
@@ -137,14 +205,18 @@ for (const [name, { make, state, ready, ...more }] of Object.entries(KINDS)) {
     make(counted.parts).restore(panel as never, state);
     assert.equal(panel.sent(), 0, 'a page that has not said "ready" does not listen');
     panel.says(ready);
-    if ('begin' in more) panel.says(more.begin);
+    if ('begin' in more) {
+      panel.says(more.begin);
+    }
     await settle();
     t.mock.timers.tick(1000);
     const shown = panel.sent();
     assert.ok(shown > 0);
     panel.show(false);
     const reads = counted.reads;
-    for (let time = 0; time < 20; time++) counted.change();
+    for (let time = 0; time < 20; time++) {
+      counted.change();
+    }
     await settle();
     t.mock.timers.tick(1000);
     assert.deepEqual([panel.sent(), counted.reads], [shown, reads]);
@@ -159,7 +231,11 @@ for (const [name, { make, state, ready, ...more }] of Object.entries(KINDS)) {
 /** What a transcript panel told its page, as far as it says where things stand. */
 function told(panel: Panel): readonly (readonly [type: string, where: number | undefined])[] {
   return panel.posts.splice(0).map((message) => {
-    const { type, layout, place } = message as { readonly type: string; readonly layout?: { readonly rows: number }; readonly place?: { readonly index: number } };
+    const { type, layout, place } = message as {
+      readonly type: string;
+      readonly layout?: { readonly rows: number };
+      readonly place?: { readonly index: number };
+    };
     return [type, layout?.rows ?? place?.index];
   });
 }
@@ -181,28 +257,53 @@ test('a transcript that grew while it was hidden, or since the store was last lo
   panel.show(true);
   panel.says(ready);
   await settle();
-  assert.deepEqual(told(panel), [['opened', rows + 2]], 'nobody tells it of the store again: a lane, and the replay in it');
-  // One that the detail pane lists before the tree heard of it: the page asks for the layout first, and is then told the place in it.
+  assert.deepEqual(
+    told(panel),
+    [['opened', rows + 2]],
+    'nobody tells it of the store again: a lane, and the replay in it',
+  );
+  // One that the detail pane lists before the tree heard of it: the page asks for the layout first, and is then told
+  // the place in it.
   const [another] = addRequest(store.writer, asked, ['another'], [0]).alternatives;
   panel.says({ type: 'locate', message: another });
   assert.deepEqual(told(panel), [['changed', undefined]]);
   panel.says(ready);
   await settle();
-  assert.deepEqual(told(panel), [['opened', rows + 3], ['reveal', rows + 2]]);
+  assert.deepEqual(told(panel), [
+    ['opened', rows + 3],
+    ['reveal', rows + 2],
+  ]);
   panel.says({ type: 'locate', message: another });
   assert.deepEqual(told(panel), [['reveal', rows + 2]], 'at once where the page has the layout');
   // The same by a link, and behind a filter.
   panel.says({ type: 'filter', filter: { ...ALL, role: 'reasoner' }, collapsed: [], others: [asked] });
-  assert.deepEqual((panel.posts[0] as { readonly layout: unknown }).layout, {
-    revision: 4, rows: 2, messages: rows - 1, matching: 1, replayed: { requests: 2, replays: 2, messages: 2, matching: 0 }, lanes: [], places: [], near: [{ message: asked, index: 1 }],
-  }, 'where what stood in sight would be');
+  assert.deepEqual(
+    (panel.posts[0] as { readonly layout: unknown }).layout,
+    {
+      revision: 4,
+      rows: 2,
+      messages: rows - 1,
+      matching: 1,
+      replayed: { requests: 2, replays: 2, messages: 2, matching: 0 },
+      lanes: [],
+      places: [],
+      near: [{ message: asked, index: 1 }],
+    },
+    'where what stood in sight would be',
+  );
   assert.deepEqual(told(panel), [['opened', 2]]);
   const [third] = addRequest(store.writer, asked, ['third'], [0]).alternatives;
   panels.open(TARGET as never, third ?? -1);
-  assert.deepEqual(told(panel), [['changed', undefined], ['focus', undefined]]);
+  assert.deepEqual(told(panel), [
+    ['changed', undefined],
+    ['focus', undefined],
+  ]);
   panel.says(ready);
   await settle();
-  assert.deepEqual(told(panel), [['opened', rows + 4], ['reveal', rows + 3]]);
+  assert.deepEqual(told(panel), [
+    ['opened', rows + 4],
+    ['reveal', rows + 3],
+  ]);
   // Nothing was added: nothing is laid out anew.
   counted.change();
   assert.deepEqual(told(panel), []);

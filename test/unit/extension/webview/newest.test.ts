@@ -8,7 +8,11 @@ interface Sent {
   readonly arrived: PromiseWithResolvers<boolean>;
 }
 
-function channel(): { readonly newest: Newest<Sent['message']>; readonly sent: Sent[]; readonly numbers: () => readonly number[] } {
+function channel(): {
+  readonly newest: Newest<Sent['message']>;
+  readonly sent: Sent[];
+  readonly numbers: () => readonly number[];
+} {
   const sent: Sent[] = [];
   const newest = new Newest((message: Sent['message']) => {
     const arrived = Promise.withResolvers<boolean>();
@@ -20,7 +24,9 @@ function channel(): { readonly newest: Newest<Sent['message']>; readonly sent: S
 
 test('while a message is on its way the newest of its type waits, and those between are dropped', async () => {
   const { newest, sent, numbers } = channel();
-  for (const number of [1, 2, 3]) newest.tell({ type: 'replay', number });
+  for (const number of [1, 2, 3]) {
+    newest.tell({ type: 'replay', number });
+  }
   newest.tell({ type: 'changed', number: 10 });
   assert.deepEqual(numbers(), [1, 10], 'another type does not wait');
   sent[0]?.arrived.resolve(true);

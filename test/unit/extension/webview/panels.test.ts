@@ -20,8 +20,9 @@ const manifest = manifestSchema.parse(JSON.parse(manifestText));
 describe('the table of panels', () => {
   it('names each view and bundle once', () => {
     assert.deepEqual(PANEL_NAMES, Object.keys(PANELS));
-    for (const key of ['view', 'title', 'bundle'] as const)
+    for (const key of ['view', 'title', 'bundle'] as const) {
       assert.equal(new Set(panels.map((panel) => panel[key])).size, panels.length, key);
+    }
     for (const { title, guard } of panels) {
       assert.notEqual(title.trim(), '');
       assert.equal(guard({ type: 'noSuchMessage' }), false);
@@ -36,9 +37,11 @@ describe('the table of panels', () => {
   });
 
   it('has the icons that it names', () => {
-    for (const { icon } of panels)
-      for (const theme of ['light', 'dark'])
+    for (const { icon } of panels) {
+      for (const theme of ['light', 'dark']) {
         assert.ok(existsSync(join(ROOT, 'media', `${icon}-${theme}.svg`)), `${icon}-${theme}.svg`);
+      }
+    }
   });
 });
 

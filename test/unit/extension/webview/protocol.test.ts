@@ -7,13 +7,31 @@ import { isTranscriptState, isTranscriptToHost } from '../../../../src/shared/pr
 
 const thresholds = { misleading: 0.5, ambiguity: 0.01, shift: 0.2, significance: 0.05 };
 const taxonomyFilter = { verdict: 'Over-Coupling', role: null, labels: 'disagreement' };
-const taxonomyState = { version: 2, run: 'r', filter: taxonomyFilter, limit: 50, opened: null, finding: null, draft: { bucket: 1, name: '', note: 'begun' }, scroll: 0 };
+const taxonomyState = {
+  version: 2,
+  run: 'r',
+  filter: taxonomyFilter,
+  limit: 50,
+  opened: null,
+  finding: null,
+  draft: { bucket: 1, name: '', note: 'begun' },
+  scroll: 0,
+};
 const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan', lane: 'replays' };
 const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
 const continuation = { snapshot: null, temperature: null, model: null };
 
-const replayDraft = { message: 4, alternatives: '0', replays: 'two', text: 'what if', independent: true, snapshot: 'a'.repeat(64), temperature: '0.5x', model: '' };
+const replayDraft = {
+  message: 4,
+  alternatives: '0',
+  replays: 'two',
+  text: 'what if',
+  independent: true,
+  snapshot: 'a'.repeat(64),
+  temperature: '0.5x',
+  model: '',
+};
 
 test('messages of the panels that follow the protocol are taken', () => {
   for (const message of [
@@ -31,10 +49,20 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'verify', message: 5 },
     { type: 'exportReport', message: 5 },
     { type: 'copyLink', message: 5 },
-    { type: 'replay', message: 5, alternatives: 1, replays: 1, text: null, independent: false, continuation: { snapshot: 'ab'.repeat(32), temperature: 0.5, model: null } },
+    {
+      type: 'replay',
+      message: 5,
+      alternatives: 1,
+      replays: 1,
+      text: null,
+      independent: false,
+      continuation: { snapshot: 'ab'.repeat(32), temperature: 0.5, model: null },
+    },
     { type: 'chooseModel' },
     { type: 'cancelReplay' },
-  ]) assert.ok(isTranscriptToHost(message), JSON.stringify(message));
+  ]) {
+    assert.ok(isTranscriptToHost(message), JSON.stringify(message));
+  }
   assert.ok(isTaxonomyToHost({ type: 'open', message: 3 }));
   for (const message of [
     { type: 'ready' },
@@ -42,7 +70,9 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'compare', runs: ['a', 'b', 'c', 'd', 'e'] },
     { type: 'openRound', run: 'r', phase: 'evaluate', iteration: 4 },
     { type: 'copy', text: 'step,return\r\n'.repeat(10_000) },
-  ]) assert.ok(isDashboardToHost(message), JSON.stringify(message).slice(0, 80));
+  ]) {
+    assert.ok(isDashboardToHost(message), JSON.stringify(message).slice(0, 80));
+  }
   for (const message of [
     { type: 'ready', run: null },
     { type: 'compare', runs: ['a', 'b', 'c', 'd', 'e', 'f'] },
@@ -50,12 +80,43 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'openRound', run: 'r', phase: 'replay', iteration: 1 },
     { type: 'openRound', run: 'r', phase: 'train', iteration: 0 },
     { type: 'copy', text: 'x'.repeat(32_000_001) },
-  ]) assert.equal(isDashboardToHost(message), false, JSON.stringify(message).slice(0, 80));
-  assert.ok(isDashboardState({ version: 5, run: 'r', compared: ['a'], tables: ['return'], smoothing: 'none', axis: 'step', scale: 'linear', paused: [6, 40], scroll: 40 }));
+  ]) {
+    assert.equal(isDashboardToHost(message), false, JSON.stringify(message).slice(0, 80));
+  }
+  assert.ok(
+    isDashboardState({
+      version: 5,
+      run: 'r',
+      compared: ['a'],
+      tables: ['return'],
+      smoothing: 'none',
+      axis: 'step',
+      scale: 'linear',
+      paused: [6, 40],
+      scroll: 40,
+    }),
+  );
   assert.equal(isDashboardState({ version: 1, run: 'r', table: true }), false);
   assert.ok(isDashboardToHost({ type: 'resumeRun', run: 'c3-1-ab' }));
   assert.equal(isDashboardToHost({ type: 'resumeRun' }), false);
-  assert.ok(isTranscriptState({ version: 5, target, selected: 4, collapsed: [3, -3], opened: [-4], filter, query: 'plan', asWritten: true, keysOpen: true, whyOpen: false, compared: { left: 1, right: 2 }, top: { message: null, offset: 3 }, drafts: [replayDraft], scroll: 12 }));
+  assert.ok(
+    isTranscriptState({
+      version: 5,
+      target,
+      selected: 4,
+      collapsed: [3, -3],
+      opened: [-4],
+      filter,
+      query: 'plan',
+      asWritten: true,
+      keysOpen: true,
+      whyOpen: false,
+      compared: { left: 1, right: 2 },
+      top: { message: null, offset: 3 },
+      drafts: [replayDraft],
+      scroll: 12,
+    }),
+  );
   assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter: taxonomyFilter, limit: 50 }));
   assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
   assert.ok(isTaxonomyState(taxonomyState));
@@ -73,10 +134,32 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'rows', revision: 1, offset: 0.5 },
     { type: 'detail', id: 1, message: '5' },
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: false },
-    ...[{ ...continuation, temperature: 0 }, { ...continuation, temperature: '1' }, { ...continuation, snapshot: 'a'.repeat(65) }, { ...continuation, model: 5 }, { ...continuation, more: 1 }].map((wrong) => ({ type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: false, continuation: wrong })),
+    ...[
+      { ...continuation, temperature: 0 },
+      { ...continuation, temperature: '1' },
+      { ...continuation, snapshot: 'a'.repeat(65) },
+      { ...continuation, model: 5 },
+      { ...continuation, more: 1 },
+    ].map((wrong) => ({
+      type: 'replay',
+      message: 5,
+      alternatives: 4,
+      replays: 1,
+      text: null,
+      independent: false,
+      continuation: wrong,
+    })),
     { type: 'replay', message: 5, alternatives: 65, replays: 1, text: null, independent: false, continuation },
     { type: 'replay', message: 5, alternatives: 4, replays: 0, text: null, independent: false, continuation },
-    { type: 'replay', message: 5, alternatives: 4, replays: 1, text: 'x'.repeat(100_001), independent: false, continuation },
+    {
+      type: 'replay',
+      message: 5,
+      alternatives: 4,
+      replays: 1,
+      text: 'x'.repeat(100_001),
+      independent: false,
+      continuation,
+    },
     { type: 'replay', message: 5, alternatives: 4, replays: 1, text: null, independent: 'no', continuation },
     { type: 'verify' },
     { type: 'exportReport', message: '5' },
@@ -85,13 +168,42 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'comparePair', left: 5 },
     { type: 'ready', selected: null, collapsed: Array.from({ length: 10_001 }, () => 1), others: [], filter },
     Object.create({ type: 'cancelReplay' }),
-  ]) assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
-  assert.equal(isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }), false);
-  const transcriptState = { version: 5, target, selected: null, collapsed: [], opened: [], filter, query: '', asWritten: false, keysOpen: false, whyOpen: true, compared: null, top: null, drafts: [], scroll: 0 };
+  ]) {
+    assert.equal(isTranscriptToHost(message), false, JSON.stringify(message).slice(0, 80));
+  }
+  assert.equal(
+    isTranscriptState({ version: 1, target, selected: null, collapsed: [], filter, query: '', compared: null }),
+    false,
+  );
+  const transcriptState = {
+    version: 5,
+    target,
+    selected: null,
+    collapsed: [],
+    opened: [],
+    filter,
+    query: '',
+    asWritten: false,
+    keysOpen: false,
+    whyOpen: true,
+    compared: null,
+    top: null,
+    drafts: [],
+    scroll: 0,
+  };
   assert.ok(isTranscriptState(transcriptState));
   assert.equal(isTranscriptState({ ...transcriptState, target: { ...target, phase: 'test' } }), false);
-  assert.equal(isTranscriptState({ ...transcriptState, drafts: [{ ...replayDraft, text: 'x'.repeat(100_001) }] }), false);
-  assert.equal(isTranscriptState({ ...transcriptState, drafts: Array.from({ length: 9 }, (_, message) => ({ ...replayDraft, message })) }), false);
+  assert.equal(
+    isTranscriptState({ ...transcriptState, drafts: [{ ...replayDraft, text: 'x'.repeat(100_001) }] }),
+    false,
+  );
+  assert.equal(
+    isTranscriptState({
+      ...transcriptState,
+      drafts: Array.from({ length: 9 }, (_, message) => ({ ...replayDraft, message })),
+    }),
+    false,
+  );
   assert.equal(isTaxonomyState({ ...taxonomyState, version: 1 }), false);
   assert.equal(isTaxonomyState({ ...taxonomyState, filter: { ...taxonomyFilter, verdict: 'No Such Class' } }), false);
   for (const message of [
@@ -101,7 +213,9 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'show', thresholds, filter: taxonomyFilter, limit: 2001 },
     { type: 'label', bucket: 3, name: 'x'.repeat(401), note: '' },
     { type: 'label', bucket: -3, name: 'x', note: '' },
-  ]) assert.equal(isTaxonomyToHost(message), false, JSON.stringify(message).slice(0, 80));
+  ]) {
+    assert.equal(isTaxonomyToHost(message), false, JSON.stringify(message).slice(0, 80));
+  }
 });
 
 test('a guard reads own keys only and never calls what it guards', () => {

@@ -1,4 +1,7 @@
-/** Weights that are held in float16: how they are rounded, and that a model with them computes what it computes with the rounded numbers in float32. */
+/**
+ * Weights that are held in float16: how they are rounded, and that a model with them computes what it computes with the
+ * rounded numbers in float32.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,11 @@ import { loadModel, saveModel } from '../../../../src/runtime/model/model.ts';
 import { floatToHalf, halfToFloat } from '../../../../src/runtime/files/safetensors.ts';
 import { roundInto } from '../../../../src/runtime/files/storedNumbers.ts';
 import { initialState, Trainer, type StepSettings } from '../../../../src/runtime/train/trainer.ts';
-import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
+import {
+  ADAPTER_MODULES,
+  type AdapterSettings,
+  type TransformerConfig,
+} from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { useSwiftShader } from '../../../support/swiftShader.ts';
 import { FAMILIES, folderOf } from '../../golden.ts';
@@ -38,7 +45,9 @@ const rounded = (flat: Float32Array): Uint16Array => {
 describe('roundInto', () => {
   it('gives the nearest float16 of every kind of number, ties to even', () => {
     const stream = testStream('bits');
-    const random = new Float32Array(Uint32Array.from({ length: 50_000 }, (_, index) => Math.floor(stream.uniform(index) * 2 ** 32)).buffer).filter((value) => Math.abs(value) < 65520);
+    const random = new Float32Array(
+      Uint32Array.from({ length: 50_000 }, (_, index) => Math.floor(stream.uniform(index) * 2 ** 32)).buffer,
+    ).filter((value) => Math.abs(value) < 65520);
     // Every float16, what lies halfway to the next one, and the neighbours of that.
     const halves = Float32Array.from({ length: 0x7bff }, (_, bits) => halfToFloat(bits));
     const edges = [...halves].flatMap((value, index) => {
@@ -53,7 +62,9 @@ describe('roundInto', () => {
   });
 
   it('tells numbers beyond its reach', () => {
-    for (const value of [65520, -65520, 1e30]) assert.equal(roundInto(Float32Array.of(1, value), new Uint16Array(2)), false);
+    for (const value of [65520, -65520, 1e30]) {
+      assert.equal(roundInto(Float32Array.of(1, value), new Uint16Array(2)), false);
+    }
   });
 });
 
@@ -62,7 +73,10 @@ describe('a model in float16', () => {
     it(`${name}: samples, scores and trains an adapter bit for bit as its numbers do in float32`, async () => {
       const bits = rounded(testParameters(config));
       const numbers = Float32Array.from(bits, halfToFloat);
-      const observed = async (architecture: TransformerConfig, model: PolicyWeights & (Float32Array | Uint16Array)): Promise<unknown> => {
+      const observed = async (
+        architecture: TransformerConfig,
+        model: PolicyWeights & (Float32Array | Uint16Array),
+      ): Promise<unknown> => {
         const adapted = withAdapter(architecture, ADAPTER);
         const generator = await Generator.create(architecture, DEVICE);
         const [plain, trainer] = [new Trainer(architecture, DEVICE), new Trainer(adapted, DEVICE)];
@@ -78,19 +92,34 @@ describe('a model in float16', () => {
         }
         const { parameters } = state;
         const after = await trainer.score({ model, adapter: parameters }, CONTEXTS, 1, NEVER);
-        for (const one of [generator, plain, trainer]) await one.release();
+        for (const one of [generator, plain, trainer]) {
+          await one.release();
+        }
         return { completions, scores, losses, parameters, after };
       };
-      assert.deepEqual(await observed(withHalves(config, { threads: 1, precision: 'float16' }), bits), await observed(config, numbers));
+      assert.deepEqual(
+        await observed(withHalves(config, { threads: 1, precision: 'float16' }), bits),
+        await observed(config, numbers),
+      );
     });
 
     it(`${name}: with products in float16, as accelerators have them, comes close`, async () => {
       const flat = testParameters(config);
       const trainer = new Trainer({ ...config, halves: 'computed' }, DEVICE);
       const exact = new Trainer(config, DEVICE);
-      const [near, truth] = [await trainer.score(rounded(flat), CONTEXTS, 1, NEVER), await exact.score(flat, CONTEXTS, 1, NEVER)];
-      const differences = near.flat().flatMap((values, message) => [...values].map((value, index) => Math.abs(value - (truth.flat()[message]?.[index] ?? NaN))));
-      assert.ok(differences.every((difference) => difference < 0.05), String(Math.max(...differences)));
+      const [near, truth] = [
+        await trainer.score(rounded(flat), CONTEXTS, 1, NEVER),
+        await exact.score(flat, CONTEXTS, 1, NEVER),
+      ];
+      const differences = near
+        .flat()
+        .flatMap((values, message) =>
+          [...values].map((value, index) => Math.abs(value - (truth.flat()[message]?.[index] ?? NaN))),
+        );
+      assert.ok(
+        differences.every((difference) => difference < 0.05),
+        String(Math.max(...differences)),
+      );
       assert.ok(differences.some((difference) => difference > 0));
       await trainer.release();
       await exact.release();
@@ -111,18 +140,37 @@ describe('a model in float16', () => {
     const parameters = testParameters(TINY);
     parameters[parameters.length - 1] = 70000;
     await saveModel(folder, { config: TINY, parameters }, 'F32');
-    await assert.rejects(loadModel(folder, { precision: 'float16' }), (error) => error instanceof C3Error && /model\.safetensors: tensor \S+ holds a value beyond the reach of float16; set device\.precision: float32\.$/.test(error.message));
+    await assert.rejects(
+      loadModel(folder, { precision: 'float16' }),
+      (error) =>
+        error instanceof C3Error &&
+        /model\.safetensors: tensor \S+ holds a value beyond the reach of float16; set device\.precision: float32\.$/.test(
+          error.message,
+        ),
+    );
     assert.equal((await loadModel(folder)).parameters.at(-1), 70000);
   });
 });
 
 describe('a runtime with float16', () => {
-  const says = (pattern: RegExp) => (error: unknown): boolean => error instanceof C3Error && error.kind === 'model' && pattern.test(error.message);
+  const says =
+    (pattern: RegExp) =>
+    (error: unknown): boolean =>
+      error instanceof C3Error && error.kind === 'model' && pattern.test(error.message);
 
   it('trains adapters, keeps and reloads them, and trains nothing else', async (t) => {
-    const [folder, file, whole, checkpoint] = [join(temporary, 'model'), join(temporary, 'adapter.safetensors'), join(temporary, 'whole.safetensors'), join(temporary, 'checkpoint')];
+    const [folder, file, whole, checkpoint] = [
+      join(temporary, 'model'),
+      join(temporary, 'adapter.safetensors'),
+      join(temporary, 'whole.safetensors'),
+      join(temporary, 'checkpoint'),
+    ];
     await saveModel(folder, { config: TINY, parameters: testParameters(TINY) }, 'F32');
-    const [runtime, later, exact] = [new ModelHost({ ...DEVICE, precision: 'float16' }), new ModelHost({ ...DEVICE, precision: 'float16' }), new ModelHost(DEVICE)];
+    const [runtime, later, exact] = [
+      new ModelHost({ ...DEVICE, precision: 'float16' }),
+      new ModelHost({ ...DEVICE, precision: 'float16' }),
+      new ModelHost(DEVICE),
+    ];
     t.after(() => Promise.all([runtime, later, exact].map((one) => one.close())));
     const { snapshot: base } = await runtime.load(folder);
     await assert.rejects(runtime.beginTraining(base), says(/held in float16 is not trained/));
@@ -151,7 +199,10 @@ describe('a runtime with float16', () => {
     const folder = join(temporary, 'device');
     await saveModel(folder, { config: TINY, parameters: testParameters(TINY) }, 'F32');
     const host = new ModelHost({ threads: 1, provider: 'webgpu', name: 'SwiftShader', precision: 'float16' });
-    await assert.rejects(host.load(folder), says(/^SwiftShader cannot compute in float16 \(.*does not support it.*\); set device\.precision: float32\.$/));
+    await assert.rejects(
+      host.load(folder),
+      says(/^SwiftShader cannot compute in float16 \(.*does not support it.*\); set device\.precision: float32\.$/),
+    );
     await host.close();
   });
 });

@@ -3,7 +3,13 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bytePieces, floatToHalf, halfToFloat, readSafetensors, writeSafetensors } from '../../../../src/runtime/files/safetensors.ts';
+import {
+  bytePieces,
+  floatToHalf,
+  halfToFloat,
+  readSafetensors,
+  writeSafetensors,
+} from '../../../../src/runtime/files/safetensors.ts';
 import { SafetensorsFile } from '../../../../src/runtime/files/safetensorsFile.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { noise, present, range } from '../nd.ts';
@@ -16,16 +22,28 @@ function fileOf(header: unknown, data: readonly number[]): Uint8Array {
   return Buffer.concat([length, json, Uint8Array.from(data)]);
 }
 
-const entry = (dtype: string, shape: unknown, start: number, end: number): object => ({ dtype, shape, data_offsets: [start, end] });
+const entry = (dtype: string, shape: unknown, start: number, end: number): object => ({
+  dtype,
+  shape,
+  data_offsets: [start, end],
+});
 /** A written file as a whole. */
-const written = (...[tensors, dtype, metadata]: Parameters<typeof writeSafetensors>): Buffer => Buffer.concat([...writeSafetensors(tensors, dtype, metadata)]);
-const read = (file: Uint8Array, name: string): number[] => [...present(readSafetensors(file, 'weights').tensors.get(name)).data];
+const written = (...[tensors, dtype, metadata]: Parameters<typeof writeSafetensors>): Buffer =>
+  Buffer.concat([...writeSafetensors(tensors, dtype, metadata)]);
+const read = (file: Uint8Array, name: string): number[] => [
+  ...present(readSafetensors(file, 'weights').tensors.get(name)).data,
+];
 
 describe('readSafetensors', () => {
   it('reads a file written byte by byte: F32, F16 and BF16', () => {
     // 1.0 and -2.5 as float32; 1.5 and -0 as half; 3.0 as bfloat16.
     const bytes = [0x00, 0x00, 0x80, 0x3f, 0x00, 0x00, 0x20, 0xc0, 0x00, 0x3e, 0x00, 0x80, 0x40, 0x40];
-    const header = { __metadata__: { format: 'pt', made: 'by hand' }, full: entry('F32', [2, 1], 0, 8), half: entry('F16', [2], 8, 12), brain: entry('BF16', [], 12, 14) };
+    const header = {
+      __metadata__: { format: 'pt', made: 'by hand' },
+      full: entry('F32', [2, 1], 0, 8),
+      half: entry('F16', [2], 8, 12),
+      brain: entry('BF16', [], 12, 14),
+    };
     const { tensors, metadata } = readSafetensors(fileOf(header, bytes), 'weights');
     assert.deepEqual(metadata, { format: 'pt', made: 'by hand' });
     assert.deepEqual([...tensors.keys()], ['full', 'half', 'brain']);
@@ -47,26 +65,51 @@ describe('readSafetensors', () => {
     ['a header that is cut', fileOf({ a: entry('F32', [1], 0, 4) }, []).subarray(0, 20), /header is truncated/],
     ['a length beyond any file', Uint8Array.from([255, 255, 255, 255, 255, 255, 255, 255, 123]), /header is truncated/],
     ['a header that is no JSON', fileOf('{"a":', []), /header is not JSON/],
-    ['a header that is no UTF-8', Buffer.concat([fileOf('', []).fill(2, 0, 1), Uint8Array.from([0xc3, 0x28])]), /header is not JSON/],
+    [
+      'a header that is no UTF-8',
+      Buffer.concat([fileOf('', []).fill(2, 0, 1), Uint8Array.from([0xc3, 0x28])]),
+      /header is not JSON/,
+    ],
     ['a header that is a list', fileOf([], []), /header is not an object/],
     ['metadata that is nothing', fileOf({ __metadata__: null }, []), /metadata is not an object/],
     ['an entry that is nothing', fileOf({ a: null }, []), /tensor a has the unsupported type undefined/],
     ['an unsupported type', fileOf({ a: entry('I64', [1], 0, 8) }, range(8)), /tensor a has the unsupported type I64/],
     ['a negative length', fileOf({ a: entry('F32', [-1], 0, 4) }, range(4)), /tensor a has no valid shape/],
     ['a shape that is no list', fileOf({ a: entry('F32', 1, 0, 4) }, range(4)), /tensor a has no valid shape/],
-    ['one offset', fileOf({ a: { dtype: 'F32', shape: [1], data_offsets: [0] } }, range(4)), /tensor a has no valid offsets/],
+    [
+      'one offset',
+      fileOf({ a: { dtype: 'F32', shape: [1], data_offsets: [0] } }, range(4)),
+      /tensor a has no valid offsets/,
+    ],
     ['offsets the wrong way round', fileOf({ a: entry('F32', [1], 4, 0) }, range(4)), /tensor a has no valid offsets/],
     ['data that ends early', fileOf({ a: entry('F32', [2], 0, 8) }, range(6)), /tensor a is truncated/],
-    ['tensors that share bytes', fileOf({ b: entry('F32', [1], 2, 6), a: entry('F32', [1], 0, 4) }, range(8)), /tensor b begins before the one in front of it ends/],
+    [
+      'tensors that share bytes',
+      fileOf({ b: entry('F32', [1], 2, 6), a: entry('F32', [1], 0, 4) }, range(8)),
+      /tensor b begins before the one in front of it ends/,
+    ],
     ['data that starts after the end', fileOf({ a: entry('F32', [1], 100, 104) }, range(4)), /tensor a is truncated/],
-    ['a name and a type that would break the line', fileOf({ ['a\n'.repeat(200)]: entry('F\n32', [1], 0, 4) }, range(4)), /tensor (a\\n){33}a has the unsupported type F\\n32;/],
-    ['a shape of another size', fileOf({ a: entry('F32', [3], 0, 8) }, range(8)), /tensor a has 8 bytes where its shape needs 12/],
+    [
+      'a name and a type that would break the line',
+      fileOf({ ['a\n'.repeat(200)]: entry('F\n32', [1], 0, 4) }, range(4)),
+      /tensor (a\\n){33}a has the unsupported type F\\n32;/,
+    ],
+    [
+      'a shape of another size',
+      fileOf({ a: entry('F32', [3], 0, 8) }, range(8)),
+      /tensor a has 8 bytes where its shape needs 12/,
+    ],
   ];
   for (const [what, file, message] of DAMAGED) {
     it(`refuses ${what}`, () => {
       assert.throws(
         () => readSafetensors(file, '/models/x.safetensors'),
-        (error) => error instanceof C3Error && error.kind === 'model' && message.test(error.message) && error.message.startsWith('/models/x.safetensors: ') && !error.message.includes('\n'),
+        (error) =>
+          error instanceof C3Error &&
+          error.kind === 'model' &&
+          message.test(error.message) &&
+          error.message.startsWith('/models/x.safetensors: ') &&
+          !error.message.includes('\n'),
       );
     });
   }
@@ -80,8 +123,15 @@ describe('writeSafetensors', () => {
   ];
 
   it('gives back every float32 bit', () => {
-    const special = { name: 'special', shape: [5], data: Float32Array.of(-0, 1e-45, -3.4028234663852886e38, Infinity, NaN) };
-    const { tensors: read, metadata } = readSafetensors(written([...tensors, special], 'F32', { format: 'pt' }), 'copy');
+    const special = {
+      name: 'special',
+      shape: [5],
+      data: Float32Array.of(-0, 1e-45, -3.4028234663852886e38, Infinity, NaN),
+    };
+    const { tensors: read, metadata } = readSafetensors(
+      written([...tensors, special], 'F32', { format: 'pt' }),
+      'copy',
+    );
     assert.deepEqual([...read.values()], [...tensors, special]);
     assert.deepEqual(metadata, { format: 'pt' });
   });
@@ -99,13 +149,22 @@ describe('writeSafetensors', () => {
     const length = Number(file.readBigUInt64LE(0));
     assert.equal(length % 8, 0);
     const header: unknown = JSON.parse(file.toString('utf8', 8, 8 + length));
-    assert.deepEqual(header, { __metadata__: {}, b: entry('F32', [2, 3], 0, 24), 'a ü': entry('F32', [], 24, 28), empty: entry('F32', [0, 4], 28, 28) });
+    assert.deepEqual(header, {
+      __metadata__: {},
+      b: entry('F32', [2, 3], 0, 24),
+      'a ü': entry('F32', [], 24, 28),
+      empty: entry('F32', [0, 4], 28, 28),
+    });
     assert.equal(file.length, 8 + length + 28);
   });
 });
 
 describe('files longer than any buffer', () => {
-  const tensors = [5, 0, 1, 12].map((length, index) => ({ name: `t${String(index)}`, shape: [length], data: Float32Array.from({ length }, (_, place) => 100 * index + place / 8) }));
+  const tensors = [5, 0, 1, 12].map((length, index) => ({
+    name: `t${String(index)}`,
+    shape: [length],
+    data: Float32Array.from({ length }, (_, place) => 100 * index + place / 8),
+  }));
 
   for (const dtype of ['F32', 'F16'] as const) {
     it(`are written in pieces, which say the same whatever their size (${dtype})`, () => {
@@ -113,7 +172,10 @@ describe('files longer than any buffer', () => {
       for (const size of [4, 7, 16, 1000]) {
         const pieces = [...writeSafetensors(tensors, dtype, {}, size)];
         assert.deepEqual(Buffer.concat(pieces), whole);
-        assert.ok(pieces.slice(1).every(({ length }) => length > 0 && length <= size), `${size}`);
+        assert.ok(
+          pieces.slice(1).every(({ length }) => length > 0 && length <= size),
+          `${size}`,
+        );
       }
     });
   }
@@ -121,8 +183,20 @@ describe('files longer than any buffer', () => {
   it('are not copied for it', () => {
     const data = Float32Array.of(0, 1, 2, 3).subarray(1);
     const [, first, second] = [...writeSafetensors([{ name: 'a', shape: [3], data }], 'F32', {}, 8)];
-    assert.deepEqual([first, second].map((piece) => [piece?.buffer === data.buffer, piece?.byteOffset, piece?.length]), [[true, 4, 8], [true, 12, 4]]);
-    assert.deepEqual([...bytePieces(data, 8)].map((piece) => [piece.buffer === data.buffer, piece.byteOffset, piece.length]), [[true, 4, 8], [true, 12, 4]]);
+    assert.deepEqual(
+      [first, second].map((piece) => [piece?.buffer === data.buffer, piece?.byteOffset, piece?.length]),
+      [
+        [true, 4, 8],
+        [true, 12, 4],
+      ],
+    );
+    assert.deepEqual(
+      [...bytePieces(data, 8)].map((piece) => [piece.buffer === data.buffer, piece.byteOffset, piece.length]),
+      [
+        [true, 4, 8],
+        [true, 12, 4],
+      ],
+    );
   });
 
   it('are read at places beyond 4 GB', async (t) => {
@@ -130,7 +204,10 @@ describe('files longer than any buffer', () => {
     t.after(() => rm(folder, { recursive: true, force: true }));
     const path = join(folder, 'sparse.safetensors');
     const far = 5 * 2 ** 30;
-    const header = fileOf({ __metadata__: { kept: 'yes' }, hole: entry('F32', [far / 4], 0, far), last: entry('F32', [2], far, far + 8) }, []);
+    const header = fileOf(
+      { __metadata__: { kept: 'yes' }, hole: entry('F32', [far / 4], 0, far), last: entry('F32', [2], far, far + 8) },
+      [],
+    );
     const file = await open(path, 'w');
     await file.write(header);
     // Nothing is stored for the hole.
@@ -172,8 +249,11 @@ describe('half precision', () => {
   it('all 65536 halves come back', () => {
     for (let bits = 0; bits < 0x10000; bits++) {
       const value = halfToFloat(bits);
-      if (Number.isNaN(value)) assert.ok((bits & 0x7c00) === 0x7c00 && (bits & 0x3ff) !== 0 && Number.isNaN(halfToFloat(floatToHalf(value))));
-      else assert.equal(floatToHalf(value), bits);
+      if (Number.isNaN(value)) {
+        assert.ok((bits & 0x7c00) === 0x7c00 && (bits & 0x3ff) !== 0 && Number.isNaN(halfToFloat(floatToHalf(value))));
+      } else {
+        assert.equal(floatToHalf(value), bits);
+      }
     }
   });
 

@@ -1,4 +1,7 @@
-/** The sampler and the trainer give the same tokens the same log-probabilities, bit for bit, so that the first step's ratios are exactly 1. */
+/**
+ * The sampler and the trainer give the same tokens the same log-probabilities, bit for bit, so that the first step's
+ * ratios are exactly 1.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exactSlots } from '../../../../src/runtime/model/exactThreads.ts';
@@ -52,14 +55,24 @@ const configOf = (shape: Shape): TransformerConfig => ({
 });
 
 /** Small enough that no probability is near 1. */
-const parametersOf = (config: TransformerConfig): Float32Array => testParameters(config, 'exactness').map((value) => 0.7 * value);
+const parametersOf = (config: TransformerConfig): Float32Array =>
+  testParameters(config, 'exactness').map((value) => 0.7 * value);
 
-/** Several messages behind each of several contexts: short ones, one that messages continue beyond what attention adds up in one go, one that is longer itself. */
+/**
+ * Several messages behind each of several contexts: short ones, one that messages continue beyond what attention adds
+ * up in one go, one that is longer itself.
+ */
 function requestsOf(config: TransformerConfig, temperature: number): GenerationRequest[][] {
   const siblings = (name: string, length: number, count: number): GenerationRequest[] =>
-    range(count).map((index) => request(name, length, 3 + 5 * index, { endToken: NEVER, temperature, streamKey: testKey(name, index) }));
+    range(count).map((index) =>
+      request(name, length, 3 + 5 * index, { endToken: NEVER, temperature, streamKey: testKey(name, index) }),
+    );
   const slots = exactSlots(config);
-  return [...LENGTHS.map((length) => siblings(`context ${length}`, length, SIBLINGS)), siblings('crossing', slots - 9, LONG_SIBLINGS), siblings('long', slots + 21, LONG_SIBLINGS)];
+  return [
+    ...LENGTHS.map((length) => siblings(`context ${length}`, length, SIBLINGS)),
+    siblings('crossing', slots - 9, LONG_SIBLINGS),
+    siblings('long', slots + 21, LONG_SIBLINGS),
+  ];
 }
 
 for (const shape of SHAPES) {
@@ -76,12 +89,22 @@ for (const shape of SHAPES) {
           prompt: present(group[0]).prompt,
           messages: group.map((one) => {
             const { tokens, logprobs } = present(completions[groups.flat().indexOf(one)]);
-            return { tokens, behaviour: logprobs, reference: logprobs, advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)) };
+            return {
+              tokens,
+              behaviour: logprobs,
+              reference: logprobs,
+              advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)),
+            };
           }),
         }));
         const sampled = contexts.map(({ messages }) => messages.map(({ behaviour }) => behaviour));
         assert.deepEqual(await trainer.score(flat, contexts, temperature, RUNNING.cancelled), sampled);
-        const { ratioDeviation, kl, clipFraction, tokens } = await trainer.step(initialState(flat), contexts, { loss: 'ppo', learningRate: 1e-3, temperature, klCoefficient: 0.1 }, RUNNING.cancelled);
+        const { ratioDeviation, kl, clipFraction, tokens } = await trainer.step(
+          initialState(flat),
+          contexts,
+          { loss: 'ppo', learningRate: 1e-3, temperature, klCoefficient: 0.1 },
+          RUNNING.cancelled,
+        );
         assert.deepEqual({ ratioDeviation, kl, clipFraction }, { ratioDeviation: 0, kl: 0, clipFraction: 0 });
         assert.equal(tokens, total(sampled.flat().map(({ length }) => length)));
         await generator.release();

@@ -23,10 +23,16 @@ after(async () => {
   await trainer.release();
 });
 
-const generate = (requests: readonly GenerationRequest[]): Promise<Completion[]> => generator.generate(FLAT, requests, RUNNING);
+const generate = (requests: readonly GenerationRequest[]): Promise<Completion[]> =>
+  generator.generate(FLAT, requests, RUNNING);
 const alone = async (one: GenerationRequest): Promise<Completion> => present((await generate([one]))[0]);
 /** What must not depend on the batch. */
-const bytes = ({ tokens, logprobs, finish, promptTokens }: Completion): unknown => ({ tokens, logprobs, finish, promptTokens });
+const bytes = ({ tokens, logprobs, finish, promptTokens }: Completion): unknown => ({
+  tokens,
+  logprobs,
+  finish,
+  promptTokens,
+});
 
 /** Prompts of 1 to 150 tokens, answers of 1 to 40, two temperatures, truncation in some. */
 const MIXED = range(14).map((index) =>
@@ -38,14 +44,24 @@ const MIXED = range(14).map((index) =>
 );
 
 /** The score graph's log-probabilities of each completion, alone in its row. */
-async function scored(requests: readonly GenerationRequest[], completions: readonly Completion[], temperature: number): Promise<Float32Array[]> {
-  const contexts = requests.map(({ prompt }, index) => ({ prompt, messages: [message(present(completions[index]).tokens)] }));
+async function scored(
+  requests: readonly GenerationRequest[],
+  completions: readonly Completion[],
+  temperature: number,
+): Promise<Float32Array[]> {
+  const contexts = requests.map(({ prompt }, index) => ({
+    prompt,
+    messages: [message(present(completions[index]).tokens)],
+  }));
   return (await trainer.score(FLAT, contexts, temperature, RUNNING.cancelled)).map((messages) => present(messages[0]));
 }
 
 describe('generation and the score graph', () => {
   it('greedy is the chain of most likely tokens', async () => {
-    const requests = [request('greedy a', 5, 8, { temperature: 0, endToken: NEVER }), request('greedy b', 17, 8, { temperature: 0, endToken: NEVER })];
+    const requests = [
+      request('greedy a', 5, 8, { temperature: 0, endToken: NEVER }),
+      request('greedy b', 17, 8, { temperature: 0, endToken: NEVER }),
+    ];
     const completions = await generate(requests);
     const chains = await Promise.all(
       requests.map(async ({ prompt }) => {
@@ -53,7 +69,12 @@ describe('generation and the score graph', () => {
         while (chain.length < 8) {
           // Every token of the vocabulary as a message of its own.
           const every = range(CONFIG.vocabularySize).map((token) => message(Int32Array.of(token)));
-          const [logprobs = []] = await trainer.score(FLAT, [{ prompt: Int32Array.from([...prompt, ...chain]), messages: every }], 1, RUNNING.cancelled);
+          const [logprobs = []] = await trainer.score(
+            FLAT,
+            [{ prompt: Int32Array.from([...prompt, ...chain]), messages: every }],
+            1,
+            RUNNING.cancelled,
+          );
           const values = logprobs.map((one) => item(one, 0));
           assert.ok(Math.abs(total(values.map(Math.exp)) - 1) < 1e-5);
           chain.push(values.indexOf(Math.max(...values)));
@@ -61,21 +82,30 @@ describe('generation and the score graph', () => {
         return chain;
       }),
     );
-    assert.deepEqual(completions.map(({ tokens }) => [...tokens]), chains);
+    assert.deepEqual(
+      completions.map(({ tokens }) => [...tokens]),
+      chains,
+    );
   });
 
   it('log-probabilities agree bit for bit at any temperature, prompt and length', async () => {
     for (const temperature of [1, 0.75]) {
       const requests = MIXED.map((one) => ({ ...one, temperature, endToken: NEVER }));
       const completions = await generate(requests);
-      assert.deepEqual(completions.map(({ logprobs }) => logprobs), await scored(requests, completions, temperature));
+      assert.deepEqual(
+        completions.map(({ logprobs }) => logprobs),
+        await scored(requests, completions, temperature),
+      );
     }
   });
 
   it('greedy log-probabilities are those of temperature 1', async () => {
     const requests = MIXED.slice(0, 4).map((one) => ({ ...one, temperature: 0 }));
     const completions = await generate(requests);
-    assert.deepEqual(completions.map(({ logprobs }) => logprobs), await scored(requests, completions, 1));
+    assert.deepEqual(
+      completions.map(({ logprobs }) => logprobs),
+      await scored(requests, completions, 1),
+    );
   });
 });
 
@@ -92,7 +122,9 @@ describe('what stands beside a request', () => {
   });
 
   it('nor do far more requests than rows, which take the places of those that ended', async () => {
-    const many = range(600).map((index) => request(`many ${index % 97}`, 1 + (index % 13), 1 + ((index * 7) % 9), { streamKey: testKey('many', index) }));
+    const many = range(600).map((index) =>
+      request(`many ${index % 97}`, 1 + (index % 13), 1 + ((index * 7) % 9), { streamKey: testKey('many', index) }),
+    );
     const told: number[] = [];
     const completions = await generator.generate(FLAT, many, {
       ...RUNNING,
@@ -100,9 +132,14 @@ describe('what stands beside a request', () => {
         told[index] = (told[index] ?? 0) + completion.tokens.length;
       },
     });
-    assert.deepEqual(told, completions.map(({ tokens }) => tokens.length));
+    assert.deepEqual(
+      told,
+      completions.map(({ tokens }) => tokens.length),
+    );
     assert.deepEqual((await generate([...many].reverse())).reverse().map(bytes), completions.map(bytes));
-    for (const index of [0, 1, 255, 256, 300, 511, 599]) assert.deepEqual(bytes(await alone(present(many[index]))), bytes(present(completions[index])));
+    for (const index of [0, 1, 255, 256, 300, 511, 599]) {
+      assert.deepEqual(bytes(await alone(present(many[index]))), bytes(present(completions[index])));
+    }
   });
 });
 
@@ -119,7 +156,10 @@ describe('the end of a message', () => {
     const endToken = item(tokens, 7);
     const length = tokens.indexOf(endToken) + 1;
     const ended = await alone({ ...free, endToken });
-    assert.deepEqual([ended.tokens, ended.logprobs, ended.finish], [tokens.slice(0, length), logprobs.slice(0, length), 'end']);
+    assert.deepEqual(
+      [ended.tokens, ended.logprobs, ended.finish],
+      [tokens.slice(0, length), logprobs.slice(0, length), 'end'],
+    );
     const exactly = await alone({ ...free, endToken, maxNewTokens: length });
     assert.equal(exactly.finish, 'end');
     const cut = await alone({ ...free, maxNewTokens: 3 });
@@ -135,26 +175,46 @@ describe('the end of a message', () => {
 
 describe('sampling', () => {
   const siblings = (count: number, more: Partial<GenerationRequest> = {}): GenerationRequest[] =>
-    range(count).map((index) => request('shared', 20, 6, { endToken: NEVER, streamKey: testKey('sibling', index), ...more }));
+    range(count).map((index) =>
+      request('shared', 20, 6, { endToken: NEVER, streamKey: testKey('sibling', index), ...more }),
+    );
 
   it('one stream gives one answer, siblings differ', async () => {
     const answers = (await generate(siblings(6))).map(({ tokens }) => tokens.join());
     assert.equal(new Set(answers).size, 6);
-    assert.deepEqual((await generate(siblings(6))).map(({ tokens }) => tokens.join()), answers);
+    assert.deepEqual(
+      (await generate(siblings(6))).map(({ tokens }) => tokens.join()),
+      answers,
+    );
   });
 
   it('the first of topK 1 is the greedy answer at another temperature', async () => {
-    const [greedy, first] = await generate([request('one', 9, 10, { temperature: 0, endToken: NEVER }), request('one', 9, 10, { temperature: 0.75, topK: 1, endToken: NEVER })]);
+    const [greedy, first] = await generate([
+      request('one', 9, 10, { temperature: 0, endToken: NEVER }),
+      request('one', 9, 10, { temperature: 0.75, topK: 1, endToken: NEVER }),
+    ]);
     assert.deepEqual(present(first).tokens, present(greedy).tokens);
     assert.notDeepEqual(present(first).logprobs, present(greedy).logprobs);
   });
 
   it('a shared prompt is computed once and counted as reused', async () => {
-    const completions = await generate([...siblings(5), request('other', 12, 6), ...siblings(2, { temperature: 0.75 })]);
+    const completions = await generate([
+      ...siblings(5),
+      request('other', 12, 6),
+      ...siblings(2, { temperature: 0.75 }),
+    ]);
     // Another temperature computes the last token for itself.
-    assert.deepEqual(completions.map(({ reusedTokens }) => reusedTokens), [0, 20, 20, 20, 20, 0, 19, 20]);
-    assert.deepEqual(completions.map(({ promptTokens }) => promptTokens), [20, 20, 20, 20, 20, 12, 20, 20]);
-    for (const [index, one] of siblings(5).entries()) assert.deepEqual(bytes(await alone(one)), bytes(present(completions[index])));
+    assert.deepEqual(
+      completions.map(({ reusedTokens }) => reusedTokens),
+      [0, 20, 20, 20, 20, 0, 19, 20],
+    );
+    assert.deepEqual(
+      completions.map(({ promptTokens }) => promptTokens),
+      [20, 20, 20, 20, 20, 12, 20, 20],
+    );
+    for (const [index, one] of siblings(5).entries()) {
+      assert.deepEqual(bytes(await alone(one)), bytes(present(completions[index])));
+    }
   });
 
   it('a prompt shared by more requests than rows is computed again', async () => {
@@ -169,13 +229,20 @@ describe('what generation refuses', () => {
     ['an empty prompt', request('empty', 0, 5), /Request 1 has an empty prompt/],
     ['too many positions', request('long', 150, 51), /Request 1 needs 201 positions where the model has 200/],
     ['no new tokens', request('none', 5, 0), /Request 1 asks for no new tokens/],
-    ['an unknown token', { ...request('unknown', 5, 5), prompt: Int32Array.of(3, 22) }, /Request 1 has the token id 22 where the model knows 22/],
+    [
+      'an unknown token',
+      { ...request('unknown', 5, 5), prompt: Int32Array.of(3, 22) },
+      /Request 1 has the token id 22 where the model knows 22/,
+    ],
   ];
   for (const [what, bad, pattern] of BAD) {
     it(`${what}, before it begins`, async () => {
       const told: number[] = [];
       await assert.rejects(
-        generator.generate(FLAT, [request('good', 5, 5), bad], { ...RUNNING, onCompletion: (index) => told.push(index) }),
+        generator.generate(FLAT, [request('good', 5, 5), bad], {
+          ...RUNNING,
+          onCompletion: (index) => told.push(index),
+        }),
         (error) => error instanceof C3Error && error.kind === 'input' && pattern.test(error.message),
       );
       assert.deepEqual(told, []);
@@ -203,6 +270,9 @@ describe('cancelling', () => {
   });
 
   it('stops before anything', async () => {
-    await assert.rejects(generator.generate(FLAT, [request('never', 4, 1)], { cancelled: () => true, onCompletion: () => assert.fail() }), CancelledError);
+    await assert.rejects(
+      generator.generate(FLAT, [request('never', 4, 1)], { cancelled: () => true, onCompletion: () => assert.fail() }),
+      CancelledError,
+    );
   });
 });

@@ -1,4 +1,7 @@
-/** Exact replay: 10,000 replays come out the same in batches of 1 to 256, in any order, in another process, with one thread and with two. */
+/**
+ * Exact replay: 10,000 replays come out the same in batches of 1 to 256, in any order, in another process, with one
+ * thread and with two.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +21,10 @@ const SIBLINGS = 40;
 /** 1 + 2 + ... + 256: every batch size once. */
 const EXECUTED = (256 * 257) / 2;
 
-/** Forty replays of each context, contexts of 1 to 67 tokens, messages of at most 3 to 10, some of which end earlier; some truncate or cool. */
+/**
+ * Forty replays of each context, contexts of 1 to 67 tokens, messages of at most 3 to 10, some of which end earlier;
+ * some truncate or cool.
+ */
 const REQUESTS: readonly GenerationRequest[] = range(CONTEXTS).flatMap((context) =>
   range(SIBLINGS).map((sibling) =>
     request(`context ${context}`, 1 + (context % 67), 3 + (context % 8), {
@@ -31,7 +37,9 @@ const REQUESTS: readonly GenerationRequest[] = range(CONTEXTS).flatMap((context)
 );
 
 /** What a test changes in a recording. */
-const writtenSchema = z.looseObject({ replays: z.array(z.looseObject({ tokens: z.array(z.int()), logprobs: z.array(z.number()) })) });
+const writtenSchema = z.looseObject({
+  replays: z.array(z.looseObject({ tokens: z.array(z.int()), logprobs: z.array(z.number()) })),
+});
 
 let folder = '';
 let recording = '';
@@ -45,7 +53,11 @@ before(async () => {
   await generator.release();
   assert.ok(new Set(completions.map(({ tokens }) => tokens.join())).size > 5000);
   assert.ok(new Set(completions.map(({ finish }) => finish)).size === 2);
-  await writeRecording(recording, folder, REQUESTS.map((one, index) => ({ request: one, completion: present(completions[index]) })));
+  await writeRecording(
+    recording,
+    folder,
+    REQUESTS.map((one, index) => ({ request: one, completion: present(completions[index]) })),
+  );
 });
 after(() => rm(folder, { recursive: true }));
 
@@ -53,7 +65,15 @@ describe('10,000 replays', () => {
   for (const threads of [1, 2]) {
     it(`re-executed in another process with ${threads} thread(s): nothing differs`, async () => {
       const { tokens, ...tally } = await reexecuteElsewhere(recording, threads);
-      assert.deepEqual(tally, { replays: EXECUTED, distinct: CONTEXTS * SIBLINGS, batches: 256, smallest: 1, largest: 256, differingTokens: 0, differingLogprobs: 0 });
+      assert.deepEqual(tally, {
+        replays: EXECUTED,
+        distinct: CONTEXTS * SIBLINGS,
+        batches: 256,
+        smallest: 1,
+        largest: 256,
+        differingTokens: 0,
+        differingLogprobs: 0,
+      });
       assert.ok(tokens > 2 * EXECUTED);
     });
   }
@@ -70,12 +90,17 @@ describe('10,000 replays', () => {
     const { replays: executed, differingTokens, differingLogprobs } = await reexecute(path, 1);
     // Every replay stands in the tally as often as it was re-executed.
     assert.equal(executed, EXECUTED);
-    for (const differing of [differingTokens, differingLogprobs]) assert.ok(differing >= Math.floor(EXECUTED / 300) && differing <= Math.ceil(EXECUTED / 300), String(differing));
+    for (const differing of [differingTokens, differingLogprobs]) {
+      assert.ok(differing >= Math.floor(EXECUTED / 300) && differing <= Math.ceil(EXECUTED / 300), String(differing));
+    }
   });
 });
 
 it('an order is a permutation that its name decides', () => {
-  assert.deepEqual([...shuffled(50, 'a')].sort((a, b) => a - b), range(50));
+  assert.deepEqual(
+    [...shuffled(50, 'a')].sort((a, b) => a - b),
+    range(50),
+  );
   assert.deepEqual(shuffled(50, 'a'), shuffled(50, 'a'));
   assert.notDeepEqual(shuffled(50, 'a'), shuffled(50, 'b'));
 });

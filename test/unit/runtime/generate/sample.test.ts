@@ -6,12 +6,15 @@ import { item, range, testStream, total } from '../nd.ts';
 const ALL: TokenSampling = { temperature: 1, topP: 1, topK: 0 };
 const logs = (...probabilities: number[]): Float32Array => Float32Array.from(probabilities, Math.log);
 
-/** Ids that a truncation keeps, by the definition: the k most likely, then the shortest prefix of them with mass topP. */
+/**
+ * Ids that a truncation keeps, by the definition: the k most likely, then the shortest prefix of them with mass topP.
+ */
 function keptBySorting(row: Float32Array, { topK, topP }: TokenSampling): number[] {
   const ranked = range(row.length).sort((a, b) => item(row, b) - item(row, a) || a - b);
   const likely = topK === 0 ? ranked : ranked.slice(0, topK);
   const mass = (ids: readonly number[]): number => total(ids.map((id) => Math.exp(item(row, id))));
-  const length = range(likely.length).find((count) => mass(likely.slice(0, count + 1)) >= topP * mass(likely)) ?? likely.length - 1;
+  const length =
+    range(likely.length).find((count) => mass(likely.slice(0, count + 1)) >= topP * mass(likely)) ?? likely.length - 1;
   return likely.slice(0, length + 1).sort((a, b) => a - b);
 }
 
@@ -25,18 +28,26 @@ function byCumulativeMass(row: Float32Array, sampling: TokenSampling, uniform: n
 describe('sampleToken', () => {
   it('inverts the cumulative distribution in token order', () => {
     const row = logs(0.1, 0.2, 0.3, 0.4);
-    const picks = [0, 0.0999, 0.1001, 0.2999, 0.3001, 0.5999, 0.6001, 0.9999].map((uniform) => sampleToken(row, ALL, uniform));
+    const picks = [0, 0.0999, 0.1001, 0.2999, 0.3001, 0.5999, 0.6001, 0.9999].map((uniform) =>
+      sampleToken(row, ALL, uniform),
+    );
     assert.deepEqual(picks, [0, 0, 1, 1, 2, 2, 3, 3]);
   });
 
   it('gives the boundary between two tokens to the second: each owns [low, high)', () => {
     // exp of the float32 log 1/2 is just below 1/2.
-    assert.deepEqual([0, 0.4999, 0.5].map((uniform) => sampleToken(logs(0.5, 0.5), ALL, uniform)), [0, 0, 1]);
+    assert.deepEqual(
+      [0, 0.4999, 0.5].map((uniform) => sampleToken(logs(0.5, 0.5), ALL, uniform)),
+      [0, 0, 1],
+    );
   });
 
   it('takes the last token where rounding leaves the sum below the uniform number', () => {
     const row = logs(0.3, 0.3, 0.3999);
-    assert.deepEqual([0.9998, 1 - 2 ** -53].map((uniform) => sampleToken(row, ALL, uniform)), [2, 2]);
+    assert.deepEqual(
+      [0.9998, 1 - 2 ** -53].map((uniform) => sampleToken(row, ALL, uniform)),
+      [2, 2],
+    );
     assert.equal(sampleToken(Float32Array.of(...row, -Infinity), ALL, 1 - 2 ** -53), 2);
   });
 
@@ -48,12 +59,17 @@ describe('sampleToken', () => {
       const sampling = { temperature: 1, topK: trial % 11, topP: [1, 0.95, 0.7, 0.3, 0][trial % 5] ?? 1 };
       for (const draw of range(6)) {
         const uniform = stream.uniform(100 * trial + 20 + draw);
-        assert.equal(sampleToken(row, sampling, uniform), byCumulativeMass(row, sampling, uniform), JSON.stringify({ trial, sampling, uniform }));
+        assert.equal(
+          sampleToken(row, sampling, uniform),
+          byCumulativeMass(row, sampling, uniform),
+          JSON.stringify({ trial, sampling, uniform }),
+        );
       }
     }
   });
 
-  const reached = (row: Float32Array, sampling: TokenSampling): number[] => [...new Set(range(1000).map((step) => sampleToken(row, sampling, step / 1000)))].sort((a, b) => a - b);
+  const reached = (row: Float32Array, sampling: TokenSampling): number[] =>
+    [...new Set(range(1000).map((step) => sampleToken(row, sampling, step / 1000)))].sort((a, b) => a - b);
 
   it('keeps the topK most likely, ties to the lower id', () => {
     const row = logs(0.2, 0.1, 0.2, 0.3, 0.2);
@@ -99,7 +115,13 @@ describe('sampleToken', () => {
       const token = sampleToken(row, sampling, stream.uniform(position));
       counts[token] = item(counts, token) + 1;
     }
-    return total(expected.map((probability, token) => (probability === 0 ? 1e9 * item(counts, token) : (item(counts, token) - draws * probability) ** 2 / (draws * probability))));
+    return total(
+      expected.map((probability, token) =>
+        probability === 0
+          ? 1e9 * item(counts, token)
+          : (item(counts, token) - draws * probability) ** 2 / (draws * probability),
+      ),
+    );
   }
 
   it('frequencies follow the probabilities: chi-square', () => {
@@ -111,7 +133,12 @@ describe('sampleToken', () => {
 
   it('frequencies of what a truncation keeps are those probabilities over their sum: chi-square', () => {
     const row = logs(0.02, 0.38, 0.1, 0.25, 0.05, 0.2);
-    const statistic = chiSquare('truncated', row, { temperature: 1, topK: 4, topP: 1 }, [0, 0.38, 0.1, 0.25, 0, 0.2].map((probability) => probability / 0.93));
+    const statistic = chiSquare(
+      'truncated',
+      row,
+      { temperature: 1, topK: 4, topP: 1 },
+      [0, 0.38, 0.1, 0.25, 0, 0.2].map((probability) => probability / 0.93),
+    );
     // 3 degrees of freedom: the 99.9 % quantile.
     assert.ok(statistic < 16.3, String(statistic));
   });

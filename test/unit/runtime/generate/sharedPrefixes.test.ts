@@ -10,7 +10,8 @@ import { range } from '../nd.ts';
 /** Slices of attention's sums are 256 slots long at this head width. */
 const LONG: TransformerConfig = { ...TINY, heads: 2, keyValueHeads: 1, headDim: 64, maxPositions: 1024 };
 const context = (length: number): Int32Array => testTokens('shared', length);
-const prompt = (shared: number, own: number, name: string): Int32Array => Int32Array.from([...context(shared), ...testTokens(name, own)]);
+const prompt = (shared: number, own: number, name: string): Int32Array =>
+  Int32Array.from([...context(shared), ...testTokens(name, own)]);
 
 describe('sharedPrefixes', () => {
   it('puts prompts that begin alike into one row, each prompt once', () => {
@@ -20,7 +21,10 @@ describe('sharedPrefixes', () => {
     const shared = groups.find(({ members }) => members.length > 1);
     assert.deepEqual([...(shared?.members ?? [])].sort(), [0, 2, 3]);
     assert.ok((shared?.prefix ?? 0) >= 40);
-    assert.equal(shared?.length, shared?.members.reduce((total, index) => total + (prompts[index]?.length ?? 0) - shared.prefix, shared.prefix));
+    assert.equal(
+      shared?.length,
+      shared?.members.reduce((total, index) => total + (prompts[index]?.length ?? 0) - shared.prefix, shared.prefix),
+    );
   });
 
   it('leaves every member a token of its own, also where one prompt begins another', () => {
@@ -30,8 +34,15 @@ describe('sharedPrefixes', () => {
 
   it('does not share where less than half is in common, or where padding would cost more', () => {
     const little = [prompt(10, 15, 'a'), prompt(10, 15, 'b')];
-    assert.deepEqual(sharedPrefixes(LONG, little).map(({ members }) => members.length), [1, 1]);
-    const many = [prompt(40, 20, 'a'), prompt(40, 20, 'b'), ...range(20).map((index) => testTokens(`short ${index}`, 8))];
+    assert.deepEqual(
+      sharedPrefixes(LONG, little).map(({ members }) => members.length),
+      [1, 1],
+    );
+    const many = [
+      prompt(40, 20, 'a'),
+      prompt(40, 20, 'b'),
+      ...range(20).map((index) => testTokens(`short ${index}`, 8)),
+    ];
     // 21 rows of 80 slots against 22 of 60.
     assert.deepEqual(sharedPrefixes(LONG, many), separately(many));
   });
@@ -41,7 +52,9 @@ describe('sharedPrefixes', () => {
     for (const shared of [200, 230, 250, 256, 300]) {
       const prompts = range(8).map((index) => prompt(shared, 20, `member ${index}`));
       for (const { members, prefix, length } of sharedPrefixes(LONG, prompts)) {
-        if (members.length > 1) assert.equal(Math.floor(prefix / 256), Math.floor((length - 1) / 256), `${shared} tokens in common`);
+        if (members.length > 1) {
+          assert.equal(Math.floor(prefix / 256), Math.floor((length - 1) / 256), `${shared} tokens in common`);
+        }
       }
     }
   });
@@ -52,17 +65,28 @@ describe('prompts that begin alike', () => {
     const flat = testParameters(LONG).map((value) => value / 2);
     const generator = await Generator.create(LONG, { threads: 2 });
     for (const shared of [60, 250, 256]) {
-      const requests = range(8).flatMap((alternative) => range(4).map((replay) => ({ ...request(`${alternative} ${replay}`, 1, 8, { endToken: -1 }), prompt: prompt(shared, 12, `alternative ${alternative}`) })));
+      const requests = range(8).flatMap((alternative) =>
+        range(4).map((replay) => ({
+          ...request(`${alternative} ${replay}`, 1, 8, { endToken: -1 }),
+          prompt: prompt(shared, 12, `alternative ${alternative}`),
+        })),
+      );
       const together = await generator.generate(flat, requests, RUNNING);
       for (const index of [0, 5, 13, 31]) {
         const [alone] = await generator.generate(flat, requests.slice(index, index + 1), RUNNING);
         assert.deepEqual(together[index]?.tokens, alone?.tokens);
         assert.deepEqual(together[index]?.logprobs, alone?.logprobs);
       }
-      const computed = together.reduce((total, { promptTokens, reusedTokens }) => total + promptTokens - reusedTokens, 0);
+      const computed = together.reduce(
+        (total, { promptTokens, reusedTokens }) => total + promptTokens - reusedTokens,
+        0,
+      );
       const distinct = shared + 8 * 12;
-      if (shared === 250) assert.ok(computed > distinct);
-      else assert.equal(computed, distinct);
+      if (shared === 250) {
+        assert.ok(computed > distinct);
+      } else {
+        assert.equal(computed, distinct);
+      }
     }
     await generator.release();
   });

@@ -1,11 +1,19 @@
-/** The gradient of a whole training micro-batch against central differences of the loss, written out in float64 on the reference transformer. */
+/**
+ * The gradient of a whole training micro-batch against central differences of the loss, written out in float64 on the
+ * reference transformer.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds, parameterViews } from '../../../../src/runtime/model/model.ts';
 import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
-import { accumulatedName, buildGradientGraph, gradientName, type LossKind } from '../../../../src/runtime/train/trainingGraph.ts';
+import {
+  accumulatedName,
+  buildGradientGraph,
+  gradientName,
+  type LossKind,
+} from '../../../../src/runtime/train/trainingGraph.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { along, contextsFor, KL, lossOf, ppoTerm, slope, TEMPERATURE, tokensOf, type Token } from '../losses.ts';
 import { flatOutput, QWEN2, QWEN3, runGraph, scalar, testParameters, TINY } from '../models.ts';
@@ -13,20 +21,44 @@ import { item, present, range, testStream, total } from '../nd.ts';
 
 const DIRECTIONS = 3;
 
-async function trainingOutputs(kind: LossKind, config: TransformerConfig, flat: Float32Array, contexts: readonly TrainingContext[], float: FloatType): Promise<Record<string, Float64Array>> {
+async function trainingOutputs(
+  kind: LossKind,
+  config: TransformerConfig,
+  flat: Float32Array,
+  contexts: readonly TrainingContext[],
+  float: FloatType,
+): Promise<Record<string, Float64Array>> {
   const count = tokensOf(config, flat, contexts).length;
   const batches = packContexts(config, contexts, 10_000, 1 / count);
   assert.equal(batches.length, 1);
   const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
-  const ppo = { behaviour: present(behaviour), reference: present(reference), advantages: present(advantages), klCoefficient: scalar(KL) };
+  const ppo = {
+    behaviour: present(behaviour),
+    reference: present(reference),
+    advantages: present(advantages),
+    klCoefficient: scalar(KL),
+  };
   const nothing = parameterFeeds(config, new Float32Array(flat.length), accumulatedName);
-  return runGraph(buildGradientGraph(config, { loss: kind, float }), config, flat, { ...nothing, ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) });
+  return runGraph(buildGradientGraph(config, { loss: kind, float }), config, flat, {
+    ...nothing,
+    ...rest,
+    ...(kind === 'ppo' && ppo),
+    temperature: scalar(TEMPERATURE),
+  });
 }
 
 /** Parameters moved along a direction. */
-const moved = (flat: Float32Array, direction: Float64Array) => (distance: number): Float64Array => Float64Array.from(flat, (value, index) => value + distance * item(direction, index));
+const moved =
+  (flat: Float32Array, direction: Float64Array) =>
+  (distance: number): Float64Array =>
+    Float64Array.from(flat, (value, index) => value + distance * item(direction, index));
 
-const CONFIGS: Readonly<Record<string, TransformerConfig>> = { 'a tied head': TINY, 'an untied head, one layer': { ...TINY, tieEmbeddings: false, layers: 1, keyValueHeads: 4 }, 'biases of queries, keys and values': QWEN2, 'normalised heads': QWEN3 };
+const CONFIGS: Readonly<Record<string, TransformerConfig>> = {
+  'a tied head': TINY,
+  'an untied head, one layer': { ...TINY, tieEmbeddings: false, layers: 1, keyValueHeads: 4 },
+  'biases of queries, keys and values': QWEN2,
+  'normalised heads': QWEN3,
+};
 
 for (const kind of ['ppo', 'supervised'] as const) {
   describe(`the gradient of a ${kind} micro-batch`, () => {
@@ -34,31 +66,46 @@ for (const kind of ['ppo', 'supervised'] as const) {
       it(`${name}: every tensor, along random directions`, async () => {
         const flat = testParameters(config);
         const contexts = contextsFor(config, flat);
-        const gradient = flatOutput(config, await trainingOutputs(kind, config, flat, contexts, 'float32'), gradientName);
+        const gradient = flatOutput(
+          config,
+          await trainingOutputs(kind, config, flat, contexts, 'float32'),
+          gradientName,
+        );
         for (const { name: tensor, offset, length } of parameterViews(config)) {
           for (const draw of range(DIRECTIONS)) {
             const stream = testStream(`direction ${tensor}`, draw);
-            const direction = Float64Array.from(flat, (_, index) => (index >= offset && index < offset + length ? stream.normal(index - offset) : 0));
+            const direction = Float64Array.from(flat, (_, index) =>
+              index >= offset && index < offset + length ? stream.normal(index - offset) : 0,
+            );
             const expected = slope(kind, config, contexts, moved(flat, direction));
             const got = along(gradient, direction);
-            assert.ok(Math.abs(got - expected) <= 1e-3 * Math.abs(expected), `${tensor}, direction ${draw}: ${got} is not ${expected}`);
+            assert.ok(
+              Math.abs(got - expected) <= 1e-3 * Math.abs(expected),
+              `${tensor}, direction ${draw}: ${got} is not ${expected}`,
+            );
           }
         }
       });
     }
 
-    for (const [name, config] of Object.entries({ TINY, QWEN2, QWEN3 })) it(`${name}: all tensors at once, in a float64 graph, far closer`, async () => {
-      const flat = testParameters(config);
-      const contexts = contextsFor(config, flat);
-      const gradient = flatOutput(config, await trainingOutputs(kind, config, flat, contexts, 'float64'), gradientName);
-      for (const draw of range(DIRECTIONS)) {
-        const stream = testStream('direction of all', draw);
-        const direction = Float64Array.from(flat, (_, index) => stream.normal(index));
-        const expected = slope(kind, config, contexts, moved(flat, direction));
-        const got = along(gradient, direction);
-        assert.ok(Math.abs(got - expected) <= 1e-6 * Math.abs(expected), `${got} is not ${expected}`);
-      }
-    });
+    for (const [name, config] of Object.entries({ TINY, QWEN2, QWEN3 })) {
+      it(`${name}: all tensors at once, in a float64 graph, far closer`, async () => {
+        const flat = testParameters(config);
+        const contexts = contextsFor(config, flat);
+        const gradient = flatOutput(
+          config,
+          await trainingOutputs(kind, config, flat, contexts, 'float64'),
+          gradientName,
+        );
+        for (const draw of range(DIRECTIONS)) {
+          const stream = testStream('direction of all', draw);
+          const direction = Float64Array.from(flat, (_, index) => stream.normal(index));
+          const expected = slope(kind, config, contexts, moved(flat, direction));
+          const got = along(gradient, direction);
+          assert.ok(Math.abs(got - expected) <= 1e-6 * Math.abs(expected), `${got} is not ${expected}`);
+        }
+      });
+    }
   });
 }
 
@@ -66,7 +113,8 @@ describe('what a training micro-batch reports', () => {
   const flat = testParameters(TINY);
   const contexts = contextsFor(TINY, flat);
   const tokens = tokensOf(TINY, flat, contexts);
-  const close = (actual: number, expected: number): void => assert.ok(Math.abs(actual - expected) <= 2e-5 * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
+  const close = (actual: number, expected: number): void =>
+    assert.ok(Math.abs(actual - expected) <= 2e-5 * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
 
   it('ppo: loss, KL, clipped share and largest deviation of a ratio', async () => {
     const outputs = await trainingOutputs('ppo', TINY, flat, contexts, 'float32');
@@ -75,7 +123,10 @@ describe('what a training micro-batch reports', () => {
     const outside = (token: Token): number => (Math.abs(ratio(token) - 1) > 0.2 ? 1 : 0);
     assert.ok(mean(outside) > 0.4 && mean(outside) < 0.7);
     close(item(present(outputs['loss']), 0), lossOf('ppo', tokens));
-    close(item(present(outputs['kl']), 0), mean((token) => (ppoTerm({ ...token, advantage: 0 })) / KL));
+    close(
+      item(present(outputs['kl']), 0),
+      mean((token) => ppoTerm({ ...token, advantage: 0 }) / KL),
+    );
     close(item(present(outputs['clipped']), 0), mean(outside));
     close(item(present(outputs['deviation']), 0), Math.max(...tokens.map((token) => Math.abs(ratio(token) - 1))));
   });
@@ -83,7 +134,12 @@ describe('what a training micro-batch reports', () => {
   it('supervised: the mean negative log-probability', async () => {
     const outputs = await trainingOutputs('supervised', TINY, flat, contexts, 'float32');
     close(item(present(outputs['loss']), 0), -total(tokens.map(({ now }) => now)) / tokens.length);
-    assert.deepEqual(Object.keys(outputs).filter((name) => !name.startsWith('gradient.')).sort(), ['logprobs', 'loss']);
+    assert.deepEqual(
+      Object.keys(outputs)
+        .filter((name) => !name.startsWith('gradient.'))
+        .sort(),
+      ['logprobs', 'loss'],
+    );
   });
 
   it('one target: what fills the second row counts nowhere', async () => {
@@ -92,6 +148,9 @@ describe('what a training micro-batch reports', () => {
     assert.equal(more, undefined);
     const outputs = await trainingOutputs('ppo', TINY, flat, one, 'float32');
     close(item(present(outputs['loss']), 0), ppoTerm(present(token)));
-    close(item(present(outputs['deviation']), 0), Math.abs(Math.exp(present(token).now - present(token).behaviour) - 1));
+    close(
+      item(present(outputs['deviation']), 0),
+      Math.abs(Math.exp(present(token).now - present(token).behaviour) - 1),
+    );
   });
 });

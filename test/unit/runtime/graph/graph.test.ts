@@ -10,7 +10,9 @@ describe('a serialised graph', () => {
       const x = g.floatInput('x', [2]);
       const y = exp(g, neg(g, x));
       g.output('y', y);
-      if (surplus) neg(g, exp(g, y));
+      if (surplus) {
+        neg(g, exp(g, y));
+      }
       return g.toModel();
     };
     assert.deepEqual(built(true), built(false));

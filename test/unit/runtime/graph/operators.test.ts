@@ -2,7 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradients } from '../../../../src/runtime/graph/autodiff.ts';
 import { Graph, type FloatType, type Value } from '../../../../src/runtime/graph/graph.ts';
-import { abs, add, cast, clip, equal, exp, lessOrEqual, logicalAnd, logicalOr, minimum, mul } from '../../../../src/runtime/graph/ops/elementwise.ts';
+import {
+  abs,
+  add,
+  cast,
+  clip,
+  equal,
+  exp,
+  lessOrEqual,
+  logicalAnd,
+  logicalOr,
+  minimum,
+  mul,
+} from '../../../../src/runtime/graph/ops/elementwise.ts';
 import { gatherRows, zerosLike } from '../../../../src/runtime/graph/ops/gather.ts';
 import { matmul } from '../../../../src/runtime/graph/ops/linear.ts';
 import { maxAll, mean, sumAll } from '../../../../src/runtime/graph/ops/reduce.ts';
@@ -19,7 +31,8 @@ const close = (actual: Nd, expected: Nd, tolerance: number, what: string): void 
   }
 };
 
-const named = (inputs: readonly Nd[]): Record<string, Nd> => Object.fromEntries(inputs.map((array, index) => [`x${index}`, array]));
+const named = (inputs: readonly Nd[]): Record<string, Nd> =>
+  Object.fromEntries(inputs.map((array, index) => [`x${index}`, array]));
 
 /** The operator, a weighted sum of its output as loss, and the loss's gradients. */
 async function compiled({ inputs, shapes, build }: OperatorCase, float: FloatType = 'float64'): Promise<Runner> {
@@ -48,14 +61,19 @@ describe('operators', () => {
       for (const [index, input] of one.inputs.entries()) {
         const gradient = present(outputs[`d${index}`]);
         close(gradient, present(closed[index]), 1e-8, `d${index}`);
-        if (withoutDifferences.has(one.name)) continue;
+        if (withoutDifferences.has(one.name)) {
+          continue;
+        }
         for (const element of input.data.keys()) {
           const lossAt = async (step: number): Promise<number> => {
             const moved = { shape: input.shape, data: input.data.with(element, item(input.data, element) + step) };
             return item(present((await runner.run({ ...named(one.inputs.with(index, moved)), w }))['loss']).data, 0);
           };
           const difference = ((await lossAt(1e-5)) - (await lossAt(-1e-5))) / 2e-5;
-          assert.ok(Math.abs(difference - item(gradient.data, element)) < 1e-7, `d${index}[${element}]: ${item(gradient.data, element)} is not ${difference}`);
+          assert.ok(
+            Math.abs(difference - item(gradient.data, element)) < 1e-7,
+            `d${index}[${element}]: ${item(gradient.data, element)} is not ${difference}`,
+          );
         }
       }
       await runner.release();
@@ -84,12 +102,20 @@ describe('operators of their own in float32', () => {
     const w = noise('large table cotangent', [5, 2]);
     const g = new Graph('large', 'float32');
     const values = g.floatInput('table', [rows, 2]);
-    const [gradient] = gradients(g, sumAll(g, mul(g, gatherRows(g, values, g.int32s(indices)), g.floatInput('w', [5, 2]))), [values]);
+    const [gradient] = gradients(
+      g,
+      sumAll(g, mul(g, gatherRows(g, values, g.int32s(indices)), g.floatInput('w', [5, 2]))),
+      [values],
+    );
     g.output('d', present(gradient));
     const runner = await Runner.create(g);
     const { d } = await runner.run({ table, w });
     await runner.release();
-    const added = (row: number, column: number): number => indices.reduce((sum, one, index) => (one === row ? Math.fround(sum + Math.fround(at(w, index, column))) : sum), 0);
+    const added = (row: number, column: number): number =>
+      indices.reduce(
+        (sum, one, index) => (one === row ? Math.fround(sum + Math.fround(at(w, index, column))) : sum),
+        0,
+      );
     assert.deepEqual(present(d), make([rows, 2], added));
   });
 });
@@ -110,14 +136,26 @@ describe('operators without a derivative', () => {
       evaluate((g) => cast(g, build(g, g.floats([1, 2, 3], [3]), g.floats([2, 2, 2], [3])), 'float64'));
     assert.deepEqual([...(await compare(lessOrEqual)).data], [1, 1, 0]);
     assert.deepEqual([...(await compare(equal)).data], [0, 1, 0]);
-    assert.deepEqual([...(await compare((g, a, b) => logicalAnd(g, lessOrEqual(g, a, b), lessOrEqual(g, b, a)))).data], [0, 1, 0]);
-    assert.deepEqual([...(await compare((g, a, b) => logicalOr(g, equal(g, a, b), lessOrEqual(g, b, a)))).data], [0, 1, 1]);
+    assert.deepEqual(
+      [...(await compare((g, a, b) => logicalAnd(g, lessOrEqual(g, a, b), lessOrEqual(g, b, a)))).data],
+      [0, 1, 0],
+    );
+    assert.deepEqual(
+      [...(await compare((g, a, b) => logicalOr(g, equal(g, a, b), lessOrEqual(g, b, a)))).data],
+      [0, 1, 1],
+    );
   });
 
   it('abs, maxAll and zerosLike', async () => {
     assert.deepEqual([...(await evaluate((g) => abs(g, g.floats([-1.5, 0, 2], [3])))).data], [1.5, 0, 2]);
-    assert.deepEqual(await evaluate((g) => maxAll(g, g.floats([-3, -1, -2, -7], [2, 2]))), make([], () => -1));
-    assert.deepEqual(await evaluate((g) => zerosLike(g, g.floats([1, 2], [2, 1]))), make([2, 1], () => 0));
+    assert.deepEqual(
+      await evaluate((g) => maxAll(g, g.floats([-3, -1, -2, -7], [2, 2]))),
+      make([], () => -1),
+    );
+    assert.deepEqual(
+      await evaluate((g) => zerosLike(g, g.floats([1, 2], [2, 1]))),
+      make([2, 1], () => 0),
+    );
   });
 });
 
@@ -137,8 +175,13 @@ describe('gradients', () => {
   it('adds up the paths to one value', async () => {
     // d/dx sum(x x + 3 exp x) = 2 x + 3 exp x.
     const x = noise('paths', [4]);
-    const gradient = await gradientOf((g, value) => sumAll(g, add(g, mul(g, value, value), mul(g, g.scalar(3), exp(g, value)))), x);
-    gradient.forEach((got, index) => assert.ok(Math.abs(got - (2 * item(x.data, index) + 3 * Math.exp(item(x.data, index)))) < 1e-12));
+    const gradient = await gradientOf(
+      (g, value) => sumAll(g, add(g, mul(g, value, value), mul(g, g.scalar(3), exp(g, value)))),
+      x,
+    );
+    gradient.forEach((got, index) =>
+      assert.ok(Math.abs(got - (2 * item(x.data, index) + 3 * Math.exp(item(x.data, index)))) < 1e-12),
+    );
   });
 
   it('sends a tie of minimum to its first argument and passes at the bounds of clip', async () => {

@@ -1,4 +1,7 @@
-/** Training in less memory: layers computed again in the backward pass, the output projection in runs of targets. Neither may change a number, and both must hold when ONNX Runtime has reordered the graph. */
+/**
+ * Training in less memory: layers computed again in the backward pass, the output projection in runs of targets.
+ * Neither may change a number, and both must hold when ONNX Runtime has reordered the graph.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,39 +15,95 @@ import { consecutiveViews, parameterFeeds, viewFeeds } from '../../../../src/run
 import { headChunks, packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
 import { floatData, Session, type Outputs } from '../../../../src/runtime/session/session.ts';
 import { initialState, Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { accumulatedName, buildGradientGraph, buildScoreGraph, gradientName, type LossKind, type TrainingGraphOptions } from '../../../../src/runtime/train/trainingGraph.ts';
-import { FINAL_NORM, headName, trainedSpecs, type AdapterSettings, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
+import {
+  accumulatedName,
+  buildGradientGraph,
+  buildScoreGraph,
+  gradientName,
+  type LossKind,
+  type TrainingGraphOptions,
+} from '../../../../src/runtime/train/trainingGraph.ts';
+import {
+  FINAL_NORM,
+  headName,
+  trainedSpecs,
+  type AdapterSettings,
+  type TransformerConfig,
+} from '../../../../src/runtime/model/transformer.ts';
 import { along, contextsFor, KL, slope, TEMPERATURE } from '../losses.ts';
-import { context, DEVICE, flatOutput, QWEN2, QWEN3, request, runGraph, RUNNING, scalar, testParameters, TINY } from '../models.ts';
+import {
+  context,
+  DEVICE,
+  flatOutput,
+  QWEN2,
+  QWEN3,
+  request,
+  runGraph,
+  RUNNING,
+  scalar,
+  testParameters,
+  TINY,
+} from '../models.ts';
 import { item, present, range, testKey, testStream } from '../nd.ts';
 
 /** A vocabulary so large that products over it are added up in several slices. */
 const WIDE: TransformerConfig = { ...TINY, vocabularySize: 1500, hiddenSize: 24 };
 const CONFIGS: Readonly<Record<string, TransformerConfig>> = { TINY, QWEN2, QWEN3, WIDE };
-const ADAPTER: AdapterSettings = { rank: 3, alpha: 6, targetModules: ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'] };
+const ADAPTER: AdapterSettings = {
+  rank: 3,
+  alpha: 6,
+  targetModules: ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'],
+};
 
 /** Everything that a gradient graph of a loss reads beside parameters. */
-function feedsOf(kind: LossKind, config: TransformerConfig, contexts: readonly TrainingContext[]): Record<string, Tensor> {
+function feedsOf(
+  kind: LossKind,
+  config: TransformerConfig,
+  contexts: readonly TrainingContext[],
+): Record<string, Tensor> {
   const batches = packContexts(config, contexts, 10_000, 1 / 16);
   assert.equal(batches.length, 1);
   const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
-  const ppo = { behaviour: present(behaviour), reference: present(reference), advantages: present(advantages), klCoefficient: scalar(KL) };
+  const ppo = {
+    behaviour: present(behaviour),
+    reference: present(reference),
+    advantages: present(advantages),
+    klCoefficient: scalar(KL),
+  };
   return { ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) };
 }
 
 /** One micro-batch as the trainer runs it: all of ONNX Runtime's optimisations. */
-async function outputsOf(config: TransformerConfig, flat: Float32Array, contexts: readonly TrainingContext[], options: TrainingGraphOptions, threads = 1): Promise<Outputs> {
+async function outputsOf(
+  config: TransformerConfig,
+  flat: Float32Array,
+  contexts: readonly TrainingContext[],
+  options: TrainingGraphOptions,
+  threads = 1,
+): Promise<Outputs> {
   const views = consecutiveViews(trainedSpecs(config));
   const size = views.reduce((total, { length }) => total + length, 0);
   const stream = testStream('adapter');
-  const factors = config.adapter === undefined ? {} : viewFeeds(views, Float32Array.from({ length: size }, (_, index) => 0.2 * stream.normal(index)));
+  const factors =
+    config.adapter === undefined
+      ? {}
+      : viewFeeds(
+          views,
+          Float32Array.from({ length: size }, (_, index) => 0.2 * stream.normal(index)),
+        );
   const session = await Session.create(buildGradientGraph(config, options), { threads });
-  const outputs = await session.run({ ...parameterFeeds(config, flat), ...factors, ...viewFeeds(views, new Float32Array(size), accumulatedName), ...feedsOf(options.loss, config, contexts) });
+  const outputs = await session.run({
+    ...parameterFeeds(config, flat),
+    ...factors,
+    ...viewFeeds(views, new Float32Array(size), accumulatedName),
+    ...feedsOf(options.loss, config, contexts),
+  });
   await session.release();
   return outputs;
 }
 
-const numbers = (outputs: Outputs): Record<string, Float32Array> => Object.fromEntries(Object.keys(outputs).map((name) => [name, floatData(outputs, name)]));
+const numbers = (outputs: Outputs): Record<string, Float32Array> =>
+  Object.fromEntries(Object.keys(outputs).map((name) => [name, floatData(outputs, name)]));
 
 describe('layers that are computed again', () => {
   for (const [name, config] of Object.entries(CONFIGS)) {
@@ -55,7 +114,10 @@ describe('layers that are computed again', () => {
         for (const threads of [1, 2]) {
           const kept = numbers(await outputsOf(config, flat, contexts, { loss: kind }, threads));
           assert.ok(Object.values(kept).some((values) => values.some((value) => value !== 0)));
-          assert.deepEqual(numbers(await outputsOf(config, flat, contexts, { loss: kind, recompute: true }, threads)), kept);
+          assert.deepEqual(
+            numbers(await outputsOf(config, flat, contexts, { loss: kind, recompute: true }, threads)),
+            kept,
+          );
         }
       });
     }
@@ -64,7 +126,12 @@ describe('layers that are computed again', () => {
       const flat = testParameters(config);
       const contexts = contextsFor(config, flat);
       const kept = numbers(await outputsOf(withAdapter(config, ADAPTER), flat, contexts, { loss: 'ppo' }));
-      assert.deepEqual(numbers(await outputsOf(withAdapter(config, ADAPTER), flat, contexts, { loss: 'ppo', recompute: true, chunks: 3 })), kept);
+      assert.deepEqual(
+        numbers(
+          await outputsOf(withAdapter(config, ADAPTER), flat, contexts, { loss: 'ppo', recompute: true, chunks: 3 }),
+        ),
+        kept,
+      );
     });
   }
 });
@@ -76,16 +143,22 @@ describe('the output projection in runs of targets', () => {
       const contexts = contextsFor(config, flat);
       const whole = numbers(await outputsOf(config, flat, contexts, { loss: 'ppo' }));
       // Sums over targets have another order; sums over an odd vocabulary depend on the rows beside them.
-      const exact = (output: string): boolean => !output.startsWith('gradient.') || (config === WIDE && ![headName(config), FINAL_NORM].map(gradientName).includes(output));
+      const exact = (output: string): boolean =>
+        !output.startsWith('gradient.') ||
+        (config === WIDE && ![headName(config), FINAL_NORM].map(gradientName).includes(output));
       for (const chunks of [3, 8]) {
         for (const recompute of [false, true]) {
           const parts = numbers(await outputsOf(config, flat, contexts, { loss: 'ppo', chunks, recompute }));
           assert.deepEqual(Object.keys(parts), Object.keys(whole));
           for (const [output, values] of Object.entries(parts)) {
             const expected = present(whole[output]);
-            if (exact(output)) assert.deepEqual(values, expected, output);
+            if (exact(output)) {
+              assert.deepEqual(values, expected, output);
+            }
             const largest = Math.max(...expected.map(Math.abs));
-            values.forEach((value, index) => assert.ok(Math.abs(value - item(expected, index)) <= 2e-6 * largest, `${output}[${index}]`));
+            values.forEach((value, index) =>
+              assert.ok(Math.abs(value - item(expected, index)) <= 2e-6 * largest, `${output}[${index}]`),
+            );
           }
         }
       }
@@ -97,15 +170,25 @@ describe('the output projection in runs of targets', () => {
       it(`${name}, ${kind}: agrees with central differences in float64, layers computed again as well`, async () => {
         const flat = testParameters(config);
         const contexts = contextsFor(config, flat);
-        const tokens = contexts.reduce((total, { messages }) => total + messages.reduce((sum, message) => sum + message.tokens.length, 0), 0);
+        const tokens = contexts.reduce(
+          (total, { messages }) => total + messages.reduce((sum, message) => sum + message.tokens.length, 0),
+          0,
+        );
         const nothing = parameterFeeds(config, new Float32Array(flat.length), accumulatedName);
         const float: FloatType = 'float64';
-        const outputs = await runGraph(buildGradientGraph(config, { loss: kind, float, recompute: true, chunks: 3 }), config, flat, { ...nothing, ...feedsOf(kind, config, contexts) });
+        const outputs = await runGraph(
+          buildGradientGraph(config, { loss: kind, float, recompute: true, chunks: 3 }),
+          config,
+          flat,
+          { ...nothing, ...feedsOf(kind, config, contexts) },
+        );
         const gradient = flatOutput(config, outputs, gradientName);
         for (const draw of range(2)) {
           const stream = testStream('direction of all', draw);
           const direction = Float64Array.from(flat, (_, index) => stream.normal(index));
-          const expected = slope(kind, config, contexts, (distance) => Float64Array.from(flat, (value, index) => value + distance * item(direction, index)));
+          const expected = slope(kind, config, contexts, (distance) =>
+            Float64Array.from(flat, (value, index) => value + distance * item(direction, index)),
+          );
           // Each target counts 1/16 in the graph and 1/tokens in the reference.
           const got = (along(gradient, direction) * 16) / tokens;
           assert.ok(Math.abs(got - expected) <= 1e-6 * Math.abs(expected), `${got} is not ${expected}`);
@@ -126,7 +209,9 @@ describe('the output projection in runs of targets', () => {
         return floatData(outputs, 'logprobs');
       };
       const whole = await scored(1);
-      for (const chunks of [2, 3, 8, 9]) assert.deepEqual(await scored(chunks), whole, `${chunks} runs`);
+      for (const chunks of [2, 3, 8, 9]) {
+        assert.deepEqual(await scored(chunks), whole, `${chunks} runs`);
+      }
     }
   });
 
@@ -140,9 +225,17 @@ describe('the output projection in runs of targets', () => {
   });
 
   it('is chosen so that the logits of a run have at most 64 MiB, and no run one target', () => {
-    assert.deepEqual([1, 2, 110, 111, 220, 221, 440, 441, 1024, 2048].map((targets) => headChunks(targets, 151_936)), [1, 1, 1, 2, 2, 4, 4, 8, 16, 32]);
-    assert.deepEqual([2048, 100_000].map((targets) => headChunks(targets, 259)), [1, 2]);
-    for (const targets of [1, 2, 3, 7, 8, 100]) assert.ok(Math.floor(targets / headChunks(targets, 1e9)) >= Math.min(2, targets));
+    assert.deepEqual(
+      [1, 2, 110, 111, 220, 221, 440, 441, 1024, 2048].map((targets) => headChunks(targets, 151_936)),
+      [1, 1, 1, 2, 2, 4, 4, 8, 16, 32],
+    );
+    assert.deepEqual(
+      [2048, 100_000].map((targets) => headChunks(targets, 259)),
+      [1, 2],
+    );
+    for (const targets of [1, 2, 3, 7, 8, 100]) {
+      assert.ok(Math.floor(targets / headChunks(targets, 1e9)) >= Math.min(2, targets));
+    }
   });
 });
 
@@ -161,8 +254,14 @@ function built(t: TestContext, build: () => Graph): Built[] {
   const makers = new Map<string, Built>();
   const nodes = node.mock.calls.map(({ arguments: [{ op, inputs }], result }) => {
     const parents = inputs.flatMap(({ name }) => makers.get(name) ?? []);
-    const one = { op, shape: present(result)[0]?.shape.join(' x ') ?? '', earlier: new Set(parents.flatMap((parent) => [parent, ...parent.earlier])) };
-    for (const { name } of present(result)) makers.set(name, one);
+    const one = {
+      op,
+      shape: present(result)[0]?.shape.join(' x ') ?? '',
+      earlier: new Set(parents.flatMap((parent) => [parent, ...parent.earlier])),
+    };
+    for (const { name } of present(result)) {
+      makers.set(name, one);
+    }
     return one;
   });
   node.mock.restore();
@@ -171,19 +270,27 @@ function built(t: TestContext, build: () => Graph): Built[] {
 
 describe('whatever order a runtime may choose', () => {
   const config: TransformerConfig = { ...TINY, layers: 3, vocabularySize: 29, hiddenSize: 20, intermediateSize: 26 };
-  const follows = (later: Built, earlier: Built): void => assert.ok(later.earlier.has(earlier), `${later.op} ${later.shape} may come before ${earlier.op} ${earlier.shape}`);
+  const follows = (later: Built, earlier: Built): void =>
+    assert.ok(later.earlier.has(earlier), `${later.op} ${later.shape} may come before ${earlier.op} ${earlier.shape}`);
 
   it('a layer is computed again after all gradients of the layer above', (t) => {
     const nodes = built(t, () => buildGradientGraph(config, { loss: 'ppo', recompute: true }));
     const units = nodes.filter(({ op }) => op === 'Sigmoid').slice(config.layers);
     assert.equal(units.length, config.layers);
     // Queries, keys and values, the way back, gate and up, down.
-    for (const [shape, each] of [['48 x 20', 1], ['20 x 24', 1], ['26 x 20', 2], ['20 x 26', 1]] as const) {
+    for (const [shape, each] of [
+      ['48 x 20', 1],
+      ['20 x 24', 1],
+      ['26 x 20', 2],
+      ['20 x 26', 1],
+    ] as const) {
       const own = nodes.filter((node) => node.op === 'MatMul' && node.shape === shape);
       assert.equal(own.length, each * config.layers, shape);
       own.forEach((gradient, index) => {
         const below = units[Math.floor(index / each) + 1];
-        if (below !== undefined) follows(below, gradient);
+        if (below !== undefined) {
+          follows(below, gradient);
+        }
       });
     }
   });
@@ -192,30 +299,60 @@ describe('whatever order a runtime may choose', () => {
     const nodes = built(t, () => buildGradientGraph(config, { loss: 'ppo', chunks: 3 }));
     const products = (shape: RegExp): Built[] => nodes.filter((node) => node.op === 'MatMul' && shape.test(node.shape));
     // The last of this shape is the gradient of the tokens that were read.
-    const [logits, weights, states] = [products(/^chunk \d x 29$/), products(/^29 x 20$/).slice(0, -1), products(/^chunk \d x 20$/)];
+    const [logits, weights, states] = [
+      products(/^chunk \d x 29$/),
+      products(/^29 x 20$/).slice(0, -1),
+      products(/^chunk \d x 20$/),
+    ];
     assert.deepEqual([logits.length, weights.length, states.length], [6, 3, 3]);
     const ends = nodes.filter(({ op }) => op === 'ReduceLogSum');
     for (const index of range(2)) {
       follows(present(logits[index + 1]), present(ends[index]));
-      for (const end of [weights, states]) follows(present(logits[index + 4]), present(end[index]));
+      for (const end of [weights, states]) {
+        follows(present(logits[index + 4]), present(end[index]));
+      }
     }
     const below = present(products(/^20 x 26$/)[0]);
-    for (const end of [...weights, ...states]) follows(below, end);
+    for (const end of [...weights, ...states]) {
+      follows(below, end);
+    }
   });
 });
 
 /** One letter for each array of a given shape that a run made, in the order in which it was made. */
-async function order(t: TestContext, graph: Graph, config: TransformerConfig, flat: Float32Array, feeds: Readonly<Record<string, Tensor>>, letters: Readonly<Record<string, string>>): Promise<string> {
+async function order(
+  t: TestContext,
+  graph: Graph,
+  config: TransformerConfig,
+  flat: Float32Array,
+  feeds: Readonly<Record<string, Tensor>>,
+  letters: Readonly<Record<string, string>>,
+): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'c3-profile-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const session = await InferenceSession.create(graph.toModel(), { graphOptimizationLevel: 'all', executionMode: 'sequential', intraOpNumThreads: 1, logSeverityLevel: 3, enableProfiling: true, profileFilePrefix: join(folder, 'run') });
+  const session = await InferenceSession.create(graph.toModel(), {
+    graphOptimizationLevel: 'all',
+    executionMode: 'sequential',
+    intraOpNumThreads: 1,
+    logSeverityLevel: 3,
+    enableProfiling: true,
+    profileFilePrefix: join(folder, 'run'),
+  });
   await session.run({ ...parameterFeeds(config, flat), ...feeds });
   session.endProfiling();
   await session.release();
-  const events = JSON.parse(await readFile(join(folder, present((await readdir(folder))[0])), 'utf8')) as readonly { readonly name: string; readonly args?: { readonly op_name?: string; readonly output_type_shape?: readonly Readonly<Record<string, readonly number[]>>[] } }[];
+  const events = JSON.parse(await readFile(join(folder, present((await readdir(folder))[0])), 'utf8')) as readonly {
+    readonly name: string;
+    readonly args?: {
+      readonly op_name?: string;
+      readonly output_type_shape?: readonly Readonly<Record<string, readonly number[]>>[];
+    };
+  }[];
   return events
     .filter(({ name }) => name.endsWith('_kernel_time'))
-    .map(({ args }) => `${args?.op_name ?? ''} ${Object.values(args?.output_type_shape?.[0] ?? {})[0]?.join(' x ') ?? ''}`)
+    .map(
+      ({ args }) => `${args?.op_name ?? ''} ${Object.values(args?.output_type_shape?.[0] ?? {})[0]?.join(' x ') ?? ''}`,
+    )
     .map((made) => Object.entries(letters).find(([pattern]) => new RegExp(`^(${pattern})$`).test(made))?.[1] ?? '')
     .join('');
 }
@@ -225,18 +362,35 @@ describe('the order in which ONNX Runtime computes', () => {
   const config: TransformerConfig = { ...TINY, layers: 3, vocabularySize: 29, hiddenSize: 20, intermediateSize: 26 };
   const flat = testParameters(config);
   const contexts = contextsFor(config, flat);
-  const feeds = { ...feedsOf('supervised', config, contexts), ...parameterFeeds(config, new Float32Array(flat.length), accumulatedName) };
+  const feeds = {
+    ...feedsOf('supervised', config, contexts),
+    ...parameterFeeds(config, new Float32Array(flat.length), accumulatedName),
+  };
 
   it('a layer is computed again when its gradients are due, and these before those of the layer below', async (t) => {
     const letters = { 'QuickGelu .*|Sigmoid .*': 'f', '(FusedMatMul|Gemm|MatMul) 20 x 26': 'g' };
-    const [kept, again] = [await order(t, buildGradientGraph(config, { loss: 'supervised' }), config, flat, feeds, letters), await order(t, buildGradientGraph(config, { loss: 'supervised', recompute: true }), config, flat, feeds, letters)];
+    const [kept, again] = [
+      await order(t, buildGradientGraph(config, { loss: 'supervised' }), config, flat, feeds, letters),
+      await order(t, buildGradientGraph(config, { loss: 'supervised', recompute: true }), config, flat, feeds, letters),
+    ];
     assert.equal(kept, 'fffggg');
     assert.equal(again, 'ffffgfgfg');
   });
 
   it('a run through the output projection is done before the next begins, forward and backward', async (t) => {
-    const letters = { '(FusedMatMul|Gemm|MatMul) (6|7) x 29': 'l', '(FusedMatMul|Gemm|MatMul) 29 x 20': 'g', '(FusedMatMul|Gemm|MatMul) (6|7) x 20': 'x' };
-    const made = await order(t, buildGradientGraph(config, { loss: 'supervised', chunks: 3 }), config, flat, feeds, letters);
+    const letters = {
+      '(FusedMatMul|Gemm|MatMul) (6|7) x 29': 'l',
+      '(FusedMatMul|Gemm|MatMul) 29 x 20': 'g',
+      '(FusedMatMul|Gemm|MatMul) (6|7) x 20': 'x',
+    };
+    const made = await order(
+      t,
+      buildGradientGraph(config, { loss: 'supervised', chunks: 3 }),
+      config,
+      flat,
+      feeds,
+      letters,
+    );
     // The last is the gradient of the tokens that were read.
     assert.match(made, /^lll(l(gx|xg)){3}g$/);
   });
@@ -247,18 +401,39 @@ describe('a vocabulary of published size', () => {
   const flat = testParameters(config).map((value) => 0.5 * value);
 
   it('sampler, scorer and trainer agree bit for bit, and computing again changes no weight', async () => {
-    const requests = range(60).map((index) => request(`context ${index % 6}`, 3 + (index % 6), 8, { endToken: -1, streamKey: testKey('wide', index) }));
+    const requests = range(60).map((index) =>
+      request(`context ${index % 6}`, 3 + (index % 6), 8, { endToken: -1, streamKey: testKey('wide', index) }),
+    );
     const generator = await Generator.create(config, DEVICE);
     const completions = await generator.generate(flat, requests, RUNNING);
     await generator.release();
     const contexts = requests.map(({ prompt }, index) => {
       const { tokens, logprobs } = present(completions[index]);
-      return { prompt, messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)) }] };
+      return {
+        prompt,
+        messages: [
+          {
+            tokens,
+            behaviour: logprobs,
+            reference: logprobs,
+            advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)),
+          },
+        ],
+      };
     });
     assert.equal(headChunks(60 * 8, config.vocabularySize), 8);
     const trainer = new Trainer(config, DEVICE);
-    assert.deepEqual(await trainer.score(flat, contexts, 1, RUNNING.cancelled), contexts.map(({ messages }) => messages.map(({ behaviour }) => behaviour)));
-    const step = (recompute: boolean) => trainer.step(initialState(flat), contexts, { loss: 'ppo', learningRate: 1e-3, temperature: 1, klCoefficient: 0.1, recompute }, RUNNING.cancelled);
+    assert.deepEqual(
+      await trainer.score(flat, contexts, 1, RUNNING.cancelled),
+      contexts.map(({ messages }) => messages.map(({ behaviour }) => behaviour)),
+    );
+    const step = (recompute: boolean) =>
+      trainer.step(
+        initialState(flat),
+        contexts,
+        { loss: 'ppo', learningRate: 1e-3, temperature: 1, klCoefficient: 0.1, recompute },
+        RUNNING.cancelled,
+      );
     const [kept, again] = [await step(false), await step(true)];
     assert.deepEqual({ deviation: kept.ratioDeviation, kl: kept.kl }, { deviation: 0, kl: 0 });
     assert.ok(kept.gradientNorm > 0);
@@ -270,7 +445,14 @@ describe('a vocabulary of published size', () => {
     const contexts = range(8).map((index) => context(`small ${index}`, 5, 6));
     const trainer = new Trainer(TINY, DEVICE);
     const norm = async (microBatchTokens: number): Promise<number> =>
-      (await trainer.step(initialState(testParameters(TINY)), contexts, { loss: 'supervised', learningRate: 1e-3, temperature: 1, klCoefficient: 0, microBatchTokens }, RUNNING.cancelled)).gradientNorm;
+      (
+        await trainer.step(
+          initialState(testParameters(TINY)),
+          contexts,
+          { loss: 'supervised', learningRate: 1e-3, temperature: 1, klCoefficient: 0, microBatchTokens },
+          RUNNING.cancelled,
+        )
+      ).gradientNorm;
     const [few, many] = [await norm(32), await norm(2048)];
     assert.ok(Math.abs(few - many) < 1e-5 * many && few !== 0);
     await trainer.release();

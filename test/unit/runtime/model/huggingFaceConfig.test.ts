@@ -5,11 +5,17 @@ import { configToJson, parseConfig } from '../../../../src/runtime/model/hugging
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 
-const parse = (json: object): TransformerConfig => parseConfig(Buffer.from(JSON.stringify(json)), '/models/x/config.json');
+const parse = (json: object): TransformerConfig =>
+  parseConfig(Buffer.from(JSON.stringify(json)), '/models/x/config.json');
 const refuses = (json: object, says: RegExp): void => {
   assert.throws(
     () => parse(json),
-    (error) => error instanceof C3Error && error.kind === 'model' && error.message.startsWith('/models/x/config.json: ') && says.test(error.message) && /^[^\n]+\.$/.test(error.message),
+    (error) =>
+      error instanceof C3Error &&
+      error.kind === 'model' &&
+      error.message.startsWith('/models/x/config.json: ') &&
+      says.test(error.message) &&
+      /^[^\n]+\.$/.test(error.message),
     JSON.stringify(json),
   );
 };
@@ -39,7 +45,13 @@ const QWEN25 = {
   use_sliding_window: false,
   vocab_size: 151936,
 };
-const ROPE_3 = { factor: 32, high_freq_factor: 4, low_freq_factor: 1, original_max_position_embeddings: 8192, rope_type: 'llama3' };
+const ROPE_3 = {
+  factor: 32,
+  high_freq_factor: 4,
+  low_freq_factor: 1,
+  original_max_position_embeddings: 8192,
+  rope_type: 'llama3',
+};
 // As published with Llama-3.2-1B-Instruct.
 const LLAMA32 = {
   architectures: ['LlamaForCausalLM'],
@@ -86,7 +98,13 @@ describe('config.json', () => {
   });
 
   it('of Llama 3.2: scaled frequencies, in the old layout and the new', () => {
-    const scaling = { type: 'llama3', factor: 32, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalMaxPositions: 8192 };
+    const scaling = {
+      type: 'llama3',
+      factor: 32,
+      lowFrequencyFactor: 1,
+      highFrequencyFactor: 4,
+      originalMaxPositions: 8192,
+    };
     const { ropeScaling, ropeTheta, ...rest } = parse(LLAMA32);
     assert.deepEqual([ropeScaling, ropeTheta, rest.headDim], [scaling, 500000, 64]);
     assert.ok(!('attentionBias' in rest) && !('queryKeyNorm' in rest));
@@ -95,37 +113,82 @@ describe('config.json', () => {
   });
 
   it('of Qwen3: normalised heads of a width of their own, no scaling', () => {
-    const { layers, headDim, queryKeyNorm, attentionBias, ropeScaling } = parse({ ...QWEN25, architectures: ['Qwen3ForCausalLM'], model_type: 'qwen3', head_dim: 128, attention_bias: false, rope_scaling: null, sliding_window: null });
-    assert.deepEqual({ layers, headDim, queryKeyNorm, attentionBias, ropeScaling }, { layers: 24, headDim: 128, queryKeyNorm: true, attentionBias: undefined, ropeScaling: undefined });
+    const { layers, headDim, queryKeyNorm, attentionBias, ropeScaling } = parse({
+      ...QWEN25,
+      architectures: ['Qwen3ForCausalLM'],
+      model_type: 'qwen3',
+      head_dim: 128,
+      attention_bias: false,
+      rope_scaling: null,
+      sliding_window: null,
+    });
+    assert.deepEqual(
+      { layers, headDim, queryKeyNorm, attentionBias, ropeScaling },
+      { layers: 24, headDim: 128, queryKeyNorm: true, attentionBias: undefined, ropeScaling: undefined },
+    );
   });
 
   it('with the gaps that old Llama configurations have', () => {
-    const { num_key_value_heads: _, head_dim: __, rope_theta: ___, rope_scaling: ____, tie_word_embeddings: _____, ...old } = LLAMA32;
+    const {
+      num_key_value_heads: _,
+      head_dim: __,
+      rope_theta: ___,
+      rope_scaling: ____,
+      tie_word_embeddings: _____,
+      ...old
+    } = LLAMA32;
     const { keyValueHeads, headDim, ropeTheta, ropeScaling, tieEmbeddings } = parse(old);
-    assert.deepEqual({ keyValueHeads, headDim, ropeTheta, ropeScaling, tieEmbeddings }, { keyValueHeads: 32, headDim: 64, ropeTheta: 10000, ropeScaling: undefined, tieEmbeddings: false });
-    assert.deepEqual(parse({ ...old, rope_scaling: { type: 'linear', factor: 4 } }).ropeScaling, { type: 'linear', factor: 4 });
+    assert.deepEqual(
+      { keyValueHeads, headDim, ropeTheta, ropeScaling, tieEmbeddings },
+      { keyValueHeads: 32, headDim: 64, ropeTheta: 10000, ropeScaling: undefined, tieEmbeddings: false },
+    );
+    assert.deepEqual(parse({ ...old, rope_scaling: { type: 'linear', factor: 4 } }).ropeScaling, {
+      type: 'linear',
+      factor: 4,
+    });
   });
 
   it('that asks for what is not computed is refused by key and value', () => {
     refuses({ ...LLAMA32, model_type: 'gemma3' }, /model_type: "gemma3" is not supported/);
     refuses({}, /model_type: nothing is not supported/);
     refuses({ ...LLAMA32, model_type: 'constructor' }, /model_type: "constructor" is not supported/);
-    refuses({ ...LLAMA32, architectures: ['LlamaForSequenceClassification'] }, /architectures: "LlamaForSequenceClassification" is not supported; choose a LlamaForCausalLM/);
+    refuses(
+      { ...LLAMA32, architectures: ['LlamaForSequenceClassification'] },
+      /architectures: "LlamaForSequenceClassification" is not supported; choose a LlamaForCausalLM/,
+    );
     refuses({ ...QWEN25, use_sliding_window: true }, /use_sliding_window: true asks for sliding-window attention/);
-    refuses({ ...QWEN25, layer_types: ['full_attention', 'sliding_attention'] }, /layer_types: "sliding_attention" is not supported/);
+    refuses(
+      { ...QWEN25, layer_types: ['full_attention', 'sliding_attention'] },
+      /layer_types: "sliding_attention" is not supported/,
+    );
     refuses({ ...LLAMA32, attention_bias: true }, /attention_bias: true/);
     refuses({ ...LLAMA32, mlp_bias: true }, /mlp_bias: true/);
     refuses({ ...LLAMA32, hidden_act: 'gelu' }, /hidden_act: "gelu"/);
-    refuses({ ...LLAMA32, quantization_config: { quant_method: 'gptq' } }, /quantization_config: .*gptq.* asks for quantised weights/);
-    refuses({ ...LLAMA32, rope_scaling: { type: 'dynamic', factor: 2 } }, /rope_scaling: the scaling "dynamic" is not supported/);
-    refuses({ ...QWEN25, rope_scaling: { type: 'yarn', factor: 4, original_max_position_embeddings: 32768 } }, /rope_scaling: the scaling "yarn" is not supported/);
-    refuses({ ...LLAMA32, rope_parameters: { full_attention: ROPE_3 } }, /rope_parameters: different rotary positions per kind of layer/);
+    refuses(
+      { ...LLAMA32, quantization_config: { quant_method: 'gptq' } },
+      /quantization_config: .*gptq.* asks for quantised weights/,
+    );
+    refuses(
+      { ...LLAMA32, rope_scaling: { type: 'dynamic', factor: 2 } },
+      /rope_scaling: the scaling "dynamic" is not supported/,
+    );
+    refuses(
+      { ...QWEN25, rope_scaling: { type: 'yarn', factor: 4, original_max_position_embeddings: 32768 } },
+      /rope_scaling: the scaling "yarn" is not supported/,
+    );
+    refuses(
+      { ...LLAMA32, rope_parameters: { full_attention: ROPE_3 } },
+      /rope_parameters: different rotary positions per kind of layer/,
+    );
     refuses({ ...LLAMA32, partial_rotary_factor: 0.5 }, /partial_rotary_factor: 0\.5/);
   });
 
   it('with wrong numbers is refused by key', () => {
     refuses({ ...LLAMA32, rope_scaling: { ...ROPE_3, factor: undefined } }, /rope_scaling\.factor: /);
-    refuses({ ...LLAMA32, rope_scaling: { ...ROPE_3, high_freq_factor: 1 } }, /rope_scaling\.high_freq_factor: must be above/);
+    refuses(
+      { ...LLAMA32, rope_scaling: { ...ROPE_3, high_freq_factor: 1 } },
+      /rope_scaling\.high_freq_factor: must be above/,
+    );
     refuses({ ...QWEN25, num_key_value_heads: undefined }, /num_key_value_heads: missing/);
     refuses({ ...QWEN25, hidden_size: 897 }, /hidden_size is no multiple of num_attention_heads/);
     refuses({ ...LLAMA32, vocab_size: -1 }, /vocab_size: /);
@@ -134,6 +197,13 @@ describe('config.json', () => {
 
   it('is written so that it reads as it was', () => {
     const qwen3 = parse({ ...QWEN25, architectures: undefined, model_type: 'qwen3', head_dim: 128 });
-    for (const config of [parse(QWEN25), parse(LLAMA32), qwen3, { ...qwen3, ropeScaling: { type: 'linear', factor: 2 } as const }]) assert.deepEqual(parse(configToJson(config)), config);
+    for (const config of [
+      parse(QWEN25),
+      parse(LLAMA32),
+      qwen3,
+      { ...qwen3, ropeScaling: { type: 'linear', factor: 2 } as const },
+    ]) {
+      assert.deepEqual(parse(configToJson(config)), config);
+    }
   });
 });

@@ -1,15 +1,40 @@
-/** Adapters: what they compute, against the reference transformer with the weights that they stand for; their gradients against central differences of its loss; training over a frozen base. */
+/**
+ * Adapters: what they compute, against the reference transformer with the weights that they stand for; their gradients
+ * against central differences of its loss; training over a frozen base.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
-import { adapterModules, adapterSnapshotId, adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../../src/runtime/model/lora.ts';
+import {
+  adapterModules,
+  adapterSnapshotId,
+  adapterViews,
+  initialAdapter,
+  WHOLE_TEAM,
+  withAdapter,
+} from '../../../../src/runtime/model/lora.ts';
 import { loadModel, parameterViews, viewFeeds, type ParameterView } from '../../../../src/runtime/model/model.ts';
 import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
-import { initialState, Trainer, weightsOf, type StepSettings, type TrainingState } from '../../../../src/runtime/train/trainer.ts';
-import { accumulatedName, buildGradientGraph, gradientName, type LossKind } from '../../../../src/runtime/train/trainingGraph.ts';
-import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
+import {
+  initialState,
+  Trainer,
+  weightsOf,
+  type StepSettings,
+  type TrainingState,
+} from '../../../../src/runtime/train/trainer.ts';
+import {
+  accumulatedName,
+  buildGradientGraph,
+  gradientName,
+  type LossKind,
+} from '../../../../src/runtime/train/trainingGraph.ts';
+import {
+  ADAPTER_MODULES,
+  type AdapterSettings,
+  type TransformerConfig,
+} from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../../golden.ts';
 import { along, contextsFor, KL, slope, TEMPERATURE, tokensOf } from '../losses.ts';
@@ -20,7 +45,8 @@ const ALL: AdapterSettings = { rank: 3, alpha: 5, targetModules: ADAPTER_MODULES
 /** With a scale that is a power of two. */
 const HALF: AdapterSettings = { ...ALL, rank: 4, alpha: 2 };
 /** Numbers that are multiples of 1 / steps. */
-const onGrid = (flat: Float32Array, steps: number): Float32Array => flat.map((value) => Math.round(steps * value) / steps);
+const onGrid = (flat: Float32Array, steps: number): Float32Array =>
+  flat.map((value) => Math.round(steps * value) / steps);
 const BASE = 'the base';
 
 /** Both factors away from 0. */
@@ -29,20 +55,32 @@ function testAdapter(config: TransformerConfig, settings: AdapterSettings): Floa
   return flat.map((value, index) => (value === 0 ? 0.2 * testStream('adapter').normal(index) : value));
 }
 
-const viewOf = (views: readonly ParameterView[], name: string): ParameterView => present(views.find((view) => view.name === name));
+const viewOf = (views: readonly ParameterView[], name: string): ParameterView =>
+  present(views.find((view) => view.name === name));
 
 /** W + (alpha / rank) B A in float64, one element after the other. */
-function mergedReference(config: TransformerConfig, { rank, alpha, targetModules }: AdapterSettings, base: ArrayLike<number>, adapter: ArrayLike<number>): Float64Array {
+function mergedReference(
+  config: TransformerConfig,
+  { rank, alpha, targetModules }: AdapterSettings,
+  base: ArrayLike<number>,
+  adapter: ArrayLike<number>,
+): Float64Array {
   const result = Float64Array.from(base);
   const factors = adapterViews(config, { rank, alpha, targetModules });
   for (const { name, shape, offset } of parameterViews(config)) {
-    if (!targetModules.some((module) => name.includes(`.${module}.weight`))) continue;
+    if (!targetModules.some((module) => name.includes(`.${module}.weight`))) {
+      continue;
+    }
     const [outputs, inputs] = [present(shape[0]), present(shape[1])];
     const a = viewOf(factors, name.replace('.weight', '.lora_A.weight'));
     const b = viewOf(factors, name.replace('.weight', '.lora_B.weight'));
     for (const row of range(outputs)) {
       for (const column of range(inputs)) {
-        const sum = total(range(rank).map((inner) => item(adapter, b.offset + row * rank + inner) * item(adapter, a.offset + inner * inputs + column)));
+        const sum = total(
+          range(rank).map(
+            (inner) => item(adapter, b.offset + row * rank + inner) * item(adapter, a.offset + inner * inputs + column),
+          ),
+        );
         result[offset + row * inputs + column] = item(base, offset + row * inputs + column) + (alpha / rank) * sum;
       }
     }
@@ -51,7 +89,13 @@ function mergedReference(config: TransformerConfig, { rank, alpha, targetModules
 }
 
 /** Log-probabilities of every message token at a temperature, by the runtime. */
-async function scored(config: TransformerConfig, settings: AdapterSettings, model: Float32Array, adapter: Float32Array, contexts: readonly TrainingContext[]): Promise<number[]> {
+async function scored(
+  config: TransformerConfig,
+  settings: AdapterSettings,
+  model: Float32Array,
+  adapter: Float32Array,
+  contexts: readonly TrainingContext[],
+): Promise<number[]> {
   const trainer = new Trainer(withAdapter(config, settings), DEVICE);
   const scores = await trainer.score({ model, adapter }, contexts, TEMPERATURE, RUNNING.cancelled);
   await trainer.release();
@@ -62,7 +106,9 @@ const sized = (views: readonly ParameterView[]): number => total(views.map(({ le
 
 describe('an adapter', () => {
   it('has A [rank, in] and B [out, rank] of its target modules only, in checkpoint order', () => {
-    const specs = adapterViews(TINY, { rank: 2, alpha: 4, targetModules: ['down_proj', 'k_proj'] }).map(({ name, shape }) => [name, ...shape]);
+    const specs = adapterViews(TINY, { rank: 2, alpha: 4, targetModules: ['down_proj', 'k_proj'] }).map(
+      ({ name, shape }) => [name, ...shape],
+    );
     assert.deepEqual(specs, [
       ['model.layers.0.self_attn.k_proj.lora_A.weight', 2, 16],
       ['model.layers.0.self_attn.k_proj.lora_B.weight', 12, 2],
@@ -89,7 +135,7 @@ describe('an adapter', () => {
       assert.ok(values.every((value) => Math.abs(value) <= bound));
       assert.ok(Math.abs(total(values) / length) < 0.1 * bound);
       // A uniform number in +-b has variance b^2 / 3.
-      assert.ok(Math.abs(total(values.map((value) => value * value)) / length / (bound * bound / 3) - 1) < 0.1);
+      assert.ok(Math.abs(total(values.map((value) => value * value)) / length / ((bound * bound) / 3) - 1) < 0.1);
       firsts.add(item(values, 0) / bound);
     }
     assert.equal(firsts.size, 14);
@@ -107,9 +153,13 @@ describe('an adapter', () => {
       const [baseBefore, adapterBefore] = [base.slice(), adapter.slice()];
       const contexts = [context('a', 7, 5, 3), context('b', 4, 6)];
       const got = await scored(config, settings, base, adapter, contexts);
-      const expected = tokensOf(config, mergedReference(config, settings, base, adapter), contexts).map(({ now }) => now);
+      const expected = tokensOf(config, mergedReference(config, settings, base, adapter), contexts).map(
+        ({ now }) => now,
+      );
       assert.equal(got.length, expected.length);
-      got.forEach((value, index) => assert.ok(Math.abs(value - item(expected, index)) < 2e-5, `${value} is not ${item(expected, index)}`));
+      got.forEach((value, index) =>
+        assert.ok(Math.abs(value - item(expected, index)) < 2e-5, `${value} is not ${item(expected, index)}`),
+      );
       const untouched = tokensOf(config, base, contexts).map(({ now }) => now);
       assert.ok(got.some((value, index) => Math.abs(value - item(untouched, index)) > 1e-2));
       assert.deepEqual([base, adapter], [baseBefore, adapterBefore]);
@@ -118,7 +168,9 @@ describe('an adapter', () => {
     it(`is the base, bit for bit, where B is 0: ${name}`, async () => {
       const [base, contexts] = [testParameters(config), [context('a', 7, 5, 3), context('b', 4, 6)]];
       const plain = new Trainer(config, DEVICE);
-      const alone = (await plain.score(base, contexts, TEMPERATURE, RUNNING.cancelled)).flat().flatMap((values) => [...values]);
+      const alone = (await plain.score(base, contexts, TEMPERATURE, RUNNING.cancelled))
+        .flat()
+        .flatMap((values) => [...values]);
       assert.deepEqual(await scored(config, settings, base, initialAdapter(config, settings, 1), contexts), alone);
       await plain.release();
     });
@@ -136,18 +188,53 @@ describe('an adapter', () => {
       adapterSnapshotId(TINY, { settings: ALL, base: BASE }, team(other)),
       adapterSnapshotId(TINY, { settings: ALL, base: BASE }, team(initialAdapter(TINY, ALL, 1))),
       adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['actor', flat]])),
-      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['actor', flat], ['reasoner', other]])),
-      adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['actor', other], ['reasoner', flat]])),
+      adapterSnapshotId(
+        TINY,
+        { settings: ALL, base: BASE },
+        new Map([
+          ['actor', flat],
+          ['reasoner', other],
+        ]),
+      ),
+      adapterSnapshotId(
+        TINY,
+        { settings: ALL, base: BASE },
+        new Map([
+          ['actor', other],
+          ['reasoner', flat],
+        ]),
+      ),
     ];
     assert.equal(new Set([id, ...others]).size, 8);
     assert.equal(others[3], BASE);
-    assert.equal(adapterSnapshotId(TINY, { settings: { ...ALL, targetModules: ADAPTER_MODULES.toReversed() }, base: BASE }, team(flat)), id);
-    assert.equal(adapterSnapshotId(TINY, { settings: ALL, base: BASE }, new Map([['reasoner', other], ['actor', flat]])), others[5]);
+    assert.equal(
+      adapterSnapshotId(
+        TINY,
+        { settings: { ...ALL, targetModules: ADAPTER_MODULES.toReversed() }, base: BASE },
+        team(flat),
+      ),
+      id,
+    );
+    assert.equal(
+      adapterSnapshotId(
+        TINY,
+        { settings: ALL, base: BASE },
+        new Map([
+          ['reasoner', other],
+          ['actor', flat],
+        ]),
+      ),
+      others[5],
+    );
   });
 
   it('refuses modules that it cannot change, by name', () => {
     assert.deepEqual(adapterModules(['v_proj', 'q_proj'], 'x'), ['v_proj', 'q_proj']);
-    const refuses = (names: string[], message: string): void => assert.throws(() => adapterModules(names, 'x'), (error) => error instanceof C3Error && error.kind === 'input' && error.message === message);
+    const refuses = (names: string[], message: string): void =>
+      assert.throws(
+        () => adapterModules(names, 'x'),
+        (error) => error instanceof C3Error && error.kind === 'input' && error.message === message,
+      );
     refuses(['q_proj', 'k_prj'], 'x: "k_prj" is no target module; did you mean k_proj?');
     refuses(['embed_tokens'], `x: "embed_tokens" is no target module; known are ${ADAPTER_MODULES.join(', ')}.`);
     refuses([], `x: an adapter needs at least one target module; known are ${ADAPTER_MODULES.join(', ')}.`);
@@ -155,49 +242,109 @@ describe('an adapter', () => {
 });
 
 /** The gradient of a micro-batch by the adapter's numbers, from a graph of either float type. */
-async function adapterGradient(kind: LossKind, config: TransformerConfig, settings: AdapterSettings, base: Float32Array, adapter: Float32Array, contexts: readonly TrainingContext[], float: FloatType): Promise<Float64Array> {
+async function adapterGradient(
+  kind: LossKind,
+  config: TransformerConfig,
+  settings: AdapterSettings,
+  base: Float32Array,
+  adapter: Float32Array,
+  contexts: readonly TrainingContext[],
+  float: FloatType,
+): Promise<Float64Array> {
   const views = adapterViews(config, settings);
   const batches = packContexts(config, contexts, 10_000, 1 / tokensOf(config, base, contexts).length);
   assert.equal(batches.length, 1);
   const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
-  const ppo = { behaviour: present(behaviour), reference: present(reference), advantages: present(advantages), klCoefficient: scalar(KL) };
-  const factors = { ...viewFeeds(views, adapter), ...viewFeeds(views, new Float32Array(adapter.length), accumulatedName) };
-  const outputs = await runGraph(buildGradientGraph(withAdapter(config, settings), { loss: kind, float }), config, base, { ...factors, ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) });
-  assert.deepEqual(Object.keys(outputs).filter((name) => name.startsWith('gradient.')).sort(), views.map(({ name }) => gradientName(name)).sort());
+  const ppo = {
+    behaviour: present(behaviour),
+    reference: present(reference),
+    advantages: present(advantages),
+    klCoefficient: scalar(KL),
+  };
+  const factors = {
+    ...viewFeeds(views, adapter),
+    ...viewFeeds(views, new Float32Array(adapter.length), accumulatedName),
+  };
+  const outputs = await runGraph(
+    buildGradientGraph(withAdapter(config, settings), { loss: kind, float }),
+    config,
+    base,
+    { ...factors, ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) },
+  );
+  assert.deepEqual(
+    Object.keys(outputs)
+      .filter((name) => name.startsWith('gradient.'))
+      .sort(),
+    views.map(({ name }) => gradientName(name)).sort(),
+  );
   const flat = new Float64Array(adapter.length);
-  for (const { name, offset } of views) flat.set(present(outputs[gradientName(name)]), offset);
+  for (const { name, offset } of views) {
+    flat.set(present(outputs[gradientName(name)]), offset);
+  }
   return flat;
 }
 
 /**
- * Compares along random directions, of each tensor alone or of all at once. Base and factors have so few digits that the weights that they stand for
- * are float32 numbers.
+ * Compares along random directions, of each tensor alone or of all at once. Base and factors have so few digits that
+ * the weights that they stand for are float32 numbers.
  */
-async function checkGradient(kind: LossKind, config: TransformerConfig, settings: AdapterSettings, parameters: Float32Array, float: FloatType, tolerance: number, parts: readonly Pick<ParameterView, 'name' | 'offset' | 'length'>[]): Promise<void> {
+async function checkGradient(
+  kind: LossKind,
+  config: TransformerConfig,
+  settings: AdapterSettings,
+  parameters: Float32Array,
+  float: FloatType,
+  tolerance: number,
+  parts: readonly Pick<ParameterView, 'name' | 'offset' | 'length'>[],
+): Promise<void> {
   const [base, adapter] = [onGrid(parameters, 2 ** 12), onGrid(testAdapter(config, settings), 2 ** 6)];
   const contexts = contextsFor(config, Float32Array.from(mergedReference(config, settings, base, adapter)));
   const gradient = await adapterGradient(kind, config, settings, base, adapter, contexts, float);
   for (const { name, offset, length } of parts) {
     const stream = testStream(`direction ${name}`);
-    const direction = Float64Array.from(adapter, (_, index) => (index >= offset && index < offset + length ? stream.normal(index - offset) : 0));
-    const expected = slope(kind, config, contexts, (distance) => mergedReference(config, settings, base, Float64Array.from(adapter, (value, index) => value + distance * item(direction, index))));
+    const direction = Float64Array.from(adapter, (_, index) =>
+      index >= offset && index < offset + length ? stream.normal(index - offset) : 0,
+    );
+    const expected = slope(kind, config, contexts, (distance) =>
+      mergedReference(
+        config,
+        settings,
+        base,
+        Float64Array.from(adapter, (value, index) => value + distance * item(direction, index)),
+      ),
+    );
     const got = along(gradient, direction);
     assert.ok(Math.abs(expected) > 1e-6, name);
     assert.ok(Math.abs(got - expected) <= tolerance * Math.abs(expected), `${name}: ${got} is not ${expected}`);
   }
 }
 
-const whole = (config: TransformerConfig, settings: AdapterSettings): { readonly name: string; readonly offset: number; readonly length: number } => ({ name: 'all', offset: 0, length: sized(adapterViews(config, settings)) });
+const whole = (
+  config: TransformerConfig,
+  settings: AdapterSettings,
+): { readonly name: string; readonly offset: number; readonly length: number } => ({
+  name: 'all',
+  offset: 0,
+  length: sized(adapterViews(config, settings)),
+});
 
 describe('the gradient of an adapter', () => {
   for (const kind of ['ppo', 'supervised'] as const) {
     for (const [name, config] of Object.entries({ TINY, QWEN2, QWEN3 })) {
-      it(`${kind}, ${name}: every tensor`, () => checkGradient(kind, config, HALF, testParameters(config), 'float32', 2e-3, adapterViews(config, HALF)));
-      it(`${kind}, ${name}: all at once, in a float64 graph, far closer`, () => checkGradient(kind, config, HALF, testParameters(config), 'float64', 1e-6, [whole(config, HALF)]));
+      it(`${kind}, ${name}: every tensor`, () =>
+        checkGradient(kind, config, HALF, testParameters(config), 'float32', 2e-3, adapterViews(config, HALF)));
+      it(`${kind}, ${name}: all at once, in a float64 graph, far closer`, () =>
+        checkGradient(kind, config, HALF, testParameters(config), 'float64', 1e-6, [whole(config, HALF)]));
     }
-    for (const targetModules of [['q_proj', 'v_proj'], ['k_proj'], ['o_proj', 'down_proj'], ['gate_proj', 'up_proj']] as const) {
+    for (const targetModules of [
+      ['q_proj', 'v_proj'],
+      ['k_proj'],
+      ['o_proj', 'down_proj'],
+      ['gate_proj', 'up_proj'],
+    ] as const) {
       const settings = { ...HALF, targetModules };
-      it(`${kind}, of ${targetModules.join(' and ')} alone`, () => checkGradient(kind, QWEN2, settings, testParameters(QWEN2), 'float32', 2e-3, adapterViews(QWEN2, settings)));
+      it(`${kind}, of ${targetModules.join(' and ')} alone`, () =>
+        checkGradient(kind, QWEN2, settings, testParameters(QWEN2), 'float32', 2e-3, adapterViews(QWEN2, settings)));
     }
   }
 
@@ -220,18 +367,33 @@ describe('training an adapter', () => {
       const [trainer, plain] = [new Trainer(withAdapter(config, settings), DEVICE), new Trainer(config, DEVICE)];
       const generator = await Generator.create(withAdapter(config, settings), DEVICE);
       const sample = async (state: TrainingState): Promise<TrainingContext[]> => {
-        const requests = range(4).map((index) => request(`context`, 6, 8, { endToken: -1, temperature: ppo.temperature, streamKey: testKey('sample', index) }));
+        const requests = range(4).map((index) =>
+          request(`context`, 6, 8, { endToken: -1, temperature: ppo.temperature, streamKey: testKey('sample', index) }),
+        );
         const completions = await generator.generate(weightsOf(state), requests, RUNNING);
-        const messages = completions.map(({ tokens, logprobs }) => ({ tokens, behaviour: logprobs, reference: logprobs, advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)) }));
+        const messages = completions.map(({ tokens, logprobs }) => ({
+          tokens,
+          behaviour: logprobs,
+          reference: logprobs,
+          advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)),
+        }));
         const contexts = [{ prompt: present(requests[0]).prompt, messages }];
         const reference = present((await plain.score(base, contexts, ppo.temperature, RUNNING.cancelled))[0]);
-        return [{ ...present(contexts[0]), messages: messages.map((one, index) => ({ ...one, reference: present(reference[index]) })) }];
+        return [
+          {
+            ...present(contexts[0]),
+            messages: messages.map((one, index) => ({ ...one, reference: present(reference[index]) })),
+          },
+        ];
       };
       let state = initialState(initialAdapter(config, settings, 5), { settings, base: BASE, model: base });
       const divergences: number[] = [];
       for (const step of range(3)) {
         const result = await trainer.step(state, await sample(state), ppo, RUNNING.cancelled);
-        assert.deepEqual({ ratioDeviation: result.ratioDeviation, clipFraction: result.clipFraction }, { ratioDeviation: 0, clipFraction: 0 });
+        assert.deepEqual(
+          { ratioDeviation: result.ratioDeviation, clipFraction: result.clipFraction },
+          { ratioDeviation: 0, clipFraction: 0 },
+        );
         assert.ok(Number.isFinite(result.loss) && result.gradientNorm > 0);
         divergences.push(result.kl);
         state = result.state;
@@ -255,7 +417,12 @@ describe('training an adapter', () => {
     let state = initialState(initialAdapter(TINY, ALL, 5), { settings: ALL, base: BASE, model: testParameters(TINY) });
     const losses: number[] = [];
     for (const step of range(30)) {
-      const result = await trainer.step(state, contexts, { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 }, RUNNING.cancelled);
+      const result = await trainer.step(
+        state,
+        contexts,
+        { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 },
+        RUNNING.cancelled,
+      );
       state = result.state;
       assert.equal(state.step, step + 1);
       losses.push(result.loss);
@@ -269,7 +436,12 @@ describe('training an adapter', () => {
     const many = range(40).map((index) => context(`many ${index}`, 40, 20));
     const trainer = new Trainer(withAdapter(TINY, ALL), DEVICE);
     const state = initialState(testAdapter(TINY, ALL), { settings: ALL, base: BASE, model: base });
-    const { gradientNorm } = await trainer.step(state, many, { loss: 'supervised', learningRate: 0.01, temperature: TEMPERATURE, klCoefficient: 0 }, RUNNING.cancelled);
+    const { gradientNorm } = await trainer.step(
+      state,
+      many,
+      { loss: 'supervised', learningRate: 0.01, temperature: TEMPERATURE, klCoefficient: 0 },
+      RUNNING.cancelled,
+    );
     assert.ok(packContexts(TINY, many, 2048, 1).length > 1);
     const gradient = await adapterGradient('supervised', TINY, ALL, base, state.parameters, many, 'float64');
     assert.ok(Math.abs(gradientNorm - Math.sqrt(total(gradient.map((value) => value * value)))) < 1e-4 * gradientNorm);

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../../src/runtime/model/lora.ts';
-import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters } from '../../../../src/runtime/model/loraFolder.ts';
+import {
+  isAdapterFile,
+  loadAdapterFile,
+  loadAdapters,
+  saveAdapterFile,
+  saveAdapters,
+} from '../../../../src/runtime/model/loraFolder.ts';
 import { loadModel, snapshotId } from '../../../../src/runtime/model/model.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
 import { initialState, Trainer, weightsOf } from '../../../../src/runtime/train/trainer.ts';
@@ -45,37 +51,76 @@ describe('an adapter folder', () => {
       [`base_model.model.model.layers.${layer}.self_attn.o_proj.lora_A.weight`, 2, 24],
       [`base_model.model.model.layers.${layer}.self_attn.o_proj.lora_B.weight`, 16, 2],
     ]);
-    assert.deepEqual([...tensors.values()].map(({ name, shape }) => [name, ...shape]), expected);
+    assert.deepEqual(
+      [...tensors.values()].map(({ name, shape }) => [name, ...shape]),
+      expected,
+    );
     assert.deepEqual(JSON.parse(await readFile(join(folder, 'adapter_config.json'), 'utf8')), {
-      peft_type: 'LORA', r: 2, lora_alpha: 3, target_modules: ['v_proj', 'o_proj'], task_type: 'CAUSAL_LM', base_model_name_or_path: 'Qwen/Qwen2.5-3B-Instruct',
-      bias: 'none', lora_dropout: 0, fan_in_fan_out: false, use_dora: false, use_rslora: false, inference_mode: true,
+      peft_type: 'LORA',
+      r: 2,
+      lora_alpha: 3,
+      target_modules: ['v_proj', 'o_proj'],
+      task_type: 'CAUSAL_LM',
+      base_model_name_or_path: 'Qwen/Qwen2.5-3B-Instruct',
+      bias: 'none',
+      lora_dropout: 0,
+      fan_in_fan_out: false,
+      use_dora: false,
+      use_rslora: false,
+      inference_mode: true,
     });
   });
 
   it('is read as it was written, and so is its weights file alone', async () => {
     const folder = await saved();
     assert.deepEqual(await loadAdapters(folder, TINY), { settings: SETTINGS, adapters: team(FLAT), base: 'ab12' });
-    assert.deepEqual(await loadAdapterFile(join(folder, 'adapter_model.safetensors'), TINY), { settings: SETTINGS, adapters: team(FLAT), base: 'ab12' });
+    assert.deepEqual(await loadAdapterFile(join(folder, 'adapter_model.safetensors'), TINY), {
+      settings: SETTINGS,
+      adapters: team(FLAT),
+      base: 'ab12',
+    });
   });
 
   it('is read as PEFT writes it: no word of ours in it, keys that are off, tensors in another order and in float16', async () => {
     const folder = await saved();
     const path = join(folder, 'adapter_model.safetensors');
     const tensors = [...readSafetensors(await readFile(path), path).tensors.values()].reverse();
-    await writeFile(path, writeSafetensors(tensors.map((tensor) => ({ ...tensor, data: tensor.data.map((value) => Math.round(value * 256) / 256) })), 'F16', { format: 'pt' }));
-    await rewriteConfig(folder, { alpha_pattern: {}, rank_pattern: {}, modules_to_save: null, layers_to_transform: null, bias: 'none', init_lora_weights: true, lora_dropout: 0.05, revision: null, megatron_core: 'megatron.core' });
+    await writeFile(
+      path,
+      writeSafetensors(
+        tensors.map((tensor) => ({ ...tensor, data: tensor.data.map((value) => Math.round(value * 256) / 256) })),
+        'F16',
+        { format: 'pt' },
+      ),
+    );
+    await rewriteConfig(folder, {
+      alpha_pattern: {},
+      rank_pattern: {},
+      modules_to_save: null,
+      layers_to_transform: null,
+      bias: 'none',
+      init_lora_weights: true,
+      lora_dropout: 0.05,
+      revision: null,
+      megatron_core: 'megatron.core',
+    });
     const { adapters, base } = await loadAdapters(folder, TINY);
     assert.deepEqual(adapters, team(FLAT.map((value) => Math.round(value * 256) / 256)));
     assert.equal(base, null);
-    await assert.rejects(loadAdapterFile(path, TINY), says(`${path} does not say what adapter it holds; choose the folder with its adapter_config.json.`));
+    await assert.rejects(
+      loadAdapterFile(path, TINY),
+      says(`${path} does not say what adapter it holds; choose the folder with its adapter_config.json.`),
+    );
   });
 });
 
-const says = (message: string) => (error: unknown): boolean => {
-  assert.ok(error instanceof C3Error);
-  assert.equal(error.message, message);
-  return true;
-};
+const says =
+  (message: string) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof C3Error);
+    assert.equal(error.message, message);
+    return true;
+  };
 
 async function rewriteConfig(folder: string, more: Readonly<Record<string, unknown>>): Promise<void> {
   const path = join(folder, 'adapter_config.json');
@@ -84,7 +129,12 @@ async function rewriteConfig(folder: string, more: Readonly<Record<string, unkno
 
 async function rewriteTensors(folder: string, change: (tensors: NamedTensor[]) => NamedTensor[]): Promise<void> {
   const path = join(folder, 'adapter_model.safetensors');
-  await writeFile(path, writeSafetensors(change([...readSafetensors(await readFile(path), path).tensors.values()]), 'F32', { format: 'pt' }));
+  await writeFile(
+    path,
+    writeSafetensors(change([...readSafetensors(await readFile(path), path).tensors.values()]), 'F32', {
+      format: 'pt',
+    }),
+  );
 }
 
 describe('an adapter folder that is refused', () => {
@@ -92,9 +142,18 @@ describe('an adapter folder that is refused', () => {
     [{ target_modules: ['q_proj', 'vproj'] }, '"vproj" is no target module; did you mean v_proj?'],
     [{ target_modules: ['lm_head'] }, `"lm_head" is no target module; known are ${ADAPTER_MODULES.join(', ')}.`],
     [{ use_dora: true }, 'use_dora asks for weight-decomposed adapters (DoRA), which the runtime does not compute.'],
-    [{ rank_pattern: { q_proj: 4 } }, 'rank_pattern asks for separate ranks for some modules, which the runtime does not compute.'],
-    [{ modules_to_save: ['lm_head'] }, 'modules_to_save asks for modules that are trained whole, which the runtime does not compute.'],
-    [{ layers_to_transform: 0 }, 'layers_to_transform asks for an adapter on some layers only, which the runtime does not compute.'],
+    [
+      { rank_pattern: { q_proj: 4 } },
+      'rank_pattern asks for separate ranks for some modules, which the runtime does not compute.',
+    ],
+    [
+      { modules_to_save: ['lm_head'] },
+      'modules_to_save asks for modules that are trained whole, which the runtime does not compute.',
+    ],
+    [
+      { layers_to_transform: 0 },
+      'layers_to_transform asks for an adapter on some layers only, which the runtime does not compute.',
+    ],
     [{ bias: 'all' }, 'bias asks for trained biases, which the runtime does not compute.'],
   ];
   for (const [more, message] of CONFIGS) {
@@ -105,28 +164,74 @@ describe('an adapter folder that is refused', () => {
     });
   }
 
-  for (const more of [{ peft_type: 'IA3' }, { r: 0 }, { r: 1.5 }, { lora_alpha: -1 }, { target_modules: 'all-linear' }]) {
+  for (const more of [
+    { peft_type: 'IA3' },
+    { r: 0 },
+    { r: 1.5 },
+    { lora_alpha: -1 },
+    { target_modules: 'all-linear' },
+  ]) {
     it(JSON.stringify(more), async () => {
       const folder = await saved();
       await rewriteConfig(folder, more);
       const key = present(Object.keys(more)[0]);
-      await assert.rejects(loadAdapters(folder, TINY), (error) => error instanceof C3Error && error.message.startsWith(`${join(folder, 'adapter_config.json')}: ${key}: `) && error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules.'));
+      await assert.rejects(
+        loadAdapters(folder, TINY),
+        (error) =>
+          error instanceof C3Error &&
+          error.message.startsWith(`${join(folder, 'adapter_config.json')}: ${key}: `) &&
+          error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules.'),
+      );
     });
   }
 
   const NAME = 'base_model.model.model.layers.1.self_attn.o_proj.lora_B.weight';
-  const TENSORS: readonly (readonly [what: string, change: (tensors: NamedTensor[]) => NamedTensor[], message: string])[] = [
-    ['a missing tensor', (tensors) => tensors.filter(({ name }) => name !== NAME), `tensor ${NAME} is missing; choose the model that the adapter was trained over.`],
-    ['a surplus tensor', (tensors) => [...tensors, { name: NAME.replace('o_proj', 'q_proj'), shape: [1], data: new Float32Array(1) }], `tensor "${NAME.replace('o_proj', 'q_proj')}" belongs to no target module of this model; choose the model that the adapter was trained over.`],
-    ['another base', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, shape: [8, 2], data: new Float32Array(16) } : tensor)), `tensor ${NAME} has shape [8, 2] where [16, 2] is needed: the adapter was trained over another model.`],
-    ['another rank', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, shape: [16, 4], data: new Float32Array(64) } : tensor)), `tensor ${NAME} has shape [16, 4] where [16, 2] is needed: its rank is not 2 as adapter_config.json says.`],
-    ['a number that is none', (tensors) => tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, data: tensor.data.map(() => NaN) } : tensor)), `tensor ${NAME} holds a value that is no finite number; copy the weights again from their source.`],
+  const TENSORS: readonly (readonly [
+    what: string,
+    change: (tensors: NamedTensor[]) => NamedTensor[],
+    message: string,
+  ])[] = [
+    [
+      'a missing tensor',
+      (tensors) => tensors.filter(({ name }) => name !== NAME),
+      `tensor ${NAME} is missing; choose the model that the adapter was trained over.`,
+    ],
+    [
+      'a surplus tensor',
+      (tensors) => [...tensors, { name: NAME.replace('o_proj', 'q_proj'), shape: [1], data: new Float32Array(1) }],
+      `tensor "${NAME.replace('o_proj', 'q_proj')}" belongs to no target module of this model; choose the model that the adapter was trained over.`,
+    ],
+    [
+      'another base',
+      (tensors) =>
+        tensors.map((tensor) =>
+          tensor.name === NAME ? { ...tensor, shape: [8, 2], data: new Float32Array(16) } : tensor,
+        ),
+      `tensor ${NAME} has shape [8, 2] where [16, 2] is needed: the adapter was trained over another model.`,
+    ],
+    [
+      'another rank',
+      (tensors) =>
+        tensors.map((tensor) =>
+          tensor.name === NAME ? { ...tensor, shape: [16, 4], data: new Float32Array(64) } : tensor,
+        ),
+      `tensor ${NAME} has shape [16, 4] where [16, 2] is needed: its rank is not 2 as adapter_config.json says.`,
+    ],
+    [
+      'a number that is none',
+      (tensors) =>
+        tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, data: tensor.data.map(() => NaN) } : tensor)),
+      `tensor ${NAME} holds a value that is no finite number; copy the weights again from their source.`,
+    ],
   ];
   for (const [what, change, message] of TENSORS) {
     it(what, async () => {
       const folder = await saved();
       await rewriteTensors(folder, change);
-      await assert.rejects(loadAdapters(folder, TINY), says(`${join(folder, 'adapter_model.safetensors')}: ${message}`));
+      await assert.rejects(
+        loadAdapters(folder, TINY),
+        says(`${join(folder, 'adapter_model.safetensors')}: ${message}`),
+      );
     });
   }
 
@@ -135,7 +240,10 @@ describe('an adapter folder that is refused', () => {
     await truncate(join(folder, 'adapter_model.safetensors'), 2000);
     await assert.rejects(loadAdapters(folder, TINY), /adapter_model\.safetensors: tensor \S+ is truncated/);
     await rm(join(folder, 'adapter_model.safetensors'));
-    await assert.rejects(loadAdapters(folder, TINY), /Cannot read \S+adapter_model\.safetensors: .*; choose a folder with adapter_config\.json/);
+    await assert.rejects(
+      loadAdapters(folder, TINY),
+      /Cannot read \S+adapter_model\.safetensors: .*; choose a folder with adapter_config\.json/,
+    );
     await writeFile(join(folder, 'adapter_config.json'), '{');
     await assert.rejects(loadAdapters(folder, TINY), /adapter_config\.json: this is not JSON/);
   });
@@ -149,37 +257,74 @@ for (const family of FAMILIES) {
     const contexts = [context('golden', 9, 5, 3)];
     const trainer = new Trainer(withAdapter(config, settings), DEVICE);
     let state = initialState(initialAdapter(config, settings, 2), { ...origin, model: base });
-    for (const rate of [0.01, 0.02]) ({ state } = await trainer.step(state, contexts, { loss: 'supervised', learningRate: rate, temperature: 1, klCoefficient: 0 }, RUNNING.cancelled));
+    for (const rate of [0.01, 0.02]) {
+      ({ state } = await trainer.step(
+        state,
+        contexts,
+        { loss: 'supervised', learningRate: rate, temperature: 1, klCoefficient: 0 },
+        RUNNING.cancelled,
+      ));
+    }
     const trained = await trainer.score(weightsOf(state), contexts, 1, RUNNING.cancelled);
     const path = join(temporary, `${family}.safetensors`);
     await saveAdapterFile(path, config, origin, team(state.parameters));
     const read = await loadAdapterFile(path, config);
     const [adapter = new Float32Array()] = [...read.adapters.values()];
     assert.deepEqual(await trainer.score({ model: base, adapter }, contexts, 1, RUNNING.cancelled), trained);
-    assert.notDeepEqual(await trainer.score({ model: base, adapter: initialAdapter(config, settings, 2) }, contexts, 1, RUNNING.cancelled), trained);
+    assert.notDeepEqual(
+      await trainer.score(
+        { model: base, adapter: initialAdapter(config, settings, 2) },
+        contexts,
+        1,
+        RUNNING.cancelled,
+      ),
+      trained,
+    );
     assert.equal(read.base, origin.base);
-    assert.equal(adapter.length, adapterViews(config, settings).reduce((total, { length }) => total + length, 0));
+    assert.equal(
+      adapter.length,
+      adapterViews(config, settings).reduce((total, { length }) => total + length, 0),
+    );
     await trainer.release();
   });
 }
 
 it('an adapter that PEFT 0.21 wrote gives the log-probabilities that Transformers computes with it', async () => {
   const folder = join(import.meta.dirname, '../../../fixtures/peft');
-  const { ids, prompt, logprobs } = z.object({ ids: z.array(z.int()), prompt: z.int(), logprobs: z.array(z.number()) }).parse(JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8')));
+  const { ids, prompt, logprobs } = z
+    .object({ ids: z.array(z.int()), prompt: z.int(), logprobs: z.array(z.number()) })
+    .parse(JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8')));
   const { config, parameters: model } = await loadModel(folderOf('qwen3'));
   const { settings, adapters, base } = await loadAdapters(folder, config);
-  assert.deepEqual([settings, base], [{ rank: 3, alpha: 7, targetModules: ['q_proj', 'down_proj', 'o_proj', 'v_proj', 'up_proj'] }, null]);
+  assert.deepEqual(
+    [settings, base],
+    [{ rank: 3, alpha: 7, targetModules: ['q_proj', 'down_proj', 'o_proj', 'v_proj', 'up_proj'] }, null],
+  );
   const trainer = new Trainer(withAdapter(config, settings), DEVICE);
-  const contexts = [{ prompt: Int32Array.from(ids.slice(0, prompt)), messages: [message(Int32Array.from(ids.slice(prompt)))] }];
-  const scores = (await trainer.score({ model, adapter: present(adapters.get(WHOLE_TEAM)) }, contexts, 1, RUNNING.cancelled)).flat().flatMap((values) => [...values]);
+  const contexts = [
+    { prompt: Int32Array.from(ids.slice(0, prompt)), messages: [message(Int32Array.from(ids.slice(prompt)))] },
+  ];
+  const scores = (
+    await trainer.score({ model, adapter: present(adapters.get(WHOLE_TEAM)) }, contexts, 1, RUNNING.cancelled)
+  )
+    .flat()
+    .flatMap((values) => [...values]);
   assert.equal(scores.length, 6);
-  scores.forEach((value, index) => assert.ok(Math.abs(value - present(logprobs[prompt - 1 + index])) < 1e-4, `${value} is not ${logprobs[prompt - 1 + index]}`));
+  scores.forEach((value, index) =>
+    assert.ok(
+      Math.abs(value - present(logprobs[prompt - 1 + index])) < 1e-4,
+      `${value} is not ${logprobs[prompt - 1 + index]}`,
+    ),
+  );
   await trainer.release();
 });
 
 describe('adapters of several agents', () => {
   const OTHER = FLAT.map((value) => -value);
-  const AGENTS = new Map([['actor', FLAT], ['the "reasoner"/..', OTHER]]);
+  const AGENTS = new Map([
+    ['actor', FLAT],
+    ['the "reasoner"/..', OTHER],
+  ]);
 
   it('come back from one file, whose names and order cannot be mistaken', async () => {
     const path = join(temporary, 'agents.safetensors');
@@ -193,9 +338,16 @@ describe('adapters of several agents', () => {
 
   it('are folders that others load one by one; a name that is no folder name gets a number', async () => {
     const folder = join(temporary, 'agents');
-    assert.deepEqual(await saveAdapters(folder, TINY, ORIGIN, AGENTS, null), [join(folder, 'actor'), join(folder, 'agent-1')]);
+    assert.deepEqual(await saveAdapters(folder, TINY, ORIGIN, AGENTS, null), [
+      join(folder, 'actor'),
+      join(folder, 'agent-1'),
+    ]);
     assert.deepEqual((await readdir(folder)).sort(), ['actor', 'agent-1']);
-    assert.deepEqual(await loadAdapters(join(folder, 'agent-1'), TINY), { settings: SETTINGS, adapters: team(OTHER), base: 'ab12' });
+    assert.deepEqual(await loadAdapters(join(folder, 'agent-1'), TINY), {
+      settings: SETTINGS,
+      adapters: team(OTHER),
+      base: 'ab12',
+    });
     assert.deepEqual(await loadAdapters(folder, TINY), { settings: SETTINGS, adapters: AGENTS, base: 'ab12' });
   });
 
@@ -203,7 +355,12 @@ describe('adapters of several agents', () => {
     const folder = join(temporary, 'mixed');
     await saveAdapters(folder, TINY, ORIGIN, AGENTS, null);
     await saveAdapters(folder, TINY, { ...ORIGIN, base: 'cd34' }, new Map([['actor', FLAT]]), null);
-    await assert.rejects(loadAdapters(folder, TINY), says(`${join(folder, 'agent-1')} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`));
+    await assert.rejects(
+      loadAdapters(folder, TINY),
+      says(
+        `${join(folder, 'agent-1')} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`,
+      ),
+    );
     await assert.rejects(loadAdapters(temporary, TINY), /has no adapter_config\.json, nor have the folders in it/);
   });
 });

@@ -4,7 +4,17 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { initialParameters, loadModel, loadParameters, parameterCount, parameterFeeds, parameterViews, saveModel, saveParameters, snapshotId } from '../../../../src/runtime/model/model.ts';
+import {
+  initialParameters,
+  loadModel,
+  loadParameters,
+  parameterCount,
+  parameterFeeds,
+  parameterViews,
+  saveModel,
+  saveParameters,
+  snapshotId,
+} from '../../../../src/runtime/model/model.ts';
 import { writeSafetensors } from '../../../../src/runtime/files/safetensors.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
@@ -27,7 +37,14 @@ async function saved(name: string): Promise<{ path: string; config: Record<strin
 }
 
 const refuses = (work: Promise<unknown>, pattern: RegExp): Promise<void> =>
-  assert.rejects(work, (error) => error instanceof C3Error && error.kind === 'model' && pattern.test(error.message) && !error.message.includes('\n'));
+  assert.rejects(
+    work,
+    (error) =>
+      error instanceof C3Error &&
+      error.kind === 'model' &&
+      pattern.test(error.message) &&
+      !error.message.includes('\n'),
+  );
 
 describe('a model folder', () => {
   it('gives back configuration and every bit of the weights', async () => {
@@ -42,7 +59,9 @@ describe('a model folder', () => {
     const path = join(folder, 'half');
     const parameters = testParameters(UNTIED);
     await saveModel(path, { config: UNTIED, parameters }, 'F16');
-    (await loadModel(path)).parameters.forEach((value, index) => assert.ok(Math.abs(value - item(parameters, index)) <= 2 ** -11 * Math.abs(item(parameters, index)) + 2 ** -25));
+    (await loadModel(path)).parameters.forEach((value, index) =>
+      assert.ok(Math.abs(value - item(parameters, index)) <= 2 ** -11 * Math.abs(item(parameters, index)) + 2 ** -25),
+    );
   });
 
   it('without a file is refused by name', async () => {
@@ -61,7 +80,10 @@ describe('a model folder', () => {
     const withKeys = (keys: object): Promise<unknown> => withConfig(JSON.stringify({ ...config, ...keys }));
     await refuses(withConfig('{"model_type": '), /config\.json is not JSON/);
     await refuses(withConfig('[]'), /config\.json is not a JSON object/);
-    await refuses(withKeys({ model_type: 'mistral' }), /model_type: "mistral" is not supported; choose a model of llama, qwen2, qwen3/);
+    await refuses(
+      withKeys({ model_type: 'mistral' }),
+      /model_type: "mistral" is not supported; choose a model of llama, qwen2, qwen3/,
+    );
     await refuses(withKeys({ model_type: 'qwen3', head_dim: undefined }), /head_dim: /);
     await refuses(withKeys({ head_dim: 5 }), /head_dim: /);
     await refuses(withKeys({ hidden_size: 16.5 }), /hidden_size: /);
@@ -76,7 +98,10 @@ describe('a model folder', () => {
       return loadModel(path);
     };
     await refuses(withKeys({ num_hidden_layers: 3 }), /tensor model\.layers\.2\.input_layernorm\.weight is missing/);
-    await refuses(withKeys({ intermediate_size: 32 }), /tensor model\.layers\.0\.mlp\.gate_proj\.weight has shape \[24, 16\] where config\.json needs \[32, 16\]/);
+    await refuses(
+      withKeys({ intermediate_size: 32 }),
+      /tensor model\.layers\.0\.mlp\.gate_proj\.weight has shape \[24, 16\] where config\.json needs \[32, 16\]/,
+    );
   });
 
   it('whose weights hold no number is refused by tensor', async () => {
@@ -93,8 +118,18 @@ describe('a model folder', () => {
   it('may hold more tensors than the architecture has', async () => {
     const path = join(folder, 'more.safetensors');
     const parameters = testParameters(UNTIED);
-    const tensors = parameterViews(UNTIED).map(({ name, shape, offset, length }) => ({ name, shape, data: parameters.subarray(offset, offset + length) }));
-    await writeFile(path, writeSafetensors([{ name: 'rotary.inv_freq', shape: [1], data: Float32Array.of(1) }, ...tensors.reverse()], 'F32'));
+    const tensors = parameterViews(UNTIED).map(({ name, shape, offset, length }) => ({
+      name,
+      shape,
+      data: parameters.subarray(offset, offset + length),
+    }));
+    await writeFile(
+      path,
+      writeSafetensors(
+        [{ name: 'rotary.inv_freq', shape: [1], data: Float32Array.of(1) }, ...tensors.reverse()],
+        'F32',
+      ),
+    );
     assert.deepEqual(await loadParameters(UNTIED, path), parameters);
   });
 
@@ -102,7 +137,11 @@ describe('a model folder', () => {
     const place = join(folder, 'full');
     await mkdir(join(place, 'x.safetensors'), { recursive: true });
     for (const path of [join(place, 'no such folder', 'x.safetensors'), join(place, 'x.safetensors')]) {
-      await assert.rejects(saveParameters(TINY, testParameters(TINY), path), (error) => error instanceof C3Error && error.kind === 'store' && error.message.startsWith(`Cannot write ${path}: `));
+      await assert.rejects(
+        saveParameters(TINY, testParameters(TINY), path),
+        (error) =>
+          error instanceof C3Error && error.kind === 'store' && error.message.startsWith(`Cannot write ${path}: `),
+      );
     }
     assert.deepEqual(await readdir(place), ['x.safetensors']);
   });
@@ -114,7 +153,10 @@ describe('parameters', () => {
     let offset = 0;
     for (const view of views) {
       assert.equal(view.offset, offset);
-      assert.equal(view.length, view.shape.reduce((a, b) => a * b, 1));
+      assert.equal(
+        view.length,
+        view.shape.reduce((a, b) => a * b, 1),
+      );
       offset += view.length;
     }
     // 22 x 16 twice; two layers of 2 norms, q and o of 24 x 16, k and v of 12 x 16, three of 24 x 16; the last norm.
@@ -126,10 +168,19 @@ describe('parameters', () => {
     const flat = testParameters(TINY);
     const feeds = parameterFeeds(TINY, flat);
     const joined = present(feeds['model.layers.1.self_attn.qkv_proj.weight']);
-    const [q, k, v] = ['q', 'k', 'v'].map((part) => present(parameterViews(TINY).find(({ name }) => name === `model.layers.1.self_attn.${part}_proj.weight`)));
+    const [q, k, v] = ['q', 'k', 'v'].map((part) =>
+      present(parameterViews(TINY).find(({ name }) => name === `model.layers.1.self_attn.${part}_proj.weight`)),
+    );
     assert.deepEqual(joined.dims, [48, 16]);
     const data = joined.data as Float32Array;
-    assert.deepEqual(data, Float32Array.from([q, k, v].flatMap((view) => [...flat.subarray(present(view).offset, present(view).offset + present(view).length)])));
+    assert.deepEqual(
+      data,
+      Float32Array.from(
+        [q, k, v].flatMap((view) => [
+          ...flat.subarray(present(view).offset, present(view).offset + present(view).length),
+        ]),
+      ),
+    );
     assert.equal(data.buffer, flat.buffer);
     assert.equal(total(Object.values(feeds).map(({ size }) => size)), flat.length);
   });

@@ -10,9 +10,28 @@ import { loadParameters, parameterCount } from '../../../../src/runtime/model/mo
 import { packContexts } from '../../../../src/runtime/train/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { buildScoreGraph } from '../../../../src/runtime/train/trainingGraph.ts';
-import { graphParameterSpecs, parameterSpecs, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
+import {
+  graphParameterSpecs,
+  parameterSpecs,
+  type TransformerConfig,
+} from '../../../../src/runtime/model/transformer.ts';
 import { logSoftmaxOf, messageLogprobs, plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
-import { context, DEVICE, LINEAR, LLAMA3, message, QWEN2, QWEN3, runGraph, RUNNING, scalar, testParameters, testTokens, TINY, weightsOf } from '../models.ts';
+import {
+  context,
+  DEVICE,
+  LINEAR,
+  LLAMA3,
+  message,
+  QWEN2,
+  QWEN3,
+  runGraph,
+  RUNNING,
+  scalar,
+  testParameters,
+  testTokens,
+  TINY,
+  weightsOf,
+} from '../models.ts';
 import { item, present, range } from '../nd.ts';
 
 const CONFIGS: Readonly<Record<string, TransformerConfig>> = {
@@ -39,12 +58,22 @@ async function largestDistance(config: TransformerConfig, float: FloatType, temp
   const contexts = [context('a', 5, 3, 1, 6), context('b', 1, 2), context('c', 9, 4, 4)];
   const batch = present(packContexts(config, contexts, 1000, 0)[0]);
   assert.equal(batch.placements.length, 6);
-  const logprobs = present((await runGraph(buildScoreGraph(config, float), config, flat, scoreFeeds(batch.feeds, temperature)))['logprobs']);
+  const logprobs = present(
+    (await runGraph(buildScoreGraph(config, float), config, flat, scoreFeeds(batch.feeds, temperature)))['logprobs'],
+  );
   let largest = 0;
   for (const placement of batch.placements) {
     const { prompt, messages } = present(contexts[placement.context]);
-    const expected = messageLogprobs(config, weightsOf(config, flat), prompt, present(messages[placement.message]).tokens, temperature);
-    expected.forEach((value, index) => (largest = Math.max(largest, Math.abs(value - item(logprobs, placement.start + index)))));
+    const expected = messageLogprobs(
+      config,
+      weightsOf(config, flat),
+      prompt,
+      present(messages[placement.message]).tokens,
+      temperature,
+    );
+    expected.forEach(
+      (value, index) => (largest = Math.max(largest, Math.abs(value - item(logprobs, placement.start + index)))),
+    );
   }
   return largest;
 }
@@ -89,7 +118,10 @@ describe('parameters', () => {
       const inGraph = graphParameterSpecs(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
       assert.equal(inGraph, parameterCount(config));
       const joined = config.attentionBias === true ? 4 : 2;
-      assert.equal(new Set(graphParameterSpecs(config).map(({ name }) => name)).size, parameterSpecs(config).length - joined * config.layers);
+      assert.equal(
+        new Set(graphParameterSpecs(config).map(({ name }) => name)).size,
+        parameterSpecs(config).length - joined * config.layers,
+      );
     }
   });
 });
@@ -133,19 +165,29 @@ describe('a Llama checkpoint that Transformers has run', () => {
 
   it('scores every next token as its logits say', async () => {
     // One message per token of the vocabulary, all on one packed context.
-    const contexts = expected.prompts.map(({ ids }) => ({ prompt: Int32Array.from(ids), messages: range(LLAMA.vocabularySize).map((token) => message(Int32Array.of(token))) }));
+    const contexts = expected.prompts.map(({ ids }) => ({
+      prompt: Int32Array.from(ids),
+      messages: range(LLAMA.vocabularySize).map((token) => message(Int32Array.of(token))),
+    }));
     const trainer = new Trainer(LLAMA, DEVICE);
     const scored = await trainer.score(parameters, contexts, 1, RUNNING.cancelled);
     await trainer.release();
     expected.prompts.forEach(({ last_logits: last }, index) => {
-      logSoftmaxOf(last).forEach((value, token) => assert.ok(Math.abs(value - item(present(scored[index]?.[token]), 0)) < 3e-5));
+      logSoftmaxOf(last).forEach((value, token) =>
+        assert.ok(Math.abs(value - item(present(scored[index]?.[token]), 0)) < 3e-5),
+      );
     });
   });
 
   it('scores a completion', async () => {
     const { prompt, completion, per_token: perToken } = expected.logprob;
     const trainer = new Trainer(LLAMA, DEVICE);
-    const scored = await trainer.score(parameters, [{ prompt: Int32Array.from(prompt), messages: [message(Int32Array.from(completion))] }], 1, RUNNING.cancelled);
+    const scored = await trainer.score(
+      parameters,
+      [{ prompt: Int32Array.from(prompt), messages: [message(Int32Array.from(completion))] }],
+      1,
+      RUNNING.cancelled,
+    );
     await trainer.release();
     assert.equal(perToken.length, 7);
     perToken.forEach((value, index) => assert.ok(Math.abs(value - item(present(scored[0]?.[0]), index)) < 2e-5));
@@ -153,10 +195,21 @@ describe('a Llama checkpoint that Transformers has run', () => {
 
   it('continues greedily with the same tokens', async () => {
     const generator = await Generator.create(LLAMA, DEVICE);
-    const requests = expected.prompts.map(({ ids, greedy }) => ({ prompt: Int32Array.from(ids), maxNewTokens: greedy.length, endToken: 2, temperature: 0, topP: 1, topK: 0, streamKey: '' }));
+    const requests = expected.prompts.map(({ ids, greedy }) => ({
+      prompt: Int32Array.from(ids),
+      maxNewTokens: greedy.length,
+      endToken: 2,
+      temperature: 0,
+      topP: 1,
+      topK: 0,
+      streamKey: '',
+    }));
     const completions = await generator.generate(parameters, requests, RUNNING);
     await generator.release();
-    assert.deepEqual(completions.map(({ tokens }) => [...tokens]), expected.prompts.map(({ greedy }) => greedy));
+    assert.deepEqual(
+      completions.map(({ tokens }) => [...tokens]),
+      expected.prompts.map(({ greedy }) => greedy),
+    );
   });
 });
 

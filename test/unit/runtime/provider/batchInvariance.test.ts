@@ -1,12 +1,19 @@
 /**
- * Which operators of the generation and training graphs give a row the same bits in any batch, at the widths of the bundled team's model, of the
- * benchmark's and of odd ones. Two rows or more: what a single row does is reported, not asserted, for the graphs never ask for one.
+ * Which operators of the generation and training graphs give a row the same bits in any batch, at the widths of the
+ * bundled team's model, of the benchmark's and of odd ones. Two rows or more: what a single row does is reported, not
+ * asserted, for the graphs never ask for one.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
-import { attentionOf, compareBatches, noiseRows, productOf, type RowOperator } from '../../../../src/runtime/provider/batchInvariance.ts';
+import {
+  attentionOf,
+  compareBatches,
+  noiseRows,
+  productOf,
+  type RowOperator,
+} from '../../../../src/runtime/provider/batchInvariance.ts';
 import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
 import { Graph, type Value } from '../../../../src/runtime/graph/graph.ts';
 import { loadModel } from '../../../../src/runtime/model/model.ts';
@@ -54,20 +61,31 @@ function noiseFeed(name: string, width: number, seed: number): MoreFeeds {
   return (first, rows) => ({ [name]: floats(rowsOf(first, rows), [rows, width]) });
 }
 
-const indices = (first: number, rows: number, limit: number): Int32Array => Int32Array.from({ length: rows }, (_, row) => (11 * (first + row)) % limit);
+const indices = (first: number, rows: number, limit: number): Int32Array =>
+  Int32Array.from({ length: rows }, (_, row) => (11 * (first + row)) % limit);
 
 const OPERATORS: Readonly<Record<string, (width: number) => RowOperator>> = {
-  'exp': (width) => rowwise(width, exp),
+  exp: (width) => rowwise(width, exp),
   'row maximum': (width) => rowwise(width, rowMaximum),
-  'division by a column': (width) => rowwise(width, (g, x) => div(g, x, g.floatInput('column', ['rows', 1])), noiseFeed('column', 1, 6)),
-  'RMSNorm': (width) => {
+  'division by a column': (width) =>
+    rowwise(width, (g, x) => div(g, x, g.floatInput('column', ['rows', 1])), noiseFeed('column', 1, 6)),
+  RMSNorm: (width) => {
     const weight = floats(noiseRows(width, 7)(0, 1), [width]);
-    return rowwise(width, (g, x) => rmsNorm(g, x, g.floatInput('weight', [width]), 1e-6), () => ({ weight }));
+    return rowwise(
+      width,
+      (g, x) => rmsNorm(g, x, g.floatInput('weight', [width]), 1e-6),
+      () => ({ weight }),
+    );
   },
-  'gated unit': (width) => rowwise(width, (g, x) => swiglu(g, x, g.floatInput('up', ['rows', width])), noiseFeed('up', width, 8)),
+  'gated unit': (width) =>
+    rowwise(width, (g, x) => swiglu(g, x, g.floatInput('up', ['rows', width])), noiseFeed('up', width, 8)),
   'log softmax': (width) => rowwise(width, logSoftmax),
   'log softmax at a target': (width) =>
-    rowwise(width, (g, x) => targetLogSoftmax(g, x, g.input('targets', 'int32', ['rows', 1])), (first, rows) => ({ targets: ints(indices(first, rows, width), [rows, 1]) })),
+    rowwise(
+      width,
+      (g, x) => targetLogSoftmax(g, x, g.input('targets', 'int32', ['rows', 1])),
+      (first, rows) => ({ targets: ints(indices(first, rows, width), [rows, 1]) }),
+    ),
 };
 
 /** Two heads of half the width. */
@@ -80,7 +98,13 @@ const rotation = (width: number): RowOperator =>
 
 for (const threads of [1, 2]) {
   describe(`with ${threads} thread(s), any batch of two rows or more gives a row the same bits`, () => {
-    const none = async (operator: RowOperator, what: string, batches = BATCHES, largest = LARGEST, own = threads): Promise<void> => {
+    const none = async (
+      operator: RowOperator,
+      what: string,
+      batches = BATCHES,
+      largest = LARGEST,
+      own = threads,
+    ): Promise<void> => {
       const { elements, differing } = await compareBatches(operator, { threads: own }, batches, largest);
       assert.deepEqual({ what, differing, measured: elements > 0 }, { what, differing: 0, measured: true });
     };
@@ -88,20 +112,31 @@ for (const threads of [1, 2]) {
     it('every weight product of the bundled model and of the benchmark', async () => {
       for (const config of models) {
         // The benchmark's untied head has the shape of no other product; layers repeat theirs.
-        const shapes = new Map(weightProducts(config, 'forward').map(({ inputs, outputs }) => [`${inputs} x ${outputs}`, [inputs, outputs] as const]));
+        const shapes = new Map(
+          weightProducts(config, 'forward').map(({ inputs, outputs }) => [
+            `${inputs} x ${outputs}`,
+            [inputs, outputs] as const,
+          ]),
+        );
         assert.ok(shapes.size >= 4);
-        for (const [what, [inputs, outputs]] of shapes) await none(productOf(inputs, outputs), what, BATCHES, LARGEST, exactThreads(config, threads));
+        for (const [what, [inputs, outputs]] of shapes) {
+          await none(productOf(inputs, outputs), what, BATCHES, LARGEST, exactThreads(config, threads));
+        }
       }
     });
 
     for (const [name, build] of Object.entries(OPERATORS)) {
       it(`${name}, at even and odd widths`, async () => {
-        for (const width of [32, 37, 192, 256, 259, 658]) await none(build(width), `${name} of ${width}`, FEWER);
+        for (const width of [32, 37, 192, 256, 259, 658]) {
+          await none(build(width), `${name} of ${width}`, FEWER);
+        }
       });
     }
 
     it('rotary positions', async () => {
-      for (const width of [12, 64, 192, 256]) await none(rotation(width), `rotation of ${width}`, FEWER);
+      for (const width of [12, 64, 192, 256]) {
+        await none(rotation(width), `rotation of ${width}`, FEWER);
+      }
     });
 
     it('attention over any padding, by width of a head, heads, slots and queries', async () => {
@@ -115,13 +150,23 @@ for (const threads of [1, 2]) {
         [2, 48, 100, 8],
         [1, 64, 300, 2],
       ] as const;
-      for (const [heads, width, used, queries] of shapes) await none(attentionOf(heads, width, used, queries), `${heads} heads of ${width}, ${used} slots, ${queries} queries`, SOME, 128);
+      for (const [heads, width, used, queries] of shapes) {
+        await none(
+          attentionOf(heads, width, used, queries),
+          `${heads} heads of ${width}, ${used} slots, ${queries} queries`,
+          SOME,
+          128,
+        );
+      }
     });
   });
 }
 
 describe('what the graphs do without', () => {
-  const count = async (operator: RowOperator, batches: readonly number[]): Promise<{ elements: number; differing: number }> => compareBatches(operator, { threads: 1 }, batches, LARGEST);
+  const count = async (
+    operator: RowOperator,
+    batches: readonly number[],
+  ): Promise<{ elements: number; differing: number }> => compareBatches(operator, { threads: 1 }, batches, LARGEST);
 
   // Whether these differ is the processor's and the runtime's affair; here is what they did on this machine.
   it('a row by itself, sums and logarithms by operators of their own: counted, not asserted', async (t) => {
@@ -130,9 +175,19 @@ describe('what the graphs do without', () => {
       assert.ok(elements > 0);
       t.diagnostic(`${what}: ${differing} of ${elements} elements differ`);
     };
-    for (const { inputs, outputs } of weightProducts(present(models[0]), 'forward').slice(0, 4)) await report(`product of one row, ${inputs} x ${outputs}`, productOf(inputs, outputs), [1]);
-    for (const width of [37, 192, 259]) await report(`sum over rows of ${width}`, rowwise(width, (g, x) => sum(g, exp(g, x), [-1], true)));
-    await report('logarithm of a column', rowwise(1, (g, x) => log(g, exp(g, x))));
+    for (const { inputs, outputs } of weightProducts(present(models[0]), 'forward').slice(0, 4)) {
+      await report(`product of one row, ${inputs} x ${outputs}`, productOf(inputs, outputs), [1]);
+    }
+    for (const width of [37, 192, 259]) {
+      await report(
+        `sum over rows of ${width}`,
+        rowwise(width, (g, x) => sum(g, exp(g, x), [-1], true)),
+      );
+    }
+    await report(
+      'logarithm of a column',
+      rowwise(1, (g, x) => log(g, exp(g, x))),
+    );
   });
 
   it('a product that too many threads share does differ: the measurement finds it, exactThreads forbids it', async () => {

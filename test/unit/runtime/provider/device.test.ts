@@ -12,7 +12,11 @@ const passing: ProbeReport = { passed: true, sentence: 'passed', invariance: nul
 const all: ReadonlySet<Provider> = new Set(['cpu', 'webgpu', 'cuda', 'dml', 'coreml']);
 
 /** Resolves a request where providers report as given; the others have no device. */
-async function resolved(request: DeviceRequest, reports: Partial<Record<Provider, Partial<ProbeReport>>>, bundled = all): Promise<{ provider: string; name: string; remark: string | null; probed: string[] }> {
+async function resolved(
+  request: DeviceRequest,
+  reports: Partial<Record<Provider, Partial<ProbeReport>>>,
+  bundled = all,
+): Promise<{ provider: string; name: string; remark: string | null; probed: string[] }> {
   const probed: string[] = [];
   const probe: Probe = (provider, threads, timed) => {
     probed.push(`${provider} ${String(threads)} ${String(timed)}`);
@@ -31,11 +35,20 @@ describe('resolveDevice', () => {
   });
 
   it('takes what was asked for when it passes', async () => {
-    assert.deepEqual(await resolved('webgpu', { webgpu: {} }), { provider: 'webgpu', name: 'a card', remark: null, probed: ['webgpu 3 false'] });
+    assert.deepEqual(await resolved('webgpu', { webgpu: {} }), {
+      provider: 'webgpu',
+      name: 'a card',
+      remark: null,
+      probed: ['webgpu 3 false'],
+    });
   });
 
   it('says why the CPU takes the place of what was asked for', async () => {
-    assert.deepEqual(await resolved('webgpu', {}), { ...cpu, remark: 'WebGPU: no adapter found; the run computes on the CPU.', probed: ['webgpu 3 false'] });
+    assert.deepEqual(await resolved('webgpu', {}), {
+      ...cpu,
+      remark: 'WebGPU: no adapter found; the run computes on the CPU.',
+      probed: ['webgpu 3 false'],
+    });
     const absent = await resolved('coreml', {}, new Set<Provider>(['cpu']));
     assert.deepEqual(absent.probed, []);
     assert.match(absent.remark ?? '', /^CoreML: not available in this build \(\S+\); the run computes on the CPU\.$/);
@@ -43,15 +56,26 @@ describe('resolveDevice', () => {
 
   it('auto takes the first accelerator that passes and is clearly faster', async () => {
     const chosen = await resolved('auto', { cuda: { speedup: 1.4 }, webgpu: { speedup: 1.5 }, dml: { speedup: 9 } });
-    assert.deepEqual(chosen, { provider: 'webgpu', name: 'a card', remark: 'The run computes on WebGPU (a card).', probed: ['cuda 3 true', 'webgpu 3 true'] });
+    assert.deepEqual(chosen, {
+      provider: 'webgpu',
+      name: 'a card',
+      remark: 'The run computes on WebGPU (a card).',
+      probed: ['cuda 3 true', 'webgpu 3 true'],
+    });
   });
 
   it('auto stays on the CPU where none is, and never asks for CoreML', async () => {
     const slow = await resolved('auto', { webgpu: { speedup: null }, coreml: { speedup: 9 } });
     assert.equal(slow.provider, 'cpu');
     assert.deepEqual(slow.probed, ['cuda 3 true', 'webgpu 3 true', 'dml 3 true']);
-    assert.equal(slow.remark, 'CUDA: no adapter found; WebGPU: not clearly faster than the CPU here; DirectML: no adapter found; the run computes on the CPU.');
-    assert.equal((await resolved('auto', {}, new Set<Provider>(['cpu']))).remark, 'No accelerator is available; the run computes on the CPU.');
+    assert.equal(
+      slow.remark,
+      'CUDA: no adapter found; WebGPU: not clearly faster than the CPU here; DirectML: no adapter found; the run computes on the CPU.',
+    );
+    assert.equal(
+      (await resolved('auto', {}, new Set<Provider>(['cpu']))).remark,
+      'No accelerator is available; the run computes on the CPU.',
+    );
   });
 
   it('knows what the installed runtime offers on this platform', () => {
@@ -62,8 +86,14 @@ describe('resolveDevice', () => {
 });
 
 it("makes a provider's words short", () => {
-  assert.equal(plainReason('x.cc:136 status was false. Failed to get a WebGPU adapter: No supported adapters'), 'no adapter found');
-  assert.equal(plainReason('OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library'), 'its libraries are not installed');
+  assert.equal(
+    plainReason('x.cc:136 status was false. Failed to get a WebGPU adapter: No supported adapters'),
+    'no adapter found',
+  );
+  assert.equal(
+    plainReason('OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library'),
+    'its libraries are not installed',
+  );
   assert.equal(plainReason('two\n  lines'), 'two lines');
   assert.equal(plainReason('x'.repeat(999)).length, 200);
 });
@@ -83,11 +113,19 @@ describe('deviceName', () => {
     const forced = process.env['VK_ICD_FILENAMES'];
     delete process.env['VK_ICD_FILENAMES'];
     t.after(() => {
-      if (forced !== undefined) process.env['VK_ICD_FILENAMES'] = forced;
+      if (forced !== undefined) {
+        process.env['VK_ICD_FILENAMES'] = forced;
+      }
     });
-    const cards = { 'sys/class/drm/card0/device/vendor': '0x8086\n', 'sys/class/drm/card0/device/device': '0x9a49\n', 'sys/class/drm/card0-eDP-1/device/vendor': 'not a card' };
+    const cards = {
+      'sys/class/drm/card0/device/vendor': '0x8086\n',
+      'sys/class/drm/card0/device/device': '0x9a49\n',
+      'sys/class/drm/card0-eDP-1/device/vendor': 'not a card',
+    };
     assert.equal(await deviceName('webgpu', 'linux', await system(t, cards)), 'PCI 0x8086:0x9a49');
-    const nvidia = { 'proc/driver/nvidia/gpus/0000:01:00.0/information': 'Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   0\n' };
+    const nvidia = {
+      'proc/driver/nvidia/gpus/0000:01:00.0/information': 'Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   0\n',
+    };
     assert.equal(await deviceName('cuda', 'linux', await system(t, { ...cards, ...nvidia })), 'NVIDIA H100 80GB HBM3');
     assert.equal(await deviceName('webgpu', 'linux', await system(t, {})), 'graphics adapter without a name');
     process.env['VK_ICD_FILENAMES'] = '/usr/lib/chromium/vk_swiftshader_icd.json';
@@ -101,7 +139,8 @@ describe('deviceName', () => {
   });
 
   it('is read from the registry of Windows', () => {
-    const listing = '\r\nHKEY_LOCAL_MACHINE\\SYSTEM\\X\\0000\r\n    DriverDesc    REG_SZ    Intel(R) Iris(R) Xe Graphics\r\n\r\n    DriverDesc    REG_SZ    NVIDIA RTX A2000\r\n\r\nEnd of search: 2 match(es) found.\r\n';
+    const listing =
+      '\r\nHKEY_LOCAL_MACHINE\\SYSTEM\\X\\0000\r\n    DriverDesc    REG_SZ    Intel(R) Iris(R) Xe Graphics\r\n\r\n    DriverDesc    REG_SZ    NVIDIA RTX A2000\r\n\r\nEnd of search: 2 match(es) found.\r\n';
     assert.deepEqual(driverDescriptions(listing), ['Intel(R) Iris(R) Xe Graphics', 'NVIDIA RTX A2000']);
   });
 });

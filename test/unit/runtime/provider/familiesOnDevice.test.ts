@@ -24,7 +24,11 @@ before(useSwiftShader);
 describe('biases and normalised heads on WebGPU', () => {
   it('run on the device as whole graphs', async () => {
     for (const build of [buildPrefillGraph, buildStepGraph, (config: TransformerConfig) => buildScoreGraph(config)]) {
-      const session = await InferenceSession.create(build(CONFIG).toModel(), { executionProviders: ['webgpu'], logSeverityLevel: 3, extra: { session: { disable_cpu_ep_fallback: '1' } } });
+      const session = await InferenceSession.create(build(CONFIG).toModel(), {
+        executionProviders: ['webgpu'],
+        logSeverityLevel: 3,
+        extra: { session: { disable_cpu_ep_fallback: '1' } },
+      });
       await session.release();
     }
   });
@@ -34,19 +38,32 @@ describe('biases and normalised heads on WebGPU', () => {
     const on = async (device: DeviceSettings, batches: readonly (typeof requests)[]): Promise<Completion[]> => {
       const generator = await Generator.create(CONFIG, device);
       const completions: Completion[] = [];
-      for (const batch of batches) completions.push(...(await generator.generate(parameters, batch, RUNNING)));
+      for (const batch of batches) {
+        completions.push(...(await generator.generate(parameters, batch, RUNNING)));
+      }
       await generator.release();
       return completions;
     };
     const together = await on(WEBGPU, [requests]);
-    assert.deepEqual((await on(WEBGPU, [requests.slice(0, 1), requests.slice(1, 4), requests.slice(4)])).map(contentOf), together.map(contentOf));
-    assert.deepEqual((await on(CPU, [requests])).map(({ tokens }) => tokens), together.map(({ tokens }) => tokens));
+    assert.deepEqual(
+      (await on(WEBGPU, [requests.slice(0, 1), requests.slice(1, 4), requests.slice(4)])).map(contentOf),
+      together.map(contentOf),
+    );
+    assert.deepEqual(
+      (await on(CPU, [requests])).map(({ tokens }) => tokens),
+      together.map(({ tokens }) => tokens),
+    );
   });
 
   it('learn as on the CPU', async () => {
     const step = async (device: DeviceSettings): Promise<Float32Array> => {
       const trainer = new Trainer(CONFIG, device);
-      const { state } = await trainer.step(initialState(parameters), [context('a', 4, 3, 2)], { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 }, RUNNING.cancelled);
+      const { state } = await trainer.step(
+        initialState(parameters),
+        [context('a', 4, 3, 2)],
+        { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 },
+        RUNNING.cancelled,
+      );
       await trainer.settle(state);
       await trainer.release();
       return state.momentum;

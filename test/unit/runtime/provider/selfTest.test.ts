@@ -16,7 +16,10 @@ it('on the CPU no row depends on the rows beside it or on its padding', async ()
     const measured = await measureBatchInvariance({ threads });
     assert.equal(describeInvariance(measured), '12 shapes, batches 1 to 64: 0 differing elements');
     // Rows 2, 2, 5, 17 and 33 of each product, and twice the rows times heads and width of each attention.
-    assert.equal(measured.elements, 59 * (576 + 192 + 384 + 192 + 128 + 256 + 192 + 259 + 48 + 64 + 2 * 3 * 32 + 2 * 2 * 64));
+    assert.equal(
+      measured.elements,
+      59 * (576 + 192 + 384 + 192 + 128 + 256 + 192 + 259 + 48 + 64 + 2 * 3 * 32 + 2 * 2 * 64),
+    );
   }
 });
 

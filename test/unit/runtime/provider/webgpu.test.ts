@@ -29,7 +29,15 @@ const parameters = testParameters(CONFIG);
 
 const contexts = ['a', 'b'].map((name, index) => {
   const { prompt, messages } = context(name, 4 + index, 3, 2);
-  return { prompt, messages: messages.map((message) => ({ ...message, advantages: message.advantages.map((_, token) => 1 - (token % 3)), behaviour: message.behaviour.fill(-3), reference: message.reference.fill(-3.1) })) };
+  return {
+    prompt,
+    messages: messages.map((message) => ({
+      ...message,
+      advantages: message.advantages.map((_, token) => 1 - (token % 3)),
+      behaviour: message.behaviour.fill(-3),
+      reference: message.reference.fill(-3.1),
+    })),
+  };
 });
 
 let folder: string;
@@ -46,7 +54,11 @@ describe('generation on WebGPU', () => {
   it('gives the same tokens and log-probabilities in any batch and order, and leaves nothing but the weights on the device', async () => {
     const generator = await Generator.create(CONFIG, WEBGPU);
     // Twenty requests over twelve prompts: rows come, leave and move at different times.
-    const requests = range(20).map((index) => request(`replay ${index % 12}`, 1 + ((5 * index) % 12) * 2, 1 + ((3 * index) % 7), { streamKey: request(`stream ${index}`, 1, 1).streamKey }));
+    const requests = range(20).map((index) =>
+      request(`replay ${index % 12}`, 1 + ((5 * index) % 12) * 2, 1 + ((3 * index) % 7), {
+        streamKey: request(`stream ${index}`, 1, 1).streamKey,
+      }),
+    );
     const first = await generator.generate(parameters, requests, RUNNING);
     const { tensors } = heldOnDevice();
     let replayed = 0;
@@ -54,8 +66,15 @@ describe('generation on WebGPU', () => {
       const order = range(20).sort((a, b) => ((a * 7 + size) % 20) - ((b * 7 + size) % 20));
       for (let start = 0; start < order.length; start += size) {
         const indices = order.slice(start, start + size);
-        const again = await generator.generate(parameters, indices.map((index) => requests[index] as GenerationRequest), RUNNING);
-        assert.deepEqual(again.map(contentOf), indices.map((index) => contentOf(first[index] as Completion)));
+        const again = await generator.generate(
+          parameters,
+          indices.map((index) => requests[index] as GenerationRequest),
+          RUNNING,
+        );
+        assert.deepEqual(
+          again.map(contentOf),
+          indices.map((index) => contentOf(first[index] as Completion)),
+        );
         replayed += again.length;
       }
     }
@@ -63,7 +82,10 @@ describe('generation on WebGPU', () => {
     assert.equal(heldOnDevice().tensors, tensors);
     assert.ok(tensors > 0);
     const reference = await Generator.create(CONFIG, CPU);
-    assert.deepEqual((await reference.generate(parameters, requests, RUNNING)).map(({ tokens }) => tokens), first.map(({ tokens }) => tokens));
+    assert.deepEqual(
+      (await reference.generate(parameters, requests, RUNNING)).map(({ tokens }) => tokens),
+      first.map(({ tokens }) => tokens),
+    );
     await reference.release();
     await generator.release();
   });
@@ -88,7 +110,11 @@ describe('generation on WebGPU', () => {
     ['update', (config: TransformerConfig) => buildUpdateGraph(config, ADAMW)],
   ] as const) {
     it(`the ${name} graph runs on the device as a whole`, async () => {
-      const session = await InferenceSession.create(build(TINY).toModel(), { executionProviders: ['webgpu'], logSeverityLevel: 3, extra: { session: { disable_cpu_ep_fallback: '1' } } });
+      const session = await InferenceSession.create(build(TINY).toModel(), {
+        executionProviders: ['webgpu'],
+        logSeverityLevel: 3,
+        extra: { session: { disable_cpu_ep_fallback: '1' } },
+      });
       await session.release();
     });
   }
@@ -100,13 +126,17 @@ describe('training on WebGPU', () => {
     let [here, there] = [initialState(parameters), initialState(parameters)];
     for (let step = 0; step < 2; step++) {
       const [a, b] = [await own.step(here, contexts, STEP, NEVER), await reference.step(there, contexts, STEP, NEVER)];
-      for (const key of ['loss', 'kl', 'gradientNorm', 'ratioDeviation', 'clipFraction'] as const) close(a[key] / (1 + Math.abs(b[key])), b[key] / (1 + Math.abs(b[key])));
+      for (const key of ['loss', 'kl', 'gradientNorm', 'ratioDeviation', 'clipFraction'] as const) {
+        close(a[key] / (1 + Math.abs(b[key])), b[key] / (1 + Math.abs(b[key])));
+      }
       [here, there] = [a.state, b.state];
       here.parameters.forEach((value, index) => close(value, there.parameters[index] ?? NaN));
     }
     assert.ok(here.momentum.every((value) => value === 0));
     await own.settle(here);
-    for (const vector of ['momentum', 'variance'] as const) here[vector].forEach((value, index) => close(value, there[vector][index] ?? NaN));
+    for (const vector of ['momentum', 'variance'] as const) {
+      here[vector].forEach((value, index) => close(value, there[vector][index] ?? NaN));
+    }
     assert.ok(there.momentum.some((value) => Math.abs(value) > 1e-3));
     await own.release();
     await reference.release();
@@ -116,7 +146,10 @@ describe('training on WebGPU', () => {
   it('sees the states that the CPU sees', async () => {
     const [own, reference] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, CPU)];
     const texts = contexts.map(({ prompt }) => prompt);
-    const [a, b] = [await own.lastStates(parameters, texts, NEVER), await reference.lastStates(parameters, texts, NEVER)];
+    const [a, b] = [
+      await own.lastStates(parameters, texts, NEVER),
+      await reference.lastStates(parameters, texts, NEVER),
+    ];
     assert.equal(a.length, texts.length);
     a.forEach((state, index) => {
       state.forEach((value, place) => close(value, b[index]?.[place] ?? NaN));
@@ -130,7 +163,12 @@ describe('training on WebGPU', () => {
     const [straight, again] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, WEBGPU)];
     const { state } = await straight.step(initialState(parameters), contexts, STEP, NEVER);
     await straight.settle(state);
-    const copy: TrainingState = { parameters: state.parameters.slice(), momentum: state.momentum.slice(), variance: state.variance.slice(), step: state.step };
+    const copy: TrainingState = {
+      parameters: state.parameters.slice(),
+      momentum: state.momentum.slice(),
+      variance: state.variance.slice(),
+      step: state.step,
+    };
     const [a, b] = [await straight.step(state, contexts, STEP, NEVER), await again.step(copy, contexts, STEP, NEVER)];
     assert.deepEqual(a.state.parameters, b.state.parameters);
     await straight.settle(a.state);
@@ -170,11 +208,18 @@ describe('training on WebGPU', () => {
 
   it('so does one with an adapter for each agent, as on the CPU', async () => {
     await saveModel(folder, { config: CONFIG, parameters }, 'F32');
-    const both = contexts.flatMap((one) => [{ ...one, agent: 'reasoner' }, { ...one, agent: 'actor' }]);
+    const both = contexts.flatMap((one) => [
+      { ...one, agent: 'reasoner' },
+      { ...one, agent: 'actor' },
+    ]);
     const observed = async (device: DeviceSettings): Promise<number[]> => {
       const host = new ModelHost(device);
       const { snapshot } = await host.load(folder);
-      await host.beginTraining(snapshot, { settings: { rank: 2, alpha: 4, targetModules: ['q_proj', 'v_proj', 'down_proj'] }, agents: ['reasoner', 'actor'], seed: 1 });
+      await host.beginTraining(snapshot, {
+        settings: { rank: 2, alpha: 4, targetModules: ['q_proj', 'v_proj', 'down_proj'] },
+        agents: ['reasoner', 'actor'],
+        seed: 1,
+      });
       const first = await host.step(both.slice(0, 1), STEP, NEVER);
       await host.saveCheckpoint(join(folder, 'agents'));
       await host.step(both, STEP, NEVER);
@@ -195,7 +240,10 @@ describe('training on WebGPU', () => {
 describe('the WebGPU provider in a process of its own', () => {
   it('passes its self-test', async () => {
     const report = await examineApart('webgpu', 1, false);
-    assert.match(report.sentence, /^passed: 5 completions the same in two orders, sampler and trainer within \S+, within \S+ of the CPU, a training step within \S+$/);
+    assert.match(
+      report.sentence,
+      /^passed: 5 completions the same in two orders, sampler and trainer within \S+, within \S+ of the CPU, a training step within \S+$/,
+    );
     assert.match(report.invariance ?? '', /^\d+ shapes, batches 1 to 64: 0 differing elements$/);
   });
 });

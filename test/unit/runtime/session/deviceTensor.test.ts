@@ -22,7 +22,10 @@ const doubling = (): Graph => {
 
 describe('DeviceTensor', () => {
   it('is counted with its bytes until it is disposed of, once', () => {
-    const [a, b] = [new DeviceTensor(floats(new Float32Array(6), [2, 3])), new DeviceTensor(ints(new Int32Array(5), [5]))];
+    const [a, b] = [
+      new DeviceTensor(floats(new Float32Array(6), [2, 3])),
+      new DeviceTensor(ints(new Int32Array(5), [5])),
+    ];
     assert.deepEqual(heldOnDevice(), { tensors: 2, bytes: 44 });
     a.dispose();
     a.dispose();

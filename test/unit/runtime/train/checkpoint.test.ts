@@ -21,7 +21,10 @@ function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-const failsWith = (kind: string, message: RegExp) => (error: unknown): boolean => error instanceof C3Error && error.kind === kind && message.test(error.message);
+const failsWith =
+  (kind: string, message: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof C3Error && error.kind === kind && message.test(error.message);
 const count = parameterCount(TINY);
 const vector = (first: number): Float32Array => Float32Array.from({ length: count }, (_, index) => first + index / 3);
 const state = { parameters: vector(1), momentum: vector(-2), variance: vector(0.125), step: 12345 };
@@ -40,19 +43,39 @@ describe('a training state', () => {
     const path = join(folder, 'checkpoint.safetensors');
     await saveTrainingStates(whole(state), path);
     assert.deepEqual(await load(path), whole(state));
-    assert.deepEqual([...readSafetensors(readFileSync(path), path).tensors].map(([name, { shape }]) => [name, ...shape]), [['parameters', count], ['momentum', count], ['variance', count]]);
+    assert.deepEqual(
+      [...readSafetensors(readFileSync(path), path).tensors].map(([name, { shape }]) => [name, ...shape]),
+      [
+        ['parameters', count],
+        ['momentum', count],
+        ['variance', count],
+      ],
+    );
     assert.deepEqual(readdirSync(folder), ['checkpoint.safetensors']);
   });
 
-  it('says whose parameters it has where they are an adapter\'s, and that cannot be changed either', async (t) => {
+  it("says whose parameters it has where they are an adapter's, and that cannot be changed either", async (t) => {
     const path = join(temporaryFolder(t), 'checkpoint.safetensors');
-    const adapter = { settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] }, base: 'ab12', model: MODEL } as const;
+    const adapter = {
+      settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] },
+      base: 'ab12',
+      model: MODEL,
+    } as const;
     // A [2, 16] and B [12, 2] in both layers.
-    const part = { adapter, parameters: vector(1).slice(0, 112), momentum: vector(2).slice(0, 112), variance: vector(3).slice(0, 112), step: 7 };
+    const part = {
+      adapter,
+      parameters: vector(1).slice(0, 112),
+      momentum: vector(2).slice(0, 112),
+      variance: vector(3).slice(0, 112),
+      step: 7,
+    };
     await saveTrainingStates(whole(part), path);
     assert.deepEqual(await load(path), whole(part));
     const bytes = readFileSync(path);
-    for (const [from, to] of [['ab12', 'ab13'], ['0.5', '0.6']] as const) {
+    for (const [from, to] of [
+      ['ab12', 'ab13'],
+      ['0.5', '0.6'],
+    ] as const) {
       writeFileSync(path, Buffer.from(bytes.toString('latin1').replace(from, to), 'latin1'));
       await assert.rejects(load(path), failsWith('model', /is damaged/));
     }
@@ -62,9 +85,22 @@ describe('a training state', () => {
 
   it('is one of several agents, each with a step of its own', async (t) => {
     const path = join(temporaryFolder(t), 'checkpoint.safetensors');
-    const adapter = { settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] }, base: 'ab12', model: MODEL } as const;
-    const part = (first: number, step: number): TrainingState => ({ adapter, parameters: vector(first).slice(0, 112), momentum: vector(first + 1).slice(0, 112), variance: vector(first + 2).slice(0, 112), step });
-    const team = new Map([['reasoner', part(1, 7)], ['actor', part(5, 3)]]);
+    const adapter = {
+      settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] },
+      base: 'ab12',
+      model: MODEL,
+    } as const;
+    const part = (first: number, step: number): TrainingState => ({
+      adapter,
+      parameters: vector(first).slice(0, 112),
+      momentum: vector(first + 1).slice(0, 112),
+      variance: vector(first + 2).slice(0, 112),
+      step,
+    });
+    const team = new Map([
+      ['reasoner', part(1, 7)],
+      ['actor', part(5, 3)],
+    ]);
     await saveTrainingStates(team, path);
     assert.deepEqual([...(await load(path))], [...team]);
     writeFileSync(path, Buffer.from(readFileSync(path).toString('latin1').replace('reasoner', 'raisoner'), 'latin1'));
@@ -90,7 +126,10 @@ describe('a training state', () => {
     truncateSync(path, bytes.length - 1);
     await assert.rejects(load(path), failsWith('model', /truncated/));
     writeFileSync(path, bytes);
-    await assert.rejects(loadTrainingStates({ ...TINY, layers: TINY.layers + 1 }, path, () => assert.fail()), failsWith('model', /no checkpoint of this model/));
+    await assert.rejects(
+      loadTrainingStates({ ...TINY, layers: TINY.layers + 1 }, path, () => assert.fail()),
+      failsWith('model', /no checkpoint of this model/),
+    );
   });
 });
 
@@ -99,9 +138,15 @@ describe('writeWhole', () => {
     const folder = temporaryFolder(t);
     const occupied = join(folder, 'occupied');
     mkdirSync(join(occupied, 'inside'), { recursive: true });
-    await assert.rejects(writeWhole(occupied, Uint8Array.of(1)), failsWith('store', /Cannot write .*occupied.*; free space or choose another folder/));
+    await assert.rejects(
+      writeWhole(occupied, Uint8Array.of(1)),
+      failsWith('store', /Cannot write .*occupied.*; free space or choose another folder/),
+    );
     assert.deepEqual(readdirSync(folder), ['occupied']);
-    await assert.rejects(writeWhole(join(folder, 'none', 'file'), Uint8Array.of(1)), failsWith('store', /Cannot write/));
+    await assert.rejects(
+      writeWhole(join(folder, 'none', 'file'), Uint8Array.of(1)),
+      failsWith('store', /Cannot write/),
+    );
     const path = join(folder, 'file');
     await writeWhole(path, Uint8Array.of(1, 2));
     await writeWhole(path, Uint8Array.of(3));
@@ -114,7 +159,9 @@ describe('writeWhole', () => {
     // A piece may use the memory of the one before: that is written by then.
     function* pieces(last: number): Generator<Uint8Array> {
       const piece = new Uint8Array(3);
-      for (let index = 0; index <= last; index++) yield piece.fill(index);
+      for (let index = 0; index <= last; index++) {
+        yield piece.fill(index);
+      }
     }
     await writeWhole(path, pieces(2));
     assert.deepEqual([...readFileSync(path)], [0, 0, 0, 1, 1, 1, 2, 2, 2]);
@@ -127,6 +174,11 @@ describe('writeWhole', () => {
   });
 
   it('names unfinished files after the process that writes them', () => {
-    assert.deepEqual(['a.safetensors.123.tmp', 'a.tmp', 'a.123.tmp.safetensors', '.7.tmp'].map(writerOfUnfinished), [123, null, null, 7]);
+    assert.deepEqual(['a.safetensors.123.tmp', 'a.tmp', 'a.123.tmp.safetensors', '.7.tmp'].map(writerOfUnfinished), [
+      123,
+      null,
+      null,
+      7,
+    ]);
   });
 });

@@ -1,4 +1,7 @@
-/** Training gives the same bits every time: the gradient of a table adds up repeated rows in one order, whatever the threads do. */
+/**
+ * Training gives the same bits every time: the gradient of a table adds up repeated rows in one order, whatever the
+ * threads do.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -26,9 +29,16 @@ test('a training step of the bundled team has the same bits every time, with one
   for (const threads of [1, 2]) {
     const trainer = new Trainer(config, { threads });
     for (let round = 0; round < ROUNDS; round++) {
-      const { state } = await trainer.step(initialState(parameters), CONTEXTS, { loss: 'ppo', learningRate: 1e-4, temperature: 1, klCoefficient: 0.01 }, () => false);
+      const { state } = await trainer.step(
+        initialState(parameters),
+        CONTEXTS,
+        { loss: 'ppo', learningRate: 1e-4, temperature: 1, klCoefficient: 0.01 },
+        () => false,
+      );
       for (const { name, offset, length } of parameterViews(config)) {
-        const hash = createHash('sha256').update(Buffer.from(state.momentum.slice(offset, offset + length).buffer)).digest('hex');
+        const hash = createHash('sha256')
+          .update(Buffer.from(state.momentum.slice(offset, offset + length).buffer))
+          .digest('hex');
         seen.set(name, (seen.get(name) ?? new Set()).add(hash));
       }
     }

@@ -12,9 +12,19 @@ import { C3Error } from '../../../../src/shared/errors.ts';
 import { context, DEVICE, testParameters, TINY } from '../models.ts';
 
 const STEP = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 } as const;
-const [FIRST, SECOND] = [[{ ...context('a', 4, 3, 2), agent: 'one' }, { ...context('b', 6, 5), agent: 'two' }], [{ ...context('c', 5, 4), agent: 'one' }]];
+const [FIRST, SECOND] = [
+  [
+    { ...context('a', 4, 3, 2), agent: 'one' },
+    { ...context('b', 6, 5), agent: 'two' },
+  ],
+  [{ ...context('c', 5, 4), agent: 'one' }],
+];
 const NEVER = (): boolean => false;
-const PER_ROLE: AdapterStart = { settings: { rank: 2, alpha: 4, targetModules: ['k_proj', 'up_proj'] }, seed: 9, agents: ['one', 'two'] };
+const PER_ROLE: AdapterStart = {
+  settings: { rank: 2, alpha: 4, targetModules: ['k_proj', 'up_proj'] },
+  seed: 9,
+  agents: ['one', 'two'],
+};
 
 let model: string;
 before(async () => {
@@ -28,7 +38,11 @@ const RUNTIMES: Readonly<Record<string, () => Promise<ModelRuntime>>> = {
   'a worker': () => startRuntime(new URL('../../../../src/engine/worker.ts', import.meta.url), DEVICE),
 };
 
-async function training(t: TestContext, start: () => Promise<ModelRuntime>, adapter?: AdapterStart): Promise<ModelRuntime> {
+async function training(
+  t: TestContext,
+  start: () => Promise<ModelRuntime>,
+  adapter?: AdapterStart,
+): Promise<ModelRuntime> {
   const runtime = await start();
   t.after(() => runtime.close());
   const { snapshot } = await runtime.load(model);
@@ -43,10 +57,16 @@ async function numbersOf(runtime: ModelRuntime): Promise<ReadonlyMap<string, Flo
   return new Map([...tensors].map(([name, { data }]) => [name, data]));
 }
 
-const fails = (pattern: RegExp) => (error: unknown): boolean => error instanceof C3Error && pattern.test(error.message);
+const fails =
+  (pattern: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof C3Error && pattern.test(error.message);
 
 for (const [place, start] of Object.entries(RUNTIMES)) {
-  for (const [what, adapter] of [['whole models', undefined], ['adapters of roles', PER_ROLE]] as const) {
+  for (const [what, adapter] of [
+    ['whole models', undefined],
+    ['adapters of roles', PER_ROLE],
+  ] as const) {
     describe(`a kept training state of ${what} in ${place}`, () => {
       it('comes back with its optimizer, to the bit, as often as asked', async (t) => {
         const runtime = await training(t, start, adapter);
@@ -86,7 +106,9 @@ for (const [place, start] of Object.entries(RUNTIMES)) {
           values.forEach((value, index) => {
             const [a, b] = [from.get(name)?.[index] ?? NaN, to.get(name)?.[index] ?? NaN];
             assert.equal(value, Math.fround(a + 0.25 * (b - a)));
-            if (a !== b) moved++;
+            if (a !== b) {
+              moved++;
+            }
           });
         }
         assert.ok(moved > 100);
@@ -96,7 +118,9 @@ for (const [place, start] of Object.entries(RUNTIMES)) {
         const runtime = await training(t, start, adapter);
         await assert.rejects(runtime.revertTraining(0), fails(/No training state is kept/));
         await runtime.keepTraining();
-        for (const share of [-0.1, 1.5, NaN]) await assert.rejects(runtime.revertTraining(share), fails(/give 0 to 1/));
+        for (const share of [-0.1, 1.5, NaN]) {
+          await assert.rejects(runtime.revertTraining(share), fails(/give 0 to 1/));
+        }
         const { snapshot } = await runtime.load(model);
         await runtime.beginTraining(snapshot, adapter);
         await assert.rejects(runtime.revertTraining(0), fails(/No training state is kept/));

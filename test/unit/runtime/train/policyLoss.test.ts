@@ -1,4 +1,7 @@
-/** Ratios of tokens and of messages, and bounds apart: values by hand, gradients against central differences, and the default as it always was. */
+/**
+ * Ratios of tokens and of messages, and bounds apart: values by hand, gradients against central differences, and the
+ * default as it always was.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
@@ -6,7 +9,12 @@ import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
 import { memberFeeds, packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
 import { initialState, Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { accumulatedName, buildGradientGraph, gradientName, type PolicyLoss } from '../../../../src/runtime/train/trainingGraph.ts';
+import {
+  accumulatedName,
+  buildGradientGraph,
+  gradientName,
+  type PolicyLoss,
+} from '../../../../src/runtime/train/trainingGraph.ts';
 import { along, contextsFor, KL, lossOf, policyLossOf, TEMPERATURE, tokensOf } from '../losses.ts';
 import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY } from '../models.ts';
 import { item, present, range, testStream } from '../nd.ts';
@@ -18,19 +26,39 @@ const LOSSES: readonly PolicyLoss[] = [
   { ratio: 'message-mean', clipHigh: 0.28 },
 ];
 
-const lengthsOf = (contexts: readonly TrainingContext[]): number[] => contexts.flatMap(({ messages }) => messages.map(({ tokens }) => tokens.length));
+const lengthsOf = (contexts: readonly TrainingContext[]): number[] =>
+  contexts.flatMap(({ messages }) => messages.map(({ tokens }) => tokens.length));
 
-async function outputsOf(policy: PolicyLoss, config: typeof TINY, flat: Float32Array, contexts: readonly TrainingContext[], float: FloatType): Promise<Record<string, Float64Array>> {
+async function outputsOf(
+  policy: PolicyLoss,
+  config: typeof TINY,
+  flat: Float32Array,
+  contexts: readonly TrainingContext[],
+  float: FloatType,
+): Promise<Record<string, Float64Array>> {
   const batches = packContexts(config, contexts, 10_000, 1 / tokensOf(config, flat, contexts).length);
   const batch = present(batches[0]);
   assert.equal(batches.length, 1);
-  const members = policy.ratio === 'token' || policy.ratio === undefined ? {} : memberFeeds(batch, contexts, policy.ratio === 'message-mean');
+  const members =
+    policy.ratio === 'token' || policy.ratio === undefined
+      ? {}
+      : memberFeeds(batch, contexts, policy.ratio === 'message-mean');
   const nothing = parameterFeeds(config, new Float32Array(flat.length), accumulatedName);
-  const feeds = { ...nothing, ...(batch.feeds as Record<string, Tensor>), ...members, klCoefficient: scalar(KL), temperature: scalar(TEMPERATURE) };
+  const feeds = {
+    ...nothing,
+    ...(batch.feeds as Record<string, Tensor>),
+    ...members,
+    klCoefficient: scalar(KL),
+    temperature: scalar(TEMPERATURE),
+  };
   return runGraph(buildGradientGraph(config, { loss: 'ppo', policy, float }), config, flat, feeds);
 }
 
-const close = (got: number, expected: number, within: number): void => assert.ok(Math.abs(got - expected) <= within * Math.max(1e-3, Math.abs(expected)), `${String(got)} is not ${String(expected)}`);
+const close = (got: number, expected: number, within: number): void =>
+  assert.ok(
+    Math.abs(got - expected) <= within * Math.max(1e-3, Math.abs(expected)),
+    `${String(got)} is not ${String(expected)}`,
+  );
 
 describe('the loss of a policy', () => {
   for (const policy of LOSSES) {
@@ -38,15 +66,20 @@ describe('the loss of a policy', () => {
       for (const config of [TINY, QWEN3]) {
         const flat = testParameters(config);
         const contexts = contextsFor(config, flat);
-        const lossAt = (parameters: ArrayLike<number>): number => policyLossOf(policy, tokensOf(config, parameters, contexts), lengthsOf(contexts));
+        const lossAt = (parameters: ArrayLike<number>): number =>
+          policyLossOf(policy, tokensOf(config, parameters, contexts), lengthsOf(contexts));
         const outputs = await outputsOf(policy, config, flat, contexts, 'float64');
         close(item(present(outputs['loss']), 0), lossAt(flat), 1e-6);
-        assert.ok(Math.abs(lossAt(flat) - lossOf('ppo', tokensOf(config, flat, contexts))) > 1e-4, 'it is not the default');
+        assert.ok(
+          Math.abs(lossAt(flat) - lossOf('ppo', tokensOf(config, flat, contexts))) > 1e-4,
+          'it is not the default',
+        );
         const gradient = flatOutput(config, outputs, gradientName);
         for (const draw of range(3)) {
           const stream = testStream('direction of all', draw);
           const direction = Float64Array.from(flat, (_, index) => stream.normal(index));
-          const at = (distance: number): number => lossAt(Float64Array.from(flat, (value, index) => value + distance * item(direction, index)));
+          const at = (distance: number): number =>
+            lossAt(Float64Array.from(flat, (value, index) => value + distance * item(direction, index)));
           close(along(gradient, direction), (at(3e-6) - at(-3e-6)) / 6e-6, 1e-5);
         }
       }
@@ -54,7 +87,10 @@ describe('the loss of a policy', () => {
   }
 
   it('is the default, to the byte, where the default is asked for', () => {
-    const [left, asked] = [buildGradientGraph(TINY, { loss: 'ppo' }), buildGradientGraph(TINY, { loss: 'ppo', policy: { ratio: 'token', clipLow: 0.2, clipHigh: 0.2 } })];
+    const [left, asked] = [
+      buildGradientGraph(TINY, { loss: 'ppo' }),
+      buildGradientGraph(TINY, { loss: 'ppo', policy: { ratio: 'token', clipLow: 0.2, clipHigh: 0.2 } }),
+    ];
     assert.deepEqual(JSON.stringify(asked), JSON.stringify(left));
   });
 
@@ -67,10 +103,17 @@ describe('the loss of a policy', () => {
     const norms = new Set<number>();
     for (const policy of [undefined, ...LOSSES]) {
       for (const microBatchTokens of [2048, 16]) {
-        const { loss, gradientNorm } = await trainer.step(initialState(flat), contexts, { ...settings, microBatchTokens, ...(policy !== undefined && { policy }) }, RUNNING.cancelled);
+        const { loss, gradientNorm } = await trainer.step(
+          initialState(flat),
+          contexts,
+          { ...settings, microBatchTokens, ...(policy !== undefined && { policy }) },
+          RUNNING.cancelled,
+        );
         close(loss, policyLossOf(policy ?? {}, tokensOf(TINY, flat, contexts), lengthsOf(contexts)), 1e-4);
         // The first step of AdamW knows the signs of a gradient only, so the gradient itself is compared.
-        if (microBatchTokens === 2048) norms.add(gradientNorm);
+        if (microBatchTokens === 2048) {
+          norms.add(gradientNorm);
+        }
       }
     }
     assert.equal(norms.size, LOSSES.length + 1);

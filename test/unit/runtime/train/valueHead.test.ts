@@ -1,4 +1,7 @@
-/** The value head: its states against the reference transformer, its gradient against central differences, and its life in a runtime. */
+/**
+ * The value head: its states against the reference transformer, its gradient against central differences, and its life
+ * in a runtime.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,7 +12,15 @@ import { ModelHost } from '../../../../src/runtime/host.ts';
 import { saveModel } from '../../../../src/runtime/model/model.ts';
 import { Trainer, type StepSettings } from '../../../../src/runtime/train/trainer.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { initialValueHead, learnValueHead, valueLoss, valueOf, type ValueSettings, type ValueState, type ValueTarget } from '../../../../src/runtime/train/valueHead.ts';
+import {
+  initialValueHead,
+  learnValueHead,
+  valueLoss,
+  valueOf,
+  type ValueSettings,
+  type ValueState,
+  type ValueTarget,
+} from '../../../../src/runtime/train/valueHead.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
 import { context, DEVICE, QWEN2, QWEN3, testParameters, testTokens, TINY, weightsOf } from '../models.ts';
@@ -20,7 +31,12 @@ const STEP: StepSettings = { loss: 'supervised', learningRate: 0.01, temperature
 const SETTINGS: ValueSettings = { learningRate: 0.01, epochs: 8, clip: 0.5 };
 const TEXTS = [3, 9, 1, 17].map((length, index) => testTokens(`state ${String(index)}`, length));
 const STATES: readonly ValueState[] = TEXTS.map((tokens) => ({ tokens }));
-const EXAMPLES = [{ state: 0, advantage: 1 }, { state: 1, advantage: -0.5 }, { state: 1, advantage: 0.25 }, { state: 3, advantage: 0.75 }];
+const EXAMPLES = [
+  { state: 0, advantage: 1 },
+  { state: 1, advantage: -0.5 },
+  { state: 1, advantage: 0.25 },
+  { state: 3, advantage: 0.75 },
+];
 
 let folder: string;
 before(async () => {
@@ -32,8 +48,14 @@ after(() => rm(folder, { recursive: true, force: true }));
 /** The normalised states that the output projection reads, of which an identity as projection shows every number. */
 function referenceState(config: TransformerConfig, flat: Float32Array, tokens: Int32Array): number[] {
   const { hiddenSize, vocabularySize } = config;
-  const identity = Float64Array.from({ length: vocabularySize * hiddenSize }, (_, index) => (index % (hiddenSize + 1) === 0 && index < hiddenSize * hiddenSize ? 1 : 0));
-  const logits = referenceLogits({ ...config, tieEmbeddings: false }, new Map([...weightsOf(config, flat), ['lm_head.weight', identity]]), plainRow([...tokens]));
+  const identity = Float64Array.from({ length: vocabularySize * hiddenSize }, (_, index) =>
+    index % (hiddenSize + 1) === 0 && index < hiddenSize * hiddenSize ? 1 : 0,
+  );
+  const logits = referenceLogits(
+    { ...config, tieEmbeddings: false },
+    new Map([...weightsOf(config, flat), ['lm_head.weight', identity]]),
+    plainRow([...tokens]),
+  );
   return [...present(logits.at(-1)).slice(0, hiddenSize)];
 }
 
@@ -45,10 +67,18 @@ describe('the hidden state of a text', () => {
       const together = await trainer.lastStates(flat, TEXTS, NEVER);
       for (const [index, tokens] of TEXTS.entries()) {
         const expected = referenceState(config, flat, tokens);
-        for (const [place, value] of expected.entries()) assert.ok(Math.abs(item(present(together[index]), place) - value) < 1e-4 * Math.max(1, Math.abs(value)), `${String(index)} [${String(place)}]`);
+        for (const [place, value] of expected.entries()) {
+          assert.ok(
+            Math.abs(item(present(together[index]), place) - value) < 1e-4 * Math.max(1, Math.abs(value)),
+            `${String(index)} [${String(place)}]`,
+          );
+        }
         assert.deepEqual((await trainer.lastStates(flat, [tokens], NEVER))[0], together[index]);
       }
-      await assert.rejects(trainer.lastStates(flat, [testTokens('long', config.maxPositions + 1)], NEVER), (error) => error instanceof C3Error && error.kind === 'input');
+      await assert.rejects(
+        trainer.lastStates(flat, [testTokens('long', config.maxPositions + 1)], NEVER),
+        (error) => error instanceof C3Error && error.kind === 'input',
+      );
       await trainer.release();
     });
   }
@@ -60,8 +90,19 @@ describe('the value loss', () => {
   const hidden = range(6).map((row) => Float32Array.from(range(width), (index) => stream.normal(row * width + index)));
   const weights = Float32Array.from(range(width), (index) => stream.normal(1000 + index));
   // Free, held back above and below with the target before and behind the value, and just free again.
-  const shifts: readonly (readonly [before: number, target: number])[] = [[0.1, 1], [-2, 3], [-2, -3], [2, 3], [2, -3], [0.4, -1]];
-  const targets = hidden.map((one, index): ValueTarget => ({ hidden: one, before: valueOf(weights, one) + item(present(shifts[index]), 0), target: valueOf(weights, one) + item(present(shifts[index]), 1) }));
+  const shifts: readonly (readonly [before: number, target: number])[] = [
+    [0.1, 1],
+    [-2, 3],
+    [-2, -3],
+    [2, 3],
+    [2, -3],
+    [0.4, -1],
+  ];
+  const targets = hidden.map((one, index): ValueTarget => ({
+    hidden: one,
+    before: valueOf(weights, one) + item(present(shifts[index]), 0),
+    target: valueOf(weights, one) + item(present(shifts[index]), 1),
+  }));
 
   it('is the published formula', () => {
     const each = shifts.map(([before, target]) => {
@@ -85,11 +126,17 @@ describe('the value loss', () => {
         };
         const [up, down] = [moved(2 ** -10), moved(-(2 ** -10))];
         const expected = (up.loss - down.loss) / (up.at - down.at);
-        assert.ok(Math.abs(item(gradient, index) - expected) < 1e-6, `${String(item(gradient, index))} is not ${String(expected)}`);
+        assert.ok(
+          Math.abs(item(gradient, index) - expected) < 1e-6,
+          `${String(item(gradient, index))} is not ${String(expected)}`,
+        );
       }
     }
     // Two of the held ones learn nothing: where moving on would only come back to the bound.
-    assert.deepEqual(targets.map((one) => valueLoss(weights, [one], 0.5).gradient.some((value) => value !== 0)), [true, false, true, true, false, true]);
+    assert.deepEqual(
+      targets.map((one) => valueLoss(weights, [one], 0.5).gradient.some((value) => value !== 0)),
+      [true, false, true, true, false, true],
+    );
   });
 
   it('falls by learning, which leaves the given head as it was', () => {
@@ -102,11 +149,26 @@ describe('the value loss', () => {
     const errors = hidden.map((one, index) => valueOf(many.head.parameters, one) - (index % 2 === 0 ? 1 : 0));
     assert.ok(total(errors.map((error) => error ** 2)) / 12 < 0.1);
     // A value that may move by 0.05 does not get far past that.
-    const moved = (clip: number): number => valueOf(learnValueHead(start, hidden, [{ state: 0, advantage: 1 }], { learningRate: 5e-4, epochs: 400, clip }).head.parameters, present(hidden[0]));
-    assert.ok(moved(100) > 0.5 && moved(0.05) > 0.05 && moved(0.05) < 0.1, `${String(moved(100))}, ${String(moved(0.05))}`);
+    const moved = (clip: number): number =>
+      valueOf(
+        learnValueHead(start, hidden, [{ state: 0, advantage: 1 }], { learningRate: 5e-4, epochs: 400, clip }).head
+          .parameters,
+        present(hidden[0]),
+      );
+    assert.ok(
+      moved(100) > 0.5 && moved(0.05) > 0.05 && moved(0.05) < 0.1,
+      `${String(moved(100))}, ${String(moved(0.05))}`,
+    );
     // A target stands for itself, an advantage on what the head says already.
-    const [value, lossOf] = [valueOf(many.head.parameters, present(hidden[1])), (example: Parameters<typeof learnValueHead>[2][number]): number => learnValueHead(many.head, hidden, [example], SETTINGS).loss];
-    assert.ok(Math.abs(lossOf({ state: 1, target: 1 }) - (value - 1) ** 2 / 2) < 1e-12 && Math.abs(lossOf({ state: 1, advantage: 1 }) - 1 / 2) < 1e-12);
+    const [value, lossOf] = [
+      valueOf(many.head.parameters, present(hidden[1])),
+      (example: Parameters<typeof learnValueHead>[2][number]): number =>
+        learnValueHead(many.head, hidden, [example], SETTINGS).loss,
+    ];
+    assert.ok(
+      Math.abs(lossOf({ state: 1, target: 1 }) - (value - 1) ** 2 / 2) < 1e-12 &&
+        Math.abs(lossOf({ state: 1, advantage: 1 }) - 1 / 2) < 1e-12,
+    );
     assert.deepEqual(learnValueHead(start, hidden, [], SETTINGS), { head: start, loss: 0 });
   });
 });
@@ -124,7 +186,9 @@ describe('a runtime', () => {
     const { host, base } = await training(t);
     assert.deepEqual(await host.values(STATES, NEVER), [0, 0, 0, 0]);
     // The mean of half the squares of the advantages.
-    assert.ok(Math.abs((await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER)) - (1 + 0.25 + 0.0625 + 0.5625) / 8) < 1e-12);
+    assert.ok(
+      Math.abs((await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER)) - (1 + 0.25 + 0.0625 + 0.5625) / 8) < 1e-12,
+    );
     const learned = await host.values(STATES, NEVER);
     assert.ok(item(learned, 0) > 0 && item(learned, 3) > 0);
     assert.equal(await host.freeze(), base);
@@ -139,8 +203,14 @@ describe('a runtime', () => {
     const { host } = await training(t);
     await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER);
     const before = await host.values(STATES, NEVER);
-    await assert.rejects(host.learnValues(STATES, EXAMPLES, SETTINGS, () => true), CancelledError);
-    await assert.rejects(host.learnValues([...STATES, { tokens: new Int32Array() }], EXAMPLES, SETTINGS, NEVER), (error) => error instanceof C3Error && error.kind === 'input');
+    await assert.rejects(
+      host.learnValues(STATES, EXAMPLES, SETTINGS, () => true),
+      CancelledError,
+    );
+    await assert.rejects(
+      host.learnValues([...STATES, { tokens: new Int32Array() }], EXAMPLES, SETTINGS, NEVER),
+      (error) => error instanceof C3Error && error.kind === 'input',
+    );
     assert.deepEqual(await host.values(STATES, NEVER), before);
   });
 
@@ -150,7 +220,11 @@ describe('a runtime', () => {
     await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER);
     await host.step([context('a', 4, 3, 2)], STEP, NEVER);
     await host.saveCheckpoint(path);
-    const goOn = async (): Promise<unknown> => [await host.values(STATES, NEVER), await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER), await host.values(STATES, NEVER)];
+    const goOn = async (): Promise<unknown> => [
+      await host.values(STATES, NEVER),
+      await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER),
+      await host.values(STATES, NEVER),
+    ];
     const expected = await goOn();
     await host.beginTraining(base);
     await host.loadCheckpoint(path);
@@ -164,7 +238,10 @@ describe('a runtime', () => {
     await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER);
     const kept = await host.values(STATES, NEVER);
     const bytes = readFileSync(path);
-    for (const changed of [bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)), Buffer.from(bytes.toString('latin1').replace('"valueHeadStep":"8"', '"valueHeadStep":"9"'), 'latin1')]) {
+    for (const changed of [
+      bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)),
+      Buffer.from(bytes.toString('latin1').replace('"valueHeadStep":"8"', '"valueHeadStep":"9"'), 'latin1'),
+    ]) {
       assert.notDeepEqual(Buffer.from(changed), bytes);
       writeFileSync(path, changed);
       await assert.rejects(host.loadCheckpoint(path), /is damaged: its value head does not have its hash/);
@@ -193,15 +270,31 @@ describe('a runtime', () => {
     await later.loadSnapshot(weights);
     assert.deepEqual(await later.valuesUnder(snapshot, path, STATES, NEVER), expected);
     assert.deepEqual(await later.valuesUnder(snapshot, null, STATES, NEVER), [0, 0, 0, 0]);
-    await assert.rejects(later.valuesUnder(snapshot, path, STATES, () => true), CancelledError);
+    await assert.rejects(
+      later.valuesUnder(snapshot, path, STATES, () => true),
+      CancelledError,
+    );
     const refused = (name: string, head: string, pattern: RegExp): Promise<void> =>
-      assert.rejects(later.valuesUnder(name, head, STATES, NEVER), (error) => error instanceof C3Error && error.kind === 'model' && pattern.test(error.message) && !error.message.includes('\n'));
+      assert.rejects(
+        later.valuesUnder(name, head, STATES, NEVER),
+        (error) =>
+          error instanceof C3Error &&
+          error.kind === 'model' &&
+          pattern.test(error.message) &&
+          !error.message.includes('\n'),
+      );
     await refused(base, path, /stands on the weights [0-9a-f]{12}, not on [0-9a-f]{12}; put the original file back/);
     await refused(snapshot, join(folder, 'no such head'), /cannot be read \(.*ENOENT.*\); delete it/);
     const bytes = readFileSync(path);
     for (const [changed, pattern] of [
-      [bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)), /is damaged: its contents do not have its hash; delete it/],
-      [Buffer.from(bytes.toString('latin1').replace(snapshot, base), 'latin1'), /is damaged: its contents do not have its hash; delete it/],
+      [
+        bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)),
+        /is damaged: its contents do not have its hash; delete it/,
+      ],
+      [
+        Buffer.from(bytes.toString('latin1').replace(snapshot, base), 'latin1'),
+        /is damaged: its contents do not have its hash; delete it/,
+      ],
       [bytes.subarray(0, bytes.length - 4), /cannot be read \(/],
       [readFileSync(weights), /cannot be read \(/],
     ] as const) {
@@ -213,7 +306,11 @@ describe('a runtime', () => {
 
   it('asks each agent with its own adapter, and refuses one that has none', async (t) => {
     const { host, base } = await training(t);
-    await host.beginTraining(base, { settings: { rank: 2, alpha: 8, targetModules: ['q_proj', 'up_proj'] }, agents: ['planner', 'solver'], seed: 3 });
+    await host.beginTraining(base, {
+      settings: { rank: 2, alpha: 8, targetModules: ['q_proj', 'up_proj'] },
+      agents: ['planner', 'solver'],
+      seed: 3,
+    });
     const tokens = present(TEXTS[1]);
     const both = ['planner', 'solver'].map((agent) => ({ agent, tokens }));
     await host.learnValues(both, [{ state: 0, advantage: 1 }], SETTINGS, NEVER);
@@ -226,16 +323,24 @@ describe('a runtime', () => {
     assert.notEqual(solver, second);
     const frozen = await host.freeze();
     await host.saveValueHead(frozen, join(folder, 'agents.safetensors'));
-    assert.deepEqual(await host.valuesUnder(frozen, join(folder, 'agents.safetensors'), both, NEVER), [planner, solver]);
+    assert.deepEqual(await host.valuesUnder(frozen, join(folder, 'agents.safetensors'), both, NEVER), [
+      planner,
+      solver,
+    ]);
     // The model under the adapters is another snapshot, which everyone speaks with.
     await host.saveValueHead(base, join(folder, 'under.safetensors'));
     assert.deepEqual(await host.valuesUnder(base, join(folder, 'under.safetensors'), both, NEVER), [first, first]);
     // In whatever order they come.
     const mixed = TEXTS.flatMap((text) => ['solver', 'planner'].map((agent) => ({ agent, tokens: text })));
     const alone: number[] = [];
-    for (const one of mixed) alone.push(...(await host.values([one], NEVER)));
+    for (const one of mixed) {
+      alone.push(...(await host.values([one], NEVER)));
+    }
     assert.deepEqual(await host.values(mixed, NEVER), alone);
     assert.equal(new Set(alone).size, mixed.length);
-    await assert.rejects(host.values([{ agent: 'critic', tokens }], NEVER), /Nothing is trained for the agent "critic"/);
+    await assert.rejects(
+      host.values([{ agent: 'critic', tokens }], NEVER),
+      /Nothing is trained for the agent "critic"/,
+    );
   });
 });

@@ -1,9 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clearOf, distanceToDecision, headlineJson, sentence, type Headline } from '../../../../src/shared/credit/headline.ts';
+import {
+  clearOf,
+  distanceToDecision,
+  headlineJson,
+  sentence,
+  type Headline,
+} from '../../../../src/shared/credit/headline.ts';
 
 const base: Headline = {
-  estimator: 'loo', value: 0.25, low: -0.1, high: 0.6, n: 12, evaluatorCalls: 12, interval: 'betting', effectiveN: 6, reused: 0, copies: 1, verdict: 'undecided', more: 12, reason: null,
+  estimator: 'loo',
+  value: 0.25,
+  low: -0.1,
+  high: 0.6,
+  n: 12,
+  evaluatorCalls: 12,
+  interval: 'betting',
+  effectiveN: 6,
+  reused: 0,
+  copies: 1,
+  verdict: 'undecided',
+  more: 12,
+  reason: null,
 };
 
 test('a sentence says what is decided, what would decide, and what cannot be', () => {
@@ -11,7 +29,10 @@ test('a sentence says what is decided, what would decide, and what cannot be', (
   assert.equal(sentence({ ...base, verdict: 'hurt', more: 0 }), 'hurt');
   assert.equal(sentence(base), 'undecided: about 12 more replays would settle it');
   assert.equal(sentence({ ...base, more: 1 }), 'undecided: about 1 more replay would settle it');
-  assert.equal(sentence({ ...base, value: 0, more: null }), 'undecided: no difference seen; more than 1,000 replays would be needed');
+  assert.equal(
+    sentence({ ...base, value: 0, more: null }),
+    'undecided: no difference seen; more than 1,000 replays would be needed',
+  );
   assert.equal(sentence({ ...base, more: null }), 'undecided: more than 1,000 replays would be needed');
   assert.equal(sentence({ ...base, verdict: 'alone', more: null }), 'no other message was sampled here');
 });
@@ -26,5 +47,14 @@ test('messages rank by the bound nearest to 0 from outside, then by how close th
 
 test('a message that stands alone has no value in JSON', () => {
   assert.equal(headlineJson({ ...base, value: 0, verdict: 'alone' }).value, null);
-  assert.deepEqual(headlineJson(base), { value: 0.25, low: -0.1, high: 0.6, n: 12, effectiveN: 6, verdict: 'undecided', more: 12, sentence: 'undecided: about 12 more replays would settle it' });
+  assert.deepEqual(headlineJson(base), {
+    value: 0.25,
+    low: -0.1,
+    high: 0.6,
+    n: 12,
+    effectiveN: 6,
+    verdict: 'undecided',
+    more: 12,
+    sentence: 'undecided: about 12 more replays would settle it',
+  });
 });

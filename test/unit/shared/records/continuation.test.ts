@@ -1,17 +1,39 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AS_RECORDED, choiceProblem, continuationWords, folderName, isContinuationChoice, offeredSnapshots, ownWords, stepNamed, type ContinuationChoice, type OtherContinuation } from '../../../../src/shared/records/continuation.ts';
+import {
+  AS_RECORDED,
+  choiceProblem,
+  continuationWords,
+  folderName,
+  isContinuationChoice,
+  offeredSnapshots,
+  ownWords,
+  stepNamed,
+  type ContinuationChoice,
+  type OtherContinuation,
+} from '../../../../src/shared/records/continuation.ts';
 import { parseTemperature, snapshotLabel } from '../../../../webview/transcript/replayWords.ts';
 
 const OTHER: OtherContinuation = {
-  snapshot: 'ab'.repeat(32), step: 3, temperature: 0.5, model: null, differs: { snapshot: true, temperature: true, model: false }, own: { snapshot: 'cd'.repeat(32), step: 1, temperature: 1 },
+  snapshot: 'ab'.repeat(32),
+  step: 3,
+  temperature: 0.5,
+  model: null,
+  differs: { snapshot: true, temperature: true, model: false },
+  own: { snapshot: 'cd'.repeat(32), step: 1, temperature: 1 },
 };
 
 test('another distribution is told with all that makes it one, and its own with it', () => {
-  assert.equal(continuationWords(OTHER), 'another continuation distribution: snapshot abababababab (step 3), temperature 0.5');
+  assert.equal(
+    continuationWords(OTHER),
+    'another continuation distribution: snapshot abababababab (step 3), temperature 0.5',
+  );
   assert.equal(ownWords(OTHER), 'The message itself: snapshot cdcdcdcdcdcd (step 1), temperature 1.');
   const foreign = { ...OTHER, step: null, model: '/home/someone/models/evil\n\u202e' };
-  assert.equal(continuationWords(foreign), 'another continuation distribution: model /home/someone/models/evil⏎·, snapshot abababababab, temperature 0.5');
+  assert.equal(
+    continuationWords(foreign),
+    'another continuation distribution: model /home/someone/models/evil⏎·, snapshot abababababab, temperature 0.5',
+  );
   assert.ok(!continuationWords(foreign, folderName).includes('someone'));
   assert.deepEqual(['/a/b/', 'C:\\models\\tiny', 'here'].map(folderName), ['b', 'tiny', 'here']);
   assert.match(ownWords({ ...OTHER, own: { ...OTHER.own, temperature: null } }), /temperature not known/);
@@ -19,9 +41,35 @@ test('another distribution is told with all that makes it one, and its own with 
 
 test('a choice has bounds, and a page cannot send more than one', () => {
   const problem = (choice: Partial<ContinuationChoice>): string | null => choiceProblem({ ...AS_RECORDED, ...choice });
-  for (const good of [{}, { snapshot: '0' }, { snapshot: '1234567' }, { snapshot: 'ab'.repeat(32) }, { snapshot: '12345678' }, { temperature: 0.01 }, { temperature: 10 }, { model: '/models/other', temperature: 1 }]) assert.equal(problem(good), null, JSON.stringify(good));
-  for (const bad of [{ snapshot: '' }, { snapshot: 'AB'.repeat(32) }, { snapshot: 'ab'.repeat(33) }, { snapshot: "1' OR 1" }, { temperature: 0 }, { temperature: Infinity }, { model: '' }, { model: 'x'.repeat(5000) }]) assert.notEqual(problem(bad), null, JSON.stringify(bad));
-  assert.ok(isContinuationChoice(AS_RECORDED) && !isContinuationChoice({ ...AS_RECORDED, more: 1 }) && !isContinuationChoice({ snapshot: null, temperature: '1', model: null }));
+  for (const good of [
+    {},
+    { snapshot: '0' },
+    { snapshot: '1234567' },
+    { snapshot: 'ab'.repeat(32) },
+    { snapshot: '12345678' },
+    { temperature: 0.01 },
+    { temperature: 10 },
+    { model: '/models/other', temperature: 1 },
+  ]) {
+    assert.equal(problem(good), null, JSON.stringify(good));
+  }
+  for (const bad of [
+    { snapshot: '' },
+    { snapshot: 'AB'.repeat(32) },
+    { snapshot: 'ab'.repeat(33) },
+    { snapshot: "1' OR 1" },
+    { temperature: 0 },
+    { temperature: Infinity },
+    { model: '' },
+    { model: 'x'.repeat(5000) },
+  ]) {
+    assert.notEqual(problem(bad), null, JSON.stringify(bad));
+  }
+  assert.ok(
+    isContinuationChoice(AS_RECORDED) &&
+      !isContinuationChoice({ ...AS_RECORDED, more: 1 }) &&
+      !isContinuationChoice({ snapshot: null, temperature: '1', model: null }),
+  );
   // Seven digits and fewer are a step, eight and more a hash: no name means both.
   assert.deepEqual(['12', '1234567', '12345678', 'abcdef01'].map(stepNamed), [12, 1_234_567, null, null]);
 });
@@ -37,6 +85,14 @@ test('a long run offers snapshots from its first to its last, those that are kep
 
 test('a temperature is read as it is written, or refused', () => {
   assert.deepEqual(['', '  ', '1', '.5', '0.7 ', '10'].map(parseTemperature), [null, null, 1, 0.5, 0.7, 10]);
-  for (const wrong of ['0', '-1', '0,5', '1e1', '11', 'warm', '1.']) assert.equal(typeof parseTemperature(wrong), 'string', wrong);
-  assert.deepEqual([snapshotLabel({ id: 'ab'.repeat(32), step: 0, kept: true }), snapshotLabel({ id: 'ab'.repeat(32), step: 4, kept: false })], ['Before training · abababababab', 'Step 4 · abababababab (rebuilt first)']);
+  for (const wrong of ['0', '-1', '0,5', '1e1', '11', 'warm', '1.']) {
+    assert.equal(typeof parseTemperature(wrong), 'string', wrong);
+  }
+  assert.deepEqual(
+    [
+      snapshotLabel({ id: 'ab'.repeat(32), step: 0, kept: true }),
+      snapshotLabel({ id: 'ab'.repeat(32), step: 4, kept: false }),
+    ],
+    ['Before training · abababababab', 'Step 4 · abababababab (rebuilt first)'],
+  );
 });

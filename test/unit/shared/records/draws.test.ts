@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawsOf } from '../../../../src/shared/records/draws.ts';
 
-const replay = (alternative: number, replayIndex: number, leaf: number): { alternative: number; replayIndex: number; leaf: number } => ({ alternative, replayIndex, leaf });
-const keys = (...named: readonly (readonly [number, string])[]) => (message: number): string => new Map(named).get(message) ?? assert.fail(`message ${String(message)} is not asked for`);
+const replay = (
+  alternative: number,
+  replayIndex: number,
+  leaf: number,
+): { alternative: number; replayIndex: number; leaf: number } => ({ alternative, replayIndex, leaf });
+const keys =
+  (...named: readonly (readonly [number, string])[]) =>
+  (message: number): string =>
+    new Map(named).get(message) ?? assert.fail(`message ${String(message)} is not asked for`);
 
 test('how replays drew is told by the streams of two continuations of the same index', () => {
   const replays = [replay(1, 0, 11), replay(1, 1, 12), replay(2, 0, 21), replay(2, 1, 22)];
@@ -25,11 +32,21 @@ test('without two continuations to compare nothing is said', () => {
 
 test('pairs share their numbers two by two', () => {
   const same = (leaf: number): string => `stream ${String(leaf % 10)}`;
-  const pairs = [replay(1, 0, 10), replay(1, 1, 11), replay(1, 2, 12), replay(2, 0, 20), replay(3, 1, 31), replay(4, 2, 42)];
+  const pairs = [
+    replay(1, 0, 10),
+    replay(1, 1, 11),
+    replay(1, 2, 12),
+    replay(2, 0, 20),
+    replay(3, 1, 31),
+    replay(4, 2, 42),
+  ];
   assert.equal(drawsOf(pairs, same), 'paired');
   // One that was cancelled has pairs all the same.
   assert.equal(drawsOf(pairs.slice(0, 5), same), 'paired');
-  assert.equal(drawsOf(pairs, () => ''), 'unseeded');
+  assert.equal(
+    drawsOf(pairs, () => ''),
+    'unseeded',
+  );
   assert.equal(drawsOf([...pairs, replay(5, 0, 50)], same), 'common', 'a number of three');
   assert.equal(drawsOf([...pairs, replay(2, 1, 21)], same), 'common', 'an alternative that was continued twice');
   assert.equal(drawsOf([replay(1, 0, 10), replay(2, 0, 20)], same), 'common', 'one pair is all there is');

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VerificationReport } from '../../../../src/shared/records/records.ts';
-import { changedRow, markOf, probabilityDifference, reportWords, returnDifference, tokenDifference, type Verdict } from '../../../../src/shared/records/verification.ts';
+import {
+  changedRow,
+  markOf,
+  probabilityDifference,
+  reportWords,
+  returnDifference,
+  tokenDifference,
+  type Verdict,
+} from '../../../../src/shared/records/verification.ts';
 
 const same: Verdict = { result: 'identical', detail: '' };
 const open: Verdict = { result: null, detail: '' };
@@ -19,25 +27,55 @@ test('the mark of a message is the worst that its replays showed, and no mark wi
   assert.deepEqual(words(same, open, open), ['unverified', 'not verified yet', 'not re-executed yet (2 of 3 replays)']);
   assert.deepEqual(words(same, open, apart), ['notComparable', 'not comparable', `${apart.detail} (1 of 3 replays)`]);
   const difference = tokenDifference(12, 5);
-  assert.deepEqual(words(apart, same, differs(difference), open), ['different', 'differs at token 5', 'message 12 differs at token 5 (1 of 4 replays)']);
+  assert.deepEqual(words(apart, same, differs(difference), open), [
+    'different',
+    'differs at token 5',
+    'message 12 differs at token 5 (1 of 4 replays)',
+  ]);
 });
 
 test('a difference is named in a few words, whatever its sentence adds', () => {
   const label = (detail: string): string | undefined => markOf([differs(detail)])?.label;
   assert.equal(label(tokenDifference(3, 0)), 'differs at token 0');
   assert.equal(label(probabilityDifference(3, 17)), 'differs at token 17');
-  assert.equal(label(`${tokenDifference(3, 4)}; ${changedRow('the stored tokens of message 3 do not have their hash')}`), 'differs at token 4');
+  assert.equal(
+    label(`${tokenDifference(3, 4)}; ${changedRow('the stored tokens of message 3 do not have their hash')}`),
+    'differs at token 4',
+  );
   assert.equal(label(returnDifference(1, 0)), 'return differs');
   assert.equal(label(returnDifference(null, 0.5)), 'return differs');
   assert.equal(label(changedRow('the stored context of message 3 does not have its key')), 'row changed');
   assert.equal(label('the weights differ, says a later version'), 'different');
   assert.equal(label(changedRow('the stored text of message 3, which differs at token 9 of another,')), 'row changed');
-  assert.equal(returnDifference(null, 0.5), 'return differs: masked is stored, the evaluator says 0.5 of the stored messages');
+  assert.equal(
+    returnDifference(null, 0.5),
+    'return differs: masked is stored, the evaluator says 0.5 of the stored messages',
+  );
 });
 
 test('a report tells its counts, its first difference and why something could not be compared', () => {
-  const report: VerificationReport = { checked: 1, identical: 1, different: 0, notComparable: 0, firstDifference: null, firstReason: null };
-  assert.equal(reportWords('run-1', report), '1 replay of run-1 re-executed: 1 identical, 0 different, 0 not comparable');
-  const other = { ...report, checked: 4, different: 1, notComparable: 2, firstDifference: { replay: 9, message: 3, token: 5, detail: tokenDifference(3, 5) }, firstReason: 'the weights are gone' };
-  assert.equal(reportWords('this message', other), '4 replays of this message re-executed: 1 identical, 1 different, 2 not comparable; first difference: message 3 differs at token 5; not comparable because: the weights are gone');
+  const report: VerificationReport = {
+    checked: 1,
+    identical: 1,
+    different: 0,
+    notComparable: 0,
+    firstDifference: null,
+    firstReason: null,
+  };
+  assert.equal(
+    reportWords('run-1', report),
+    '1 replay of run-1 re-executed: 1 identical, 0 different, 0 not comparable',
+  );
+  const other = {
+    ...report,
+    checked: 4,
+    different: 1,
+    notComparable: 2,
+    firstDifference: { replay: 9, message: 3, token: 5, detail: tokenDifference(3, 5) },
+    firstReason: 'the weights are gone',
+  };
+  assert.equal(
+    reportWords('this message', other),
+    '4 replays of this message re-executed: 1 identical, 1 different, 2 not comparable; first difference: message 3 differs at token 5; not comparable because: the weights are gone',
+  );
 });

@@ -7,7 +7,21 @@ import { placeNodes } from '../../../../src/shared/transcript/protocolGraph.ts';
 import { beginning, disarmed, hides, pieces, visible } from '../../../../src/shared/text/visible.ts';
 
 function branch(texts: readonly (readonly [role: string, text: string])[], question = 'q'): Branch {
-  return { message: 1, title: 't', question, return: 1, otherContinuations: 0, messages: texts.map(([role, text], index) => ({ message: index + 1, role, turn: 0, text, tokens: 2, return: null })) };
+  return {
+    message: 1,
+    title: 't',
+    question,
+    return: 1,
+    otherContinuations: 0,
+    messages: texts.map(([role, text], index) => ({
+      message: index + 1,
+      role,
+      turn: 0,
+      text,
+      tokens: 2,
+      return: null,
+    })),
+  };
 }
 
 test('the first difference of two texts is a whole character, and a text that goes on differs where the other ends', () => {
@@ -22,24 +36,62 @@ test('the first difference of two texts is a whole character, and a text that go
 });
 
 test('branches part at a question, a text, a role, an end, or not at all', () => {
-  const one = branch([['planner', 'add'], ['actor', '5']]);
+  const one = branch([
+    ['planner', 'add'],
+    ['actor', '5'],
+  ]);
   assert.deepEqual(partingOf(one, one), { kind: 'same' });
-  assert.deepEqual(partingOf(one, branch([['planner', 'add'], ['actor', '6']])), { kind: 'text', index: 1, character: 0 });
-  assert.deepEqual(partingOf(one, branch([['planner', 'add'], ['critic', '5']])), { kind: 'role', index: 1 });
+  assert.deepEqual(
+    partingOf(
+      one,
+      branch([
+        ['planner', 'add'],
+        ['actor', '6'],
+      ]),
+    ),
+    { kind: 'text', index: 1, character: 0 },
+  );
+  assert.deepEqual(
+    partingOf(
+      one,
+      branch([
+        ['planner', 'add'],
+        ['critic', '5'],
+      ]),
+    ),
+    { kind: 'role', index: 1 },
+  );
   assert.deepEqual(partingOf(one, branch([['planner', 'add']])), { kind: 'end', index: 1 });
   assert.deepEqual(partingOf(one, branch([], 'qq')), { kind: 'question', character: 1 });
 });
 
 test('a comparison shows the text around the parting and says it in words', () => {
   const shared = '😀'.repeat(200);
-  const comparison = comparisonOf(branch([['planner', `${shared}left`], ['actor', 'four']]), branch([['planner', `${shared}right 😀`]]));
+  const comparison = comparisonOf(
+    branch([
+      ['planner', `${shared}left`],
+      ['actor', 'four'],
+    ]),
+    branch([['planner', `${shared}right 😀`]]),
+  );
   assert.equal(partingText(comparison), 'They part in message 1 (planner), at character 201.');
   const { left, right } = comparison;
   assert.deepEqual([left.parted?.rest, right.parted?.rest], ['left', 'right 😀']);
   assert.equal(left.parted?.before, '😀'.repeat(80));
   assert.ok(left.parted.cut);
   assert.deepEqual([left.messages, left.tokens, left.characters], [2, 4, 208]);
-  assert.equal(partingText(comparisonOf(branch([['a', 'x']]), branch([['a', 'x'], ['b', 'y']]))), 'They say the same in 1 message; then the first ends.');
+  assert.equal(
+    partingText(
+      comparisonOf(
+        branch([['a', 'x']]),
+        branch([
+          ['a', 'x'],
+          ['b', 'y'],
+        ]),
+      ),
+    ),
+    'They say the same in 1 message; then the first ends.',
+  );
 });
 
 test('what cannot be seen in a text is made visible, and nothing else is changed', () => {
@@ -49,12 +101,24 @@ test('what cannot be seen in a text is made visible, and nothing else is changed
 });
 
 test('what acts in a text unseen is told by its code; blanks, line ends and emoji stay', () => {
-  assert.equal(disarmed('a\u202eb\u202c\n\t\r\u2028\u001b[31m \ud800 \ufeff\u00ad\u2066 \u{e0041}a\ufe0f'), 'a⟨U+202E⟩b⟨U+202C⟩\n\t⟨CR⟩⟨U+2028⟩⟨U+001B⟩[31m ⟨U+D800⟩ ⟨U+FEFF⟩⟨U+00AD⟩⟨U+2066⟩ ⟨U+E0041⟩a⟨U+FE0F⟩');
+  assert.equal(
+    disarmed('a\u202eb\u202c\n\t\r\u2028\u001b[31m \ud800 \ufeff\u00ad\u2066 \u{e0041}a\ufe0f'),
+    'a⟨U+202E⟩b⟨U+202C⟩\n\t⟨CR⟩⟨U+2028⟩⟨U+001B⟩[31m ⟨U+D800⟩ ⟨U+FEFF⟩⟨U+00AD⟩⟨U+2066⟩ ⟨U+E0041⟩a⟨U+FE0F⟩',
+  );
   const harmless = 'é 中 \u00a0\u3000 👨‍👩‍👧 👩🏽‍💻 ❤️ 1️⃣ <script>';
   assert.equal(disarmed(harmless), harmless);
   assert.deepEqual([hides(harmless), hides('a\u200db')], [false, true]);
-  assert.deepEqual(pieces('a\u202e\u202eb\u200bc\u200bd', 2), [{ text: 'a', written: null }, { text: '⟨U+202E⟩⟨U+202E⟩', written: '\u202e\u202e' }, { text: 'b', written: null }, { text: '⟨U+200B⟩', written: '\u200b' }, { text: 'c⟨U+200B⟩d', written: null }]);
-  assert.deepEqual([beginning('a😀b', 2), beginning('a😀b', 3), beginning('ab', 5), beginning('\ud83d\ud83d', 1)], ['a', 'a😀', 'ab', '\ud83d']);
+  assert.deepEqual(pieces('a\u202e\u202eb\u200bc\u200bd', 2), [
+    { text: 'a', written: null },
+    { text: '⟨U+202E⟩⟨U+202E⟩', written: '\u202e\u202e' },
+    { text: 'b', written: null },
+    { text: '⟨U+200B⟩', written: '\u200b' },
+    { text: 'c⟨U+200B⟩d', written: null },
+  ]);
+  assert.deepEqual(
+    [beginning('a😀b', 2), beginning('a😀b', 3), beginning('ab', 5), beginning('\ud83d\ud83d', 1)],
+    ['a', 'a😀', 'ab', '\ud83d'],
+  );
 });
 
 test('tokens that share a character stand together, and the pieces join to the text', () => {
@@ -62,15 +126,48 @@ test('tokens that share a character stand together, and the pieces join to the t
   const decode = (ids: readonly number[]): string => Buffer.from(ids).toString('utf8');
   const { spans, exact } = spansOf(bytes, 'aé😀b', decode);
   assert.ok(exact);
-  assert.deepEqual(spans.map(({ ids, text }) => [ids.length, text]), [[1, 'a'], [2, 'é'], [4, '😀'], [1, 'b']]);
+  assert.deepEqual(
+    spans.map(({ ids, text }) => [ids.length, text]),
+    [
+      [1, 'a'],
+      [2, 'é'],
+      [4, '😀'],
+      [1, 'b'],
+    ],
+  );
   const lossy = spansOf([1, 2], 'ab', (ids) => ids.map((id) => (id === 1 ? 'A' : 'b')).join(''));
   assert.equal(lossy.exact, false);
-  assert.deepEqual(lossy.spans.map(({ text }) => text), ['A', 'b']);
-  assert.equal(spansOf([97], 'ab', decode).exact, false, 'a text that goes on after the tokens is not said to be exact');
+  assert.deepEqual(
+    lossy.spans.map(({ text }) => text),
+    ['A', 'b'],
+  );
+  assert.equal(
+    spansOf([97], 'ab', decode).exact,
+    false,
+    'a text that goes on after the tokens is not said to be exact',
+  );
 });
 
 test('parallel roles of a protocol share a column', () => {
-  const node = (id: string, parents: readonly number[]): Parameters<typeof placeNodes>[0]['nodes'][number] => ({ id, role: id, turn: 0, parents, scored: false });
-  const placed = placeNodes({ name: 'p', nodes: [node('plan', []), node('a', [0]), node('b', [0]), node('end', [1, 2]), node('after', [0, 3])] });
-  assert.deepEqual(placed.map(({ column, row }) => [column, row]), [[0, 0], [1, 0], [1, 1], [2, 0], [3, 0]]);
+  const node = (id: string, parents: readonly number[]): Parameters<typeof placeNodes>[0]['nodes'][number] => ({
+    id,
+    role: id,
+    turn: 0,
+    parents,
+    scored: false,
+  });
+  const placed = placeNodes({
+    name: 'p',
+    nodes: [node('plan', []), node('a', [0]), node('b', [0]), node('end', [1, 2]), node('after', [0, 3])],
+  });
+  assert.deepEqual(
+    placed.map(({ column, row }) => [column, row]),
+    [
+      [0, 0],
+      [1, 0],
+      [1, 1],
+      [2, 0],
+      [3, 0],
+    ],
+  );
 });

@@ -5,11 +5,26 @@ import { bestOf, decisiveOf } from '../../../../src/shared/transcript/whyLost.ts
 
 function credit(verdict: Headline['verdict'], value: number, low: number | null, high: number | null): Headline {
   return {
-    estimator: 'loo', value, low, high, n: 8, evaluatorCalls: 8, interval: 'betting', effectiveN: 4, reused: 0, copies: 1, verdict, more: null, reason: null,
+    estimator: 'loo',
+    value,
+    low,
+    high,
+    n: 8,
+    evaluatorCalls: 8,
+    interval: 'betting',
+    effectiveN: 4,
+    reused: 0,
+    copies: 1,
+    verdict,
+    more: null,
+    reason: null,
   };
 }
 
-const message = (name: string, of: Headline | null): { readonly name: string; readonly credit: Headline | null } => ({ name, credit: of });
+const message = (name: string, of: Headline | null): { readonly name: string; readonly credit: Headline | null } => ({
+  name,
+  credit: of,
+});
 
 test('the first message that hurt decided the episode, though a later one cost more', () => {
   const found = decisiveOf([
@@ -30,7 +45,10 @@ test('where none hurt, the clearest candidate is the one whose interval is neare
   ]);
   assert.deepEqual([found?.message.name, found?.decided], ['draft', false]);
   // Equal bounds: the smaller credit.
-  const equal = decisiveOf([message('a', credit('undecided', 0, -0.5, 0.5)), message('b', credit('undecided', -0.1, -0.6, 0.5))]);
+  const equal = decisiveOf([
+    message('a', credit('undecided', 0, -0.5, 0.5)),
+    message('b', credit('undecided', -0.1, -0.6, 0.5)),
+  ]);
   assert.equal(equal?.message.name, 'b');
   assert.equal(decisiveOf([message('alone', credit('alone', 0, null, null)), message('never', null)]), null);
   assert.equal(decisiveOf([]), null);

@@ -3,10 +3,15 @@ import { test } from 'node:test';
 import { DIFF_LIMIT, wordDiff } from '../../../../src/shared/transcript/wordDiff.ts';
 
 const signs = { same: '', removed: '-', added: '+' } as const;
-const shown = (before: string, after: string): readonly string[] => wordDiff(before, after).map(({ kind, text }) => `${signs[kind]}${text}`);
-const sides = (before: string, after: string): readonly string[] => (['added', 'removed'] as const).map((other) => (
-  wordDiff(before, after).filter(({ kind }) => kind !== other).map(({ text }) => text).join('')
-));
+const shown = (before: string, after: string): readonly string[] =>
+  wordDiff(before, after).map(({ kind, text }) => `${signs[kind]}${text}`);
+const sides = (before: string, after: string): readonly string[] =>
+  (['added', 'removed'] as const).map((other) =>
+    wordDiff(before, after)
+      .filter(({ kind }) => kind !== other)
+      .map(({ text }) => text)
+      .join(''),
+  );
 
 test('words that differ stand out between those that both texts have', () => {
   assert.deepEqual(shown('the plan is to add', 'the plan is to multiply'), ['the plan is to ', '-add', '+multiply']);
@@ -24,8 +29,20 @@ test('equal, empty and wholly different texts', () => {
 });
 
 test('the parts join to both texts, whatever these hold', () => {
-  const texts = ['', 'a', 'plan 😀 <b>x</b>', 'a\u202eb\nc', 'é e\u0301 中文 123 abc123', '  two  blanks ', 'if (a < b) { return `c`; }'];
-  for (const before of texts) for (const after of texts) assert.deepEqual(sides(before, after), [before, after]);
+  const texts = [
+    '',
+    'a',
+    'plan 😀 <b>x</b>',
+    'a\u202eb\nc',
+    'é e\u0301 中文 123 abc123',
+    '  two  blanks ',
+    'if (a < b) { return `c`; }',
+  ];
+  for (const before of texts) {
+    for (const after of texts) {
+      assert.deepEqual(sides(before, after), [before, after]);
+    }
+  }
 });
 
 test('long texts are cut between characters and take bounded work', () => {
@@ -35,6 +52,10 @@ test('long texts are cut between characters and take bounded work', () => {
   const pairs = `${'a'.repeat(DIFF_LIMIT - 1)}😀`;
   assert.equal(sides(pairs, '')[0], 'a'.repeat(DIFF_LIMIT - 1));
   // Every word another one: more than are compared one by one.
-  const words = (from: number): string => Array.from({ length: 700 }, (_, index) => `w${String(from + index)}`).join(' ');
-  assert.deepEqual(wordDiff(words(0), words(5_000)).map(({ kind }) => kind), ['same', 'removed', 'added']);
+  const words = (from: number): string =>
+    Array.from({ length: 700 }, (_, index) => `w${String(from + index)}`).join(' ');
+  assert.deepEqual(
+    wordDiff(words(0), words(5_000)).map(({ kind }) => kind),
+    ['same', 'removed', 'added'],
+  );
 });

@@ -31,7 +31,8 @@ const HOLDER = `
 
 /** The lock of a store and whatever belongs to it. */
 const lockFiles = (path: string): string[] => readdirSync(dirname(path)).filter((name) => name.includes('.lock'));
-const claimOn = (path: string, content: string): string => `${path}.lock.takeover-${hash('sha256', content).slice(0, 16)}`;
+const claimOn = (path: string, content: string): string =>
+  `${path}.lock.takeover-${hash('sha256', content).slice(0, 16)}`;
 
 interface Holder {
   readonly child: ChildProcess;
@@ -40,7 +41,9 @@ interface Holder {
 }
 
 async function startHolder(t: TestContext, path: string): Promise<Holder> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, path], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   t.after(() => child.kill('SIGKILL'));
   const [says] = (await once(createInterface(child.stdout), 'line')) as [string];
   assert.ok(child.pid !== undefined);
@@ -53,7 +56,10 @@ test('a second writer is refused with the pid of the first, who may read on; clo
   const owner: unknown = JSON.parse(readFileSync(`${path}.lock`, 'utf8'));
   assert.ok(typeof owner === 'object' && owner !== null && 'pid' in owner && 'host' in owner);
   assert.deepEqual([owner.pid, owner.host], [process.pid, hostname()]);
-  assert.throws(() => openStoreForWriting(path), storeErrorLike(new RegExp(`process ${process.pid}\\b`), /reading works/));
+  assert.throws(
+    () => openStoreForWriting(path),
+    storeErrorLike(new RegExp(`process ${process.pid}\\b`), /reading works/),
+  );
   openStoreForReading(path).close();
   store.close();
   store.close();
@@ -71,7 +77,9 @@ test('a live process keeps its lock; a killed one loses it, and what it had stor
   await ended;
   assert.ok(existsSync(`${path}.lock`));
   const store = openStoreForWriting(path);
-  t.after(() => { store.close(); });
+  t.after(() => {
+    store.close();
+  });
   assert.equal(store.run(`by ${pid}`).status, 'running');
   assert.match(readFileSync(`${path}.lock`, 'utf8'), new RegExp(`"pid":${process.pid}\\b`));
   assert.deepEqual(lockFiles(path), ['c3.sqlite.lock']);
@@ -93,8 +101,13 @@ test('of several processes that find an abandoned lock exactly one takes it over
 
 test('a pid that was given to another process since does not keep the lock', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
-  writeFileSync(`${path}.lock`, JSON.stringify({ pid: process.pid, host: hostname(), startedAt: '2020', processStart: 'another' }));
-  const takes = (): void => { openStoreForWriting(path).close(); };
+  writeFileSync(
+    `${path}.lock`,
+    JSON.stringify({ pid: process.pid, host: hostname(), startedAt: '2020', processStart: 'another' }),
+  );
+  const takes = (): void => {
+    openStoreForWriting(path).close();
+  };
   if (existsSync('/proc/self/stat')) {
     takes();
   } else {
@@ -119,7 +132,10 @@ test('the lock of another machine, an unreadable lock and a takeover that goes o
   }
   writeFileSync(`${path}.lock`, abandoned);
   // Process 1 is always there.
-  for (const claimant of [{ pid: 1, host: hostname() }, { pid: gone, host: 'elsewhere' }]) {
+  for (const claimant of [
+    { pid: 1, host: hostname() },
+    { pid: gone, host: 'elsewhere' },
+  ]) {
     writeFileSync(claimOn(path, abandoned), JSON.stringify({ ...claimant, startedAt: '2026', processStart: null }));
     assert.throws(() => openStoreForWriting(path), storeErrorLike(/taking over/, /takeover/));
   }
@@ -129,7 +145,9 @@ test('the lock of another machine, an unreadable lock and a takeover that goes o
 
 test('a takeover in which the process was killed does not bar the next one, however often', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
-  const gone = [1, 2, 3].map((number) => JSON.stringify({ pid: 2 ** 22 + number, host: hostname(), startedAt: '2026', processStart: null }));
+  const gone = [1, 2, 3].map((number) =>
+    JSON.stringify({ pid: 2 ** 22 + number, host: hostname(), startedAt: '2026', processStart: null }),
+  );
   const [abandoned = '', first = '', second = ''] = gone;
   writeFileSync(`${path}.lock`, abandoned);
   writeFileSync(claimOn(path, abandoned), first);

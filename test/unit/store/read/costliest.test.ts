@@ -7,34 +7,73 @@ import { addRun, addTree, instance, RUN, temporaryStore } from '../../extension/
 
 const GROUP = { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha } as const;
 
-function filled(t: TestContext): { readonly writer: StoreWriter; readonly trees: ReturnType<typeof addTree>; readonly give: (message: number | undefined, value: number, changes?: Partial<Headline>) => void } {
+function filled(t: TestContext): {
+  readonly writer: StoreWriter;
+  readonly trees: ReturnType<typeof addTree>;
+  readonly give: (message: number | undefined, value: number, changes?: Partial<Headline>) => void;
+} {
   const { writer, ...store } = temporaryStore();
-  t.after(() => { store.remove(); });
+  t.after(() => {
+    store.remove();
+  });
   addRun(writer);
-  const trees = addTree(writer, { iteration: 1, instance: instance(1), returns: [[0, 1], [0, 0]] });
-  const give = (message: number | undefined, value: number, changes: Partial<Headline> = {}): void => { setHeadline(writer.path, message ?? 0, headline(value, changes)); };
+  const trees = addTree(writer, {
+    iteration: 1,
+    instance: instance(1),
+    returns: [
+      [0, 1],
+      [0, 0],
+    ],
+  });
+  const give = (message: number | undefined, value: number, changes: Partial<Headline> = {}): void => {
+    setHeadline(writer.path, message ?? 0, headline(value, changes));
+  };
   return { writer, trees, give };
 }
 
 test('the lowest-credit message is the lowest of those whose interval lies below 0: on the way to a message and on from it, or in the whole tree', (t) => {
-  const { writer, trees: [one, other], give } = filled(t);
+  const {
+    writer,
+    trees: [one, other],
+    give,
+  } = filled(t);
   const lost = one?.actors[0] ?? 0;
-  assert.deepEqual([writer.costliestOf(GROUP), writer.costliestThrough(lost), writer.costliestThrough(999)], [null, null, null], 'nothing was measured, or is there');
+  assert.deepEqual(
+    [writer.costliestOf(GROUP), writer.costliestThrough(lost), writer.costliestThrough(999)],
+    [null, null, null],
+    'nothing was measured, or is there',
+  );
   give(one?.plan, -0.2);
   give(lost, -0.9, { low: -1, high: 0.1 });
   give(one?.actors[1], 0.4);
   give(other?.plan, -0.15, { low: -0.5, high: 0.2 });
   give(other?.actors[1], -0.7);
-  assert.deepEqual(writer.costliestThrough(lost), { message: one?.plan, value: -0.2, decided: true }, 'a lower one that is open is not called the lowest');
+  assert.deepEqual(
+    writer.costliestThrough(lost),
+    { message: one?.plan, value: -0.2, decided: true },
+    'a lower one that is open is not called the lowest',
+  );
   assert.deepEqual(writer.costliestThrough(one?.actors[1] ?? 0), { message: one?.plan, value: -0.2, decided: true });
-  assert.deepEqual(writer.costliestThrough(other?.actors[0] ?? 0), { message: other?.plan, value: -0.15, decided: false });
-  assert.deepEqual(writer.costliestThrough(other?.plan ?? 0), { message: other?.actors[1], value: -0.7, decided: true }, 'a plan stands for all that followed it');
+  assert.deepEqual(writer.costliestThrough(other?.actors[0] ?? 0), {
+    message: other?.plan,
+    value: -0.15,
+    decided: false,
+  });
+  assert.deepEqual(
+    writer.costliestThrough(other?.plan ?? 0),
+    { message: other?.actors[1], value: -0.7, decided: true },
+    'a plan stands for all that followed it',
+  );
   assert.deepEqual(writer.costliestOf(GROUP), { message: other?.actors[1], value: -0.7, decided: true });
   assert.equal(writer.costliestOf({ ...GROUP, iteration: 2 }), null);
 });
 
 test('while none is decided the candidate is the one whose upper bound is lowest; one that helped is none, and one without bounds comes last', (t) => {
-  const { writer, trees: [one, other], give } = filled(t);
+  const {
+    writer,
+    trees: [one, other],
+    give,
+  } = filled(t);
   give(one?.plan, -0.1, { low: null, high: null, verdict: 'undecided' });
   assert.deepEqual(writer.costliestOf(GROUP), { message: one?.plan, value: -0.1, decided: false });
   give(one?.actors[0], -0.9, { low: -1, high: 0.4 });

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-import { addRun, filledStore, inputErrorLike, INSTANCE, newBucket, newCredit, newDecision, newEpisode, OTHER_INSTANCE, RUN } from '../helpers.ts';
+import {
+  addRun,
+  filledStore,
+  inputErrorLike,
+  INSTANCE,
+  newBucket,
+  newCredit,
+  newDecision,
+  newEpisode,
+  OTHER_INSTANCE,
+  RUN,
+} from '../helpers.ts';
 
 const GROUP = { run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha } as const;
 
@@ -15,8 +26,16 @@ test('an outline is the whole tree depth first, siblings by their index, as its 
   store.insertDecision(newDecision({ instance: OTHER_INSTANCE.uidSha }));
   const branch = store.insertDecision(newDecision({ phase: 'replay', parent: early }));
   const { messages } = store.outline(GROUP);
-  assert.deepEqual(messages, [{ id: root, parent: null }, { id: early, parent: root }, { id: below, parent: early }, { id: late, parent: root }]);
-  assert.deepEqual(store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map(({ id, parent }) => ({ id, parent })), messages);
+  assert.deepEqual(messages, [
+    { id: root, parent: null },
+    { id: early, parent: root },
+    { id: below, parent: early },
+    { id: late, parent: root },
+  ]);
+  assert.deepEqual(
+    store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map(({ id, parent }) => ({ id, parent })),
+    messages,
+  );
   assert.deepEqual(store.outline({ ...GROUP, phase: 'replay' }).messages, [{ id: branch, parent: early }]);
   assert.deepEqual(store.outline({ ...GROUP, iteration: 9 }).messages, []);
 });
@@ -24,7 +43,9 @@ test('an outline is the whole tree depth first, siblings by their index, as its 
 test("an outline's version changes with every message, return and credit of its group, and with nothing else", (t) => {
   const store = filledStore(t);
   const reader = openStoreForReading(store.path);
-  t.after(() => { reader.close(); });
+  t.after(() => {
+    reader.close();
+  });
   const bucket = store.insertBucket(newBucket());
   const elsewhere = store.insertBucket(newBucket());
   const seen = new Set<string>();
@@ -53,7 +74,9 @@ test("an outline's version changes with every message, return and credit of its 
 test("the store's version changes with what is appended here or by another connection, and not by reading", (t) => {
   const store = filledStore(t);
   const reader = openStoreForReading(store.path);
-  t.after(() => { reader.close(); });
+  t.after(() => {
+    reader.close();
+  });
   const versions = (): string[] => [store.version(), reader.version()];
   const before = versions();
   store.counts();
@@ -69,16 +92,29 @@ test("the store's version changes with what is appended here or by another conne
 test('many messages come in the order that was asked for, each as it comes alone', (t) => {
   const store = filledStore(t);
   const bucket = store.insertBucket(newBucket());
-  const ids = [0, 1, 2, 3].map((siblingIndex) => store.insertDecision(newDecision({ bucket, siblingIndex, text: `plan ${String(siblingIndex)}`, iteration: 1 + (siblingIndex % 2) })));
+  const ids = [0, 1, 2, 3].map((siblingIndex) =>
+    store.insertDecision(
+      newDecision({ bucket, siblingIndex, text: `plan ${String(siblingIndex)}`, iteration: 1 + (siblingIndex % 2) }),
+    ),
+  );
   const [first = 0, second = 0, third = 0] = ids;
   store.insertEpisode(newEpisode(second, 0.5, { iteration: 2 }));
   store.insertCredit(bucket, third, newCredit(-0.25, { low: null, high: null, interval: 'none' }));
   setHeadline(store.path, third, headline(0.125));
   const asked = [third, first, third, second];
-  assert.deepEqual(store.messages(asked), asked.map((id) => store.message(id)));
-  assert.deepEqual(store.messages(asked).map((message) => [message.text, message.return, message.credit]), [
-    ['plan 2', null, headline(0.125)], ['plan 0', null, null], ['plan 2', null, headline(0.125)], ['plan 1', 0.5, null],
-  ]);
+  assert.deepEqual(
+    store.messages(asked),
+    asked.map((id) => store.message(id)),
+  );
+  assert.deepEqual(
+    store.messages(asked).map((message) => [message.text, message.return, message.credit]),
+    [
+      ['plan 2', null, headline(0.125)],
+      ['plan 0', null, null],
+      ['plan 2', null, headline(0.125)],
+      ['plan 1', 0.5, null],
+    ],
+  );
   assert.deepEqual(store.messages([]), []);
   assert.throws(() => store.messages([first, 99]), inputErrorLike(/no message 99/));
 });
@@ -87,8 +123,13 @@ test('buckets of one context come oldest first, by run, role and key; requests b
   const store = filledStore(t);
   addRun(store, 'run-2', '2026-02-01');
   const given = [
-    newBucket(), newBucket({ origin: 'request', message: null }), newBucket({ eventType: 'actor' }), newBucket({ run: 'run-2', origin: 'request' }), newBucket({ contextKey: '1' }),
-    newBucket({ origin: 'request', instance: OTHER_INSTANCE.uidSha }), newBucket({ origin: 'request', iteration: 2 }),
+    newBucket(),
+    newBucket({ origin: 'request', message: null }),
+    newBucket({ eventType: 'actor' }),
+    newBucket({ run: 'run-2', origin: 'request' }),
+    newBucket({ contextKey: '1' }),
+    newBucket({ origin: 'request', instance: OTHER_INSTANCE.uidSha }),
+    newBucket({ origin: 'request', iteration: 2 }),
   ].map((bucket) => ({ ...bucket, id: store.insertBucket(bucket) }));
   const { contextKey } = newBucket();
   const at = (...places: readonly number[]): unknown[] => places.map((place) => given[place]);

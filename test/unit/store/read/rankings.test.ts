@@ -2,14 +2,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ALL_BUCKETS, BUCKET_ORDERS, distanceOf, passes, type BucketFilter, type RankedBucket } from '../../../../src/shared/records/rankings.ts';
+import {
+  ALL_BUCKETS,
+  BUCKET_ORDERS,
+  distanceOf,
+  passes,
+  type BucketFilter,
+  type RankedBucket,
+} from '../../../../src/shared/records/rankings.ts';
 import { clearOf, distanceToDecision, type Headline } from '../../../../src/shared/credit/headline.ts';
 import type { BucketView } from '../../../../src/shared/records/records.ts';
 import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';
 import { headline, joinPool, setHeadline } from '../../../support/headlines.ts';
-import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
+import {
+  addMessage,
+  addRequest,
+  addRun,
+  addTree,
+  instance,
+  RUN,
+  temporaryStore,
+} from '../../extension/storeFixture.ts';
 
 /** A counter-based stream of numbers in [0, 1): the same in every run of the test. */
 function numbers(): () => number {
@@ -22,7 +37,12 @@ function numbers(): () => number {
 
 /** Gives a message a headline in a bucket: every third one decided. */
 function give(writer: StoreWriter, bucket: number, id: number, value: number): void {
-  setHeadline(writer.path, id, headline(value, id % 3 === 0 ? { low: value - 0.2, high: value + 0.2 } : { low: -1, high: 0.9 + value / 20 }), bucket);
+  setHeadline(
+    writer.path,
+    id,
+    headline(value, id % 3 === 0 ? { low: value - 0.2, high: value + 0.2 } : { low: -1, high: 0.9 + value / 20 }),
+    bucket,
+  );
 }
 
 /** Trees with masked and equal returns, requests, credits, one of them said twice, and a bucket without anything. */
@@ -32,18 +52,33 @@ function fill(writer: StoreWriter): void {
   addRun(writer);
   addRun(writer, 'other', '2026-02-02T00:00:00.000Z');
   for (let number = 0; number < 12; number++) {
-    const trees = addTree(writer, { iteration: 1 + (number % 3), instance: instance(number), returns: Array.from({ length: 3 }, () => Array.from({ length: 1 + Math.floor(next() * 3) }, score)) });
+    const trees = addTree(writer, {
+      iteration: 1 + (number % 3),
+      instance: instance(number),
+      returns: Array.from({ length: 3 }, () => Array.from({ length: 1 + Math.floor(next() * 3) }, score)),
+    });
     for (const { plan, actors } of trees) {
       const buckets = [plan, ...actors].map((id) => [writer.message(id).bucket ?? 0, id] as const);
-      for (const [bucket, id] of buckets) if (next() < 0.8) give(writer, bucket, id, Math.round(200 * next() - 100) / 100);
+      for (const [bucket, id] of buckets) {
+        if (next() < 0.8) {
+          give(writer, bucket, id, Math.round(200 * next() - 100) / 100);
+        }
+      }
     }
     const first = trees[0];
-    if (first === undefined) continue;
-    // As the engine does it: what continued a message in training stands among the replays too, and a request's episodes below one do not count in training.
-    if (number === 7) replayTree(writer, trees, number);
+    if (first === undefined) {
+      continue;
+    }
+    // As the engine does it: what continued a message in training stands among the replays too, and a request's
+    // episodes below one do not count in training.
+    if (number === 7) {
+      replayTree(writer, trees, number);
+    }
     if (number % 4 === 0) {
       const { bucket, alternatives } = addRequest(writer, first.plan, ['one', 'two'], [score(), score()]);
-      for (const id of alternatives) give(writer, bucket, id, next());
+      for (const id of alternatives) {
+        give(writer, bucket, id, next());
+      }
     }
   }
   addTree(writer, { run: 'other', iteration: 1, instance: instance(1), returns: [[1], [0]] });
@@ -56,30 +91,69 @@ function replayTree(writer: StoreWriter, trees: ReturnType<typeof addTree>, numb
     for (const [replayIndex, leaf] of actors.entries()) {
       const episode = episodes.get(leaf);
       assert.ok(episode);
-      writer.insertReplay({ bucket: writer.message(plan).bucket ?? 0, alternative: plan, replayIndex, leaf, return: episode.return, evaluatorCalls: 1, tokenHash: 'h', environment: 1 });
+      writer.insertReplay({
+        bucket: writer.message(plan).bucket ?? 0,
+        alternative: plan,
+        replayIndex,
+        leaf,
+        return: episode.return,
+        evaluatorCalls: 1,
+        tokenHash: 'h',
+        environment: 1,
+      });
     }
-    const leaf = addMessage(writer, { phase: 'replay', iteration: 99, instance: instance(number), role: 'actor', position: 1, parent: plan, bucket: null, index: 0, text: 'again' });
-    writer.insertEpisode({ run: RUN, phase: 'replay', iteration: 99, instance: instance(number).uidSha, leaf, return: 7, rule: 'exact', evaluatorCalls: 1 });
+    const leaf = addMessage(writer, {
+      phase: 'replay',
+      iteration: 99,
+      instance: instance(number),
+      role: 'actor',
+      position: 1,
+      parent: plan,
+      bucket: null,
+      index: 0,
+      text: 'again',
+    });
+    writer.insertEpisode({
+      run: RUN,
+      phase: 'replay',
+      iteration: 99,
+      instance: instance(number).uidSha,
+      leaf,
+      return: 7,
+      rule: 'exact',
+      evaluatorCalls: 1,
+    });
   }
 }
 
 function store(t: TestContext): ReturnType<typeof temporaryStore> {
   const made = temporaryStore();
-  t.after(() => { made.remove(); });
+  t.after(() => {
+    made.remove();
+  });
   return made;
 }
 
 const deviation = (values: readonly number[]): number | null => {
-  if (values.length < 2) return null;
+  if (values.length < 2) {
+    return null;
+  }
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 };
 
-const returnsOf = (view: BucketView): number[] => view.alternatives.flatMap(({ returns }) => returns).filter((value): value is number => value !== null);
-const creditOf = (view: BucketView): number | null => view.alternatives.reduce<number | null>((most, alternative) => (alternative.credit === null ? most : Math.max(most ?? 0, Math.abs(alternative.credit.value))), null);
+const returnsOf = (view: BucketView): number[] =>
+  view.alternatives.flatMap(({ returns }) => returns).filter((value): value is number => value !== null);
+const creditOf = (view: BucketView): number | null =>
+  view.alternatives.reduce<number | null>(
+    (most, alternative) =>
+      alternative.credit === null ? most : Math.max(most ?? 0, Math.abs(alternative.credit.value)),
+    null,
+  );
 
 /** The bound nearest to 0 where it is decided; else how far from deciding it is, below 0. */
-const rankOf = (shown: Headline | null): number => (shown === null ? -9 : Math.abs(clearOf(shown)) || -(distanceToDecision(shown) ?? 9));
+const rankOf = (shown: Headline | null): number =>
+  shown === null ? -9 : Math.abs(clearOf(shown)) || -(distanceToDecision(shown) ?? 9);
 
 function descending(values: readonly (number | null)[]): void {
   const sorted = [...values].sort((a, b) => (b ?? -1) - (a ?? -1));
@@ -90,29 +164,55 @@ test('buckets are ranked by what their alternatives show, page by page, and thos
   const { writer } = store(t);
   fill(writer);
   const views = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1000 });
-  assert.ok(views.length > 40 && views.some((view) => creditOf(view) === null) && views.some((view) => deviation(returnsOf(view)) === null));
+  assert.ok(
+    views.length > 40 &&
+      views.some((view) => creditOf(view) === null) &&
+      views.some((view) => deviation(returnsOf(view)) === null),
+  );
   for (const order of BUCKET_ORDERS) {
     const all = writer.rankedBuckets({ run: RUN, order, offset: 0, limit: 1000 });
-    assert.deepEqual(all.map(({ bucket }) => bucket).sort((a, b) => a - b), views.map(({ id }) => id));
+    assert.deepEqual(
+      all.map(({ bucket }) => bucket).sort((a, b) => a - b),
+      views.map(({ id }) => id),
+    );
     const pages: RankedBucket[] = [];
-    for (let offset = 0; offset < views.length; offset += 7) pages.push(...writer.rankedBuckets({ run: RUN, order, offset, limit: 7 }));
+    for (let offset = 0; offset < views.length; offset += 7) {
+      pages.push(...writer.rankedBuckets({ run: RUN, order, offset, limit: 7 }));
+    }
     assert.deepEqual(pages, all);
     for (const ranked of all) {
       const view = views.find(({ id }) => id === ranked.bucket);
       assert.ok(view);
       const spread = deviation(returnsOf(view));
       assert.equal(ranked.returns, returnsOf(view).length);
-      assert.ok(spread === null || ranked.spread === null ? spread === ranked.spread : Math.abs(spread - ranked.spread) < 1e-12, `${String(spread)} ${String(ranked.spread)}`);
+      assert.ok(
+        spread === null || ranked.spread === null ? spread === ranked.spread : Math.abs(spread - ranked.spread) < 1e-12,
+        `${String(spread)} ${String(ranked.spread)}`,
+      );
       assert.equal(ranked.credit === null, creditOf(view) === null);
-      if (order === 'credit') assert.equal(ranked.credit === null ? null : Math.abs(ranked.credit.value), creditOf(view));
-      if (order === 'clearest') assert.equal(rankOf(ranked.credit), view.alternatives.reduce((most, alternative) => Math.max(most, rankOf(alternative.credit)), -9));
+      if (order === 'credit') {
+        assert.equal(ranked.credit === null ? null : Math.abs(ranked.credit.value), creditOf(view));
+      }
+      if (order === 'clearest') {
+        assert.equal(
+          rankOf(ranked.credit),
+          view.alternatives.reduce((most, alternative) => Math.max(most, rankOf(alternative.credit)), -9),
+        );
+      }
       assert.equal(ranked.text, view.alternatives.find(({ decision }) => decision === ranked.message)?.text);
     }
-    if (order === 'spread') descending(all.map(({ spread }) => spread));
-    else if (order === 'credit') descending(all.map((ranked) => (ranked.credit === null ? null : Math.abs(ranked.credit.value))));
-    else if (order === 'clearest') descending(all.map((ranked) => rankOf(ranked.credit)));
+    if (order === 'spread') {
+      descending(all.map(({ spread }) => spread));
+    } else if (order === 'credit') {
+      descending(all.map((ranked) => (ranked.credit === null ? null : Math.abs(ranked.credit.value))));
+    } else if (order === 'clearest') {
+      descending(all.map((ranked) => rankOf(ranked.credit)));
+    }
   }
-  assert.ok(writer.rankedBuckets({ run: RUN, order: 'spread', offset: 0, limit: 1000 }).some(({ spread }) => spread === 0), 'equal returns spread by exactly nothing');
+  assert.ok(
+    writer.rankedBuckets({ run: RUN, order: 'spread', offset: 0, limit: 1000 }).some(({ spread }) => spread === 0),
+    'equal returns spread by exactly nothing',
+  );
   assert.deepEqual(writer.rankedBuckets({ run: 'nobody', order: 'credit', offset: 0, limit: 10 }), []);
 });
 
@@ -121,61 +221,136 @@ test('under a filter the ranking holds the buckets that pass, in the same order 
   fill(writer);
   const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
   addRemoval(writer, plan, { kept: [1, 0, 1], gone: [0], others: [1], credit: 0.5 });
-  const kindOf = ({ eventType, origin, credit }: RankedBucket): string => [eventType, origin, credit === null ? 'not measured' : 'measured'].join(' ');
+  const kindOf = ({ eventType, origin, credit }: RankedBucket): string =>
+    [eventType, origin, credit === null ? 'not measured' : 'measured'].join(' ');
   const filters: readonly BucketFilter[] = [
-    ALL_BUCKETS, { ...ALL_BUCKETS, roles: ['actor'] }, { ...ALL_BUCKETS, origins: ['request'] }, { ...ALL_BUCKETS, credit: ['not measured'] }, { ...ALL_BUCKETS, credit: ['measured', 'not measured'] },
-    { roles: ['reasoner', 'actor'], origins: ['training'], credit: ['measured'] }, { ...ALL_BUCKETS, roles: ['nobody'] },
+    ALL_BUCKETS,
+    { ...ALL_BUCKETS, roles: ['actor'] },
+    { ...ALL_BUCKETS, origins: ['request'] },
+    { ...ALL_BUCKETS, credit: ['not measured'] },
+    { ...ALL_BUCKETS, credit: ['measured', 'not measured'] },
+    { roles: ['reasoner', 'actor'], origins: ['training'], credit: ['measured'] },
+    { ...ALL_BUCKETS, roles: ['nobody'] },
   ];
   const kinds = writer.bucketKinds(RUN);
   for (const order of BUCKET_ORDERS) {
     const all = writer.rankedBuckets({ run: RUN, order, offset: 0, limit: 1000 });
     // By distance the figure shown may be another message's.
-    if (order !== 'distance') assert.deepEqual(new Map(kinds.map(({ role, origin, credit, count }) => [[role, origin, credit].join(' '), count])), new Map([...Map.groupBy(all, kindOf)].sort().map(([kind, of]) => [kind, of.length])));
+    if (order !== 'distance') {
+      assert.deepEqual(
+        new Map(kinds.map(({ role, origin, credit, count }) => [[role, origin, credit].join(' '), count])),
+        new Map([...Map.groupBy(all, kindOf)].sort().map(([kind, of]) => [kind, of.length])),
+      );
+    }
     for (const filter of filters) {
-      const creditOfBucket = (bucket: number): 'measured' | 'not measured' => (creditOf(writer.bucketView(bucket)) === null ? 'not measured' : 'measured');
-      const expected = all.filter(({ bucket, eventType, origin }) => passes(filter, { role: eventType, origin, credit: creditOfBucket(bucket), count: 1 }));
+      const creditOfBucket = (bucket: number): 'measured' | 'not measured' =>
+        creditOf(writer.bucketView(bucket)) === null ? 'not measured' : 'measured';
+      const expected = all.filter(({ bucket, eventType, origin }) =>
+        passes(filter, { role: eventType, origin, credit: creditOfBucket(bucket), count: 1 }),
+      );
       const pages: RankedBucket[] = [];
-      for (let offset = 0; offset <= expected.length; offset += 3) pages.push(...writer.rankedBuckets({ run: RUN, order, filter, offset, limit: 3 }));
+      for (let offset = 0; offset <= expected.length; offset += 3) {
+        pages.push(...writer.rankedBuckets({ run: RUN, order, filter, offset, limit: 3 }));
+      }
       assert.deepEqual(pages, expected, JSON.stringify([order, filter]));
-      assert.equal(kinds.filter((kind) => passes(filter, kind)).reduce((sum, { count }) => sum + count, 0), expected.length);
+      assert.equal(
+        kinds.filter((kind) => passes(filter, kind)).reduce((sum, { count }) => sum + count, 0),
+        expected.length,
+      );
     }
   }
   assert.deepEqual([kinds.length >= 4, writer.bucketKinds('nobody')], [true, []]);
 });
 
 /** A request on a plan: its own replays, an empty message in its place, and others. */
-function addRemoval(writer: StoreWriter, plan: number, parts: { readonly kept: readonly number[]; readonly gone: readonly (number | null)[]; readonly others: readonly number[]; readonly credit?: number; readonly empty?: string }): number {
+function addRemoval(
+  writer: StoreWriter,
+  plan: number,
+  parts: {
+    readonly kept: readonly number[];
+    readonly gone: readonly (number | null)[];
+    readonly others: readonly number[];
+    readonly credit?: number;
+    readonly empty?: string;
+  },
+): number {
   const asked = writer.decision(plan);
   const iteration = writer.nextRequestNumber(RUN);
   const { bucket, alternatives } = addRequest(writer, plan, parts.others.map(String), parts.others);
   assert.equal(alternatives.length, parts.others.length);
-  const emptied = writer.insertDecision({ ...asked, phase: 'replay', iteration, bucket, siblingIndex: 9, text: parts.empty ?? ' \n', finish: 'typed' });
+  const emptied = writer.insertDecision({
+    ...asked,
+    phase: 'replay',
+    iteration,
+    bucket,
+    siblingIndex: 9,
+    text: parts.empty ?? ' \n',
+    finish: 'typed',
+  });
   const replay = (alternative: number, replayIndex: number, value: number | null): void => {
-    const leaf = addMessage(writer, { phase: 'replay', iteration, instance: writer.instance(asked.instance), role: 'actor', position: 1, parent: alternative, bucket: null, index: replayIndex, text: 'x' });
-    writer.insertReplay({ bucket, alternative, replayIndex, leaf, return: value, evaluatorCalls: 1, tokenHash: 'h', environment: asked.environment });
+    const leaf = addMessage(writer, {
+      phase: 'replay',
+      iteration,
+      instance: writer.instance(asked.instance),
+      role: 'actor',
+      position: 1,
+      parent: alternative,
+      bucket: null,
+      index: replayIndex,
+      text: 'x',
+    });
+    writer.insertReplay({
+      bucket,
+      alternative,
+      replayIndex,
+      leaf,
+      return: value,
+      evaluatorCalls: 1,
+      tokenHash: 'h',
+      environment: asked.environment,
+    });
   };
-  parts.kept.forEach((value, index) => { replay(plan, index, value); });
-  parts.gone.forEach((value, index) => { replay(emptied, index, value); });
-  if (parts.credit !== undefined) give(writer, bucket, plan, parts.credit);
-  else joinPool(writer.path, bucket, writer.message(plan).bucket ?? 0);
+  parts.kept.forEach((value, index) => {
+    replay(plan, index, value);
+  });
+  parts.gone.forEach((value, index) => {
+    replay(emptied, index, value);
+  });
+  if (parts.credit !== undefined) {
+    give(writer, bucket, plan, parts.credit);
+  } else {
+    joinPool(writer.path, bucket, writer.message(plan).bucket ?? 0);
+  }
   return bucket;
 }
 
 test('by distance, a bucket stands where replacing and removing a message disagree, and last where nothing was removed', (t) => {
   const { writer } = store(t);
   addRun(writer);
-  const plans = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [1], [0]] }).map(({ plan }) => plan);
+  const plans = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [1], [0]] }).map(
+    ({ plan }) => plan,
+  );
   const [a = 0, b = 0, c = 0, d = 0] = plans;
   const own = writer.message(a).bucket ?? 0;
-  plans.forEach((plan, index) => { give(writer, own, plan, index / 10); });
+  plans.forEach((plan, index) => {
+    give(writer, own, plan, index / 10);
+  });
   const sampled = addRemoval(writer, a, { kept: [1, 1], gone: [0, 0.5], others: [1, 0] });
   // Nothing else was sampled here: replacing is worth what the whole pool says, here as there.
   const alone = addRemoval(writer, b, { kept: [1], gone: [0], others: [] });
   const masked = addRemoval(writer, c, { kept: [1], gone: [null], others: [1] });
   const typed = addRemoval(writer, d, { kept: [1], gone: [0], others: [1], empty: 'not empty' });
   const all = writer.rankedBuckets({ run: RUN, order: 'distance', offset: 0, limit: 100 });
-  const short = all.map(({ bucket, message, removal }) => [bucket, message, removal === null ? null : Number(distanceOf(removal).toFixed(9))]);
-  assert.deepEqual(short.slice(0, 3), [[own, b, 0.9], [alone, b, 0.9], [sampled, a, 0.75]]);
+  const short = all.map(({ bucket, message, removal }) => [
+    bucket,
+    message,
+    removal === null ? null : Number(distanceOf(removal).toFixed(9)),
+  ]);
+  assert.deepEqual(short.slice(0, 3), [
+    [own, b, 0.9],
+    [alone, b, 0.9],
+    [sampled, a, 0.75],
+  ]);
   assert.deepEqual(all[2]?.removal, { message: a, replace: 0, remove: 0.75 });
   assert.ok(short.slice(3).every(([, , distance]) => distance === null));
   assert.ok([masked, typed].every((bucket) => short.slice(3).some(([other]) => other === bucket)));
@@ -188,9 +363,12 @@ test('an older store comes out with the same measures as one that was measured w
   const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
   addRemoval(writer, plan, { kept: [1, 0, 1], gone: [0], others: [1], credit: 0.5 });
   const db = new (loadSqlite())(path);
-  t.after(() => { db.close(); });
+  t.after(() => {
+    db.close();
+  });
   // Sums in another order differ in the last digits.
-  const measures = (): unknown => db.prepare('SELECT bucket, run, returns, round(variance, 9) AS variance FROM bucket_measure ORDER BY bucket').all();
+  const measures = (): unknown =>
+    db.prepare('SELECT bucket, run, returns, round(variance, 9) AS variance FROM bucket_measure ORDER BY bucket').all();
   const before = measures();
   db.exec(`DROP TRIGGER bucket_measured; DROP TRIGGER episode_measured; DROP TRIGGER replay_measured;
     DROP TABLE bucket_measure; DROP INDEX decision_typed`);

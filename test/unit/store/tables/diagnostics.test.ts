@@ -4,7 +4,16 @@ import { test } from 'node:test';
 import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { filledStore, newBucket, newDecision, newReplay, rawConnection, RUN, storeErrorLike, temporaryFolder } from '../helpers.ts';
+import {
+  filledStore,
+  newBucket,
+  newDecision,
+  newReplay,
+  rawConnection,
+  RUN,
+  storeErrorLike,
+  temporaryFolder,
+} from '../helpers.ts';
 
 test('diagnostic buckets stand apart from what a user asked for, and count as requests of replay', (t) => {
   const store = filledStore(t);
@@ -12,10 +21,25 @@ test('diagnostic buckets stand apart from what a user asked for, and count as re
   const request = store.insertBucket(newBucket({ origin: 'request', message: clicked }));
   const sampled = store.insertBucket(newBucket({ origin: 'diagnostic', iteration: 2, message: clicked }));
   assert.equal(store.nextRequestNumber(RUN), 3);
-  assert.deepEqual(store.requestsOf(RUN, newBucket().instance).map(({ id }) => id), [request]);
-  assert.deepEqual(store.bucketsFor(clicked).map(({ id }) => id), [request]);
-  assert.deepEqual(store.bucketsOfRun({ run: RUN, offset: 0, limit: 9 }).map(({ id, origin }) => [id, origin]), [[request, 'request'], [sampled, 'diagnostic']]);
-  assert.deepEqual(store.bucketsOfRun({ run: RUN, origin: 'diagnostic', offset: 0, limit: 9 }).map(({ id }) => id), [sampled]);
+  assert.deepEqual(
+    store.requestsOf(RUN, newBucket().instance).map(({ id }) => id),
+    [request],
+  );
+  assert.deepEqual(
+    store.bucketsFor(clicked).map(({ id }) => id),
+    [request],
+  );
+  assert.deepEqual(
+    store.bucketsOfRun({ run: RUN, offset: 0, limit: 9 }).map(({ id, origin }) => [id, origin]),
+    [
+      [request, 'request'],
+      [sampled, 'diagnostic'],
+    ],
+  );
+  assert.deepEqual(
+    store.bucketsOfRun({ run: RUN, origin: 'diagnostic', offset: 0, limit: 9 }).map(({ id }) => id),
+    [sampled],
+  );
   assert.equal(store.countBuckets({ run: RUN, origin: 'diagnostic' }), 1);
 });
 
@@ -24,15 +48,40 @@ test('a sample has its settings and its complete buckets, whole as they were giv
   const bucket = store.insertBucket(newBucket({ origin: 'diagnostic' }));
   store.insertBucket(newBucket({ origin: 'diagnostic' }));
   const sample = store.insertDiagnosticSample(RUN, '{"contexts":4}');
-  const row = { bucket, sample, credited: 4, valueFrom: 4, valueCount: 2, real: 0, seconds: 1.5, joules: null, source: '{"x":1}' };
+  const row = {
+    bucket,
+    sample,
+    credited: 4,
+    valueFrom: 4,
+    valueCount: 2,
+    real: 0,
+    seconds: 1.5,
+    joules: null,
+    source: '{"x":1}',
+  };
   store.insertDiagnosticBucket(row);
   const reader = openStoreForReading(store.path);
-  t.after(() => { reader.close(); });
+  t.after(() => {
+    reader.close();
+  });
   assert.deepEqual(reader.diagnosticSamples(RUN), [{ id: sample, run: RUN, settings: '{"contexts":4}' }]);
   assert.deepEqual(reader.diagnosticBuckets(sample, 0, 9), [row]);
-  assert.deepEqual([reader.diagnosticBuckets(sample, 1, 9), reader.diagnosticBucket(bucket), reader.diagnosticBucket(bucket + 1), reader.diagnosticSamples('none')], [[], row, null, []]);
+  assert.deepEqual(
+    [
+      reader.diagnosticBuckets(sample, 1, 9),
+      reader.diagnosticBucket(bucket),
+      reader.diagnosticBucket(bucket + 1),
+      reader.diagnosticSamples('none'),
+    ],
+    [[], row, null, []],
+  );
   assert.throws(() => store.insertDiagnosticSample('none', '{}'), storeErrorLike(/does not hold/));
-  assert.throws(() => { store.insertDiagnosticBucket({ ...row, bucket: 99 }); }, storeErrorLike(/does not hold/));
+  assert.throws(
+    () => {
+      store.insertDiagnosticBucket({ ...row, bucket: 99 });
+    },
+    storeErrorLike(/does not hold/),
+  );
 });
 
 test('replays cost apart from the run, by origin and position', (t) => {
@@ -42,9 +91,30 @@ test('replays cost apart from the run, by origin and position', (t) => {
   store.insertDecision(newDecision());
   store.insertDecision(newDecision({ phase: 'replay', iteration: 1 }));
   store.insertDecision(newDecision({ phase: 'replay', iteration: 2, bucket: sampled }));
-  store.insertDecision(newDecision({ phase: 'replay', iteration: 2, eventType: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }));
-  const cost = (origin: string, eventType: string, position: number, promptTokens: number, reusedTokens: number): unknown => ({ origin, eventType, position, decisions: 1, promptTokens, reusedTokens, completionTokens: 4, reusedCompletionTokens: 0 });
-  assert.deepEqual(store.replayCosts(RUN), [cost('request', 'reasoner', 0, 16, 8), cost('diagnostic', 'reasoner', 0, 16, 8), cost('diagnostic', 'actor', 1, 5, 1)]);
+  store.insertDecision(
+    newDecision({ phase: 'replay', iteration: 2, eventType: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }),
+  );
+  const cost = (
+    origin: string,
+    eventType: string,
+    position: number,
+    promptTokens: number,
+    reusedTokens: number,
+  ): unknown => ({
+    origin,
+    eventType,
+    position,
+    decisions: 1,
+    promptTokens,
+    reusedTokens,
+    completionTokens: 4,
+    reusedCompletionTokens: 0,
+  });
+  assert.deepEqual(store.replayCosts(RUN), [
+    cost('request', 'reasoner', 0, 16, 8),
+    cost('diagnostic', 'reasoner', 0, 16, 8),
+    cost('diagnostic', 'actor', 1, 5, 1),
+  ]);
   assert.deepEqual(store.replayCosts('none'), []);
 });
 
@@ -67,17 +137,25 @@ test('a store of version 3 keeps every bucket and what refers to it, under the s
   const before = old.prepare('SELECT * FROM bucket').all();
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => { store.close(); });
+  t.after(() => {
+    store.close();
+  });
   const db = rawConnection(t, path);
   db.pragma('foreign_keys = ON');
   assert.deepEqual(db.prepare('SELECT * FROM bucket').all(), before);
   assert.deepEqual([db.pragma('foreign_key_check'), db.pragma('integrity_check', { simple: true })], [[], 'ok']);
   assert.deepEqual(store.bucketView(9).alternatives, []);
-  assert.deepEqual(store.replaysOfBucket(9).map((replay) => replay.return), [0.5]);
+  assert.deepEqual(
+    store.replaysOfBucket(9).map((replay) => replay.return),
+    [0.5],
+  );
   assert.throws(() => db.exec("UPDATE bucket SET origin = 'diagnostic'"), /never changed/);
   assert.throws(() => db.exec('DELETE FROM bucket'), /never changed/);
   assert.throws(() => db.exec("INSERT INTO replay VALUES (2, 5, 1, 0, 1, 0.5, 1, 'h', 1)"), /FOREIGN KEY/);
-  assert.equal(db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'bucket'").pluck().get(), 2);
+  assert.equal(
+    db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'bucket'").pluck().get(),
+    2,
+  );
   const added = store.insertBucket({ ...store.bucket(9), origin: 'diagnostic' });
   store.insertReplay(newReplay(added, 1, 0, 1, 1));
   assert.equal(added, 10);

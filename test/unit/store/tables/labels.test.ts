@@ -18,11 +18,34 @@ test('a store of version 4 keeps its labels as its user wrote them, under the sa
     INSERT INTO label VALUES (3, NULL, 4, 'Over-Coupling', 'a "note"', '2026-01-01');`);
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => { store.close(); });
-  const kept = { id: 3, message: null, bucket: 4, name: 'Over-Coupling', note: 'a "note"', author: 'you', createdAt: '2026-01-01' };
+  t.after(() => {
+    store.close();
+  });
+  const kept = {
+    id: 3,
+    message: null,
+    bucket: 4,
+    name: 'Over-Coupling',
+    note: 'a "note"',
+    author: 'you',
+    createdAt: '2026-01-01',
+  };
   assert.deepEqual(store.labelsOfBucket(4), [kept]);
-  const added = store.insertLabel({ message: null, bucket: 4, name: '', note: '', author: 'another', createdAt: '2026-01-02' });
-  assert.deepEqual(store.labelsOfRun('run-1').map(({ id, author }) => [id, author]), [[3, 'you'], [added, 'another']]);
+  const added = store.insertLabel({
+    message: null,
+    bucket: 4,
+    name: '',
+    note: '',
+    author: 'another',
+    createdAt: '2026-01-02',
+  });
+  assert.deepEqual(
+    store.labelsOfRun('run-1').map(({ id, author }) => [id, author]),
+    [
+      [3, 'you'],
+      [added, 'another'],
+    ],
+  );
   const db = rawConnection(t, path);
   assert.equal(db.pragma('user_version', { simple: true }), MIGRATIONS.length);
   assert.throws(() => db.exec("UPDATE label SET author = 'me'"), /never changed/);

@@ -12,7 +12,11 @@ const STATE: StoredMethodState = {
   name: 'statistics',
   version: 3,
   json: { mean: 0.1 + 0.2, roles: ['planner', null, true], 'ä "quoted"': { deep: [1e-308, -5] } },
-  tensors: { a: { shape: [2, 2], data: Float32Array.of(0.1, -0, 3e-45, 4) }, none: { shape: [0], data: new Float32Array() }, one: { shape: [], data: Float32Array.of(7) } },
+  tensors: {
+    a: { shape: [2, 2], data: Float32Array.of(0.1, -0, 3e-45, 4) },
+    none: { shape: [0], data: new Float32Array() },
+    one: { shape: [], data: Float32Array.of(7) },
+  },
 };
 
 test('a state comes back to the bit, each step its own', (t) => {
@@ -23,8 +27,15 @@ test('a state comes back to the bit, each step its own', (t) => {
   assert.ok(Object.is(store.methodState(RUN, 1)?.tensors['a']?.data[1], -0));
   assert.deepEqual(store.methodState(RUN, 2), { ...STATE, json: 5, tensors: {} });
   assert.deepEqual([store.methodState(RUN, 3), store.methodState('other', 1)], [null, null]);
-  assert.throws(() => { store.insertMethodState(RUN, 1, STATE); }, /never changed/);
-  assert.throws(() => { store.insertMethodState('absent', 1, STATE); }, storeErrorLike(/does not hold/));
+  assert.throws(() => {
+    store.insertMethodState(RUN, 1, STATE);
+  }, /never changed/);
+  assert.throws(
+    () => {
+      store.insertMethodState('absent', 1, STATE);
+    },
+    storeErrorLike(/does not hold/),
+  );
 });
 
 test('a state is stored with its transaction or not at all', (t) => {
@@ -40,13 +51,26 @@ test('a state is stored with its transaction or not at all', (t) => {
 
 test('a state that is not what was stored is refused, and the rest of the store can be read', (t) => {
   const store = filledStore(t);
-  for (const step of [1, 2, 3]) store.insertMethodState(RUN, step, STATE);
+  for (const step of [1, 2, 3]) {
+    store.insertMethodState(RUN, step, STATE);
+  }
   const db = rawConnection(t, store.path);
-  const triggers = db.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'method_state'").all();
-  for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
+  const triggers = db
+    .prepare<[], { name: string }>(
+      "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'method_state'",
+    )
+    .all();
+  for (const { name } of triggers) {
+    db.exec(`DROP TRIGGER ${name}`);
+  }
   db.exec("UPDATE method_state SET json = '5' WHERE iteration = 1");
-  db.exec("UPDATE method_state SET tensors = zeroblob(length(tensors)) WHERE iteration = 2");
-  for (const step of [1, 2]) assert.throws(() => store.methodState(RUN, step), storeErrorLike(/is damaged/, new RegExp(`after step ${String(step)} of run run-1`)));
+  db.exec('UPDATE method_state SET tensors = zeroblob(length(tensors)) WHERE iteration = 2');
+  for (const step of [1, 2]) {
+    assert.throws(
+      () => store.methodState(RUN, step),
+      storeErrorLike(/is damaged/, new RegExp(`after step ${String(step)} of run run-1`)),
+    );
+  }
   assert.deepEqual(store.methodState(RUN, 3), STATE);
 });
 
@@ -63,8 +87,13 @@ test('a store of the version before gets the table, and keeps what it has; a cop
   store.close();
   const copy = `${folder}/copy.sqlite`;
   const copied = salvageStore(path, copy, HEADLINE_RULE);
-  assert.deepEqual(copied.find(({ table }) => table === 'method_state'), { table: 'method_state', copied: 1, left: 0, unreadable: 0 });
+  assert.deepEqual(
+    copied.find(({ table }) => table === 'method_state'),
+    { table: 'method_state', copied: 1, left: 0, unreadable: 0 },
+  );
   const again = openStoreForWriting(copy);
-  t.after(() => { again.close(); });
+  t.after(() => {
+    again.close();
+  });
   assert.deepEqual(again.methodState(RUN, 1), STATE);
 });

@@ -5,10 +5,28 @@ import type { Credit } from '../../../../src/shared/credit/credit.ts';
 import { migrate } from '../../../../src/store/tables/migrations.ts';
 import { VERSION_1 } from '../../../../src/store/tables/schema.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { addRun, filledStore, newBucket, newDecision, newEpisode, rawConnection, RUN, storeErrorLike, temporaryFolder } from '../helpers.ts';
+import {
+  addRun,
+  filledStore,
+  newBucket,
+  newDecision,
+  newEpisode,
+  rawConnection,
+  RUN,
+  storeErrorLike,
+  temporaryFolder,
+} from '../helpers.ts';
 
 const ACCOUNT = { pendingCalls: 24, lostCalls: 3, seconds: 1.5, trainingSeconds: 0.5, samplingSeconds: 0.25 };
-const credit = (estimator: string, value: number): Credit => ({ estimator, value, low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' });
+const credit = (estimator: string, value: number): Credit => ({
+  estimator,
+  value,
+  low: null,
+  high: null,
+  n: 2,
+  evaluatorCalls: 2,
+  interval: 'none',
+});
 
 test('a run has one account, which is rewritten, with what else stands in the transaction or not at all', (t) => {
   const store = filledStore(t);
@@ -16,14 +34,23 @@ test('a run has one account, which is rewritten, with what else stands in the tr
   store.writeAccount(RUN, ACCOUNT);
   addRun(store, 'run-2', '2026');
   store.writeAccount('run-2', { ...ACCOUNT, lostCalls: 9 });
-  assert.throws(() => store.transaction(() => {
-    store.writeAccount(RUN, { ...ACCOUNT, pendingCalls: 0 });
-    throw new Error('undone');
-  }), /undone/);
+  assert.throws(
+    () =>
+      store.transaction(() => {
+        store.writeAccount(RUN, { ...ACCOUNT, pendingCalls: 0 });
+        throw new Error('undone');
+      }),
+    /undone/,
+  );
   assert.deepEqual([store.account(RUN), store.account('run-2')?.lostCalls], [ACCOUNT, 9]);
   store.writeAccount(RUN, { ...ACCOUNT, pendingCalls: 0, seconds: 2 });
   assert.deepEqual(store.account(RUN), { ...ACCOUNT, pendingCalls: 0, seconds: 2 });
-  assert.throws(() => { store.writeAccount('no run', ACCOUNT); }, storeErrorLike(/refers to one that it does not hold/));
+  assert.throws(
+    () => {
+      store.writeAccount('no run', ACCOUNT);
+    },
+    storeErrorLike(/refers to one that it does not hold/),
+  );
 });
 
 test('a store of version 1 keeps its rows and gets accounts', (t) => {
@@ -33,7 +60,9 @@ test('a store of version 1 keeps its rows and gets accounts', (t) => {
   old.exec("INSERT INTO run VALUES ('old', 'c3', 1, 'Old', '{}', 3, 'failed', '2026', '2026', NULL)");
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => { store.close(); });
+  t.after(() => {
+    store.close();
+  });
   assert.deepEqual([store.run('old').title, store.account('old')], ['Old', null]);
   store.writeAccount('old', ACCOUNT);
   assert.deepEqual(store.account('old'), ACCOUNT);
@@ -43,7 +72,16 @@ test('the messages of an iteration come as they were appended, with the first cr
   const store = filledStore(t);
   const buckets = [store.insertBucket(newBucket()), store.insertBucket(newBucket({ turn: 1 }))];
   const [first = 0, second = 0] = buckets;
-  const insert = (bucket: number, text: string, changes = {}): number => store.insertDecision(newDecision({ bucket, text, tokens: Int32Array.from(text, (letter) => letter.charCodeAt(0)), logprobs: Float32Array.from(text, () => -0.1), ...changes }));
+  const insert = (bucket: number, text: string, changes = {}): number =>
+    store.insertDecision(
+      newDecision({
+        bucket,
+        text,
+        tokens: Int32Array.from(text, (letter) => letter.charCodeAt(0)),
+        logprobs: Float32Array.from(text, () => -0.1),
+        ...changes,
+      }),
+    );
   // Rows of the second bucket first: the order is that of buckets.
   insert(second, 'ab', { eventType: 'actor', position: 1, context: 'other', contextKey: '5', promptTokens: 7 });
   const one = insert(first, 'c');
@@ -53,13 +91,53 @@ test('the messages of an iteration come as they were appended, with the first cr
   store.insertCredit(first, one, credit('full', 9));
   store.insertCredit(first, one, credit('loo', 0.1));
   store.insertCredit(first, one, credit('loo', 0.7));
-  const found = store.trainingMessages(RUN, 1, 'loo').map(({ tokens, logprobs, decision, ...row }) => ({ ...row, stored: store.decision(decision).text, said: String.fromCharCode(...tokens), logprobs: [...logprobs] }));
+  const found = store
+    .trainingMessages(RUN, 1, 'loo')
+    .map(({ tokens, logprobs, decision, ...row }) => ({
+      ...row,
+      stored: store.decision(decision).text,
+      said: String.fromCharCode(...tokens),
+      logprobs: [...logprobs],
+    }));
   const single = Math.fround(-0.1);
   const { instance } = newDecision();
   assert.deepEqual(found, [
-    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: 0.1, said: 'c', stored: 'c', logprobs: [single] },
-    { bucket: first, instance, eventType: 'reasoner', position: 0, context: 'Question: 12 + 7', promptTokens: 16, credit: null, said: 'de', stored: 'de', logprobs: [single, single] },
-    { bucket: second, instance, eventType: 'actor', position: 1, context: 'other', promptTokens: 7, credit: null, said: 'ab', stored: 'ab', logprobs: [single, single] },
+    {
+      bucket: first,
+      instance,
+      eventType: 'reasoner',
+      position: 0,
+      context: 'Question: 12 + 7',
+      promptTokens: 16,
+      credit: 0.1,
+      said: 'c',
+      stored: 'c',
+      logprobs: [single],
+    },
+    {
+      bucket: first,
+      instance,
+      eventType: 'reasoner',
+      position: 0,
+      context: 'Question: 12 + 7',
+      promptTokens: 16,
+      credit: null,
+      said: 'de',
+      stored: 'de',
+      logprobs: [single, single],
+    },
+    {
+      bucket: second,
+      instance,
+      eventType: 'actor',
+      position: 1,
+      context: 'other',
+      promptTokens: 7,
+      credit: null,
+      said: 'ab',
+      stored: 'ab',
+      logprobs: [single, single],
+    },
   ]);
   assert.equal(store.trainingMessages(RUN, 1, 'full')[0]?.credit, 9);
   assert.deepEqual(store.trainingMessages('none', 1, 'loo'), []);
@@ -70,12 +148,43 @@ test("a run's cost is that of its own decisions by position, replay requests lef
   addRun(store, 'run-2', '2026');
   const environment = store.environmentId({ runtime: 'r', provider: 'p', device: 'd', threads: 1, platform: 'x' });
   const root = store.insertDecision(newDecision({ phase: 'evaluate' }));
-  store.insertEpisode(newEpisode(store.insertDecision(newDecision({ eventType: 'actor', position: 1, parent: root })), 1));
-  store.insertDecision(newDecision({ siblingIndex: 1, promptTokens: 4, reusedTokens: 1, tokens: Int32Array.of(1), logprobs: Float32Array.of(-1) }));
+  store.insertEpisode(
+    newEpisode(store.insertDecision(newDecision({ eventType: 'actor', position: 1, parent: root })), 1),
+  );
+  store.insertDecision(
+    newDecision({
+      siblingIndex: 1,
+      promptTokens: 4,
+      reusedTokens: 1,
+      tokens: Int32Array.of(1),
+      logprobs: Float32Array.of(-1),
+    }),
+  );
   store.insertDecision(newDecision({ environment }));
   store.insertDecision(newDecision({ phase: 'replay' }));
   store.insertDecision(newDecision({ run: 'run-2' }));
-  const cost = (eventType: string, position: number, of: number, decisions: number, promptTokens: number, reusedTokens: number, completionTokens: number): unknown => ({ eventType, position, environment: of, decisions, promptTokens, reusedTokens, completionTokens, reusedCompletionTokens: 0 });
-  assert.deepEqual(store.costs(RUN), [cost('reasoner', 0, 1, 2, 20, 9, 5), cost('actor', 1, 1, 1, 16, 8, 4), cost('reasoner', 0, environment, 1, 16, 8, 4)]);
+  const cost = (
+    eventType: string,
+    position: number,
+    of: number,
+    decisions: number,
+    promptTokens: number,
+    reusedTokens: number,
+    completionTokens: number,
+  ): unknown => ({
+    eventType,
+    position,
+    environment: of,
+    decisions,
+    promptTokens,
+    reusedTokens,
+    completionTokens,
+    reusedCompletionTokens: 0,
+  });
+  assert.deepEqual(store.costs(RUN), [
+    cost('reasoner', 0, 1, 2, 20, 9, 5),
+    cost('actor', 1, 1, 1, 16, 8, 4),
+    cost('reasoner', 0, environment, 1, 16, 8, 4),
+  ]);
   assert.deepEqual(store.costs('none'), []);
 });

@@ -15,7 +15,9 @@ test('the bare peer of the bench stores the very rows that the writer stores, fo
   const first = openStoreForWriting(path);
   beginWorkload(first);
   const before = workload.next();
-  first.transaction(() => { appendAll(first, before); });
+  first.transaction(() => {
+    appendAll(first, before);
+  });
   first.close();
   copyFileSync(path, barePath);
 
@@ -23,23 +25,48 @@ test('the bare peer of the bench stores the very rows that the writer stores, fo
   const transactions = Array.from({ length: 8 }, () => workload.next());
   const store = openStoreForWriting(path);
   const bare = openBareStore(barePath);
-  const ready = transactions.map((appends) => bare.ready((appender) => { appendAll(appender, appends); }));
-  for (const appends of transactions) store.transaction(() => { appendAll(store, appends); });
-  for (const transaction of ready) transaction.store();
+  const ready = transactions.map((appends) =>
+    bare.ready((appender) => {
+      appendAll(appender, appends);
+    }),
+  );
+  for (const appends of transactions) {
+    store.transaction(() => {
+      appendAll(store, appends);
+    });
+  }
+  for (const transaction of ready) {
+    transaction.store();
+  }
   store.close();
   bare.close();
 
   const [ours, theirs] = [path, barePath].map((file) => {
     const db = rawConnection(t, file);
     const rows = (table: string): unknown[] => db.prepare(`SELECT * FROM ${table}`).all();
-    const found = db.prepare("SELECT rowid FROM message_search WHERE message_search MATCH 'apples' ORDER BY rowid").all();
-    return { found, ...Object.fromEntries(['text', 'context', 'bucket', 'decision', 'alternative', 'episode', 'replay', 'credit'].map((table) => [table, rows(table)])) };
+    const found = db
+      .prepare("SELECT rowid FROM message_search WHERE message_search MATCH 'apples' ORDER BY rowid")
+      .all();
+    return {
+      found,
+      ...Object.fromEntries(
+        ['text', 'context', 'bucket', 'decision', 'alternative', 'episode', 'replay', 'credit'].map((table) => [
+          table,
+          rows(table),
+        ]),
+      ),
+    };
   });
   assert.ok(ours !== undefined && ours.found.length > 100);
-  for (const [table, rows] of Object.entries(ours)) assert.ok(rows.length > 0, table);
+  for (const [table, rows] of Object.entries(ours)) {
+    assert.ok(rows.length > 0, table);
+  }
   assert.deepEqual(theirs, ours);
   const added = 8 * 32 * (10 + 3 + 8 + 10) + 24 + 1 + 1 + 20 + 20 + 5;
-  assert.ok(ready.reduce((sum, { rows }) => sum + rows, 0) > added, 'decisions, buckets, episodes and credits, and texts and contexts beside them');
+  assert.ok(
+    ready.reduce((sum, { rows }) => sum + rows, 0) > added,
+    'decisions, buckets, episodes and credits, and texts and contexts beside them',
+  );
 });
 
 test('the workload has the sizes that the bench speaks of', () => {
@@ -47,7 +74,15 @@ test('the workload has the sizes that the bench speaks of', () => {
   const wide = workload.wide();
   const decisions = wide.flatMap((append) => (append.table === 'decision' ? [append.row] : []));
   assert.equal(decisions.length, 10_000);
-  assert.ok(decisions.every(({ run, phase, iteration, instance }) => run === WIDE_GROUP.run && phase === WIDE_GROUP.phase && iteration === WIDE_GROUP.iteration && instance === WIDE_GROUP.instance));
+  assert.ok(
+    decisions.every(
+      ({ run, phase, iteration, instance }) =>
+        run === WIDE_GROUP.run &&
+        phase === WIDE_GROUP.phase &&
+        iteration === WIDE_GROUP.iteration &&
+        instance === WIDE_GROUP.instance,
+    ),
+  );
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const context = mean(decisions.map((row) => Buffer.byteLength(row.context)));
   const message = mean(decisions.map((row) => Buffer.byteLength(row.text)));

@@ -8,7 +8,9 @@ import { filledStore, newDecision, RUN } from '../helpers.ts';
 test('a reader sees what is committed and nothing of an open transaction', (t) => {
   const store = filledStore(t);
   const reader = openStoreForReading(store.path);
-  t.after(() => { reader.close(); });
+  t.after(() => {
+    reader.close();
+  });
   store.transaction(() => {
     store.insertDecision(newDecision());
     assert.equal(store.counts().decisions, 1);
@@ -35,10 +37,14 @@ test('a reader in another process keeps reading while the writer appends, always
     reader.close();
     console.log(JSON.stringify(seen));
   `;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, store.path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, store.path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   t.after(() => child.kill('SIGKILL'));
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => { output += text; });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
   const exit = once(child, 'exit');
   while (!output.includes('ready\n') && child.exitCode === null) {
     await Promise.race([once(child.stdout, 'data'), exit]);
@@ -49,12 +55,17 @@ test('a reader in another process keeps reading while the writer appends, always
         store.insertDecision(newDecision({ text: `message ${batch} ${i}` }));
       }
     });
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   assert.deepEqual((await exit)[0], 0);
   const seen = JSON.parse(output.slice('ready\n'.length)) as number[];
   assert.equal(seen.at(-1), 400);
-  assert.ok(seen.every((count, i) => count % 10 === 0 && count > (seen[i - 1] ?? -1)), seen.join(' '));
+  assert.ok(
+    seen.every((count, i) => count % 10 === 0 && count > (seen[i - 1] ?? -1)),
+    seen.join(' '),
+  );
 });
 
 test('after the engine is gone the store is read as it was left', (t) => {

@@ -15,12 +15,35 @@ function fullStore(t: TestContext): Connection {
   store.insertCredit(bucket, decision, newCredit(0.5));
   store.insertVerification({ replay, result: 'identical', detail: '', environment: 1 });
   const sample = store.insertDiagnosticSample('run-1', '{}');
-  store.insertDiagnosticBucket({ bucket, sample, credited: 1, valueFrom: 1, valueCount: 0, real: 0, seconds: null, joules: null, source: null });
+  store.insertDiagnosticBucket({
+    bucket,
+    sample,
+    credited: 1,
+    valueFrom: 1,
+    valueCount: 0,
+    real: 0,
+    seconds: null,
+    joules: null,
+    source: null,
+  });
   store.insertLabel({ message: decision, bucket: null, name: 'odd', note: '', author: 'you', createdAt: '2026' });
   return rawConnection(t, store.path);
 }
 
-const TABLES = ['text', 'context', 'decision', 'bucket', 'alternative', 'episode', 'replay', 'credit', 'verification', 'label', 'diagnostic_sample', 'diagnostic_bucket'];
+const TABLES = [
+  'text',
+  'context',
+  'decision',
+  'bucket',
+  'alternative',
+  'episode',
+  'replay',
+  'credit',
+  'verification',
+  'label',
+  'diagnostic_sample',
+  'diagnostic_bucket',
+];
 
 for (const table of TABLES) {
   test(`no program can update, delete or replace a row of ${table}`, (t) => {
@@ -46,7 +69,14 @@ for (const table of TABLES) {
 test('a text cannot be replaced through its hash, nor a replay through its place', (t) => {
   const db = fullStore(t);
   db.pragma('foreign_keys = OFF');
-  assert.throws(() => db.exec("INSERT OR REPLACE INTO text (sha256, body) SELECT sha256, 'forged' FROM text LIMIT 1"), /never changed/);
-  assert.throws(() => db.exec(`INSERT OR REPLACE INTO replay (bucket, alternative, replay_index, leaf, evaluator_calls, token_hash, environment)
-    SELECT bucket, alternative, replay_index, leaf, 0, 'forged', environment FROM replay`), /never changed/);
+  assert.throws(
+    () => db.exec("INSERT OR REPLACE INTO text (sha256, body) SELECT sha256, 'forged' FROM text LIMIT 1"),
+    /never changed/,
+  );
+  assert.throws(
+    () =>
+      db.exec(`INSERT OR REPLACE INTO replay (bucket, alternative, replay_index, leaf, evaluator_calls, token_hash, environment)
+    SELECT bucket, alternative, replay_index, leaf, 0, 'forged', environment FROM replay`),
+    /never changed/,
+  );
 });

@@ -17,7 +17,11 @@ test('a new store gets its folders, its mark, write-ahead logging and strict tab
   assert.equal(db.pragma('application_id', { simple: true }), 0x43335250);
   assert.equal(db.pragma('user_version', { simple: true }), MIGRATIONS.length);
   assert.equal(db.pragma('journal_mode', { simple: true }), 'wal');
-  const loose = db.prepare("SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite_%'").all();
+  const loose = db
+    .prepare(
+      "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite_%'",
+    )
+    .all();
   assert.deepEqual(loose, []);
 });
 
@@ -40,22 +44,38 @@ test('opening a store that is up to date changes not a byte of it', (t) => {
 
 test('foreign keys are on: a row that refers to nothing is refused', (t) => {
   const store = filledStore(t);
-  assert.throws(() => store.insertDecision(newDecision({ parent: 12345 })), storeErrorLike(/refers to one that it does not hold/, /c3\.sqlite/));
-  assert.throws(() => store.insertDecision(newDecision({ snapshot: 'unknown' })), storeErrorLike(/no snapshot unknown/));
+  assert.throws(
+    () => store.insertDecision(newDecision({ parent: 12345 })),
+    storeErrorLike(/refers to one that it does not hold/, /c3\.sqlite/),
+  );
+  assert.throws(
+    () => store.insertDecision(newDecision({ snapshot: 'unknown' })),
+    storeErrorLike(/no snapshot unknown/),
+  );
   assert.throws(() => store.insertDecision(newDecision({ instance: 'unknown' })), storeErrorLike(/instance unknown/));
   assert.equal(store.counts().decisions, 0);
 });
 
-const openers = [['writing', openStoreForWriting], ['reading', openStoreForReading]] as const;
+const openers = [
+  ['writing', openStoreForWriting],
+  ['reading', openStoreForReading],
+] as const;
 
 for (const [purpose, open] of openers) {
   test(`${purpose}: a file that is no database is refused and left as it was`, (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'notes.txt');
-    for (const content of ['hello', 'SQLite format 3\0 and too short', 'not a database, though it is longer than a header '.repeat(10)]) {
+    for (const content of [
+      'hello',
+      'SQLite format 3\0 and too short',
+      'not a database, though it is longer than a header '.repeat(10),
+    ]) {
       writeFileSync(path, content);
       const before = filesOf(folder);
-      assert.throws(() => open(path), storeErrorLike(/notes\.txt is not a C3 store/, /not an SQLite database/, /--store/));
+      assert.throws(
+        () => open(path),
+        storeErrorLike(/notes\.txt is not a C3 store/, /not an SQLite database/, /--store/),
+      );
       assert.deepEqual(filesOf(folder), before);
     }
   });
@@ -118,7 +138,10 @@ test('a damaged store says so', (t) => {
   const noPageSize = Buffer.from(bytes);
   noPageSize.writeUInt16BE(0xeeee, 16);
   writeFileSync(store.path, noPageSize);
-  assert.throws(() => openStoreForReading(store.path), storeErrorLike(/c3\.sqlite is not a C3 store/, /left as it was/));
+  assert.throws(
+    () => openStoreForReading(store.path),
+    storeErrorLike(/c3\.sqlite is not a C3 store/, /left as it was/),
+  );
   writeFileSync(store.path, bytes);
   const raw = rawConnection(t, store.path);
   raw.exec('PRAGMA foreign_keys = OFF; DROP TABLE episode');
@@ -128,7 +151,10 @@ test('a damaged store says so', (t) => {
 
 test('reading without a store says how to get one and makes nothing', (t) => {
   const folder = temporaryFolder(t);
-  assert.throws(() => openStoreForReading(join(folder, 'c3.sqlite')), storeErrorLike(/no store at .*c3\.sqlite/, /start a run/));
+  assert.throws(
+    () => openStoreForReading(join(folder, 'c3.sqlite')),
+    storeErrorLike(/no store at .*c3\.sqlite/, /start a run/),
+  );
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -136,7 +162,10 @@ test('a path below a file is refused and nothing is made', (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'file'), 'x');
   const before = filesOf(folder);
-  assert.throws(() => openStoreForWriting(join(folder, 'file', '.c3', 'c3.sqlite')), storeErrorLike(/cannot be opened or created/, /--store/));
+  assert.throws(
+    () => openStoreForWriting(join(folder, 'file', '.c3', 'c3.sqlite')),
+    storeErrorLike(/cannot be opened or created/, /--store/),
+  );
   assert.deepEqual(filesOf(folder), before);
 });
 
@@ -167,7 +196,10 @@ test('a read-only folder is refused, for a new store and for one that is there',
 
 test('a disk too full for a new store leaves nothing behind', (t) => {
   const folder = temporaryFolder(t);
-  assert.throws(() => openStoreForWriting(join(folder, 'a', 'b', 'c3.sqlite'), { maxPages: 20 }), storeErrorLike(/full/, /free some space/));
+  assert.throws(
+    () => openStoreForWriting(join(folder, 'a', 'b', 'c3.sqlite'), { maxPages: 20 }),
+    storeErrorLike(/full/, /free some space/),
+  );
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -176,7 +208,13 @@ test('a disk that fills up undoes the append and keeps what was stored', (t) => 
   let stored = 0;
   const append = (): void => {
     for (;;) {
-      store.insertDecision(newDecision({ text: `message ${stored} ${'x'.repeat(3000)}`, context: `context ${stored}`, contextKey: String(stored) }));
+      store.insertDecision(
+        newDecision({
+          text: `message ${stored} ${'x'.repeat(3000)}`,
+          context: `context ${stored}`,
+          contextKey: String(stored),
+        }),
+      );
       stored += 1;
     }
   };
@@ -185,7 +223,9 @@ test('a disk that fills up undoes the append and keeps what was stored', (t) => 
   const { decisions, texts } = store.counts();
   assert.deepEqual({ decisions, texts }, { decisions: stored, texts: 2 * stored });
   const reader = openStoreForReading(store.path);
-  t.after(() => { reader.close(); });
+  t.after(() => {
+    reader.close();
+  });
   assert.equal(reader.message(stored).text.slice(0, 10), `message ${stored - 1} `.slice(0, 10));
 });
 
@@ -199,9 +239,12 @@ test('an older store is migrated in one transaction; a migration that fails leav
   openStoreForWriting(path).close();
   const second = 'CREATE TABLE second (id INTEGER PRIMARY KEY) STRICT; INSERT INTO second VALUES (5);';
   const db = rawConnection(t, path);
-  const tables = (): unknown[] => db.prepare("SELECT name FROM sqlite_schema WHERE name IN ('second', 'third')").pluck().all();
+  const tables = (): unknown[] =>
+    db.prepare("SELECT name FROM sqlite_schema WHERE name IN ('second', 'third')").pluck().all();
 
-  assert.throws(() => { migrate(db, path, [...MIGRATIONS, second, 'CREATE TABLE third (id); SELECT nonsense;']); });
+  assert.throws(() => {
+    migrate(db, path, [...MIGRATIONS, second, 'CREATE TABLE third (id); SELECT nonsense;']);
+  });
   assert.deepEqual([tables(), db.pragma('user_version', { simple: true })], [[], MIGRATIONS.length]);
 
   migrate(db, path, [...MIGRATIONS, second]);
@@ -209,7 +252,12 @@ test('an older store is migrated in one transaction; a migration that fails leav
   assert.deepEqual([tables(), db.pragma('user_version', { simple: true })], [['second'], MIGRATIONS.length + 1]);
   assert.deepEqual(db.prepare('SELECT id FROM second').pluck().all(), [5]);
   assert.equal(inspect(path, MIGRATIONS.length + 1), 'store');
-  assert.throws(() => { migrate(db, path); }, storeErrorLike(/newer version/));
+  assert.throws(
+    () => {
+      migrate(db, path);
+    },
+    storeErrorLike(/newer version/),
+  );
 });
 
 test('a store of an older version is not read before it is migrated', (t) => {

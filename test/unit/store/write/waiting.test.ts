@@ -29,7 +29,9 @@ const VISITOR = `
 
 const linesOf = (path: string): string[] => readdirSync(dirname(path)).filter((name) => name.includes('.lock'));
 
-function control(cancelled: () => boolean = () => false): WaitControl & { readonly said: (string | null)[]; readonly waits: Promise<undefined> } {
+function control(
+  cancelled: () => boolean = () => false,
+): WaitControl & { readonly said: (string | null)[]; readonly waits: Promise<undefined> } {
   const said: (string | null)[] = [];
   const { promise, resolve } = Promise.withResolvers<undefined>();
   return {
@@ -45,7 +47,9 @@ function control(cancelled: () => boolean = () => false): WaitControl & { readon
 
 /** Waits until so many stand in line. */
 async function inLine(path: string, count: number): Promise<void> {
-  while (linesOf(path).filter((name) => name.includes('.wait-')).length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (linesOf(path).filter((name) => name.includes('.wait-')).length < count) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 test('whoever asks while another one writes waits for it, hears who that is, and then has the store', async (t) => {
@@ -69,7 +73,9 @@ test('whoever asks while another one writes waits for it, hears who that is, and
 test('a wait that is cancelled ends as that and leaves no trace', async (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const first = openStoreForWriting(path);
-  t.after(() => { first.close(); });
+  t.after(() => {
+    first.close();
+  });
   let stop = false;
   const waiting = control(() => stop);
   const second = openStoreWhenFree(path, { purpose: PURPOSE }, waiting);
@@ -95,7 +101,9 @@ test('those who wait have their turns in the order in which they came; who comes
   }
   first.close();
   const again = visit('a again');
-  for (const other of others) (await other).close();
+  for (const other of others) {
+    (await other).close();
+  }
   (await again).close();
   assert.deepEqual(turns, ['a', 'b', 'c', 'd', 'a again']);
 });
@@ -105,7 +113,10 @@ test('one that waited and was killed bars nobody, and one of another machine nei
   const { pid } = spawnSync(process.execPath, ['--version']);
   const dead = `${path}.lock.wait-000000000000001-${pid}-1`;
   writeFileSync(dead, JSON.stringify({ pid, host: hostname(), startedAt: '2026', processStart: null }));
-  writeFileSync(`${path}.lock.wait-000000000000002-1-1`, JSON.stringify({ pid: 1, host: 'elsewhere', startedAt: '2026', processStart: null }));
+  writeFileSync(
+    `${path}.lock.wait-000000000000002-1-1`,
+    JSON.stringify({ pid: 1, host: 'elsewhere', startedAt: '2026', processStart: null }),
+  );
   assert.equal(othersWait(path), false);
   (await openStoreWhenFree(path, { purpose: PURPOSE }, control())).close();
   assert.ok(!existsSync(dead));
@@ -114,17 +125,29 @@ test('one that waited and was killed bars nobody, and one of another machine nei
 test('one that stands in line and does not take the free store is passed over', async (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   // Process 1 lives and never asks.
-  writeFileSync(`${path}.lock.wait-000000000000001-1-1`, JSON.stringify({ pid: 1, host: hostname(), startedAt: '2026', processStart: null }));
+  writeFileSync(
+    `${path}.lock.wait-000000000000001-1-1`,
+    JSON.stringify({ pid: 1, host: hostname(), startedAt: '2026', processStart: null }),
+  );
   assert.equal(othersWait(path), true);
   (await openStoreWhenFree(path, { purpose: PURPOSE }, control())).close();
 });
 
 test('two processes that write in turns 50 times each are never refused', async (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
-  const visitors = ['x', 'y'].map((name) => spawn(process.execPath, ['--input-type=module', '-e', VISITOR, path, name, '50'], { stdio: ['ignore', 'inherit', 'inherit'] }));
-  assert.deepEqual(await Promise.all(visitors.map(async (child) => ((await once(child, 'exit')) as [number])[0])), [0, 0]);
+  const visitors = ['x', 'y'].map((name) =>
+    spawn(process.execPath, ['--input-type=module', '-e', VISITOR, path, name, '50'], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    }),
+  );
+  assert.deepEqual(
+    await Promise.all(visitors.map(async (child) => ((await once(child, 'exit')) as [number])[0])),
+    [0, 0],
+  );
   const store = openStoreForWriting(path);
-  t.after(() => { store.close(); });
+  t.after(() => {
+    store.close();
+  });
   assert.equal(store.countRuns(), 100);
 });
 
@@ -136,7 +159,8 @@ test('what waiting does not solve is refused at once', async (t) => {
 });
 
 test('a holder is named as window, run or command; a file from outside is bounded and read with care', () => {
-  const words = (more: object): string => holderWords(parseHolder(JSON.stringify({ pid: 7, host: 'h', ...more })) ?? assert.fail());
+  const words = (more: object): string =>
+    holderWords(parseHolder(JSON.stringify({ pid: 7, host: 'h', ...more })) ?? assert.fail());
   assert.equal(words({ kind: 'run', what: 'c3-1-ab' }), 'run c3-1-ab (process 7)');
   assert.equal(words({ kind: 'window', what: 'label' }), 'a VS Code window, label (process 7)');
   assert.equal(words({ kind: 'command', what: 'c3 import' }), 'the command `c3 import` (process 7)');
@@ -144,5 +168,7 @@ test('a holder is named as window, run or command; a file from outside is bounde
   assert.equal(words({ kind: 'pirate', what: 'x' }), 'process 7');
   assert.ok(words({ kind: 'run', what: 'y'.repeat(5000) }).length < 200);
   assert.ok(!words({ kind: 'run', what: 'a\nb' }).includes('\n'));
-  for (const content of ['', '{', 'null', '[]', '{"pid":-1,"host":"x"}', '{"pid":1.5,"host":"x"}', '{"pid":1}']) assert.equal(parseHolder(content), null, content);
+  for (const content of ['', '{', 'null', '[]', '{"pid":-1,"host":"x"}', '{"pid":1.5,"host":"x"}', '{"pid":1}']) {
+    assert.equal(parseHolder(content), null, content);
+  }
 });

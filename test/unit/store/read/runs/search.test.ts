@@ -5,13 +5,23 @@ import type { SearchQuery, StoreWriter } from '../../../../../src/store/write/wr
 import { addRun, filledStore, newDecision } from '../../helpers.ts';
 
 const TEXTS = [
-  'Add the numbers: 12+7=19', 'multiply 12 by 7', 'the word NEAR stands here', 'He said "add" twice', 'Ein schöner Größenvergleich', '日本語 の 文',
-  'x* is a star', 'AND OR NOT', 'def f(x):\n  return x ** 2', 'ne\u0000ver',
+  'Add the numbers: 12+7=19',
+  'multiply 12 by 7',
+  'the word NEAR stands here',
+  'He said "add" twice',
+  'Ein schöner Größenvergleich',
+  '日本語 の 文',
+  'x* is a star',
+  'AND OR NOT',
+  'def f(x):\n  return x ** 2',
+  'ne\u0000ver',
 ];
 
 function storeOfTexts(t: TestContext): StoreWriter {
   const store = filledStore(t);
-  TEXTS.forEach((text, siblingIndex) => store.insertDecision(newDecision({ siblingIndex, text, eventType: siblingIndex % 2 === 0 ? 'reasoner' : 'actor' })));
+  TEXTS.forEach((text, siblingIndex) =>
+    store.insertDecision(newDecision({ siblingIndex, text, eventType: siblingIndex % 2 === 0 ? 'reasoner' : 'actor' })),
+  );
   return store;
 }
 
@@ -24,8 +34,20 @@ function find(store: StoreWriter, query: string, changes: Partial<SearchQuery> =
 test('words are found by their beginning, whatever their case and accents', (t) => {
   const store = storeOfTexts(t);
   const cases: readonly [string, readonly number[]][] = [
-    ['add', [0, 3]], ['ADD numb', [0]], ['numb add', [0]], ['12', [0, 1]], ['12+7', [0]], ['12 7', [0, 1]], ['schoner', [4]], ['grö', [4]], ['日本', [5]],
-    ['"add"', [0, 3]], ['ret x', [8]], ['absent', []], ['add absent', []], ['dd', []],
+    ['add', [0, 3]],
+    ['ADD numb', [0]],
+    ['numb add', [0]],
+    ['12', [0, 1]],
+    ['12+7', [0]],
+    ['12 7', [0, 1]],
+    ['schoner', [4]],
+    ['grö', [4]],
+    ['日本', [5]],
+    ['"add"', [0, 3]],
+    ['ret x', [8]],
+    ['absent', []],
+    ['add absent', []],
+    ['dd', []],
   ];
   for (const [query, expected] of cases) {
     assert.deepEqual(find(store, query), expected.map((i) => TEXTS[i]).sort(), query);
@@ -35,15 +57,66 @@ test('words are found by their beginning, whatever their case and accents', (t) 
 test('nothing that a user can type is an error or an operator', (t) => {
   const store = storeOfTexts(t);
   const cases: readonly [string, readonly number[]][] = [
-    ['NEAR', [2]], ['NEAR(word stands, 2)', []], ['AND', [7]], ['AND OR NOT', [7]], ['NOT', [7]], ['x*', [6, 8]], ['x *', [6, 8]], ['add OR multiply', []],
-    ['body:add', []], ['{body} : add', []], ['^add', [0, 3]], ['-add', [0, 3]], ['add + the', [0]], ['(add', [0, 3]], [' add ', [0, 3]], ['+ - add', [0, 3]], ['add)', [0, 3]],
-    ['', []], ['   ', []], ['"', []], ['""', []], ['*', []], ['"*"', []], ["'", []], ['\\', []], ['\u0000', []], ['add\u0000the', [0]], ['\ud83d', []], ['a"b', []], ['""add""', [0, 3]],
-    ["'; DROP TABLE decision; --", []], ['%', []], ['_', []], ['\u{1f600} add', [0, 3]],
+    ['NEAR', [2]],
+    ['NEAR(word stands, 2)', []],
+    ['AND', [7]],
+    ['AND OR NOT', [7]],
+    ['NOT', [7]],
+    ['x*', [6, 8]],
+    ['x *', [6, 8]],
+    ['add OR multiply', []],
+    ['body:add', []],
+    ['{body} : add', []],
+    ['^add', [0, 3]],
+    ['-add', [0, 3]],
+    ['add + the', [0]],
+    ['(add', [0, 3]],
+    [' add ', [0, 3]],
+    ['+ - add', [0, 3]],
+    ['add)', [0, 3]],
+    ['', []],
+    ['   ', []],
+    ['"', []],
+    ['""', []],
+    ['*', []],
+    ['"*"', []],
+    ["'", []],
+    ['\\', []],
+    ['\u0000', []],
+    ['add\u0000the', [0]],
+    ['\ud83d', []],
+    ['a"b', []],
+    ['""add""', [0, 3]],
+    ["'; DROP TABLE decision; --", []],
+    ['%', []],
+    ['_', []],
+    ['\u{1f600} add', [0, 3]],
   ];
   for (const [query, expected] of cases) {
     assert.deepEqual(find(store, query), expected.map((i) => TEXTS[i]).sort(), JSON.stringify(query));
   }
-  const below = ['"', '*', '(', ')', '^', ':', '+', '-', ' ', 'a', 'NEAR', 'AND', '\u0000', ',', '{', '}', 'é', '\ud800', '/', '12'];
+  const below = [
+    '"',
+    '*',
+    '(',
+    ')',
+    '^',
+    ':',
+    '+',
+    '-',
+    ' ',
+    'a',
+    'NEAR',
+    'AND',
+    '\u0000',
+    ',',
+    '{',
+    '}',
+    'é',
+    '\ud800',
+    '/',
+    '12',
+  ];
   for (let i = 0; i < below.length; i++) {
     for (const second of below) {
       for (const third of below) {
@@ -56,7 +129,9 @@ test('nothing that a user can type is an error or an operator', (t) => {
 test('search narrows to a run and a role, pages its hits and finds every message of one text', (t) => {
   const store = storeOfTexts(t);
   addRun(store, 'run-2', '2026-02-01');
-  const ids = [1, 2, 3].map((iteration) => store.insertDecision(newDecision({ run: 'run-2', iteration, text: 'Add the numbers: 12+7=19' })));
+  const ids = [1, 2, 3].map((iteration) =>
+    store.insertDecision(newDecision({ run: 'run-2', iteration, text: 'Add the numbers: 12+7=19' })),
+  );
   assert.equal(find(store, 'numbers').length, 4);
   assert.equal(find(store, 'numbers', { run: 'run-2' }).length, 3);
   assert.deepEqual(find(store, 'add', { eventType: 'actor' }), ['He said "add" twice']);
@@ -77,7 +152,19 @@ test('more hits than can be ranked are said to be more, newest first', (t) => {
   const store = filledStore(t);
   const ids: number[] = [];
   const say = (count: number): void => {
-    store.transaction(() => { for (let i = 0; i < count; i++) ids.push(store.insertDecision(newDecision({ text: ids.length === 5000 ? 'common common' : `common ${ids.length}`, tokens: new Int32Array(0), logprobs: new Float32Array(0) }))); });
+    store.transaction(() => {
+      for (let i = 0; i < count; i++) {
+        ids.push(
+          store.insertDecision(
+            newDecision({
+              text: ids.length === 5000 ? 'common common' : `common ${ids.length}`,
+              tokens: new Int32Array(0),
+              logprobs: new Float32Array(0),
+            }),
+          ),
+        );
+      }
+    });
   };
   const shown = (query: string, offset: number): unknown => {
     const { total, more, messages } = store.searchMessages({ query, offset, limit: 3 });

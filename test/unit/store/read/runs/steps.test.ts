@@ -13,7 +13,11 @@ test('quartiles interpolate between order statistics, as numpy.quantile does', (
 
 test('the credits of a step are those that it learned from, by role, with their variance within contexts', (t) => {
   const store = filledStore(t);
-  const credited = (eventType: string, values: readonly number[], changes: { readonly iteration?: number } = {}): void => {
+  const credited = (
+    eventType: string,
+    values: readonly number[],
+    changes: { readonly iteration?: number } = {},
+  ): void => {
     const bucket = store.insertBucket(newBucket({ eventType, ...changes }));
     for (const [siblingIndex, value] of values.entries()) {
       const decision = store.insertDecision(newDecision({ eventType, bucket, siblingIndex, ...changes }));
@@ -49,12 +53,38 @@ test('a round costs what its messages and episodes cost, and the newest ledger i
   store.insertDecision(newDecision({ phase: 'evaluate', iteration: 2 }));
   store.insertEpisode(newEpisode(first, 1, { phase: 'evaluate', evaluatorCalls: 2 }));
   store.insertEpisode(newEpisode(first, null, { phase: 'evaluate' }));
-  assert.deepEqual(store.roundCost({ run: RUN, phase: 'evaluate', iteration: 1 }), { evaluatorCalls: 3, tokens: { prompt: 21, reused: 9, completion: 8, reusedCompletion: 4 } });
-  assert.deepEqual(store.roundCost({ run: RUN, phase: 'train', iteration: 1 }), { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 } });
+  assert.deepEqual(store.roundCost({ run: RUN, phase: 'evaluate', iteration: 1 }), {
+    evaluatorCalls: 3,
+    tokens: { prompt: 21, reused: 9, completion: 8, reusedCompletion: 4 },
+  });
+  assert.deepEqual(store.roundCost({ run: RUN, phase: 'train', iteration: 1 }), {
+    evaluatorCalls: 0,
+    tokens: { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 },
+  });
   assert.equal(store.latestLedger(RUN), null);
-  const ledger = (evaluatorCalls: number) => ({ evaluatorCalls, tokens: { prompt: 1, reused: 0, completion: 2 }, decisions: {}, seconds: 1 });
-  const metrics = { meanReturn: 0, loss: 0, kl: 0, clipFraction: 0, gradientNorm: 0, learningRate: 0, ratioDeviation: 0, creditVariance: 0, generateSeconds: 0, trainSeconds: 0 };
-  for (const iteration of [1, 2, 3]) store.insertStep({ run: RUN, iteration, snapshot: WEIGHTS, ledger: ledger(iteration) });
-  for (const iteration of [1, 2]) store.finishStep(RUN, iteration, metrics, ledger(10 * iteration));
+  const ledger = (evaluatorCalls: number) => ({
+    evaluatorCalls,
+    tokens: { prompt: 1, reused: 0, completion: 2 },
+    decisions: {},
+    seconds: 1,
+  });
+  const metrics = {
+    meanReturn: 0,
+    loss: 0,
+    kl: 0,
+    clipFraction: 0,
+    gradientNorm: 0,
+    learningRate: 0,
+    ratioDeviation: 0,
+    creditVariance: 0,
+    generateSeconds: 0,
+    trainSeconds: 0,
+  };
+  for (const iteration of [1, 2, 3]) {
+    store.insertStep({ run: RUN, iteration, snapshot: WEIGHTS, ledger: ledger(iteration) });
+  }
+  for (const iteration of [1, 2]) {
+    store.finishStep(RUN, iteration, metrics, ledger(10 * iteration));
+  }
   assert.deepEqual(store.latestLedger(RUN), ledger(20));
 });
