@@ -64,7 +64,7 @@ import {
   type RunProgress,
 } from '../shared/protocols/jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
-import type { VerificationReport } from '../shared/records/records.ts';
+import type { VerificationReport } from '../shared/records/verification.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/records/taxonomy.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';

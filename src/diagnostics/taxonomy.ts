@@ -3,12 +3,14 @@ import { aggregate, unmasked } from '../credit/aggregate.ts';
 import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
 import { fUpperTail } from '../credit/studentT.ts';
-import { TAXONOMY_CLASSES, type Alternative, type BucketView, type TaxonomyClass } from '../shared/records/records.ts';
+import type { Alternative, BucketView } from '../shared/records/records.ts';
 import {
   ALL_SUCCEEDED,
+  TAXONOMY_CLASSES,
   TAXONOMY_THRESHOLDS,
-  UNCLASSIFIED,
+  type TaxonomyClass,
   type TaxonomyThresholds,
+  UNCLASSIFIED,
   type VerdictName,
 } from '../shared/records/taxonomy.ts';
 

@@ -6,7 +6,8 @@ import { comparedCredits } from '../credit/compared.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { unlessCancelled } from '../replay/arrivals.ts';
-import { checkRequest, replayMessage, type ReplayControl } from '../replay/request.ts';
+import { checkRequest, type ReplayControl } from '../replay/request.ts';
+import { replayMessage } from '../replay/replayMessage.ts';
 import {
   replaysOfMessage,
   verifyReplays,
@@ -34,7 +35,7 @@ import type { Label, StoreWriter } from '../store/write/writer.ts';
 import { runSampling } from '../training/config.ts';
 import { valuesStates } from '../training/methods/methods.ts';
 import { snapshotAfter } from '../training/restore.ts';
-import type { RunControl } from '../training/run.ts';
+import type { RunControl } from '../training/runContext.ts';
 import { snapshotValue } from '../training/states.ts';
 import { contextTokens } from './replay/contextTokens.ts';
 import { modelGone, noteModel, otherModel, snapshotNamed, withModel } from './replay/continuation.ts';

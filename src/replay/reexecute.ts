@@ -2,8 +2,13 @@
 import type { Policy, PolicyAnswer } from '../policy/policy.ts';
 import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Decision, NumericEnvironment, VerificationResult } from '../shared/records/records.ts';
-import { changedRow, probabilityDifference, tokenDifference } from '../shared/records/verification.ts';
+import type { Decision, NumericEnvironment } from '../shared/records/records.ts';
+import {
+  changedRow,
+  probabilityDifference,
+  tokenDifference,
+  type VerificationResult,
+} from '../shared/records/verification.ts';
 import type { StoreReader } from '../store/types.ts';
 
 /** What a message or a replay turned out to be. */

@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto';
 import type { Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { Decision, Replay, VerificationReport, VerificationResult } from '../shared/records/records.ts';
-import { changedRow } from '../shared/records/verification.ts';
+import type { Decision, Replay } from '../shared/records/records.ts';
+import { changedRow, type VerificationReport, type VerificationResult } from '../shared/records/verification.ts';
 import type { StoreReader, StoreWriter } from '../store/types.ts';
 import { tokenHash } from '../store/tokens.ts';
 import { contextKey } from '../team/contextKey.ts';
@@ -15,7 +15,7 @@ import { messageHash, replayHash } from './record.ts';
 import { reexecute, type Outcome } from './reexecute.ts';
 import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
 
-export type { VerificationReport } from '../shared/records/records.ts';
+export type { VerificationReport } from '../shared/records/verification.ts';
 
 /** Lends the policy of a snapshot to a piece of work, or one sentence why it cannot be had. */
 export type PolicyLender = <Result>(

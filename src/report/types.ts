@@ -14,9 +14,8 @@ import type {
   RunSummary,
   Sampling,
   Tokens,
-  VerificationMark,
-  VerificationResult,
 } from '../shared/records/records.ts';
+import type { VerificationMark, VerificationResult } from '../shared/records/verification.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { EvaluationPoint } from '../shared/records/evaluations.ts';

@@ -1,12 +1,6 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
-import type {
-  BucketOrigin,
-  Ledger,
-  MessagePage,
-  Phase,
-  Replay,
-  VerificationResult,
-} from '../shared/records/records.ts';
+import type { BucketOrigin, Ledger, MessagePage, Phase, Replay } from '../shared/records/records.ts';
+import type { VerificationResult } from '../shared/records/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type { ProblemFilter, ProblemSort } from '../shared/records/problems.ts';

@@ -1,7 +1,7 @@
 /** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
 import { checkRoom } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
-import { placeWords, samplingOf } from '../replay/tree.ts';
+import { placeWords, samplingOf } from '../replay/grow.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';

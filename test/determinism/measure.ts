@@ -10,7 +10,7 @@ import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { grow } from '../../src/replay/tree.ts';
+import { grow } from '../../src/replay/grow.ts';
 import type { Completion, GenerationControl, GenerationRequest } from '../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { generateSplit } from '../../src/tasks/split.ts';

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { AlternativeReturns } from '../../replay/record.ts';
-import { REPLAY_LIMITS, replayMessage } from '../../replay/request.ts';
+import { REPLAY_LIMITS } from '../../replay/request.ts';
+import { replayMessage } from '../../replay/replayMessage.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { Message, Sampling } from '../../shared/records/records.ts';

@@ -4,7 +4,7 @@
  */
 import { readRendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
-import { samplingOf } from '../../replay/tree.ts';
+import { samplingOf } from '../../replay/grow.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import {
   lacking,

@@ -9,7 +9,7 @@ import { estimateWords, type TimeEstimate } from '../../shared/text/times.ts';
 import { openStoreForReading } from '../../store/read/reader.ts';
 import { runSampling } from '../../training/config.ts';
 import type { ExpectedPace, Pace } from '../../training/remaining.ts';
-import type { RunControl } from '../../training/run.ts';
+import type { RunControl } from '../../training/runContext.ts';
 import { earlierPaces } from './earlierPaces.ts';
 import { estimateOf, middlePace, paceOf, plannedWork, type MessageSeconds, type PlannedWork } from './estimate.ts';
 import type { LoadedModel, ModelPool } from '../models/models.ts';

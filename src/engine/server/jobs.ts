@@ -8,7 +8,7 @@ import { C3Error, CancelledError, failureData, messageOf } from '../../shared/er
 import type { CancelResult, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { ClientKind, JobList, JobOutcome, RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
-import type { RunControl } from '../../training/run.ts';
+import type { RunControl } from '../../training/runContext.ts';
 import { cancelElsewhere } from './elsewhere.ts';
 import { QueueFile, unstarted, type QueueEntry } from './queueFile.ts';
 import { parseRecipe, readRecipe, type Recipe } from '../recipe/recipe.ts';

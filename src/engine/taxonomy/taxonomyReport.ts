@@ -7,22 +7,25 @@ import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../dia
 import { classifyBuckets, evidenceOf, judge, messageOfCase, studyBucket } from '../../diagnostics/taxonomy.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
-import type { Episode, TaxonomyCase, TaxonomyClass, TaxonomyClassName } from '../../shared/records/records.ts';
+import type { Episode } from '../../shared/records/records.ts';
 import {
   ALL_SUCCEEDED,
   areThresholds,
+  type CaseLabel,
+  type DetectorReport,
+  type LeftOutBuckets,
   leftOutWords,
   PRECEDENCE,
   TAXONOMY_THRESHOLDS,
+  type TaxonomyAgreement,
+  type TaxonomyCase,
+  type TaxonomyClass,
+  type TaxonomyClassName,
+  type TaxonomyThresholds,
   THRESHOLD_LIMITS,
   THRESHOLD_NAMES,
   thresholdWords,
   VERDICT_MEANING,
-  type CaseLabel,
-  type DetectorReport,
-  type LeftOutBuckets,
-  type TaxonomyAgreement,
-  type TaxonomyThresholds,
   type VerdictName,
 } from '../../shared/records/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';

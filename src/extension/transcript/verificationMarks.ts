@@ -3,8 +3,8 @@
  * it.
  */
 import { continuationWords } from '../../shared/records/continuation.ts';
-import type { Bucket, Message, VerificationMark } from '../../shared/records/records.ts';
-import { markOf } from '../../shared/records/verification.ts';
+import type { Bucket, Message } from '../../shared/records/records.ts';
+import { markOf, type VerificationMark } from '../../shared/records/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../../store/read/reader.ts';
 
 /**

@@ -5,7 +5,8 @@ import type { ContinuationChoice } from '../records/continuation.ts';
 import type { DeviceRequest } from '../devices.ts';
 import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
-import type { BucketView, VerificationReport } from '../records/records.ts';
+import type { BucketView } from '../records/records.ts';
+import type { VerificationReport } from '../records/verification.ts';
 import type { ReplayResult, Settle } from '../records/settle.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
 

@@ -15,7 +15,8 @@ import type { Headline } from '../credit/headline.ts';
 import { SETTLE_LIMITS } from '../records/settle.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
-import type { BucketView, FinishReason, Message, VerificationMark } from '../records/records.ts';
+import type { BucketView, FinishReason, Message } from '../records/records.ts';
+import type { VerificationMark } from '../records/verification.ts';
 import type { Panel } from './panel.ts';
 
 /** Rows in one window. */

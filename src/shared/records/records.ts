@@ -7,6 +7,7 @@ import type { StepMetrics } from './stepMetrics.ts';
 import type { OtherContinuation } from './continuation.ts';
 import type { Credit } from '../credit/credit.ts';
 import type { Headline } from '../credit/headline.ts';
+import type { VerificationMark } from './verification.ts';
 
 /** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
 export interface Interval {
@@ -223,37 +224,6 @@ export interface NewReplay {
   readonly environment: number;
 }
 
-export type VerificationResult = 'identical' | 'different' | 'notComparable';
-
-/** What re-executing the replays of a message showed, in words. */
-export interface VerificationMark {
-  readonly state: VerificationResult | 'unverified';
-  /**
-   * A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `not comparable`, `not verified
-   * yet`.
-   */
-  readonly label: string;
-  /** The reason, in one sentence. */
-  readonly detail: string;
-}
-
-/** What re-executing a set of replays showed. */
-export interface VerificationReport {
-  readonly checked: number;
-  readonly identical: number;
-  readonly different: number;
-  readonly notComparable: number;
-  /** The first difference in the order of the replays; the token is null where it is not one of a token. */
-  readonly firstDifference: {
-    readonly replay: number;
-    readonly message: number;
-    readonly token: number | null;
-    readonly detail: string;
-  } | null;
-  /** Why the first that could not be compared could not; null where all could. */
-  readonly firstReason: string | null;
-}
-
 export interface Replay extends NewReplay {
   readonly id: number;
 }
@@ -377,27 +347,4 @@ export interface RunRecord {
   readonly steps: number;
   readonly title: string;
   readonly summary: RunSummary | null;
-}
-
-export const TAXONOMY_CLASSES = [
-  'Successful Credit Shift',
-  'Evaluator Ambiguity',
-  'Misleading Plan',
-  'Over-Coupling',
-] as const;
-export type TaxonomyClassName = (typeof TAXONOMY_CLASSES)[number];
-
-export interface TaxonomyCase {
-  readonly bucket: number;
-  /** The decision that a click opens. */
-  readonly message: number;
-  readonly eventType: string;
-  readonly question: string;
-  readonly evidence: string;
-}
-
-export interface TaxonomyClass {
-  readonly name: TaxonomyClassName;
-  readonly count: number;
-  readonly cases: readonly TaxonomyCase[];
 }

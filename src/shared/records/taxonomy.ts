@@ -3,7 +3,30 @@
  * shows.
  */
 import type { ProblemClassRow } from './problems.ts';
-import { TAXONOMY_CLASSES, type BucketOrigin, type Interval, type TaxonomyClassName } from './records.ts';
+import type { BucketOrigin, Interval } from './records.ts';
+
+export const TAXONOMY_CLASSES = [
+  'Successful Credit Shift',
+  'Evaluator Ambiguity',
+  'Misleading Plan',
+  'Over-Coupling',
+] as const;
+export type TaxonomyClassName = (typeof TAXONOMY_CLASSES)[number];
+
+export interface TaxonomyCase {
+  readonly bucket: number;
+  /** The decision that a click opens. */
+  readonly message: number;
+  readonly eventType: string;
+  readonly question: string;
+  readonly evidence: string;
+}
+
+export interface TaxonomyClass {
+  readonly name: TaxonomyClassName;
+  readonly count: number;
+  readonly cases: readonly TaxonomyCase[];
+}
 
 export interface TaxonomyThresholds {
   /** Successful Credit Shift: best mean return - real mean return is greater. */

@@ -2,7 +2,37 @@
  * What re-executing stored replays showed: the sentences that the store keeps, and the mark that sums several of them
  * up.
  */
-import type { VerificationMark, VerificationReport, VerificationResult } from './records.ts';
+
+export type VerificationResult = 'identical' | 'different' | 'notComparable';
+
+/** What re-executing the replays of a message showed, in words. */
+export interface VerificationMark {
+  readonly state: VerificationResult | 'unverified';
+  /**
+   * A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `not comparable`, `not verified
+   * yet`.
+   */
+  readonly label: string;
+  /** The reason, in one sentence. */
+  readonly detail: string;
+}
+
+/** What re-executing a set of replays showed. */
+export interface VerificationReport {
+  readonly checked: number;
+  readonly identical: number;
+  readonly different: number;
+  readonly notComparable: number;
+  /** The first difference in the order of the replays; the token is null where it is not one of a token. */
+  readonly firstDifference: {
+    readonly replay: number;
+    readonly message: number;
+    readonly token: number | null;
+    readonly detail: string;
+  } | null;
+  /** Why the first that could not be compared could not; null where all could. */
+  readonly firstReason: string | null;
+}
 
 /** One replay's newest verification; null while it was not re-executed. */
 export interface Verdict {

@@ -1,6 +1,6 @@
 /** The algorithms of the methods, by the names that configurations give them. */
 import { contextEstimatorOf, type CreditEstimator } from '../../credit/estimators.ts';
-import { callsOfFanout } from '../../replay/tree.ts';
+import { callsOfFanout } from '../../replay/grow.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';

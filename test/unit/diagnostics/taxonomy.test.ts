@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { TAXONOMY_CLASSES, type TaxonomyClass } from '../../../src/shared/records/records.ts';
-import { TAXONOMY_THRESHOLDS } from '../../../src/shared/records/taxonomy.ts';
+import { TAXONOMY_CLASSES, TAXONOMY_THRESHOLDS, type TaxonomyClass } from '../../../src/shared/records/taxonomy.ts';
 import {
   classifyBuckets,
   evidenceOf,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Evaluator, Graded } from '../../../src/evaluate/evaluator.ts';
 import { Arrivals, unlessCancelled } from '../../../src/replay/arrivals.ts';
-import { extend } from '../../../src/replay/tree.ts';
+import { extend } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { instances, NEVER, PAIR, starts, world } from './helpers.ts';
 

@@ -7,7 +7,8 @@ import { before, describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
-import { callsOf, grow, leavesOf, returnOf } from '../../../src/replay/tree.ts';
+import { callsOf, leavesOf, returnOf } from '../../../src/replay/tree.ts';
+import { grow } from '../../../src/replay/grow.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 import {
   CountingEvaluator,

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { replayMessage, type ReplayDependencies, type ReplayRequest } from '../../../src/replay/request.ts';
+import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
+import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer } from '../../../src/replay/reuse.ts';
-import { grow, leavesOf } from '../../../src/replay/tree.ts';
+import { leavesOf } from '../../../src/replay/tree.ts';
+import { grow } from '../../../src/replay/grow.ts';
 import { drawsOf } from '../../../src/shared/records/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { BucketView, Decision, Replay } from '../../../src/shared/records/records.ts';

@@ -9,7 +9,8 @@ import {
   type SealedMessage,
   type SealedReplay,
 } from '../../../src/replay/record.ts';
-import { callsOf, grow, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { grow } from '../../../src/replay/grow.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {

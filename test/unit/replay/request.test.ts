@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { creditGroup } from '../../../src/credit/estimators.ts';
-import { replayMessage, type ReplayDependencies, type ReplayRequest } from '../../../src/replay/request.ts';
-import { grow, type TreeNode } from '../../../src/replay/tree.ts';
+import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
+import { replayMessage } from '../../../src/replay/replayMessage.ts';
+import type { TreeNode } from '../../../src/replay/tree.ts';
+import { grow } from '../../../src/replay/grow.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { AS_RECORDED, type ContinuationChoice } from '../../../src/shared/records/continuation.ts';
 import { drawsOf } from '../../../src/shared/records/draws.ts';

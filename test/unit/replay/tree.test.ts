@@ -3,17 +3,8 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import {
-  callsOf,
-  callsOfFanout,
-  contextOf,
-  extend,
-  grow,
-  leavesOf,
-  returnOf,
-  samplingOf,
-  type TreeNode,
-} from '../../../src/replay/tree.ts';
+import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { callsOfFanout, contextOf, extend, grow, samplingOf } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';

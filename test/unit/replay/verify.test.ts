@@ -4,7 +4,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type Policy } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import { replayMessage } from '../../../src/replay/request.ts';
+import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import {
   replaysOfMessage,
   verifyReplays,

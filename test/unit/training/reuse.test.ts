@@ -4,7 +4,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import { replayMessage } from '../../../src/replay/request.ts';
+import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { verifyReplays, type PolicyLender } from '../../../src/replay/verify.ts';
 import type { RunSummary } from '../../../src/shared/records/records.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';

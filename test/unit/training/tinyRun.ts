@@ -14,7 +14,8 @@ import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain, type Renderer } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/readConfig.ts';
 import type { Method } from '../../../src/training/methods/method.ts';
-import { resumeTraining, runTraining, type RunControl } from '../../../src/training/run.ts';
+import type { RunControl } from '../../../src/training/runContext.ts';
+import { resumeTraining, runTraining } from '../../../src/training/startRun.ts';
 import { makeTeam, PAIR, sums } from './tinyTeam.ts';
 
 export function temporaryFolder(t: Pick<TestContext, 'after'>): string {

@@ -14,7 +14,7 @@ import { canonicalJson, JsonNumber, jsonOf, parseJson } from '../../../../src/en
 import { parseRecipe, protocolOf } from '../../../../src/engine/recipe/recipe.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
-import { grow } from '../../../../src/replay/tree.ts';
+import { grow } from '../../../../src/replay/grow.ts';
 import { recordTrainingTree } from '../../../../src/replay/record.ts';
 import {
   CountingEvaluator,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { VerificationReport } from '../../../../src/shared/records/records.ts';
 import {
   changedRow,
   markOf,
@@ -9,6 +8,7 @@ import {
   returnDifference,
   tokenDifference,
   type Verdict,
+  type VerificationReport,
 } from '../../../../src/shared/records/verification.ts';
 
 const same: Verdict = { result: 'identical', detail: '' };

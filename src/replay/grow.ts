@@ -1,0 +1,339 @@
+/** Growing episodes: sampling messages below branches, scoring them, and what a fan-out costs. */
+import { setImmediate } from 'node:timers/promises';
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
+import { streamKey } from '../runtime/random.ts';
+import { CancelledError } from '../shared/errors.ts';
+import type { Instance, Sampling } from '../shared/records/records.ts';
+import { contextKey } from '../team/contextKey.ts';
+import { type Occurrence, occurrenceAt, type Protocol, roleNamed } from '../team/protocol.ts';
+import { renderContext, type Renderer } from '../team/render.ts';
+import { Arrivals } from './arrivals.ts';
+import type { EvaluatorBudget } from './budget.ts';
+import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
+import type { Branch, TreeNode } from './tree.ts';
+
+/**
+ * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
+ * stands below. With `replays` every branch has one continuation, of that number.
+ */
+export type Growth =
+  | { readonly kind: 'alternatives'; readonly first: number }
+  | { readonly kind: 'continuations'; readonly replays?: readonly number[] };
+
+const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
+const CONTINUATIONS: Growth = { kind: 'continuations' };
+
+export interface TreeSettings {
+  readonly protocol: Protocol;
+  /** Writes contexts as the policy's model reads them. */
+  readonly render: Renderer;
+  readonly policy: Policy;
+  readonly evaluator: Evaluator;
+  readonly budget: EvaluatorBudget;
+  readonly sampling: Sampling;
+  readonly seed: number;
+  /** Names the streams: `iteration:3`, `request:2`, `evaluation:sampled` ... */
+  readonly scope: string;
+  /**
+   * Whether replay m of one alternative draws the numbers of replay m of the others (Appendix L). A policy that takes
+   * no seeds shares none whatever this says.
+   */
+  readonly commonRandomNumbers: boolean;
+  /**
+   * The scores that are known already, where several calls of `extend` make one piece of work; each has its own unless
+   * given.
+   */
+  readonly scores?: ScoreBook;
+  /** False: every result is paid for, also one that is determined; to compare with. */
+  readonly reuse?: boolean;
+}
+
+/** The sampling of one role: its own cap on new tokens where the protocol sets one. */
+export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>, position: number): Sampling {
+  const cap = roleNamed(settings.protocol, occurrenceAt(settings.protocol, position).role).maxNewTokens;
+  return cap === null ? settings.sampling : { ...settings.sampling, maxNewTokens: cap };
+}
+
+/** The exact model input of the decision at `position` after a branch, and its key. */
+export async function contextOf(
+  { protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>,
+  branch: Branch,
+  position: number,
+): Promise<{ context: string; key: string }> {
+  const messages = new Map<number, string>();
+  for (let node = branch.node; node !== null; node = node.parent) {
+    messages.set(node.position, node.answer.text);
+  }
+  const context = await render(renderContext(protocol, position, branch.instance.question, messages));
+  return { context, key: contextKey(context).key };
+}
+
+/** Whose context it is, for messages: one line, whatever a file calls its instances. */
+export const placeWords = (occurrence: string, uid: string): string =>
+  `the ${occurrence} for the instance ${JSON.stringify(uid.slice(0, 120))}`;
+
+type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
+
+/** A message that is to be sampled. */
+interface Plan {
+  /** Its place among all that are sampled together. */
+  readonly index: number;
+  readonly branch: Branch;
+  readonly place: Place;
+  readonly context: string;
+  readonly key: string;
+  readonly request: PolicyRequest;
+}
+
+/**
+ * Where the index-th of `fanout` new messages below the place-th branch stands. Continuations of one alternative are
+ * numbered in depth-first order at every position, so that no two share a number.
+ */
+function placeOf({ node }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
+  if (growth.kind === 'alternatives') {
+    return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
+  }
+  if (node === null) {
+    throw new Error('A continuation stands below an alternative.');
+  }
+  const replay = growth.replays?.[place];
+  if (replay !== undefined) {
+    return { sibling: replay, alternative: node.alternative, replay };
+  }
+  return { sibling: index, alternative: node.alternative, replay: (node.replay ?? 0) * fanout + index };
+}
+
+/**
+ * The stream of a message (design promise 1); empty where the policy takes no seeds. The alternative's index joins the
+ * scope only where nothing is to be shared.
+ */
+function streamAt(
+  settings: TreeSettings,
+  { uidSha }: Instance,
+  { role, turn }: Occurrence,
+  { sibling, alternative, replay }: Place,
+): string {
+  if (!settings.policy.seeded) {
+    return '';
+  }
+  const scope =
+    replay === null || settings.commonRandomNumbers
+      ? settings.scope
+      : `${settings.scope}/alternative:${String(alternative)}`;
+  return streamKey({ seed: settings.seed, scope, uidSha, eventType: role, turn, sibling: replay ?? sibling });
+}
+
+/**
+ * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored, while
+ * others are still being sampled. Of equal requests one goes to the policy, of equal scored messages one to the
+ * evaluator: the first in order, or with `scores` the first that arrived. `onNode` hears of a node as soon as it and
+ * those that arrived before it are complete; nodes come back in the order of branches, then siblings.
+ * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
+ */
+export async function extend(
+  settings: TreeSettings,
+  branches: readonly Branch[],
+  position: number,
+  fanout: number,
+  control: PolicyControl,
+  onNode?: (node: TreeNode) => void,
+  growth: Growth = ALTERNATIVES,
+): Promise<TreeNode[]> {
+  // Looked at before every call: the policy itself may answer faster than it notices.
+  if (control.cancelled()) {
+    throw new CancelledError();
+  }
+  const occurrence = occurrenceAt(settings.protocol, position);
+  if (occurrence.scored) {
+    settings.budget.reserve(branches.length * fanout);
+  }
+  const sampling = samplingOf(settings, position);
+  const contexts = await Promise.all(
+    branches.map(async (branch) => ({ branch, ...(await contextOf(settings, branch, position)) })),
+  );
+  const plans = contexts.flatMap(({ branch, context, key }, start) => {
+    return Array.from({ length: fanout }, (_, sample): Plan => {
+      const place = placeOf(branch, start, sample, fanout, growth);
+      return {
+        index: start * fanout + sample,
+        branch,
+        place,
+        context,
+        key,
+        request: {
+          agent: occurrence.role,
+          context,
+          sampling,
+          streamKey: streamAt(settings, branch.instance, occurrence, place),
+          place: placeWords(occurrence.id, branch.instance.uid),
+        },
+      };
+    });
+  });
+  const firsts =
+    settings.reuse === false ? plans.map(({ index }) => index) : firstEquals(plans.map(({ request }) => request));
+  const equals = Map.groupBy(plans, (_, index) => firsts[index] ?? index);
+  const asked = [...equals.values()];
+  const { protocol, evaluator, budget } = settings;
+  const scoring = {
+    protocol,
+    evaluator,
+    budget,
+    ...(settings.reuse !== false && { scores: settings.scores ?? new ScoreBook() }),
+  };
+  const nodes: TreeNode[] = [];
+  const arrivals = new Arrivals();
+  const unheard: Plan[] = [];
+  const arrive = (plan: Plan, answer: PolicyAnswer): void => {
+    // What comes after a cancel starts no evaluation.
+    if (unheard.length > 0 || control.cancelled()) {
+      unheard.push(plan);
+      return;
+    }
+    const { branch, place, context, key, request } = plan;
+    const node: TreeNode = {
+      instance: branch.instance,
+      position,
+      parent: branch.node,
+      ...place,
+      context,
+      contextKey: key,
+      streamKey: request.streamKey,
+      sampling,
+      answer,
+      score: undefined,
+      children: [],
+      stored: undefined,
+    };
+    nodes[plan.index] = node;
+    arrivals.add(scoreNode(scoring, node, control.cancelled), () => onNode?.(node));
+  };
+  try {
+    await settings.policy.answer(
+      asked.flatMap(([first]) => first?.request ?? []),
+      {
+        cancelled: () => arrivals.failed || control.cancelled(),
+        onAnswer: (index, answer) => {
+          for (const [place, plan] of asked[index]?.entries() ?? []) {
+            arrive(plan, place === 0 ? answer : reusedAnswer(answer));
+          }
+        },
+      },
+    );
+    await arrivals.settled(control.cancelled);
+    if (unheard.length > 0) {
+      throw new CancelledError();
+    }
+  } catch (error) {
+    // What has its score by now still arrives.
+    await setImmediate();
+    // A failure of an arrival stopped the policy; that, and not the stop, is what is to be told.
+    if (arrivals.failed) {
+      await arrivals.settled(control.cancelled);
+    }
+    throw error;
+  } finally {
+    arrivals.close();
+  }
+  for (const node of nodes) {
+    node.parent?.children.push(node);
+  }
+  if (settings.scores === undefined) {
+    bookInOrder(nodes);
+  }
+  return nodes;
+}
+
+/**
+ * Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is
+ * the one that was paid for.
+ */
+function bookInOrder(nodes: readonly TreeNode[]): void {
+  // One of a group is paid for where any of it is reused, and none is reused where the first to arrive was masked.
+  const groups = new Set(nodes.flatMap((node) => (node.score?.reused === true ? nameOf(scoredMessage(node)) : [])));
+  const booked = new Set<string>();
+  for (const node of groups.size === 0 ? [] : nodes) {
+    const name = nameOf(scoredMessage(node));
+    if (node.score === undefined || !groups.has(name)) {
+      continue;
+    }
+    node.score = { ...node.score, reused: booked.has(name) };
+    booked.add(name);
+  }
+}
+
+const scoredMessage = ({ instance, position, contextKey: key, answer }: TreeNode): ScoredMessage => ({
+  instance,
+  position,
+  contextKey: key,
+  text: answer.text,
+});
+
+/**
+ * Scores a message, where its occurrence is scored; else does nothing. The budget counts it also where its score is
+ * known from an equal one: what a method may ask for does not depend on how often its team repeats itself.
+ * @throws CancelledError where it was cancelled before code was run
+ */
+export async function scoreNode(
+  { protocol, evaluator, budget, scores }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget' | 'scores'>,
+  node: TreeNode,
+  cancelled?: () => boolean,
+): Promise<void> {
+  if (!occurrenceAt(protocol, node.position).scored) {
+    return;
+  }
+  budget.spend(1);
+  // A book of its own holds nothing yet.
+  const {
+    graded: { score, rule },
+    reused,
+  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), cancelled);
+  node.score = { score, rule, reused };
+}
+
+/** Evaluator calls that one tree of this fan-out costs: one for every message at a scored position. */
+export function callsOfFanout(protocol: Protocol, positions: readonly number[], fanout: readonly number[]): number {
+  let messages = 1;
+  let calls = 0;
+  for (const [level, position] of positions.entries()) {
+    messages *= fanout[level] ?? 1;
+    if (occurrenceAt(protocol, position).scored) {
+      calls += messages;
+    }
+  }
+  return calls;
+}
+
+/**
+ * Grows whole episodes below the branches: fanout[i] messages at the i-th position. The first are alternatives, the
+ * others continue them; the m-th continuation of one alternative draws the numbers of the m-th of the others, and no
+ * two of one alternative share any.
+ * @returns the roots, in order
+ * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
+ */
+export async function grow(
+  settings: TreeSettings,
+  branches: readonly Branch[],
+  positions: readonly number[],
+  fanout: readonly number[],
+  control: PolicyControl,
+): Promise<TreeNode[]> {
+  settings.budget.check(branches.length * callsOfFanout(settings.protocol, positions, fanout));
+  let roots: TreeNode[] | undefined;
+  let frontier = branches;
+  for (const [level, position] of positions.entries()) {
+    const nodes = await extend(
+      settings,
+      frontier,
+      position,
+      fanout[level] ?? 1,
+      control,
+      undefined,
+      level === 0 ? ALTERNATIVES : CONTINUATIONS,
+    );
+    roots ??= nodes;
+    frontier = nodes.map((node) => ({ instance: node.instance, node }));
+  }
+  return roots ?? [];
+}

@@ -1,0 +1,384 @@
+/**
+ * Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with
+ * leave-one-out credit.
+ */
+import type { PolicyControl } from '../policy/policy.ts';
+import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
+import type { BucketView, Decision } from '../shared/records/records.ts';
+import type { ReplayResult } from '../shared/records/settle.ts';
+import { isTerminal, occurrenceAt } from '../team/protocol.ts';
+import { unlessCancelled } from './arrivals.ts';
+import { EvaluatorBudget } from './budget.ts';
+import { extend, samplingOf, scoreNode, type TreeSettings } from './grow.ts';
+import { decisionRow, recordEpisode, recordReplay, type RoundRecord } from './record.ts';
+import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
+import { ScoreBook } from './reuse.ts';
+import { frozenBranch, storedNode } from './storedBranch.ts';
+import { type Branch, callOf, type TreeNode } from './tree.ts';
+
+/** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
+const PAIRS_TOGETHER = 8;
+/** Replays that are reported one by one; of more, every n-th is. */
+const REPORTED_REPLAYS = 512;
+
+/**
+ * Opens a bucket on the message's context and fills it; rows appear as they are complete, credits at the end.
+ * A cancel keeps what arrived.
+ * @throws C3Error('input') for numbers out of bounds; CancelledError
+ */
+export async function replayMessage(
+  request: ReplayRequest,
+  dependencies: ReplayDependencies,
+  control: ReplayControl,
+): Promise<ReplayResult> {
+  checkRequest(request);
+  const { store } = dependencies;
+  const decision = store.decision(request.message);
+  if (!dependencies.policy.seeded) {
+    control.onRemark?.(NO_SEEDS_REMARK);
+  }
+  // Before anything is stored: a context that cannot be had again is refused. The number is taken and stored without a
+  // pause.
+  const branch = await frozenBranch(decision, dependencies);
+  return new Replaying(
+    request,
+    decision,
+    branch,
+    dependencies,
+    control,
+    store.nextRequestNumber(decision.run),
+  ).execute();
+}
+
+class Replaying {
+  private readonly request: ReplayRequest;
+  private readonly decision: Decision;
+  private readonly dependencies: ReplayDependencies;
+  private readonly control: ReplayControl;
+  private readonly settings: TreeSettings;
+  private readonly round: RoundRecord;
+  private readonly branch: Branch;
+  private readonly bucket: number;
+  private readonly terminal: boolean;
+  /** Replays that have ended, by alternative. */
+  private readonly ended = new Map<TreeNode, number>();
+  private replaysEnded = 0;
+  private original: TreeNode | undefined;
+  private readonly paired: boolean;
+
+  constructor(
+    request: ReplayRequest,
+    decision: Decision,
+    branch: Branch,
+    dependencies: ReplayDependencies,
+    control: ReplayControl,
+    number: number,
+  ) {
+    const { store, protocol, render, policy, evaluator, sampling, seed, returnBound } = dependencies;
+    this.request = request;
+    this.decision = decision;
+    this.dependencies = dependencies;
+    this.control = control;
+    this.terminal = isTerminal(protocol, decision.position);
+    this.paired = request.design === 'paired';
+    this.settings = {
+      protocol,
+      render,
+      policy,
+      evaluator,
+      budget: new EvaluatorBudget(Infinity),
+      sampling,
+      seed,
+      scope: `request:${String(number)}`,
+      commonRandomNumbers: request.independent !== true,
+      ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }),
+    };
+    this.round = {
+      run: decision.run,
+      phase: 'replay',
+      iteration: number,
+      snapshot: policy.snapshot,
+      environment: store.environmentId(policy.environment),
+      returnBound,
+    };
+    this.branch = branch;
+    this.bucket = store.transaction(() => {
+      const bucket = store.insertBucket({
+        run: decision.run,
+        origin: dependencies.origin ?? 'request',
+        iteration: number,
+        instance: decision.instance,
+        eventType: decision.eventType,
+        turn: decision.turn,
+        contextKey: decision.contextKey,
+        snapshot: policy.snapshot,
+        message: decision.id,
+      });
+      store.insertAlternative(bucket, decision.id, 0, true);
+      return bucket;
+    });
+  }
+
+  async execute(): Promise<ReplayResult> {
+    try {
+      return await this.fill();
+    } finally {
+      // What arrived before a cancel or a failure counts too.
+      this.dependencies.store.refreshHeadlines();
+    }
+  }
+
+  private async fill(): Promise<ReplayResult> {
+    const { store } = this.dependencies;
+    const { branch } = this;
+    const original = storedNode(store, branch.instance, this.decision, branch.node);
+    this.original = original;
+    // The scores of stored messages are taken again where they are part of the return.
+    for (let node: TreeNode | null = original; node !== null; node = node.parent) {
+      await this.score(node);
+    }
+    const alternatives = [original];
+    if (this.terminal) {
+      this.endReplay(original, original);
+    }
+    const control: PolicyControl = { cancelled: this.control.cancelled };
+    // What is stored is UTF-8, which has no lone surrogates.
+    if (this.request.text !== null) {
+      alternatives.push(
+        await this.typedNode(branch, this.request.text.toWellFormed(), this.request.alternatives + 1, control),
+      );
+    }
+    if (this.paired) {
+      await this.pair(original, control);
+    } else {
+      alternatives.push(...(await this.sample(this.request.alternatives, 1, control)));
+      if (!this.terminal) {
+        await this.continueAll(alternatives, null, control);
+      }
+    }
+    const credited = this.credits();
+    store.transaction(() => {
+      for (const { decision, bucketCredit } of credited.alternatives) {
+        if (bucketCredit !== null) {
+          store.insertCredit(this.bucket, decision, bucketCredit);
+        }
+      }
+    });
+    this.report(true);
+    const view = store.bucketView(this.bucket);
+    return this.paired ? { ...view, spent: this.spent } : view;
+  }
+
+  /** Samples alternatives in the frozen context, numbered from `first` on. */
+  private sample(count: number, first: number, control: PolicyControl): Promise<TreeNode[]> {
+    return extend(
+      this.settings,
+      [this.branch],
+      this.decision.position,
+      count,
+      control,
+      (node) => {
+        this.appear(node);
+      },
+      { kind: 'alternatives', first },
+    );
+  }
+
+  /**
+   * Samples pairs of an alternative and the message itself, chunk by chunk, until all that were asked for are there or
+   * the credit is decided.
+   */
+  private async pair(original: TreeNode, control: PolicyControl): Promise<void> {
+    const { alternatives: pairs } = this.request;
+    for (let first = 0; first < pairs; first += PAIRS_TOGETHER) {
+      const sampled = await this.sample(Math.min(PAIRS_TOGETHER, pairs - first), first + 1, control);
+      const numbers = sampled.map((_, index) => first + index);
+      if (!this.terminal) {
+        await this.continueAll([...sampled, ...sampled.map(() => original)], [...numbers, ...numbers], control);
+      }
+      if (this.dependencies.decided?.(this.credits()) === true) {
+        return;
+      }
+    }
+  }
+
+  private score(node: TreeNode): Promise<void> {
+    if (occurrenceAt(this.dependencies.protocol, node.position).scored) {
+      this.settings.budget.reserve(1);
+    }
+    return unlessCancelled(scoreNode(this.settings, node, this.control.cancelled), this.control.cancelled);
+  }
+
+  private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
+    const { policy } = this.dependencies;
+    const { eventType: agent, context } = this.decision;
+    const sampling = samplingOf(this.settings, this.decision.position);
+    const answer = await policy.typed({ agent, context, text, temperature: sampling.temperature }, control);
+    const node: TreeNode = {
+      instance: branch.instance,
+      position: this.decision.position,
+      parent: branch.node,
+      sibling,
+      alternative: sibling,
+      replay: null,
+      context: this.decision.context,
+      contextKey: this.decision.contextKey,
+      streamKey: '',
+      sampling,
+      answer,
+      score: undefined,
+      children: [],
+      stored: undefined,
+    };
+    await this.score(node);
+    this.appear(node);
+    return node;
+  }
+
+  /** Stores a new alternative; a terminal one is complete at once. */
+  private appear(node: TreeNode): void {
+    const { store, protocol } = this.dependencies;
+    store.transaction(() => {
+      node.stored = store.insertDecision(decisionRow(node, protocol, this.round, this.bucket));
+      if (this.terminal) {
+        recordEpisode(store, node, this.round, () => true);
+      }
+    });
+    if (this.terminal) {
+      this.endReplay(node, node);
+    } else {
+      this.report();
+    }
+  }
+
+  /**
+   * Continues every alternative `replays` times; replay m draws the same numbers below each of them unless they are to
+   * be independent.
+   * @param numbers of the one continuation of each, where they are not counted from 0; an alternative may then come
+   *   several times
+   */
+  private async continueAll(
+    alternatives: readonly TreeNode[],
+    numbers: readonly number[] | null,
+    control: PolicyControl,
+  ): Promise<void> {
+    const { store, protocol } = this.dependencies;
+    const later = protocol.occurrences
+      .map(({ position }) => position)
+      .filter((position) => position > this.decision.position);
+    const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
+    let frontier: readonly TreeNode[] = alternatives;
+    for (const [level, position] of later.entries()) {
+      const last = level === later.length - 1;
+      const branches = frontier.map((node) => ({ instance: node.instance, node }));
+      frontier = await extend(
+        this.settings,
+        branches,
+        position,
+        level === 0 && numbers === null ? this.request.replays : 1,
+        control,
+        (node) => {
+          const alternative = node.parent === null ? undefined : alternativeOf.get(node.parent);
+          if (alternative === undefined) {
+            return;
+          }
+          alternativeOf.set(node, alternative);
+          store.transaction(() => {
+            node.stored = store.insertDecision(decisionRow(node, protocol, this.round, null));
+            if (last) {
+              recordEpisode(
+                store,
+                node,
+                this.round,
+                (through) => through !== alternative || this.isFirst(alternative, node),
+              );
+            }
+          });
+          if (last) {
+            this.endReplay(alternative, node);
+          }
+        },
+        level === 0 && numbers !== null ? { kind: 'continuations', replays: numbers } : { kind: 'continuations' },
+      );
+    }
+  }
+
+  private endReplay(alternative: TreeNode, leaf: TreeNode): void {
+    const { store } = this.dependencies;
+    recordReplay(
+      store,
+      this.bucket,
+      alternative,
+      leaf,
+      leaf.replay ?? 0,
+      callsOfReplay(alternative, leaf, this.isFirst(alternative, leaf)),
+      this.round,
+    );
+    const count = (this.ended.get(alternative) ?? 0) + 1;
+    this.ended.set(alternative, count);
+    this.replaysEnded++;
+    const stride = Math.ceil((this.paired ? this.total : this.total * this.request.replays) / REPORTED_REPLAYS);
+    if (count === this.needed || this.replaysEnded % stride === 0) {
+      this.report();
+    }
+  }
+
+  /** Whether it is the replay of an alternative that carries what the alternative itself cost. */
+  private isFirst(alternative: TreeNode, leaf: TreeNode): boolean {
+    return (this.paired && alternative !== this.original) || (leaf.replay ?? 0) === 0;
+  }
+
+  /** Replays that pairs took so far; where the text of the message settles its return, that was no replay. */
+  private get spent(): number {
+    return this.replaysEnded - (this.terminal ? 1 : 0);
+  }
+
+  /** Alternatives that were asked for; in pairs, replays. */
+  private get total(): number {
+    if (this.paired) {
+      return this.request.alternatives * (this.terminal ? 1 : 2);
+    }
+    return this.request.alternatives + (this.request.text === null ? 0 : 1);
+  }
+
+  /** Replays that complete an alternative. */
+  private get needed(): number {
+    return this.terminal ? 1 : this.request.replays;
+  }
+
+  /** The bucket so far, with the credits that its returns give, beside the headlines that they have a part in. */
+  private credits(): BucketView {
+    this.dependencies.store.refreshHeadlines();
+    const view = this.dependencies.store.bucketView(this.bucket);
+    const credits = this.dependencies.credit(view.alternatives);
+    return {
+      ...view,
+      alternatives: view.alternatives.map((alternative, index) => ({
+        ...alternative,
+        bucketCredit: credits[index] ?? null,
+      })),
+    };
+  }
+
+  private report(last = false): void {
+    if (!last && this.control.due?.() === false) {
+      return;
+    }
+    let done = this.paired ? this.spent : 0;
+    for (const [alternative, count] of this.ended) {
+      if (!this.paired && alternative !== this.original && count >= this.needed) {
+        done++;
+      }
+    }
+    this.control.onProgress(this.credits(), done, this.total);
+  }
+}
+
+/** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its first. */
+function callsOfReplay(alternative: TreeNode, leaf: TreeNode, first: boolean): number {
+  let calls = first ? callOf(alternative) : 0;
+  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) {
+    calls += callOf(node);
+  }
+  return calls;
+}

@@ -1,0 +1,63 @@
+/** Stored messages as nodes of a tree: the branch that a stored message stands on. */
+import { C3Error } from '../shared/errors.ts';
+import type { Decision, Message } from '../shared/records/records.ts';
+import { contextOf } from './grow.ts';
+import type { ReplayDependencies } from './request.ts';
+import type { Branch, TreeNode } from './tree.ts';
+
+/**
+ * The messages before a stored one as they were stored.
+ * @throws C3Error('engine') where its context would be another one now
+ */
+export async function frozenBranch(
+  decision: Decision,
+  { store, protocol, render }: ReplayDependencies,
+): Promise<Branch> {
+  const instance = store.instance(decision.instance);
+  let node: TreeNode | null = null;
+  for (const message of store.chain(decision.id).slice(0, -1)) {
+    node = storedNode(store, instance, message, node);
+  }
+  const branch: Branch = { instance, node };
+  if ((await contextOf({ protocol, render }, branch, decision.position)).context !== decision.context) {
+    throw new C3Error(
+      'engine',
+      `Message ${String(decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`,
+    );
+  }
+  return branch;
+}
+
+/** A node that stands for a stored message. */
+export function storedNode(
+  store: ReplayDependencies['store'],
+  instance: Branch['instance'],
+  message: Message | Decision,
+  parent: TreeNode | null,
+): TreeNode {
+  const full = 'tokens' in message ? message : store.decision(message.id);
+  return {
+    instance,
+    position: full.position,
+    parent,
+    sibling: full.siblingIndex,
+    // The clicked message stands first in the request's bucket; the messages before it are no one's continuation.
+    alternative: 0,
+    replay: null,
+    context: full.context,
+    contextKey: full.contextKey,
+    streamKey: full.streamKey,
+    sampling: full.sampling,
+    answer: {
+      text: full.text,
+      prompt: new Int32Array(full.promptTokens),
+      tokens: full.tokens,
+      logprobs: full.logprobs,
+      finish: full.finish,
+      reusedTokens: full.reusedTokens,
+    },
+    score: undefined,
+    children: [],
+    stored: full.id,
+  };
+}

@@ -1,0 +1,107 @@
+/** What a run works with, shared by its training and its evaluations. */
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import { LocalPolicy } from '../policy/policy.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
+import type { RoundRecord } from '../replay/record.ts';
+import type { ModelRuntime } from '../runtime/host.ts';
+import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';
+import type { Instance } from '../shared/records/records.ts';
+import type { StepMetrics } from '../shared/records/stepMetrics.ts';
+import type { StoreWriter } from '../store/types.ts';
+import type { Protocol } from '../team/protocol.ts';
+import type { Renderer } from '../team/render.ts';
+import { CostAccount } from './account.ts';
+import type { RunConfig } from './config.ts';
+import type { Method } from './methods/method.ts';
+import { type ExpectedPace, Remaining, runWork } from './remaining.ts';
+
+export interface RunDependencies {
+  readonly store: StoreWriter;
+  /** Holds the run's model and nothing else's; the run begins and ends training on it. */
+  readonly runtime: ModelRuntime;
+  /** Snapshot of the loaded model: what the run begins with. */
+  readonly base: string;
+  readonly tokenizer: Tokenizer;
+  readonly protocol: Protocol;
+  /** Writes contexts as the model reads them. */
+  readonly render: Renderer;
+  /** Positions of the model: what a context and its answer together may take. */
+  readonly maxPositions: number;
+  readonly evaluator: Evaluator;
+  /** The one that the configuration names unless given. */
+  readonly method?: Method;
+  readonly train: readonly Instance[];
+  readonly evaluation: readonly Instance[];
+  /** The run's recipe as the store keeps it. */
+  readonly recipe: string;
+  readonly modelFolder: string;
+  /** Where the weights of this run's snapshots and its checkpoints are kept. */
+  readonly snapshotFolder: string;
+  /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
+  readonly reuse?: boolean;
+  /** Seconds, for the ledger and for whoever watches. */
+  readonly clock: () => number;
+  /** Before the run has shown a pace of its own, for whoever watches. */
+  readonly expected: ExpectedPace;
+  /** The time of day as ISO 8601, for the run's row only. */
+  readonly now: () => string;
+}
+
+export interface RunControl {
+  readonly cancelled: () => boolean;
+  readonly onProgress: (progress: RunProgress) => void;
+}
+
+/** One run at work: what it is, what it works with, its account and how it reports. */
+export class RunContext {
+  readonly id: string;
+  readonly config: RunConfig;
+  readonly dependencies: RunDependencies;
+  readonly control: RunControl;
+  readonly account: CostAccount;
+  readonly remaining: Remaining;
+  private readonly environment: number;
+
+  constructor(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl) {
+    const { store, runtime, protocol, clock } = dependencies;
+    this.id = id;
+    this.config = config;
+    this.dependencies = dependencies;
+    this.control = control;
+    this.account = new CostAccount(store, id, protocol, clock);
+    this.environment = store.environmentId(runtime.environment);
+    this.remaining = new Remaining(
+      runWork(config, dependencies.evaluation.length, store.run(id).steps),
+      dependencies.expected,
+      clock,
+    );
+  }
+
+  get reuse(): Pick<RunDependencies, 'reuse'> {
+    const { reuse } = this.dependencies;
+    return reuse === undefined ? {} : { reuse };
+  }
+
+  policy(snapshot: string): LocalPolicy {
+    const { runtime, tokenizer, maxPositions } = this.dependencies;
+    return new LocalPolicy(runtime, tokenizer, snapshot, maxPositions);
+  }
+
+  round(phase: 'train' | 'evaluate', iteration: number, snapshot: string): RoundRecord {
+    // An evaluation counts what was solved; only credit is computed from clipped returns.
+    const returnBound = phase === 'train' ? this.config.credit.return_clip : Infinity;
+    return { run: this.id, phase, iteration, snapshot, environment: this.environment, returnBound };
+  }
+
+  progress(stage: RunStage, done: number, total: number, message: string, metrics: StepMetrics | null = null): void {
+    this.control.onProgress({
+      run: this.id,
+      stage,
+      done,
+      total,
+      metrics,
+      remainingSeconds: this.remaining.seconds(),
+      message,
+    });
+  }
+}

@@ -1,0 +1,139 @@
+/** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
+import { recordSubtree } from '../replay/record.ts';
+import {
+  isEvaluatedAfter,
+  roundDuring,
+  EVALUATION_ROUNDS,
+  type EvaluationRound,
+} from '../shared/records/evaluationRounds.ts';
+import type { EvaluationKind } from '../shared/records/records.ts';
+import { proportion } from './accuracy.ts';
+import { runSampling } from './config.ts';
+import { samplesOf, instanceMeans, solved, evaluate } from './evaluation.ts';
+import type { RunContext } from './runContext.ts';
+
+/**
+ * What an evaluation found, per instance: its share of solved episodes, null where all are masked; empty where none was
+ * asked for.
+ */
+type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
+
+export class RunEvaluations {
+  private readonly context: RunContext;
+
+  constructor(context: RunContext) {
+    this.context = context;
+  }
+
+  /**
+   * Evaluates after a step where the configuration asks for it. It reads the weights and changes none, and its streams
+   * are those of every other evaluation, so training goes on as if it had not been; its time and its calls are not
+   * training's.
+   */
+  async during(step: number, snapshot: string): Promise<void> {
+    const { steps, evaluation } = this.context.config;
+    if (!isEvaluatedAfter(step, { steps, every: evaluation.every })) {
+      return;
+    }
+    this.context.account.endTraining();
+    try {
+      for (const kind of ['greedy', 'sampled'] as const) {
+        await this.once(roundDuring(step, kind), snapshot);
+      }
+    } finally {
+      this.context.account.beginTraining();
+    }
+  }
+
+  async both(when: 'before' | 'after', snapshot: string): Promise<Outcomes> {
+    const outcomes: Record<EvaluationKind, readonly (number | null)[]> = { greedy: [], sampled: [] };
+    for (const round of EVALUATION_ROUNDS) {
+      if (round.stage === when) {
+        outcomes[round.kind] = await this.once(round, snapshot);
+      }
+    }
+    return outcomes;
+  }
+
+  /**
+   * Evaluates what is not evaluated yet; whole batches are stored, so the next one begins where it would have begun.
+   */
+  private async once(of: EvaluationRound, snapshot: string): Promise<(number | null)[]> {
+    const { protocol, render, evaluator, evaluation, store } = this.context.dependencies;
+    const { iteration: number, kind } = of;
+    const { steps } = this.context.config;
+    const words = `Evaluating ${kind}, ${of.stage === 'during' ? `after step ${String(of.step)} of ${String(steps)}` : `${of.stage} training`}`;
+    const report = (done: number, message: string): void => {
+      // Within training, what is counted stays the steps.
+      if (of.stage === 'during') {
+        this.context.progress('train', of.step ?? 0, steps, message);
+      } else {
+        this.context.progress(`evaluate-${of.stage}`, done, evaluation.length, message);
+      }
+    };
+    const round = this.context.round('evaluate', number, snapshot);
+    const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
+    const { batch, samples: asked } = this.context.config.evaluation;
+    const samples = samplesOf({ kind, samples: asked });
+    const stored = store.episodes({
+      run: this.context.id,
+      phase: 'evaluate',
+      iteration: number,
+      offset: 0,
+      limit: evaluation.length * samples,
+    });
+    const known = instanceMeans(
+      stored.map((episode) => solved(episode.return, scored)),
+      samples,
+    );
+    this.context.remaining.skip(stored.length);
+    this.context.remaining.begin();
+    report(known.length, words);
+    const measured = await evaluate(
+      {
+        protocol,
+        render,
+        policy: this.context.policy(snapshot),
+        evaluator,
+        sampling: runSampling(this.context.config),
+        seed: this.context.config.seed,
+        kind,
+        samples,
+        batch,
+        ...this.context.reuse,
+      },
+      evaluation.slice(known.length),
+      {
+        cancelled: this.context.control.cancelled,
+        onBegin: (calls) => {
+          this.context.account.announce(calls);
+        },
+        onBatch: (done, roots) => {
+          store.transaction(() => {
+            recordSubtree(store, roots, protocol, round);
+            this.context.account.settle(roots);
+          });
+          this.context.remaining.evaluated(roots.length);
+          report(known.length + done, `${words}: ${String(known.length + done)} of ${String(evaluation.length)}`);
+        },
+      },
+    );
+    const outcomes = [...known, ...measured];
+    this.keep(of, outcomes);
+    return outcomes;
+  }
+
+  /** Stores what a complete evaluation measured, so that it is known at once; a run that goes on finds it there. */
+  private keep({ iteration, kind, step }: EvaluationRound, outcomes: readonly (number | null)[]): void {
+    const { store } = this.context.dependencies;
+    if (outcomes.length === 0 || store.evaluations(this.context.id).some((known) => known.iteration === iteration)) {
+      return;
+    }
+    store.insertEvaluation(this.context.id, {
+      iteration,
+      step: step ?? this.context.config.steps,
+      kind,
+      result: proportion(outcomes),
+    });
+  }
+}

@@ -1,0 +1,117 @@
+/** Beginning a run, taking an interrupted one up again, and how it ends: what the row of the run says of it. */
+import { EvaluatorLost } from '../evaluate/evaluator.ts';
+import { C3Error, CancelledError } from '../shared/errors.ts';
+import type { RunStatus, RunSummary } from '../shared/records/records.ts';
+import type { StoreWriter } from '../store/types.ts';
+import type { RunConfig } from './config.ts';
+import { samplingProblem } from './iteration.ts';
+import { requireOwnStates } from './methodStates.ts';
+import { methodNamed } from './methods/methods.ts';
+import { snapshotAfter } from './restore.ts';
+import { runInstances } from './room.ts';
+import { Run } from './run.ts';
+import type { RunControl, RunDependencies } from './runContext.ts';
+
+/**
+ * Begins a run and takes it to its end. The run's row ends as done, cancelled, failed or, where no evaluator was left,
+ * interrupted; what was stored before stays.
+ * @throws CancelledError; EvaluatorLost; C3Error, before anything is stored where the configuration or the instances do
+ *   not fit
+ */
+export async function runTraining(
+  id: string,
+  config: RunConfig,
+  dependencies: RunDependencies,
+  control: RunControl,
+): Promise<RunSummary> {
+  const { store, now, base } = dependencies;
+  const problem = samplingProblem(config, dependencies.protocol, dependencies.method);
+  if (problem !== null) {
+    throw new C3Error('input', problem);
+  }
+  store.transaction(() => {
+    store.insertRun({
+      id,
+      method: config.method,
+      seed: config.seed,
+      title: config.title,
+      config: dependencies.recipe,
+      plannedSteps: config.steps,
+      createdAt: now(),
+    });
+    store.insertSnapshot({ id: base, run: id, iteration: 0, base: dependencies.modelFolder, file: null });
+    store.insertInstances(runInstances(config, dependencies));
+  });
+  return toTheEnd(id, config, dependencies, control);
+}
+
+/**
+ * Takes a run that was interrupted to its end: the same weights and rows as if it had not been. Configuration and
+ * instances are those that it began with.
+ * @throws CancelledError; C3Error, before anything is changed where the model or the numeric environment is another one
+ *   than the run's
+ */
+export async function resumeTraining(
+  id: string,
+  config: RunConfig,
+  dependencies: RunDependencies,
+  control: RunControl,
+): Promise<RunSummary> {
+  const { store, base, modelFolder, runtime } = dependencies;
+  if (snapshotAfter(store, id, 0).id !== base) {
+    throw new C3Error(
+      'input',
+      `Run ${id} cannot be resumed: the model in ${modelFolder} is no longer the one that it began with; put its weights back, or start a new run.`,
+    );
+  }
+  const here = JSON.stringify(runtime.environment);
+  const other = store
+    .costs(id)
+    .map(({ environment }) => JSON.stringify(store.environment(environment)))
+    .find((environment) => environment !== here);
+  if (other !== undefined) {
+    throw new C3Error(
+      'input',
+      `Run ${id} cannot be resumed exactly: it was made with ${other} and this is ${here}; resume it there, or start a new run.`,
+    );
+  }
+  requireOwnStates({ store, run: id, method: dependencies.method ?? methodNamed(config.method) });
+  store.updateRunStatus(id, 'running', null, null);
+  return toTheEnd(id, config, dependencies, control);
+}
+
+async function toTheEnd(
+  id: string,
+  config: RunConfig,
+  dependencies: RunDependencies,
+  control: RunControl,
+): Promise<RunSummary> {
+  const { store, now } = dependencies;
+  try {
+    const summary = await new Run(id, config, dependencies, control).execute();
+    store.updateRunStatus(id, 'done', now(), summary);
+    return summary;
+  } catch (error) {
+    if (error instanceof EvaluatorLost) {
+      // As if its process had been ended: a failure that nobody saw the end of is an interruption.
+      recordEnd(store, id, 'failed', null);
+      const { steps } = store.run(id);
+      throw new EvaluatorLost(
+        `Run ${id} was interrupted at step ${String(steps)} of ${String(config.steps)}: ${withoutStop(error.message)}. What is stored stays; resume it when sandboxes work again.`,
+      );
+    }
+    recordEnd(store, id, error instanceof CancelledError ? 'cancelled' : 'failed', now());
+    throw error;
+  }
+}
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
+
+/** A store that failed may refuse this too; what ended the run is then still the error to report. */
+function recordEnd(store: StoreWriter, id: string, status: RunStatus, at: string | null): void {
+  try {
+    store.updateRunStatus(id, status, at, null);
+  } catch {
+    // The next writer finds the run without an owner and marks it.
+  }
+}
