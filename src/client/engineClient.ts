@@ -2,134 +2,61 @@
  * A store's engine as a window or a command sees it: found or started when first needed, spoken to in JSON-RPC, found
  * anew after it ended.
  */
-import type { Socket } from 'node:net';
+import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
-  createMessageConnection,
-  ResponseError,
-  SocketMessageReader,
-  SocketMessageWriter,
-  type CancellationToken,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
-import {
-  CANCELLED_CODE,
   CancelRunRequest,
   ContextTokensRequest,
   DoctorRequest,
-  FAILED_CODE,
-  InitializeRequest,
   InspectModelRequest,
-  JobsChangedNotification,
   JobsRequest,
   LabelRequest,
-  LogNotification,
   PlanRequest,
-  PROTOCOL_VERSION,
-  ReplayProgressNotification,
   ReplayRequest,
   RestartJobRequest,
   ResumeRunRequest,
-  RunProgressNotification,
   ShutdownRequest,
   StartRunRequest,
-  StoreWaitNotification,
   TaxonomyRequest,
-  TestModelProgressNotification,
   TestModelRequest,
   UpdateStoreRequest,
-  VerifyProgressNotification,
   VerifyRequest,
-  YieldRequest,
   type CancelResult,
   type DoctorReport,
-  type InitializeResult,
   type InspectModelParams,
   type PlanParams,
   type ReplayParams,
-  type ReplayProgress,
   type ResumeRunParams,
   type StartRunParams,
   type TestModelParams,
-  type TestModelProgress,
   type VerifyParams,
-  type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
-import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
-import {
-  jobInProgress,
-  type ClientKind,
-  type JobList,
-  type RunJob,
-  type RunProgress,
-} from '../shared/protocols/jobs.ts';
+import { C3Error } from '../shared/errors.ts';
+import type { JobList, RunJob } from '../shared/protocols/jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { VerificationReport } from '../shared/records/verification.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/records/taxonomy.ts';
-import { connectOrStart, connectToEngine } from './startEngine.ts';
-
-/** An engine that was just ending is met once or twice at most. */
-const ATTEMPTS = 5;
-
-export interface EngineEvents {
-  /** One line of the engine's log. */
-  log(line: string): void;
-  /** The runs that are asked for, wait, go on or have ended. */
-  jobs(list: JobList): void;
-  runProgress(progress: RunProgress): void;
-  replayProgress(progress: ReplayProgress): void;
-  verifyProgress(progress: VerifyProgress): void;
-  testModelProgress(progress: TestModelProgress): void;
-  /** For whom the engine waits to write the store; null when the wait is over. */
-  waiting(words: string | null): void;
-  /** The engine answered its first request. */
-  ready(result: InitializeResult): void;
-  /** The connection ended; requests that were under way have failed. */
-  ended(): void;
-}
-
-export interface ClientOptions {
-  /** Absolute path of the engine's entry. */
-  readonly script: string;
-  /** Absolute path of the store. */
-  readonly store: string;
-  readonly kind: ClientKind;
-  /** The product's version; an idle engine of another one gives way to it. */
-  readonly version: string;
-}
-
-interface Live {
-  readonly connection: MessageConnection;
-  readonly socket: Socket;
-  /** Resolves when the connection has ended. */
-  readonly ended: Promise<undefined>;
-  readonly hello: InitializeResult;
-}
+import { EngineConnection, errorOf, type ClientOptions, type EngineEvents } from './engineConnection.ts';
 
 export class EngineClient {
-  private readonly options: ClientOptions;
-  private readonly events: EngineEvents;
-  private live: Live | null = null;
-  private joining: Promise<Live | null> | null = null;
-  private disposed = false;
+  private readonly link: EngineConnection;
 
   constructor(options: ClientOptions, events: EngineEvents) {
-    this.options = options;
-    this.events = events;
+    this.link = new EngineConnection(options, events);
   }
 
   /** Whether there is a connection. */
   get attached(): boolean {
-    return this.live !== null;
+    return this.link.attached;
   }
 
   /** Connects to the engine if there is one; none is started. @returns whether there is a connection */
   async attach(): Promise<boolean> {
-    if (this.disposed) {
+    if (this.link.disposed) {
       return false;
     }
-    return (await this.join(false)) !== null;
+    return (await this.link.join(false)) !== null;
   }
 
   /**
@@ -218,7 +145,7 @@ export class EngineClient {
 
   /** Ends the engine with what goes on in it; nothing where none lives. */
   async shutdown(): Promise<void> {
-    const live = await this.join(false);
+    const live = await this.link.join(false);
     if (live === null) {
       return;
     }
@@ -233,16 +160,12 @@ export class EngineClient {
   }
 
   /** Ends the connection; the engine goes on with its runs. */
-  async dispose(): Promise<void> {
-    this.disposed = true;
-    const live = this.live ?? (await this.joining?.catch(() => null)) ?? null;
-    live?.connection.end();
-    live?.socket.destroy();
-    await live?.ended;
+  dispose(): Promise<void> {
+    return this.link.dispose();
   }
 
   private async ask<Result>(send: (connection: MessageConnection) => Promise<Result>): Promise<Result> {
-    const live = await this.join(true);
+    const live = await this.link.join(true);
     if (live === null) {
       throw new C3Error('engine', 'The engine could not be reached: try again.');
     }
@@ -258,167 +181,4 @@ export class EngineClient {
       throw errorOf(error);
     }
   }
-
-  /**
-   * The connection, made where there is none.
-   * @param start starts an engine where none lives; null where none does otherwise
-   */
-  private async join(start: boolean): Promise<Live | null> {
-    for (;;) {
-      if (this.disposed) {
-        throw new C3Error(
-          'engine',
-          'The connection to the engine has been closed with its window: reload the window to use it again.',
-        );
-      }
-      if (this.live !== null) {
-        return this.live;
-      }
-      if (this.joining === null) {
-        const joining = this.connect(start);
-        this.joining = joining;
-        try {
-          return await joining;
-        } finally {
-          this.joining = null;
-        }
-      }
-      const joined = await this.joining.catch(() => null);
-      // Whoever only looked found none; whoever has work starts one.
-      if (joined !== null || !start) {
-        return joined;
-      }
-    }
-  }
-
-  private async connect(start: boolean): Promise<Live | null> {
-    const { store, script, version } = this.options;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const socket = start ? await connectOrStart(store, script) : await connectToEngine(store);
-      if (socket === null) {
-        return null;
-      }
-      const live = await this.greet(socket);
-      // It ended just then: there will be another one.
-      if (live === null) {
-        continue;
-      }
-      const { hello } = live;
-      const same = hello.protocol === PROTOCOL_VERSION && hello.version === version;
-      if (same || (!start && hello.protocol === PROTOCOL_VERSION)) {
-        return this.adopt(live);
-      }
-      // One that ends at once may do so before its answer is out.
-      if (
-        start &&
-        (await Promise.race([
-          live.connection.sendRequest(YieldRequest).then(
-            ({ ending }) => ending,
-            () => false,
-          ),
-          live.ended.then(() => true),
-        ]))
-      ) {
-        await live.ended;
-        continue;
-      }
-      if (hello.protocol === PROTOCOL_VERSION) {
-        return this.adopt(live);
-      }
-      const busy = jobInProgress(hello.list.jobs);
-      live.socket.destroy();
-      if (!start) {
-        return null;
-      }
-      throw new C3Error(
-        'engine',
-        `The engine of this store is of C3 ${hello.version} and this is ${version}; ${busy === null ? 'it is at work' : `"${busy.title}" goes on in it`}: wait for its end, or cancel it there. Reading works meanwhile.`,
-      );
-    }
-    throw new C3Error(
-      'engine',
-      'The engine ended again and again before it could be used: see the log, then try again.',
-    );
-  }
-
-  /** Introduces this client; null where the connection ended before the answer. */
-  private async greet(socket: Socket): Promise<Live | null> {
-    const { store, kind } = this.options;
-    const { events } = this;
-    const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
-    const ended = new Promise<undefined>((resolve) => {
-      socket.once('close', () => {
-        resolve(undefined);
-      });
-    });
-    socket.on('error', () => undefined);
-    connection.onError(([error]) => {
-      events.log(`connection: ${messageOf(error)}`);
-    });
-    connection.onNotification(RunProgressNotification, (progress) => {
-      events.runProgress(progress);
-    });
-    connection.onNotification(ReplayProgressNotification, (progress) => {
-      events.replayProgress(progress);
-    });
-    connection.onNotification(VerifyProgressNotification, (progress) => {
-      events.verifyProgress(progress);
-    });
-    connection.onNotification(TestModelProgressNotification, (progress) => {
-      events.testModelProgress(progress);
-    });
-    connection.onNotification(JobsChangedNotification, (list) => {
-      events.jobs(list);
-    });
-    connection.onNotification(StoreWaitNotification, ({ words }) => {
-      events.waiting(words);
-    });
-    connection.onNotification(LogNotification, ({ line }) => {
-      events.log(line);
-    });
-    connection.listen();
-    const asked = connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: kind });
-    const hello = await Promise.race([asked, ended]).catch((error: unknown) => {
-      if (socket.destroyed) {
-        return undefined;
-      }
-      socket.destroy();
-      throw errorOf(error);
-    });
-    return hello === undefined ? null : { connection, socket, ended, hello };
-  }
-
-  private adopt(live: Live): Live {
-    this.live = live;
-    for (const line of live.hello.log) {
-      this.events.log(line);
-    }
-    this.events.ready(live.hello);
-    this.events.jobs(live.hello.list);
-    void live.ended.then(() => {
-      if (this.live === live) {
-        this.live = null;
-      }
-      this.events.ended();
-      // Later, so that requests under way fail with the word on how the engine ended.
-      setImmediate(() => {
-        live.connection.dispose();
-      });
-    });
-    return live;
-  }
-}
-
-/** What went wrong in the words of the engine; cancellation stays apart from failure. */
-function errorOf(error: unknown): Error {
-  if (error instanceof C3Error) {
-    return error;
-  }
-  if (!(error instanceof ResponseError)) {
-    return new C3Error('engine', messageOf(error), { cause: error });
-  }
-  if (error.code === CANCELLED_CODE) {
-    return new CancelledError();
-  }
-  return errorOfFailure(error.message, error.code === FAILED_CODE ? error.data : null, error);
 }

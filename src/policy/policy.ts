@@ -2,7 +2,7 @@
 import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records/records.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Completion } from '../runtime/generate/generate.ts';
-import type { ModelRuntime } from '../runtime/host.ts';
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 export interface PolicyRequest {

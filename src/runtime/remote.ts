@@ -2,137 +2,21 @@
  * The runtime in a worker thread: native calls block the worker, the caller's thread stays responsive, a cancel is a
  * shared flag.
  */
-import { Worker, type MessagePort } from 'node:worker_threads';
-import { C3Error, CancelledError, messageOf, type ErrorKind } from '../shared/errors.ts';
+import { Worker } from 'node:worker_threads';
+import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
-import { ModelHost, type AdapterStart, type ModelInfo, type ModelRuntime } from './host.ts';
+import type { AdapterStart, ModelInfo, ModelRuntime } from './modelRuntime.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { TrainingContext } from './train/pack.ts';
 import type { DeviceSettings } from './session/session.ts';
 import type { StepReport } from './train/stepReport.ts';
-import type { StepSettings } from './train/trainer.ts';
+import type { StepSettings } from './train/trainingState.ts';
 import type { ValueExample, ValueSettings, ValueState } from './train/valueHead.ts';
-
-type Method = Exclude<keyof ModelRuntime, 'environment'>;
-type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends
-  [...infer Rest, GenerationControl] | [...infer Rest, () => boolean]
-  ? Rest
-  : Arguments;
-type Arguments<Name extends Method> = Name extends 'load'
-  ? [folder: string]
-  : WithoutControl<Parameters<ModelRuntime[Name]>>;
-type Call = { [Name in Method]: { readonly method: Name; readonly arguments: Arguments<Name> } }[Method];
-type Result = Awaited<ReturnType<ModelRuntime[Method]>>;
-
-interface RequestMessage {
-  readonly id: number;
-  readonly call: Call;
-  readonly flag: Int32Array<SharedArrayBuffer>;
-}
-
-type ReplyMessage =
-  | { readonly kind: 'ready'; readonly environment: NumericEnvironment }
-  | { readonly kind: 'loading'; readonly id: number; readonly done: number; readonly total: number }
-  | { readonly kind: 'completion'; readonly id: number; readonly index: number; readonly completion: Completion }
-  | { readonly kind: 'done'; readonly id: number; readonly result: Result }
-  | {
-      readonly kind: 'failed';
-      readonly id: number;
-      readonly cancelled: boolean;
-      readonly errorKind: ErrorKind;
-      readonly message: string;
-    };
-
-export interface WorkerData {
-  readonly device: DeviceSettings;
-}
-
-/** The worker's side: answers calls in order, on a host of its own. */
-export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
-  const host = new ModelHost(device);
-  const send = (message: ReplyMessage): void => {
-    port.postMessage(message);
-  };
-  let queue = Promise.resolve();
-  port.on('message', ({ id, call, flag }: RequestMessage) => {
-    const cancelled = (): boolean => Atomics.load(flag, 0) !== 0;
-    const onCompletion = (index: number, completion: Completion): void => {
-      send({ kind: 'completion', id, index, completion });
-    };
-    const onLoading: OnLoadProgress = (done, total) => {
-      send({ kind: 'loading', id, done, total });
-    };
-    queue = queue.then(async () => {
-      try {
-        if (cancelled()) {
-          throw new CancelledError();
-        }
-        send({ kind: 'done', id, result: await perform(host, call, { cancelled, onCompletion, onLoading }) });
-      } catch (error) {
-        const errorKind = error instanceof C3Error ? error.kind : 'engine';
-        send({ kind: 'failed', id, cancelled: error instanceof CancelledError, errorKind, message: messageOf(error) });
-      }
-    });
-  });
-  send({ kind: 'ready', environment: host.environment });
-}
-
-interface Control extends Required<GenerationControl> {
-  readonly onLoading: OnLoadProgress;
-}
-
-async function perform(host: ModelHost, call: Call, control: Control): Promise<Result> {
-  switch (call.method) {
-    case 'generate':
-      return host.generate(...call.arguments, control);
-    case 'score':
-      return host.score(...call.arguments, control.cancelled);
-    case 'step':
-      return host.step(...call.arguments, control.cancelled);
-    case 'values':
-      return host.values(...call.arguments, control.cancelled);
-    case 'valuesUnder':
-      return host.valuesUnder(...call.arguments, control.cancelled);
-    case 'learnValues':
-      return host.learnValues(...call.arguments, control.cancelled);
-    case 'load':
-      return host.load(...call.arguments, control.onLoading, control.cancelled);
-    case 'loadSnapshot':
-      return host.loadSnapshot(...call.arguments);
-    case 'snapshots':
-      return host.snapshots();
-    case 'beginTraining':
-      return host.beginTraining(...call.arguments);
-    case 'keepTraining':
-      return host.keepTraining();
-    case 'revertTraining':
-      return host.revertTraining(...call.arguments);
-    case 'freeze':
-      return host.freeze();
-    case 'saveCheckpoint':
-      return host.saveCheckpoint(...call.arguments);
-    case 'loadCheckpoint':
-      return host.loadCheckpoint(...call.arguments);
-    case 'saveSnapshot':
-      return host.saveSnapshot(...call.arguments);
-    case 'saveValueHead':
-      return host.saveValueHead(...call.arguments);
-    case 'hasAdapter':
-      return host.hasAdapter(...call.arguments);
-    case 'saveAdapter':
-      return host.saveAdapter(...call.arguments);
-    case 'loadAdapter':
-      return host.loadAdapter(...call.arguments);
-    case 'releaseSnapshot':
-      return host.releaseSnapshot(...call.arguments);
-    case 'close':
-      return host.close();
-  }
-}
+import type { Call, ReplyMessage, RequestMessage, Result, WorkerData } from './remoteCalls.ts';
 
 /** Who hears of a call before its end. */
-interface Told {
+interface Listeners {
   readonly onCompletion?: GenerationControl['onCompletion'];
   readonly onLoading?: OnLoadProgress | undefined;
 }
@@ -140,7 +24,7 @@ interface Told {
 interface Pending {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  readonly told: Told;
+  readonly listeners: Listeners;
   readonly flag: Int32Array<SharedArrayBuffer>;
   readonly cancelled: () => boolean;
 }
@@ -307,7 +191,7 @@ class RemoteRuntime implements EndableRuntime {
   private call<Answer extends Result | undefined>(
     call: Call,
     cancelled: () => boolean = NEVER,
-    told: Told = {},
+    listeners: Listeners = {},
   ): Promise<Answer> {
     if (this.failure !== undefined) {
       return Promise.reject(this.failure);
@@ -324,7 +208,7 @@ class RemoteRuntime implements EndableRuntime {
           resolve(result as Answer);
         },
         reject,
-        told,
+        listeners,
         flag,
         cancelled,
       });
@@ -351,11 +235,11 @@ class RemoteRuntime implements EndableRuntime {
       return;
     }
     if (message.kind === 'completion') {
-      pending.told.onCompletion?.(message.index, message.completion);
+      pending.listeners.onCompletion?.(message.index, message.completion);
       return;
     }
     if (message.kind === 'loading') {
-      pending.told.onLoading?.(message.done, message.total);
+      pending.listeners.onLoading?.(message.done, message.total);
       return;
     }
     this.settle(message.id);

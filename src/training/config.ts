@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { CONFIGURABLE_ESTIMATORS } from '../credit/estimators.ts';
 import { EVALUATOR_KINDS } from '../evaluate/kinds.ts';
-import type { AdapterStart } from '../runtime/host.ts';
+import type { AdapterStart } from '../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../shared/devices.ts';
 import type { Sampling } from '../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';

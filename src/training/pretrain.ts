@@ -16,7 +16,8 @@ import {
 } from '../runtime/model/model.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { DeviceSettings } from '../runtime/session/session.ts';
-import { initialState, Trainer, type TrainingState } from '../runtime/train/trainer.ts';
+import { Trainer } from '../runtime/train/trainer.ts';
+import { initialState, type TrainingState } from '../runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../runtime/model/transformer.ts';
 import type { DemonstratedProblem } from '../tasks/demonstration.ts';
 import { generateSplit, type TaskName } from '../tasks/split.ts';

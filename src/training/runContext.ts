@@ -3,7 +3,7 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { RoundRecord } from '../replay/record.ts';
-import type { ModelRuntime } from '../runtime/host.ts';
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';

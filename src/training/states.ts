@@ -8,7 +8,7 @@
  */
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { TreeNode } from '../replay/tree.ts';
-import type { ModelRuntime } from '../runtime/host.ts';
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { ValueState } from '../runtime/train/valueHead.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';

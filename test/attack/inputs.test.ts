@@ -17,7 +17,7 @@ import { gradeLines, mathLines } from '../../src/engine/lines/gradeLines.ts';
 import { inputLines } from '../../src/engine/lines/lineModel.ts';
 import { writeOut } from '../../src/files/outFile.ts';
 import { readRegular } from '../../src/files/regularFile.ts';
-import type { ModelRuntime } from '../../src/runtime/host.ts';
+import type { ModelRuntime } from '../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { float32Of, int32Of } from '../../src/store/tokens.ts';
 import type { StoreWriter } from '../../src/store/types.ts';

@@ -2,7 +2,8 @@
 import { headlinesOf } from '../../src/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { clearOf, distanceToDecision, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
-import { LIST_CLEAREST, tokenKey } from '../../src/store/tables/headlines.ts';
+import { LIST_CLEAREST } from '../../src/store/tables/headlines.ts';
+import { tokenKey } from '../../src/store/tables/headlinePools.ts';
 import type { HeadlineRule } from '../../src/store/write/writer.ts';
 import { loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
 

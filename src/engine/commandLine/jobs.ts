@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { EngineClient, type EngineEvents } from '../../client/engineClient.ts';
+import { EngineClient } from '../../client/engineClient.ts';
+import type { EngineEvents } from '../../client/engineConnection.ts';
 import type { JobList, RunJob, UnstartedJob } from '../../shared/protocols/jobs.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';

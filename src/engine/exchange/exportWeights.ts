@@ -6,7 +6,7 @@ import { CONFIG_FILE } from '../../runtime/model/huggingFaceConfig.ts';
 import { WEIGHTS_FILE } from '../../runtime/files/huggingFaceWeights.ts';
 import { GENERATION_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../policy/tokenizer.ts';
 import { TEMPLATE_FILE } from '../../policy/chatTemplate.ts';
-import type { ModelRuntime } from '../../runtime/host.ts';
+import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
 export const WEIGHT_FORMATS = ['adapter', 'model'] as const;

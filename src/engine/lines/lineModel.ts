@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import type { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
-import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { startRuntime } from '../../runtime/remote.ts';
 import { LineSplitter, type LineBounds } from '../../tasks/lines.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';

@@ -7,7 +7,7 @@ import type { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import type { Completion, GenerationRequest } from '../../runtime/generate/generate.ts';
-import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { startRuntime } from '../../runtime/remote.ts';
 import type { DeviceRequest } from '../../shared/devices.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { LocalPolicy, type Policy } from '../../policy/policy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
-import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
 import { resolveDevice, type Probe } from '../../runtime/provider/device.ts';
 import { unlessCancelled } from '../../replay/arrivals.ts';

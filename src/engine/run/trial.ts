@@ -5,7 +5,7 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import { grow } from '../../replay/grow.ts';
-import type { ModelInfo, ModelRuntime } from '../../runtime/host.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { parameterCount } from '../../runtime/model/model.ts';
 import type { TrainingContext } from '../../runtime/train/pack.ts';
 import { BareProducts, operations, weightProducts } from '../../runtime/provider/products.ts';

@@ -4,7 +4,8 @@ import { Generator } from '../generate/generate.ts';
 import { initialParameters } from '../model/model.ts';
 import { streamKey } from '../random.ts';
 import type { DeviceSettings } from '../session/session.ts';
-import { initialState, Trainer } from '../train/trainer.ts';
+import { Trainer } from '../train/trainer.ts';
+import { initialState } from '../train/trainingState.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 
 /** The width of the bundled team's model, with fewer layers. */

@@ -9,7 +9,8 @@ import { initialParameters } from '../model/model.ts';
 import type { TrainingContext } from '../train/pack.ts';
 import { Stream, streamKey } from '../random.ts';
 import { bools, floatData, floats, longs, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
-import { initialState, Trainer, type StepSettings } from '../train/trainer.ts';
+import { Trainer } from '../train/trainer.ts';
+import { initialState, type StepSettings } from '../train/trainingState.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 
 export interface SelfTest {

@@ -1,7 +1,7 @@
 /** Whose weights answer for an agent: its own adapter over the model, the team's, or the model alone. */
 import { WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
-import { weightsOf, type TrainingState } from './trainer.ts';
+import { type TrainingState, weightsOf } from './trainingState.ts';
 import type { AdapterSettings } from '../model/transformer.ts';
 
 /** What a snapshot consists of: a model, alone or under adapters. */

@@ -11,7 +11,7 @@ import { parseAdapterSettings, settingsToJson } from '../model/loraFolder.ts';
 import { parameterCount, type ModelNumbers } from '../model/model.ts';
 import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
 import { SafetensorsFile } from '../files/safetensorsFile.ts';
-import type { AdapterBase, TrainingState } from './trainer.ts';
+import type { AdapterBase, TrainingState } from './trainingState.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 import type { ValueHead } from './valueHead.ts';
 import { writeWhole } from '../files/wholeFile.ts';

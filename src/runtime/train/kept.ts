@@ -1,7 +1,7 @@
 /** Training states that are kept, to go back to. */
 import { C3Error } from '../../shared/errors.ts';
 import type { TrainingStates } from './checkpoint.ts';
-import type { TrainingState } from './trainer.ts';
+import type { TrainingState } from './trainingState.ts';
 
 /** A copy of states whose moments are in ordinary memory: a step changes moments in place, and parameters never. */
 export const copyOfStates = (states: TrainingStates): TrainingStates =>

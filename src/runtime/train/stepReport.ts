@@ -1,5 +1,5 @@
 /** What an optimizer step showed. */
-import type { StepResult } from './trainer.ts';
+import type { StepResult } from './trainingState.ts';
 
 /** The state itself stays in the runtime. */
 export type StepReport = Omit<StepResult, 'state'>;

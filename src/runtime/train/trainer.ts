@@ -1,24 +1,14 @@
 /** Scoring and optimiser steps over packed contexts; gradients of micro-batches add up inside the graph. */
-import type { Tensor } from 'onnxruntime-node';
-import { C3Error, CancelledError } from '../../shared/errors.ts';
-import { adamwStep, gradientNorm } from './adamw.ts';
+import { CancelledError } from '../../shared/errors.ts';
 import { exactThreads } from '../model/exactThreads.ts';
 import type { Graph } from '../graph/graph.ts';
-import { found, type Held } from '../session/deviceMemory.ts';
+import type { Held } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import { DeviceWeights } from '../model/deviceWeights.ts';
-import type { AdapterOrigin, PolicyWeights } from '../model/lora.ts';
-import { consecutiveViews, viewFeeds, type ModelNumbers, type ParameterView } from '../model/model.ts';
-import { checkContexts, headChunks, memberFeeds, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
-import {
-  floatData,
-  floats,
-  keepsOutputs,
-  Session,
-  type DeviceSettings,
-  type Feeds,
-  type Outputs,
-} from '../session/session.ts';
+import type { PolicyWeights } from '../model/lora.ts';
+import { consecutiveViews, viewFeeds, type ParameterView } from '../model/model.ts';
+import { checkContexts, headChunks, memberFeeds, packContexts, type TrainingContext } from './pack.ts';
+import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
 import {
   accumulatedName,
   ADAMW,
@@ -27,80 +17,30 @@ import {
   buildStateGraph,
   buildUpdateGraph,
   gradientName,
-  momentumName,
-  updatedName,
-  varianceName,
-  type LossKind,
-  type PolicyLoss,
 } from './trainingGraph.ts';
 import { trainedSpecs, type TransformerConfig } from '../model/transformer.ts';
-
-/** What an adapter is trained over: a model that stays as it is. */
-export interface AdapterBase extends AdapterOrigin {
-  readonly model: ModelNumbers;
-}
-
-/** Everything an optimiser step changes. */
-export interface TrainingState {
-  /** Whose parameters these are; left out: the whole model's. */
-  readonly adapter?: AdapterBase;
-  readonly parameters: Float32Array;
-  readonly momentum: Float32Array;
-  readonly variance: Float32Array;
-  /** Optimiser steps taken. */
-  readonly step: number;
-}
-
-export interface StepSettings {
-  readonly loss: LossKind;
-  readonly learningRate: number;
-  readonly temperature: number;
-  /** Weight of the k3 term; unused for supervised training. */
-  readonly klCoefficient: number;
-  /** What PPO clips; unused for supervised training. */
-  readonly policy?: PolicyLoss;
-  /** Computes activations again in the backward pass instead of keeping them; on the CPU every bit stays as it is. */
-  readonly recompute?: boolean;
-  /** Input slots of one micro-batch; MICRO_BATCH_TOKENS unless given. */
-  readonly microBatchTokens?: number;
-}
-
-export interface StepResult {
-  readonly state: TrainingState;
-  readonly loss: number;
-  /** Mean k3 per token; 0 for supervised training. */
-  readonly kl: number;
-  /** Share of tokens whose ratio left [1 - eps, 1 + eps]. */
-  readonly clipFraction: number;
-  /** Largest |ratio - 1|. */
-  readonly ratioDeviation: number;
-  readonly gradientNorm: number;
-  /** Tokens that the loss counts. */
-  readonly tokens: number;
-  /** Share of the input slots that held padding. */
-  readonly padding: number;
-}
+import {
+  weightsOf,
+  type PreparedStep,
+  type StepResult,
+  type StepSettings,
+  type Totals,
+  type TrainingState,
+} from './trainingState.ts';
+import {
+  distribute,
+  feedsOf,
+  numberOf,
+  renamed,
+  scalar,
+  scoreFeeds,
+  STATE_INPUTS,
+  supervisedFeeds,
+} from './batchFeeds.ts';
+import { Updates } from './updates.ts';
 
 /** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
 export const MICRO_BATCH_TOKENS = 2048;
-
-export const initialState = (parameters: Float32Array, adapter?: AdapterBase): TrainingState => ({
-  ...(adapter !== undefined && { adapter }),
-  parameters,
-  momentum: new Float32Array(parameters.length),
-  variance: new Float32Array(parameters.length),
-  step: 0,
-});
-
-/** What a policy in training computes with. */
-export const weightsOf = ({ adapter, parameters }: TrainingState): PolicyWeights =>
-  adapter === undefined ? parameters : { model: adapter.model, adapter: parameters };
-
-/** A step whose gradients are computed and whose update is not made yet. Exactly one of the two follows. */
-export interface PreparedStep {
-  readonly apply: () => Promise<StepResult>;
-  readonly discard: () => void;
-}
 
 /** Compiled training graphs of one architecture, made when first needed. */
 export class Trainer {
@@ -111,9 +51,8 @@ export class Trainer {
   private readonly views: readonly ParameterView[];
   private readonly ownsWeights: boolean;
   private readonly sessions = new Map<string, Promise<Session>>();
+  private readonly updates: Updates;
   private nothing: Held | undefined;
-  /** The moments of the states that steps returned, where they are not in their arrays yet. */
-  private readonly moments = new Map<TrainingState, Held>();
 
   /**
    * @param config with an adapter, only that is trained
@@ -125,6 +64,12 @@ export class Trainer {
     this.weights = weights ?? new DeviceWeights(config, device);
     this.ownsWeights = weights === undefined;
     this.views = consecutiveViews(trainedSpecs(config));
+    this.updates = new Updates({
+      device,
+      weights: this.weights,
+      views: this.views,
+      session: (keep) => this.session('update', () => buildUpdateGraph(config, ADAMW), device, keep),
+    });
   }
 
   /**
@@ -223,24 +168,7 @@ export class Trainer {
     const discard = (): void => {
       disposeAll(Object.values(sums));
     };
-    const update = keepsOutputs(this.device) ? this.updateOnDevice.bind(this) : this.updateInMemory.bind(this);
-    return { apply: () => update(state, sums, settings.learningRate, totals).finally(discard), discard };
-  }
-
-  /**
-   * Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there
-   * already.
-   */
-  async settle(state: TrainingState): Promise<void> {
-    const held = this.moments.get(state);
-    if (held === undefined) {
-      return;
-    }
-    const tensors = await this.weights.memory.download(held);
-    for (const { name, offset } of this.views) {
-      state.momentum.set(floatData(tensors, momentumName(name)), offset);
-      state.variance.set(floatData(tensors, varianceName(name)), offset);
-    }
+    return { apply: () => this.updates.apply(state, sums, settings.learningRate, totals).finally(discard), discard };
   }
 
   /** Sums of loss and gradients over all micro-batches; no sums where there was nothing to learn from. */
@@ -305,96 +233,17 @@ export class Trainer {
     return { ...totals, sums };
   }
 
-  /** AdamW with the summed gradients, in ordinary memory. Nothing of the state changes unless the result is finite. */
-  private async updateInMemory(
-    state: TrainingState,
-    sums: Held,
-    learningRate: number,
-    totals: Totals,
-  ): Promise<StepResult> {
-    const t = state.step + 1;
-    const read = await this.weights.memory.download(sums);
-    const gradients = this.views.map(({ name, offset }) => ({ offset, values: floatData(read, gradientName(name)) }));
-    const norm = gradientNorm(gradients);
-    checkFinite(totals.loss + norm, t);
-    return {
-      state: { ...state, parameters: adamwStep(state, gradients, norm, learningRate, t, ADAMW), step: t },
-      ...totals,
-      gradientNorm: norm,
-    };
-  }
-
-  /** AdamW on the device. Nothing of the state changes unless the result is finite. */
-  private async updateOnDevice(
-    state: TrainingState,
-    sums: Held,
-    learningRate: number,
-    totals: Totals,
-  ): Promise<StepResult> {
-    const t = state.step + 1;
-    const names = this.views.map(({ name }) => name);
-    const changed = names.flatMap((name) => [name, momentumName(name), varianceName(name)]);
-    const session = await this.session(
-      'update',
-      () => buildUpdateGraph(this.config, ADAMW),
-      this.device,
-      changed.map(updatedName),
-    );
-    const moments = await this.momentsOf(state);
-    const { outputs, kept } = await session.runKeeping({
-      ...(await this.weights.trained.of(state.parameters)),
-      ...sums,
-      ...moments,
-      learningRate: scalar(learningRate),
-      correction1: scalar(1 - ADAMW.beta1 ** t),
-      correction2: scalar(1 - ADAMW.beta2 ** t),
-    });
-    const norm = numberOf(outputs, 'gradientNorm');
-    try {
-      checkFinite(totals.loss + norm, t);
-    } catch (error) {
-      disposeAll(Object.values(kept));
-      throw error;
-    }
-    const pick = (tensors: readonly string[]): Held =>
-      Object.fromEntries(tensors.map((name) => [name, found(kept, updatedName(name))]));
-    const updated = pick(names);
-    const read = await this.weights.memory.download(updated);
-    const parameters = new Float32Array(state.parameters.length);
-    for (const { name, offset } of this.views) {
-      parameters.set(floatData(read, name), offset);
-    }
-    const next: TrainingState = { ...state, parameters, step: t };
-    this.forgetMoments(state);
-    this.moments.set(next, pick(names.flatMap((name) => [momentumName(name), varianceName(name)])));
-    this.weights.trained.put(parameters, updated);
-    return { state: next, ...totals, gradientNorm: norm };
-  }
-
-  /** A state's moments on the device: those that the last step left there, or copies of its arrays. */
-  private async momentsOf(state: TrainingState): Promise<Held> {
-    const known = this.moments.get(state);
-    if (known !== undefined) {
-      return known;
-    }
-    const held = await this.weights.memory.upload({
-      ...viewFeeds(this.views, state.momentum, momentumName),
-      ...viewFeeds(this.views, state.variance, varianceName),
-    });
-    this.moments.set(state, held);
-    return held;
-  }
-
-  private forgetMoments(state: TrainingState): void {
-    disposeAll(Object.values(this.moments.get(state) ?? {}));
-    this.moments.delete(state);
+  /**
+   * Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there
+   * already.
+   */
+  settle(state: TrainingState): Promise<void> {
+    return this.updates.settle(state);
   }
 
   /** Lets go of what the device holds of training that is given up. */
   forget(): void {
-    for (const state of [...this.moments.keys()]) {
-      this.forgetMoments(state);
-    }
+    this.updates.forget();
   }
 
   async release(): Promise<void> {
@@ -439,52 +288,5 @@ export class Trainer {
     const created = Session.create(build(), device, keep);
     this.sessions.set(key, created);
     return created;
-  }
-}
-
-/** What a step showed before its update. */
-type Totals = Omit<StepResult, 'state' | 'gradientNorm'>;
-
-function checkFinite(value: number, step: number): void {
-  if (Number.isFinite(value)) {
-    return;
-  }
-  throw new C3Error(
-    'model',
-    `Optimiser step ${String(step)} gave a loss or gradient that is no finite number; lower the learning rate and resume.`,
-  );
-}
-
-const scalar = (value: number): Tensor => floats(new Float32Array([value]), [1]);
-const numberOf = (outputs: Outputs, name: string): number => floatData(outputs, name)[0] ?? NaN;
-
-/** One tensor per parameter under other names. */
-const renamed = (
-  views: readonly ParameterView[],
-  held: Held,
-  from: (name: string) => string,
-  to: (name: string) => string,
-): Held => Object.fromEntries(views.map(({ name }) => [to(name), found(held, from(name))]));
-
-const STATE_INPUTS = ['tokens', 'positions', 'segments', 'slots', 'ones', 'selected', 'inverse'];
-const SCORE_INPUTS = [...STATE_INPUTS, 'targets'];
-
-const feedsOf = ({ feeds }: MicroBatch, inputs: readonly string[]): Feeds =>
-  Object.fromEntries(Object.entries(feeds).filter(([name]) => inputs.includes(name)));
-const scoreFeeds = (batch: MicroBatch): Feeds => feedsOf(batch, SCORE_INPUTS);
-const supervisedFeeds = (batch: MicroBatch): Feeds => feedsOf(batch, [...SCORE_INPUTS, 'weights']);
-
-function distribute(
-  logprobs: Float32Array,
-  batch: MicroBatch,
-  contexts: readonly TrainingContext[],
-  into: Float32Array[][],
-): void {
-  for (const { context, message, start } of batch.placements) {
-    const count = contexts[context]?.messages[message]?.tokens.length ?? 0;
-    const row = into[context];
-    if (row !== undefined) {
-      row[message] = logprobs.slice(start, start + count);
-    }
   }
 }

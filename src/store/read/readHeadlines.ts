@@ -1,6 +1,6 @@
 /** Reading the one credit that a message shows. */
 import type { Headline } from '../../shared/credit/headline.ts';
-import { tokenKey } from '../tables/headlines.ts';
+import { tokenKey } from '../tables/headlinePools.ts';
 import { ownTemperature } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';

@@ -9,7 +9,7 @@ import {
   type Removal,
 } from '../../shared/records/rankings.ts';
 import type { ContinuationOf } from './readContinuations.ts';
-import { tokenKey } from '../tables/headlines.ts';
+import { tokenKey } from '../tables/headlinePools.ts';
 import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
 import { checkedPage, notFound } from '../rows.ts';
 import { guarded } from '../files/sqlite.ts';

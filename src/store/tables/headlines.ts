@@ -2,12 +2,10 @@
  * The one credit that a message shows, kept beside the replays that it follows from. It is derived data: it can always
  * be derived again, by the rule that the writer was opened with.
  */
-import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
+import type { CreditPool, PoolMember, ReturnRange } from '../../shared/credit/creditPool.ts';
 import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
-import type { FinishReason } from '../../shared/records/records.ts';
-import { IS_OTHER } from '../conditions.ts';
-import { translate } from '../files/sqlite.ts';
-import type { Connection, Session } from '../files/sqlite.ts';
+import { type Connection, type Session, translate } from '../files/sqlite.ts';
+import { poolFrom, type ResultRow, RESULTS } from './headlinePools.ts';
 
 /**
  * How headlines follow from pools. The credit room has the formula and the engine knows the run; the store only keeps
@@ -73,13 +71,6 @@ UPDATE problem SET clear_message = NULL, clear_role = NULL, clear_value = NULL, 
 CREATE INDEX bucket_measure_clearest ON bucket_measure (run, clearest DESC, bucket);
 `;
 
-/**
- * Equal for messages of equal tokens; where a policy gives none, of equal text.
- * @param said the alias of the row of `decision`
- */
-export const tokenKey = (said: string): string =>
-  `iif(length(${said}.tokens) = 0, 'text ' || ${said}.message, ${said}.token_hash)`;
-
 /** Writes headlines after what they follow from. */
 export interface HeadlineKeeper {
   /** A replay of the bucket is about to be stored. */
@@ -112,37 +103,6 @@ interface BucketRow {
 interface PoolPlace extends Pick<BucketRow, 'run' | 'instance'> {
   readonly pool: number;
 }
-
-interface ResultRow {
-  readonly bucket: number;
-  readonly origin: string;
-  readonly decision: number;
-  readonly key: string;
-  readonly finish: FinishReason;
-  /** Whether the message was made for the bucket, and else whether it was continued there as it was made. */
-  readonly inBucket: 0 | 1;
-  readonly asMade: 0 | 1;
-  readonly atTemperature: 0 | 1;
-  readonly ofRun: 0 | 1;
-  readonly replay: number;
-  readonly replayIndex: number;
-  readonly leaf: number;
-  readonly leafParent: number | null;
-  readonly source: string;
-  /** The stream that the message itself was drawn on; empty where none is known. */
-  readonly drawSource: string;
-  readonly value: number | null;
-  readonly evaluatorCalls: number;
-}
-
-const RESULTS = `
-  SELECT bucket.id AS bucket, origin, said.id AS decision, ${tokenKey('said')} AS key, said.finish AS finish, said.bucket IS bucket.id AS inBucket,
-    iif(said.bucket IS bucket.id, 1, NOT ${IS_OTHER}) AS asMade, said.temperature = bucket_pool.temperature AS atTemperature, said.phase <> 'replay' AS ofRun, replay.id AS replay, replay_index AS replayIndex, leaf,
-    leaf.parent AS leafParent, leaf.stream_key AS source, said.stream_key AS drawSource,
-    replay.return AS value, replay.evaluator_calls AS evaluatorCalls
-  FROM bucket_pool CROSS JOIN bucket ON bucket.id = bucket_pool.bucket CROSS JOIN replay ON replay.bucket = bucket.id
-  CROSS JOIN decision AS said ON said.id = replay.alternative CROSS JOIN decision AS leaf ON leaf.id = replay.leaf
-  WHERE bucket_pool.pool = ? ORDER BY bucket.id, inBucket, said.sibling_index, said.id, replay_index`;
 
 type Column = string | number | null;
 
@@ -351,82 +311,4 @@ function largest(members: readonly PoolMember[], of: ReadonlyMap<string, number>
     const value = of.get(key) ?? null;
     return value === null || (best !== null && best >= value) ? best : value;
   }, null);
-}
-
-interface FoundPool {
-  readonly pool: CreditPool;
-  readonly decisions: number;
-  /** The earliest message of the run itself of each key whose own distribution this is. */
-  readonly messages: ReadonlyMap<string, number>;
-}
-
-/** @param branchOf which results of a message hang together */
-function poolFrom(
-  rows: readonly ResultRow[],
-  range: ReturnRange | null,
-  branchOf: (row: ResultRow) => number,
-): FoundPool {
-  const messages = new Map<string, number>();
-  const drawn = new Set<number>();
-  /** The bucket of every draw: equal contexts of one iteration may have drawn the same numbers. */
-  const drawBuckets = new Map<string, number>();
-  const buckets: PoolBucket[] = [];
-  for (const [id, inBucket] of Map.groupBy(rows, ({ bucket }) => bucket)) {
-    const members: PoolMember[] = [];
-    for (const [decision, own] of Map.groupBy(inBucket, (row) => row.decision)) {
-      const [first] = own;
-      if (first === undefined) {
-        continue;
-      }
-      // The message that a diagnostic bucket asks about was sampled by the policy, not chosen for what it says; it is
-      // one draw, in however many buckets.
-      const sampled =
-        first.finish !== 'typed' &&
-        (first.inBucket === 1 || (first.origin === 'diagnostic' && first.atTemperature === 1));
-      const draw =
-        sampled && first.inBucket === 1 && first.drawSource !== '' ? `${first.key} ${first.drawSource}` : null;
-      const repeated = draw !== null && (drawBuckets.get(draw) ?? id) !== id;
-      if (draw !== null && !repeated) {
-        drawBuckets.set(draw, id);
-      }
-      members.push({
-        key: first.key,
-        drawn: sampled && !drawn.has(decision),
-        repeated,
-        results: resultsOf(own, branchOf),
-      });
-      if (sampled) {
-        drawn.add(decision);
-      }
-      const known = messages.get(first.key);
-      if (
-        first.ofRun === 1 &&
-        (first.inBucket === 1 || first.asMade === 1) &&
-        (known === undefined || decision < known)
-      ) {
-        messages.set(first.key, decision);
-      }
-    }
-    buckets.push({ id, members });
-  }
-  return {
-    pool: { buckets, terminal: rows.length > 0 && rows.every(({ leaf, decision }) => leaf === decision), range },
-    decisions: rows.length,
-    messages,
-  };
-}
-
-/**
- * Results by stream: the replay's number, or the number of the branch that they hang on where branches hold several.
- */
-function resultsOf(rows: readonly ResultRow[], branchOf: (row: ResultRow) => number): PoolResult[] {
-  const branches = rows.map(branchOf);
-  const numbers = new Map([...new Set(branches)].map((branch, index) => [branch, index]));
-  const isFlat = numbers.size === rows.length;
-  return rows.map(({ replayIndex, source, value, evaluatorCalls }, index) => ({
-    stream: isFlat ? replayIndex : (numbers.get(branches[index] ?? 0) ?? 0),
-    source: source === '' ? null : source,
-    value,
-    evaluatorCalls,
-  }));
 }

@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
-import { EngineClient, type EngineEvents } from '../../../src/client/engineClient.ts';
+import { EngineClient } from '../../../src/client/engineClient.ts';
+import type { EngineEvents } from '../../../src/client/engineConnection.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type {
   ReplayProgress,

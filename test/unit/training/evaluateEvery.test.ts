@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import type { ModelRuntime } from '../../../src/runtime/host.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { evaluationCurve, evaluationsOf } from '../../../src/shared/records/evaluations.ts';
 import {

@@ -7,7 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
-import type { ModelRuntime } from '../../../src/runtime/host.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { ValueExample, ValueSettings, ValueState } from '../../../src/runtime/train/valueHead.ts';
 import type { Message } from '../../../src/shared/records/records.ts';
 import { renderContext, renderPlain } from '../../../src/team/render.ts';

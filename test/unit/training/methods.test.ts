@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import type { ModelRuntime } from '../../../src/runtime/host.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import type { Message } from '../../../src/shared/records/records.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';

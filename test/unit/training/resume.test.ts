@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import type { ModelRuntime } from '../../../src/runtime/host.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { checkpointFile, checkpointsOf, removeUnfinished, valueHeadFile } from '../../../src/training/checkpoints.ts';

@@ -8,7 +8,8 @@ import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../../s
 import { trainBpe } from '../../../src/policy/trainBpe.ts';
 import { initialParameters, saveModel } from '../../../src/runtime/model/model.ts';
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
-import { initialState, Trainer } from '../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../src/runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';

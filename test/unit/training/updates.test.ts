@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import type { ModelRuntime } from '../../../src/runtime/host.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';

@@ -1,7 +1,8 @@
 /** The optimiser step that the suite train measures. */
 import { packContexts } from '../../../runtime/train/pack.ts';
 import type { BareProducts } from '../../../runtime/provider/products.ts';
-import { initialState, MICRO_BATCH_TOKENS, type Trainer } from '../../../runtime/train/trainer.ts';
+import { MICRO_BATCH_TOKENS, type Trainer } from '../../../runtime/train/trainer.ts';
+import { initialState } from '../../../runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { STEP, trainingRows } from './shape.ts';
 

@@ -13,7 +13,8 @@ import { initialAdapter, withAdapter, withHalves, type PolicyWeights } from '../
 import { loadModel, saveModel } from '../../../../src/runtime/model/model.ts';
 import { floatToHalf, halfToFloat } from '../../../../src/runtime/files/safetensors.ts';
 import { roundInto } from '../../../../src/runtime/files/storedNumbers.ts';
-import { initialState, Trainer, type StepSettings } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState, type StepSettings } from '../../../../src/runtime/train/trainingState.ts';
 import {
   ADAPTER_MODULES,
   type AdapterSettings,

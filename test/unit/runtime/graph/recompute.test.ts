@@ -14,7 +14,8 @@ import { withAdapter } from '../../../../src/runtime/model/lora.ts';
 import { consecutiveViews, parameterFeeds, viewFeeds } from '../../../../src/runtime/model/model.ts';
 import { headChunks, packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
 import { floatData, Session, type Outputs } from '../../../../src/runtime/session/session.ts';
-import { initialState, Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import {
   accumulatedName,
   buildGradientGraph,

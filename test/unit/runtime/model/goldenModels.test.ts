@@ -8,7 +8,8 @@ import { Generator, type GenerationRequest } from '../../../../src/runtime/gener
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { loadModel, saveModel, snapshotId, type LoadedModel } from '../../../../src/runtime/model/model.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
-import { initialState, Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { logSoftmaxOf, plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
 import { FAMILIES, folderOf, readExpected, type Expected } from '../../golden.ts';

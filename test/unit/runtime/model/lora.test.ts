@@ -17,13 +17,13 @@ import {
 } from '../../../../src/runtime/model/lora.ts';
 import { loadModel, parameterViews, viewFeeds, type ParameterView } from '../../../../src/runtime/model/model.ts';
 import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import {
   initialState,
-  Trainer,
-  weightsOf,
   type StepSettings,
   type TrainingState,
-} from '../../../../src/runtime/train/trainer.ts';
+  weightsOf,
+} from '../../../../src/runtime/train/trainingState.ts';
 import {
   accumulatedName,
   buildGradientGraph,

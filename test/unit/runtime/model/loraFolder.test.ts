@@ -15,7 +15,8 @@ import {
 } from '../../../../src/runtime/model/loraFolder.ts';
 import { loadModel, snapshotId } from '../../../../src/runtime/model/model.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
-import { initialState, Trainer, weightsOf } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState, weightsOf } from '../../../../src/runtime/train/trainingState.ts';
 import { ADAPTER_MODULES, type AdapterSettings } from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../../golden.ts';

@@ -12,7 +12,8 @@ import { Generator, type Completion, type GenerationRequest } from '../../../../
 import { buildPrefillGraph } from '../../../../src/runtime/generate/generationGraph.ts';
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { saveModel } from '../../../../src/runtime/model/model.ts';
-import { initialState, Trainer, type StepSettings, type TrainingState } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState, type StepSettings, type TrainingState } from '../../../../src/runtime/train/trainingState.ts';
 import { ADAMW, buildScoreGraph, buildUpdateGraph } from '../../../../src/runtime/train/trainingGraph.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import type { DeviceSettings } from '../../../../src/runtime/session/session.ts';

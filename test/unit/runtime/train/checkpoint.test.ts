@@ -7,7 +7,7 @@ import { loadTrainingStates, saveTrainingStates } from '../../../../src/runtime/
 import { WHOLE_TEAM } from '../../../../src/runtime/model/lora.ts';
 import { parameterCount } from '../../../../src/runtime/model/model.ts';
 import { readSafetensors } from '../../../../src/runtime/files/safetensors.ts';
-import type { TrainingState } from '../../../../src/runtime/train/trainer.ts';
+import type { TrainingState } from '../../../../src/runtime/train/trainingState.ts';
 import { writerOfUnfinished } from '../../../../src/files/newFile.ts';
 import { writeWhole } from '../../../../src/runtime/files/wholeFile.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';

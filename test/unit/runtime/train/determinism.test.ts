@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadModel, parameterViews } from '../../../../src/runtime/model/model.ts';
 import type { TrainingContext } from '../../../../src/runtime/train/pack.ts';
-import { initialState, Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 
 const ROUNDS = 5;
 

@@ -4,7 +4,8 @@ import type { Tensor } from 'onnxruntime-node';
 import { adamwStep, gradientNorm } from '../../../../src/runtime/train/adamw.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
 import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
-import { initialState, Trainer, type StepSettings, type TrainingState } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState, type StepSettings, type TrainingState } from '../../../../src/runtime/train/trainingState.ts';
 import {
   accumulatedName,
   ADAMW,

@@ -8,7 +8,8 @@ import type { Tensor } from 'onnxruntime-node';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
 import { memberFeeds, packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
-import { initialState, Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import {
   accumulatedName,
   buildGradientGraph,

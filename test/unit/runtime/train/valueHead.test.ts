@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { saveModel } from '../../../../src/runtime/model/model.ts';
-import { Trainer, type StepSettings } from '../../../../src/runtime/train/trainer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import type { StepSettings } from '../../../../src/runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import {
   initialValueHead,

@@ -1,0 +1,169 @@
+/** A loaded architecture with its weights: the snapshots that are held, and the training state. */
+import type { Precision } from '../shared/devices.ts';
+import { C3Error } from '../shared/errors.ts';
+import type { Engines } from './engines.ts';
+import { adapterSnapshotId, WHOLE_TEAM, type AdapterOrigin } from './model/lora.ts';
+import type { StoredAdapters } from './model/loraFolder.ts';
+import { loadModel, snapshotId, type ModelNumbers } from './model/model.ts';
+import type { TransformerConfig } from './model/transformer.ts';
+import { adapterOf, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/agentWeights.ts';
+import type { TrainingStates } from './train/checkpoint.ts';
+import { initialValueHead, type ValueHead, type ValueState } from './train/valueHead.ts';
+
+/** What a model folder holds once it is loaded, and where. */
+export interface LoadedFolder {
+  readonly config: TransformerConfig;
+  readonly folder: string;
+  /** Snapshot of the folder's weights. */
+  readonly base: string;
+  readonly engines: Engines;
+  readonly precision: Precision;
+}
+
+/** Its snapshots and its training stay until another architecture replaces it. */
+export class LoadedModel {
+  readonly config: TransformerConfig;
+  /** Where the weights of `base` can be read again. */
+  folder: string;
+  base: string;
+  readonly engines: Engines;
+  readonly snapshots = new Map<string, Held>();
+  training: TrainingStates | undefined;
+  /** What keepTraining kept of it. */
+  kept: TrainingStates | undefined;
+  /** Of the training; undefined where it values everything at 0 still. */
+  valueHead: ValueHead | undefined;
+  private readonly precision: Precision;
+
+  constructor({ config, folder, base, engines, precision }: LoadedFolder) {
+    this.config = config;
+    this.folder = folder;
+    this.base = base;
+    this.engines = engines;
+    this.precision = precision;
+  }
+
+  /** Adds the trained parameters as a snapshot and returns its name. */
+  freeze(): string {
+    const training = this.states;
+    const origin = adapterOf(training);
+    const { config, snapshots } = this;
+    const parameters = new Map([...training].map(([agent, state]) => [agent, state.parameters]));
+    if (origin === undefined) {
+      const model = parameters.get(WHOLE_TEAM) ?? new Float32Array();
+      const snapshot = snapshotId(config, model);
+      snapshots.set(snapshot, { model });
+      return snapshot;
+    }
+    const { settings, base, model } = origin;
+    return this.hold({ settings, base }, parameters, model);
+  }
+
+  /** @throws C3Error('model') where it is not held */
+  held(snapshot: string): Held {
+    const held = this.snapshots.get(snapshot);
+    if (held === undefined) {
+      throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} is not loaded; load its weights file first.`);
+    }
+    return held;
+  }
+
+  /** Adds the snapshot that adapters make of another one. */
+  async holdAdapters({ settings, adapters }: StoredAdapters, base: string): Promise<string> {
+    return this.hold({ settings, base }, adapters, await this.baseModel(base));
+  }
+
+  private hold(origin: AdapterOrigin, adapters: ReadonlyMap<string, Float32Array>, model: ModelNumbers): string {
+    const { config, snapshots } = this;
+    const snapshot = adapterSnapshotId(config, origin, adapters);
+    snapshots.set(snapshot, snapshot === origin.base ? { model } : { model, team: { origin, adapters } });
+    return snapshot;
+  }
+
+  /**
+   * The model under adapters: a snapshot that is held or stands under one, or the model folder's, which may have been
+   * let go.
+   */
+  async baseModel(base: string): Promise<ModelNumbers> {
+    const held =
+      this.snapshots.get(base) ?? [...this.snapshots.values()].find(({ team }) => team?.origin.base === base);
+    if (held !== undefined) {
+      return held.model;
+    }
+    const training = this.training === undefined ? undefined : adapterOf(this.training);
+    if (training?.base === base) {
+      return training.model;
+    }
+    if (base === this.base) {
+      const { parameters, snapshot } = await loadModel(this.folder, { precision: this.precision });
+      if (snapshot === base) {
+        return parameters;
+      }
+    }
+    throw new C3Error(
+      'model',
+      `The adapter was trained over the weights ${base.slice(0, 12)}, which are not loaded; load the model that it was trained over first.`,
+    );
+  }
+
+  /** What values states now: it begins at 0. */
+  get head(): ValueHead {
+    return this.valueHead ?? initialValueHead(this.config.hiddenSize);
+  }
+
+  /** The final hidden state of each state's last token, of the policy in training. */
+  async trainedStates(states: readonly ValueState[], cancelled: () => boolean): Promise<Float32Array[]> {
+    return this.lastStates(trainedGroups(this.trainingOf(states), states), states, cancelled);
+  }
+
+  /** The final hidden state of each state's last token, of these weights. */
+  async lastStates(
+    groups: readonly WeightsGroup[],
+    states: readonly ValueState[],
+    cancelled: () => boolean,
+  ): Promise<Float32Array[]> {
+    const found: Float32Array[] = [];
+    for (const { weights, settings, indices } of groups) {
+      const { trainer } = await this.engines.of(settings);
+      const hidden = await trainer.lastStates(
+        weights,
+        indices.map((index) => states[index]?.tokens ?? new Int32Array()),
+        cancelled,
+      );
+      hidden.forEach((one, place) => (found[indices[place] ?? place] = one));
+    }
+    return found;
+  }
+
+  /** The training, which must have something for every agent. */
+  trainingOf(items: readonly { readonly agent?: string }[]): TrainingStates {
+    const training = this.states;
+    const stranger = items.find(({ agent }) => !training.has(stateOf(training, agent)));
+    if (stranger !== undefined) {
+      throw new C3Error(
+        'model',
+        `Nothing is trained for the agent ${JSON.stringify(stranger.agent ?? '')}; begin training with an adapter for it.`,
+      );
+    }
+    return training;
+  }
+
+  /** The training with its moments in ordinary memory. */
+  async settled(): Promise<TrainingStates> {
+    const training = this.states;
+    const { trainer } = await this.engines.of(adapterOf(training)?.settings);
+    for (const state of training.values()) {
+      await trainer.settle(state);
+    }
+    return training;
+  }
+
+  /** @throws C3Error('model') where no training was begun */
+  get states(): TrainingStates {
+    const { training } = this;
+    if (training === undefined) {
+      throw new C3Error('model', 'No training was begun; begin it from a snapshot first.');
+    }
+    return training;
+  }
+}

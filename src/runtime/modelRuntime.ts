@@ -1,0 +1,118 @@
+/** What can be done with the weights of models: the interface of the runtime, whatever thread it runs in. */
+import type { NumericEnvironment } from '../shared/records/records.ts';
+import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
+import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
+import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
+import type { TrainingContext } from './train/pack.ts';
+import type { StepReport } from './train/stepReport.ts';
+import type { StepSettings } from './train/trainingState.ts';
+import type { ValueExample, ValueSettings, ValueState } from './train/valueHead.ts';
+
+export interface ModelInfo {
+  /** Name of the weights that were loaded. */
+  readonly snapshot: string;
+  readonly config: TransformerConfig;
+  readonly parameters: number;
+}
+
+/** Fresh adapters to train. */
+export interface AdapterStart {
+  readonly settings: AdapterSettings;
+  /** Agents that get one of their own; left out: one for the whole team. */
+  readonly agents?: readonly string[];
+  /** From which their first values are drawn. */
+  readonly seed: number;
+}
+
+/** Everything that needs weights. Snapshots are named by the hash of their weights and stay until they are released. */
+export interface ModelRuntime {
+  readonly environment: NumericEnvironment;
+  /**
+   * Loads a model folder; its weights become a snapshot. One architecture at a time: another folder replaces
+   * everything.
+   * @param onProgress told how many bytes of the weights' files have been read, never less than before, in the end all
+   *   of them; about ten times a second
+   * @param cancelled asked meanwhile; cancelled or failed, what was loaded before stays
+   */
+  load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo>;
+  /**
+   * Adds a snapshot of the loaded architecture from a file that `saveSnapshot` wrote and returns its name; an adapter's
+   * needs its base loaded.
+   */
+  loadSnapshot(path: string): Promise<string>;
+  /** Names of the snapshots that are held. */
+  snapshots(): Promise<readonly string[]>;
+  generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]>;
+  /** Log-probabilities of every message token, per context and message, at a temperature. */
+  score(
+    snapshot: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    cancelled: () => boolean,
+  ): Promise<Float32Array[][]>;
+  /**
+   * Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them. The value head
+   * begins at 0.
+   */
+  beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void>;
+  /**
+   * One optimiser step, of each agent's adapter on that agent's contexts; cancelled or failed, the training state is as
+   * before.
+   */
+  step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport>;
+  /** What the value head says of states, as the policy in training sees them. */
+  values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]>;
+  /**
+   * What a kept value head says of states, as the policy of its snapshot sees them.
+   * @param head a file that `saveValueHead` wrote; null values everything at 0
+   */
+  valuesUnder(
+    snapshot: string,
+    head: string | null,
+    states: readonly ValueState[],
+    cancelled: () => boolean,
+  ): Promise<number[]>;
+  /**
+   * Lets the value head learn from what followed states: an advantage is one over the value that it gives them now. The
+   * policy stays as it is.
+   * @returns the loss before; cancelled or failed, the head is as before
+   */
+  learnValues(
+    states: readonly ValueState[],
+    examples: readonly ValueExample[],
+    settings: ValueSettings,
+    cancelled: () => boolean,
+  ): Promise<number>;
+  /**
+   * Keeps the training state with its optimizer as it is now, in the place of one that was kept before; the value head
+   * is not part of it.
+   */
+  keepTraining(): Promise<void>;
+  /**
+   * Goes back to the state that was kept: whole and with its optimizer (0), or by a share of the way that the
+   * parameters have gone since, each kept + share * (now - kept), with the optimizer as it is now. What was kept stays
+   * kept.
+   */
+  revertTraining(share: number): Promise<void>;
+  /** Freezes the trained parameters as a snapshot and returns its name. */
+  freeze(): Promise<string>;
+  /** Writes the training state with its optimiser and the value head, whole or not at all. */
+  saveCheckpoint(path: string): Promise<void>;
+  /** Goes back to a written training state; its parameters become a snapshot, whose name is returned. */
+  loadCheckpoint(path: string): Promise<string>;
+  /** Writes a snapshot as float32 safetensors; of an adapter's, only the adapter. */
+  saveSnapshot(snapshot: string, path: string): Promise<void>;
+  /** Writes the value head of the training, to be asked under the snapshot that was frozen with it. */
+  saveValueHead(snapshot: string, path: string): Promise<void>;
+  /** Whether a snapshot is a model under adapters. */
+  hasAdapter(snapshot: string): Promise<boolean>;
+  /**
+   * Writes the adapters of a snapshot in PEFT's layout and returns their folders.
+   * @param baseModel what others shall load them over
+   */
+  saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]>;
+  /** Adds the snapshot that a folder in PEFT's layout makes of another one and returns its name. */
+  loadAdapter(folder: string, base: string): Promise<string>;
+  releaseSnapshot(snapshot: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,149 @@
+/**
+ * Optimizer updates: AdamW with summed gradients, in ordinary memory or on the device, and the moments that stay
+ * there.
+ */
+import { C3Error } from '../../shared/errors.ts';
+import type { DeviceWeights } from '../model/deviceWeights.ts';
+import { viewFeeds, type ParameterView } from '../model/model.ts';
+import { found, type Held } from '../session/deviceMemory.ts';
+import { disposeAll } from '../session/deviceTensor.ts';
+import { floatData, keepsOutputs, type DeviceSettings, type Session } from '../session/session.ts';
+import { adamwStep, gradientNorm } from './adamw.ts';
+import { numberOf, scalar } from './batchFeeds.ts';
+import { ADAMW, gradientName, momentumName, updatedName, varianceName } from './trainingGraph.ts';
+import type { StepResult, Totals, TrainingState } from './trainingState.ts';
+
+export interface UpdateParts {
+  readonly device: DeviceSettings;
+  readonly weights: DeviceWeights;
+  /** The layout of what is trained. */
+  readonly views: readonly ParameterView[];
+  /** The update graph on the device; the named outputs stay there. */
+  readonly session: (keep: readonly string[]) => Promise<Session>;
+}
+
+export class Updates {
+  private readonly device: DeviceSettings;
+  private readonly weights: DeviceWeights;
+  private readonly views: readonly ParameterView[];
+  private readonly session: UpdateParts['session'];
+  /** The moments of the states that steps returned, where they are not in their arrays yet. */
+  private readonly moments = new Map<TrainingState, Held>();
+
+  constructor({ device, weights, views, session }: UpdateParts) {
+    this.device = device;
+    this.weights = weights;
+    this.views = views;
+    this.session = session;
+  }
+
+  /** The state after a step with summed gradients. Nothing of the given state changes unless the result is finite. */
+  apply(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+    return keepsOutputs(this.device)
+      ? this.onDevice(state, sums, learningRate, totals)
+      : this.inMemory(state, sums, learningRate, totals);
+  }
+
+  /**
+   * Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there
+   * already.
+   */
+  async settle(state: TrainingState): Promise<void> {
+    const held = this.moments.get(state);
+    if (held === undefined) {
+      return;
+    }
+    const tensors = await this.weights.memory.download(held);
+    for (const { name, offset } of this.views) {
+      state.momentum.set(floatData(tensors, momentumName(name)), offset);
+      state.variance.set(floatData(tensors, varianceName(name)), offset);
+    }
+  }
+
+  /** AdamW with the summed gradients, in ordinary memory. Nothing of the state changes unless the result is finite. */
+  private async inMemory(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+    const t = state.step + 1;
+    const read = await this.weights.memory.download(sums);
+    const gradients = this.views.map(({ name, offset }) => ({ offset, values: floatData(read, gradientName(name)) }));
+    const norm = gradientNorm(gradients);
+    checkFinite(totals.loss + norm, t);
+    return {
+      state: { ...state, parameters: adamwStep(state, gradients, norm, learningRate, t, ADAMW), step: t },
+      ...totals,
+      gradientNorm: norm,
+    };
+  }
+
+  /** AdamW on the device. Nothing of the state changes unless the result is finite. */
+  private async onDevice(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+    const t = state.step + 1;
+    const names = this.views.map(({ name }) => name);
+    const changed = names.flatMap((name) => [name, momentumName(name), varianceName(name)]);
+    const session = await this.session(changed.map(updatedName));
+    const moments = await this.momentsOf(state);
+    const { outputs, kept } = await session.runKeeping({
+      ...(await this.weights.trained.of(state.parameters)),
+      ...sums,
+      ...moments,
+      learningRate: scalar(learningRate),
+      correction1: scalar(1 - ADAMW.beta1 ** t),
+      correction2: scalar(1 - ADAMW.beta2 ** t),
+    });
+    const norm = numberOf(outputs, 'gradientNorm');
+    try {
+      checkFinite(totals.loss + norm, t);
+    } catch (error) {
+      disposeAll(Object.values(kept));
+      throw error;
+    }
+    const pick = (tensors: readonly string[]): Held =>
+      Object.fromEntries(tensors.map((name) => [name, found(kept, updatedName(name))]));
+    const updated = pick(names);
+    const read = await this.weights.memory.download(updated);
+    const parameters = new Float32Array(state.parameters.length);
+    for (const { name, offset } of this.views) {
+      parameters.set(floatData(read, name), offset);
+    }
+    const next: TrainingState = { ...state, parameters, step: t };
+    this.forgetMoments(state);
+    this.moments.set(next, pick(names.flatMap((name) => [momentumName(name), varianceName(name)])));
+    this.weights.trained.put(parameters, updated);
+    return { state: next, ...totals, gradientNorm: norm };
+  }
+
+  /** A state's moments on the device: those that the last step left there, or copies of its arrays. */
+  private async momentsOf(state: TrainingState): Promise<Held> {
+    const known = this.moments.get(state);
+    if (known !== undefined) {
+      return known;
+    }
+    const held = await this.weights.memory.upload({
+      ...viewFeeds(this.views, state.momentum, momentumName),
+      ...viewFeeds(this.views, state.variance, varianceName),
+    });
+    this.moments.set(state, held);
+    return held;
+  }
+
+  private forgetMoments(state: TrainingState): void {
+    disposeAll(Object.values(this.moments.get(state) ?? {}));
+    this.moments.delete(state);
+  }
+
+  /** Lets go of what the device holds of training that is given up. */
+  forget(): void {
+    for (const state of [...this.moments.keys()]) {
+      this.forgetMoments(state);
+    }
+  }
+}
+
+function checkFinite(value: number, step: number): void {
+  if (Number.isFinite(value)) {
+    return;
+  }
+  throw new C3Error(
+    'model',
+    `Optimiser step ${String(step)} gave a loss or gradient that is no finite number; lower the learning rate and resume.`,
+  );
+}
