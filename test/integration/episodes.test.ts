@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { Interval, RunSummary } from '../../src/shared/records/records.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../src/shared/records/problems.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
@@ -75,7 +76,8 @@ function fill(workbench: Workbench): void {
   }
 }
 
-async function openGrid(workbench: Workbench): Promise<FrameLocator> {
+/** The panel with its list as an earlier scenario left it. */
+async function openPanel(workbench: Workbench): Promise<FrameLocator> {
   const tab = workbench.tab('Episodes');
   if ((await tab.count()) > 0) {
     await tab.click();
@@ -83,7 +85,19 @@ async function openGrid(workbench: Workbench): Promise<FrameLocator> {
     await workbench.runCommand('C3: Open episodes');
   }
   const panel = await workbench.webview('Episodes');
-  await panel.locator('.canvas .row:not([aria-busy])').first().waitFor();
+  await panel.locator('.listed', { hasText: /problems?$/u }).waitFor();
+  return panel;
+}
+
+/** The panel with all problems, whatever an earlier scenario searched or filtered. */
+async function openGrid(workbench: Workbench): Promise<FrameLocator> {
+  const panel = await openPanel(workbench);
+  const clear = panel.getByRole('button', { name: 'Clear', exact: true });
+  // What is filtered by is drawn with the list.
+  if (await clear.isVisible()) {
+    await clear.click();
+  }
+  await panel.locator('.listed', { hasText: /^\d+ problems$/u }).waitFor();
   return panel;
 }
 
@@ -178,7 +192,7 @@ scenario(
 
 scenario('Enter right after a search opens what the search finds, not what was listed before', async (workbench) => {
   for (const number of [21, 22]) {
-    const field = (await openGrid(workbench)).getByRole('searchbox', {
+    const field = (await openPanel(workbench)).getByRole('searchbox', {
       name: 'Search questions, messages and metadata',
     });
     await field.fill(`"Problem ${String(number)}:"`);
@@ -186,7 +200,7 @@ scenario('Enter right after a search opens what the search finds, not what was l
     await workbench.page.keyboard.press('Enter');
     await workbench.webview(new RegExp(`^Problem ${String(number)}:`, 'u'));
   }
-  const panel = await openGrid(workbench);
+  const panel = await openPanel(workbench);
   await listed(panel, '1 of 40 problems');
   await panel.getByRole('searchbox', { name: 'Search questions, messages and metadata' }).press('Escape');
   await listed(panel, '40 problems');
@@ -215,6 +229,40 @@ scenario(
 );
 
 scenario(
+  'a list is counted when its rows are drawn, and a click on a row that it displaces selects the problem clicked',
+  async (workbench) => {
+    const panel = await openGrid(workbench);
+    await row(panel, 1).click();
+    await eventually('the first row', async () => (await selected(panel).getAttribute('aria-rowindex')) === '2');
+    const clicked = await row(panel, 5).locator('.cell-question').getAttribute('aria-label');
+    // A layout of which the host knows nothing: its rows never come.
+    const said = await panel.locator('.listed').evaluate(
+      (element, layout) => {
+        window.dispatchEvent(new MessageEvent('message', { data: { type: 'layout', layout } }));
+        return element.textContent;
+      },
+      {
+        revision: 1_000_000,
+        rows: 2,
+        facets: { total: 40, trained: 30, evaluated: 10, roles: [] },
+        filter: NO_PROBLEM_FILTER,
+        sort: CLEAREST_FIRST,
+        active: null,
+        top: null,
+        milliseconds: 0,
+      },
+    );
+    assert.equal(said, '40 problems');
+    await row(panel, 5).click();
+    await eventually(
+      'the problem that was clicked',
+      async () => (await selected(panel).locator('.cell-question').getAttribute('aria-label')) === clicked,
+    );
+    await listed(panel, '40 problems');
+  },
+);
+
+scenario(
   'a change of the store that changes no run leaves the rows of the side bar as they are drawn',
   async (workbench) => {
     const view = await workbench.openView('C3');
@@ -225,6 +273,9 @@ scenario(
     const buttons = '.monaco-list-row .actions .action-label';
     const drawnBefore = `${buttons}[data-drawn="before"]`;
     for (const body of [view, buckets]) {
+      await eventually('rows with buttons', async () => (await body.locator(buttons).count()) > 2);
+    }
+    for (const body of [view, buckets]) {
       await body.locator(buttons).evaluateAll((found) => {
         for (const element of found) {
           element.setAttribute('data-drawn', 'before');
@@ -232,7 +283,6 @@ scenario(
       });
     }
     const before = await view.locator(drawnBefore).count();
-    assert.ok(before > 2 && (await buckets.locator(drawnBefore).count()) > 2);
     const now = new Date();
     await utimes(storeOf(workbench.folder), now, now);
     await eventually('the buckets to be drawn anew', async () => (await buckets.locator(drawnBefore).count()) === 0);
@@ -276,6 +326,8 @@ scenario(
       /^[1-4] of 40 problems$/u.test(await panel.locator('.listed').innerText()),
     );
     await row(panel, 2).click();
+    // The place is kept as the row is drawn as selected.
+    await eventually('the second row', async () => (await selected(panel).getAttribute('aria-rowindex')) === '3');
     const before = await row(panel, 2).locator('.cell-question').getAttribute('aria-label');
     const words = await panel.locator('.listed').innerText();
     await reloadWindow(workbench);

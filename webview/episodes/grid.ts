@@ -24,9 +24,11 @@ export interface GridEvents {
   ask(revision: number, offset: number): void;
   sort(sort: ProblemSort): void;
   open(row: ShownProblem, beside: boolean): void;
+  /** A row drawn from an order before the newest was clicked: only the host knows where its problem is now. */
+  choose(row: ShownProblem): void;
   /** Another row has the keyboard, or its data came. */
   moved(row: ShownProblem | null): void;
-  /** The place in the list changed. */
+  /** All rows in sight are drawn, and are those of the newest order. */
   placed(): void;
   command(
     command: Exclude<
@@ -52,6 +54,8 @@ export class Grid {
   private frame = 0;
   /** Another order was asked for: what is on screen is not what a key means. */
   private expecting = false;
+  /** The row of that order to which keys have led meanwhile. */
+  private ahead = 0;
   /** Which problem a row on screen shows. */
   private readonly shown = new WeakMap<Element, ShownProblem>();
   /** A key about a row that is not here yet. */
@@ -99,9 +103,10 @@ export class Grid {
     }).observe(this.element);
   }
 
-  /** Another order was asked for: a key that opens a row waits for it. */
+  /** Another order was asked for, read from its top: keys are about it, and wait for it. */
   expect(): void {
     this.expecting = true;
+    this.ahead = 0;
     this.due = null;
   }
 
@@ -110,13 +115,15 @@ export class Grid {
    * @param asked whether it is the newest one that was asked for
    */
   layout(layout: ProblemLayout, place: ProblemPlace, asked: boolean): void {
+    const awaited = asked && this.expecting;
     if (asked) {
       this.expecting = false;
     }
     this.heads.update(layout.sort);
     this.windows.reset(layout.revision);
     this.rows = layout.rows;
-    this.active = Math.max(0, Math.min(layout.active ?? (place.active === null ? 0 : this.active), layout.rows - 1));
+    const active = awaited ? this.ahead : (layout.active ?? (place.active === null ? 0 : this.active));
+    this.active = Math.max(0, Math.min(active, layout.rows - 1));
     this.element.setAttribute('aria-rowcount', String(layout.rows + 1));
     this.canvas.style.height = `${String(layout.rows * ROW_HEIGHT)}px`;
     const from = this.element.scrollTop;
@@ -124,6 +131,9 @@ export class Grid {
       this.element.scrollTop = 0;
     } else if (layout.top !== null) {
       this.element.scrollTop = layout.top * ROW_HEIGHT + place.offset;
+    }
+    if (awaited) {
+      this.bringIntoSight();
     }
     this.holding = this.drawn.size > 0;
     this.heldAt = this.element.scrollTop;
@@ -257,12 +267,23 @@ export class Grid {
     element.setAttribute('aria-selected', String(index === this.active));
   }
 
+  /** Selects a row of the order that keys are about. */
   private activate(index: number): void {
+    if (this.expecting) {
+      this.due = null;
+      this.ahead = Math.max(0, index);
+      return;
+    }
     if (this.rows === 0) {
       return;
     }
     this.due = null;
     this.active = Math.max(0, Math.min(index, this.rows - 1));
+    this.bringIntoSight();
+    this.schedule();
+  }
+
+  private bringIntoSight(): void {
     const top = this.active * ROW_HEIGHT;
     const height = this.element.clientHeight - this.heads.element.offsetHeight;
     if (top < this.element.scrollTop) {
@@ -270,7 +291,6 @@ export class Grid {
     } else if (top + ROW_HEIGHT > this.element.scrollTop + height) {
       this.element.scrollTop = top + ROW_HEIGHT - height;
     }
-    this.schedule();
   }
 
   private openActive(beside: boolean): void {
@@ -279,7 +299,7 @@ export class Grid {
     }
     const row = this.expecting ? undefined : this.windows.get(this.active);
     if (row === undefined) {
-      this.due = { index: this.active, beside };
+      this.due = { index: this.expecting ? this.ahead : this.active, beside };
     } else {
       this.events.open(row, beside);
     }
@@ -295,24 +315,25 @@ export class Grid {
       1,
       Math.floor((this.element.clientHeight - this.heads.element.offsetHeight) / ROW_HEIGHT) - 1,
     );
+    const from = this.expecting ? this.ahead : this.active;
     switch (command) {
       case 'next':
-        this.activate(this.active + 1);
+        this.activate(from + 1);
         break;
       case 'previous':
-        this.activate(this.active - 1);
+        this.activate(from - 1);
         break;
       case 'nextPage':
-        this.activate(this.active + page);
+        this.activate(from + page);
         break;
       case 'previousPage':
-        this.activate(this.active - page);
+        this.activate(from - page);
         break;
       case 'first':
         this.activate(0);
         break;
       case 'last':
-        this.activate(this.rows - 1);
+        this.activate(this.expecting ? Infinity : this.rows - 1);
         break;
       case 'open':
         this.openActive(false);
@@ -328,28 +349,38 @@ export class Grid {
     }
   }
 
+  /** What a row on screen shows is meant, not what has its place in an order that is on its way. */
   private onClick(target: EventTarget | null): void {
-    const index = this.indexOf(target);
+    const { row, index } = this.under(target);
     if (index === null) {
       return;
     }
-    this.activate(index);
+    if (!this.expecting && !this.holding) {
+      this.activate(index);
+    } else if (row !== undefined) {
+      this.due = null;
+      this.events.choose(row);
+    }
     this.element.focus();
   }
 
   /** Opens what was seen under the pointer, also while another order is on its way. */
   private onDoubleClick(target: EventTarget | null): void {
-    const element = target instanceof Element ? target.closest('.row') : null;
-    const row = element === null ? undefined : this.shown.get(element);
+    const { row, index } = this.under(target);
     if (row !== undefined) {
       this.events.open(row, false);
-    } else if (this.indexOf(target) !== null) {
+    } else if (index !== null) {
       this.openActive(false);
     }
   }
 
-  private indexOf(target: EventTarget | null): number | null {
-    const row = target instanceof Element ? target.closest<HTMLElement>('.row[data-index]') : null;
-    return row === null ? null : Number(row.dataset['index']);
+  /** The row under a pointer: its problem, undefined while that is not here, and its place; null where it is no row. */
+  private under(target: EventTarget | null): { readonly row: ShownProblem | undefined; readonly index: number | null } {
+    const element = target instanceof Element ? target.closest<HTMLElement>('.row') : null;
+    const index = element?.dataset['index'];
+    return {
+      row: element === null ? undefined : this.shown.get(element),
+      index: index === undefined ? null : Number(index),
+    };
   }
 }

@@ -7,7 +7,9 @@ import {
   type EpisodesFromHost,
   type EpisodesRun,
   type EpisodesToHost,
+  type ProblemLayout,
   type ProblemPlace,
+  type ShownProblem,
 } from '../../src/shared/protocols/episodesProtocol.ts';
 import {
   CLEAREST_FIRST,
@@ -67,6 +69,8 @@ export class EpisodesPanel {
   private place: ProblemPlace = NO_PLACE;
   /** The order that was asked for and is not here yet, as one text. */
   private asked: string | null = null;
+  /** The newest order; what is said of it is said when its rows are drawn. */
+  private newest: ProblemLayout | null = null;
   private detailed = true;
   private focused = false;
 
@@ -102,6 +106,9 @@ export class EpisodesPanel {
       },
       open: (row, beside) => {
         host.post({ type: 'open', problem: row.id, round: null, beside });
+      },
+      choose: (row) => {
+        this.choose(row);
       },
       moved: (row) => {
         this.details.update(row);
@@ -141,6 +148,7 @@ export class EpisodesPanel {
       },
     });
     this.runChooser.addEventListener('change', () => {
+      this.grid.expect();
       host.post({ type: 'chooseRun', run: this.runChooser.value });
     });
     const keys = h('button', { class: 'link', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
@@ -229,10 +237,7 @@ export class EpisodesPanel {
           ({ filter: this.filter, sort: this.sort } = layout);
         }
         this.toolbar.update(this.filter, this.sort, layout.facets);
-        this.listed.textContent = listedWords(layout);
-        this.nothing.hidden = layout.rows > 0;
-        this.nothing.textContent =
-          layout.facets.total === 0 ? 'The run has no episode yet.' : 'No problem passes the filters.';
+        this.newest = layout;
         if (answered) {
           this.asked = null;
         }
@@ -255,6 +260,7 @@ export class EpisodesPanel {
         this.runChooser.hidden = true;
         this.about.textContent = '';
         this.listed.textContent = '';
+        this.newest = null;
         break;
       case 'failed':
         this.asked = null;
@@ -299,7 +305,22 @@ export class EpisodesPanel {
     this.keep();
   }
 
+  /** A problem seen in an order before is selected where it is in the newest one. */
+  private choose({ id }: ShownProblem): void {
+    this.place = { ...this.place, active: id };
+    this.host.post({ type: 'list', filter: this.filter, sort: this.sort, place: this.place });
+    this.keep();
+  }
+
   private placed(): void {
+    if (this.newest !== null) {
+      this.say(this.newest);
+      this.newest = null;
+    }
+    // The list that was asked for is read from its top, wherever this one is read.
+    if (this.asked !== null) {
+      return;
+    }
     const place = this.grid.place;
     if (place.active === this.place.active && place.top === this.place.top && place.offset === this.place.offset) {
       return;
@@ -307,6 +328,14 @@ export class EpisodesPanel {
     this.place = place;
     this.host.post({ type: 'place', place });
     this.keep();
+  }
+
+  /** Says how many problems are listed: of the rows on screen, never of those on their way. */
+  private say(layout: ProblemLayout): void {
+    this.listed.textContent = listedWords(layout);
+    this.nothing.hidden = layout.rows > 0;
+    this.nothing.textContent =
+      layout.facets.total === 0 ? 'The run has no episode yet.' : 'No problem passes the filters.';
   }
 
   /** The grid has the keyboard when the panel opens, and takes it from nothing that has it already. */

@@ -1,6 +1,6 @@
 /**
- * As much of a document as texts and the message tree need: elements without layout, one that scrolls over its child's
- * height, frames that a test draws. What would read markup is not there, and asking for it throws.
+ * As much of a document as texts and the message tree need: elements without layout, one that scrolls over its
+ * children's height, frames that a test draws. What would read markup is not there, and asking for it throws.
  */
 
 const MARKUP: readonly PropertyKey[] = [
@@ -44,6 +44,8 @@ export class MadeElement extends MadeNode {
   hidden = false;
   scrolledTo = 0;
   clientHeight = 0;
+  readonly offsetHeight = 0;
+  focused = 0;
   private scrolled = 0;
 
   constructor(name: string) {
@@ -141,6 +143,10 @@ export class MadeElement extends MadeNode {
     this.scrolledTo++;
   }
 
+  focus(): void {
+    this.focused++;
+  }
+
   /** The element and all within it. */
   all(): readonly MadeElement[] {
     return [this, ...this.children.flatMap((child) => child.all())];
@@ -163,7 +169,7 @@ export class MadeElement extends MadeNode {
 
   /** As in a browser: never beyond what there is, looked at anew whenever it is asked for. */
   get scrollTop(): number {
-    const height = Number.parseFloat(this.children[0]?.style['height'] ?? '0');
+    const height = Math.max(...this.children.map(({ style }) => Number.parseFloat(style['height'] ?? '0')), 0);
     this.scrolled = Math.max(0, Math.min(this.scrolled, height - this.clientHeight));
     return this.scrolled;
   }

@@ -1,0 +1,199 @@
+/** What a key or a click in the grid of problems means while another order is on its way. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  NO_PLACE,
+  PROBLEM_WINDOW,
+  type ProblemPlace,
+  type ShownProblem,
+} from '../../../src/shared/protocols/episodesProtocol.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/shared/records/problems.ts';
+import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
+
+makeDocument();
+const { Grid } = await import('../../../webview/episodes/grid.ts');
+const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [] };
+
+function problem(id: number): ShownProblem {
+  return {
+    id,
+    instance: String(id),
+    uid: String(id),
+    source: '',
+    level: null,
+    question: `Problem ${String(id)}`,
+    cut: false,
+    rounds: [],
+    greedyBefore: null,
+    sampledBefore: null,
+    greedyAfter: null,
+    sampledAfter: null,
+    meanReturn: null,
+    returns: 0,
+    masked: 0,
+    clearest: null,
+    tokens: { prompt: 0, reused: 0, completion: 0 },
+    seconds: null,
+    evaluatorCalls: 0,
+    problemClass: null,
+  };
+}
+
+/** A host that answers when it is asked to: layouts and rows are two messages. */
+class Host {
+  readonly grid: InstanceType<typeof Grid>;
+  readonly opened: number[] = [];
+  readonly chosen: number[] = [];
+  /** How often all rows in sight were those of the newest order. */
+  placed = 0;
+  private readonly element: MadeElement;
+  private asked: number[] = [];
+  private revision = 0;
+  private ids: readonly number[] = [];
+
+  constructor(ids: readonly number[]) {
+    this.grid = new Grid({
+      ask: (revision, offset) => {
+        assert.equal(revision, this.revision);
+        this.asked.push(offset);
+      },
+      sort: () => undefined,
+      open: ({ id }) => {
+        this.opened.push(id);
+      },
+      choose: ({ id }) => {
+        this.chosen.push(id);
+      },
+      moved: () => undefined,
+      placed: () => {
+        this.placed++;
+      },
+      command: () => undefined,
+    });
+    const element: unknown = this.grid.element;
+    assert.ok(element instanceof MadeElement);
+    this.element = element;
+    element.clientHeight = 240;
+    this.layout(ids, false);
+    this.rows();
+  }
+
+  layout(ids: readonly number[], asked = true, place: ProblemPlace = NO_PLACE): void {
+    this.ids = ids;
+    this.revision++;
+    this.asked = [];
+    const at = place.active === null ? -1 : ids.indexOf(place.active);
+    this.grid.layout(
+      {
+        revision: this.revision,
+        rows: ids.length,
+        facets: FACETS,
+        filter: NO_PROBLEM_FILTER,
+        sort: CLEAREST_FIRST,
+        active: at < 0 ? null : at,
+        top: null,
+        milliseconds: 0,
+      },
+      place,
+      asked,
+    );
+    nextFrame();
+  }
+
+  rows(): void {
+    for (const offset of this.asked.splice(0)) {
+      this.grid.accept(this.revision, offset, this.ids.slice(offset, offset + PROBLEM_WINDOW).map(problem));
+    }
+    nextFrame();
+  }
+
+  press(key: string): void {
+    this.element.fire('keydown', { key, ctrlKey: false, altKey: false, metaKey: false, shiftKey: false });
+    nextFrame();
+  }
+
+  row(id: number): MadeElement {
+    const found = this.element
+      .ofClass('row')
+      .find((row) =>
+        row.ofClass('cell-question').some(({ attributes }) => attributes.get('aria-label') === `Problem ${String(id)}`),
+      );
+    assert.ok(found !== undefined, `problem ${String(id)} is on screen`);
+    return found;
+  }
+
+  click(id: number): void {
+    this.element.fire('click', { target: this.row(id) });
+    nextFrame();
+  }
+
+  get selected(): string | null {
+    const row = this.element.ofClass('row').find(({ attributes }) => attributes.get('aria-selected') === 'true');
+    return row?.ofClass('cell-question')[0]?.attributes.get('aria-label') ?? null;
+  }
+}
+
+test('the order is in place when its rows are drawn, not when they are counted', () => {
+  const host = new Host([1, 2, 3]);
+  const before = host.placed;
+  host.layout([7]);
+  assert.equal(host.placed, before);
+  host.rows();
+  assert.equal(host.placed, before + 1);
+  host.layout([]);
+  assert.equal(host.placed, before + 2, 'an order without rows waits for none');
+});
+
+test('a click on a row that is still drawn from the order before chooses its problem, not the one that takes its place', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.layout([4, 3, 2, 1]);
+  host.click(2);
+  assert.deepEqual(host.chosen, [2]);
+  host.rows();
+  assert.equal(host.selected, 'Problem 4', 'until the host says where it is');
+  host.layout([4, 3, 2, 1], true, { ...NO_PLACE, active: 2 });
+  host.rows();
+  assert.equal(host.selected, 'Problem 2');
+});
+
+test('a click while another order was asked for chooses the problem that was clicked', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.grid.expect();
+  host.click(3);
+  assert.deepEqual(host.chosen, [3]);
+  host.layout([9, 8, 7, 6]);
+  host.rows();
+  assert.equal(host.selected, 'Problem 9');
+});
+
+test('arrows pressed while another order was asked for count from its first row, and Enter opens where they led', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.press('End');
+  assert.equal(host.selected, 'Problem 4');
+  host.grid.expect();
+  host.press('ArrowDown');
+  assert.equal(host.selected, 'Problem 4', 'the order before has no part in it');
+  host.press('Enter');
+  host.layout([9, 8, 7, 6]);
+  host.rows();
+  assert.equal(host.selected, 'Problem 8');
+  assert.deepEqual(host.opened, [8]);
+});
+
+test('keys for more rows than the order that comes has lead to its last', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.grid.expect();
+  host.press('End');
+  host.layout([9, 8]);
+  host.rows();
+  assert.equal(host.selected, 'Problem 8');
+});
+
+test('without another order a click and a key mean the rows on screen', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.click(3);
+  assert.equal(host.selected, 'Problem 3');
+  host.press('ArrowUp');
+  host.press('Enter');
+  assert.deepEqual([host.selected, host.opened, host.chosen], ['Problem 2', [2], []]);
+});
