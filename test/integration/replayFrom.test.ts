@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { BucketView } from '../../src/shared/records/records.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { openLane, assertQuiet, firstPlan, reading, reloadWindow, TINY, transcriptOf } from './team.ts';
+import { openLane, assertQuiet, choose, firstPlan, reading, reloadWindow, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({
   files: { 'tiny.c3.yaml': TINY },
@@ -21,8 +21,7 @@ async function openPlan(
 ): Promise<{ readonly transcript: FrameLocator; readonly message: number }> {
   const { question, message } = await firstPlan(workbench);
   const transcript = await transcriptOf(workbench, question);
-  await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of"]').first().click();
-  await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+  await choose(transcript, 'reasoner');
   return { transcript, message };
 }
 

@@ -109,6 +109,18 @@ export async function openFromEpisodes(workbench: Workbench, search: string, run
   await panel.getByRole('grid').press('Enter');
 }
 
+/** Waits until the pane of a transcript shows the message that was chosen last. */
+export async function paneReady(transcript: FrameLocator): Promise<void> {
+  await transcript.locator('.detail:not([aria-busy="true"])').waitFor();
+}
+
+/** Chooses the first message of a role and waits until the pane shows it; the tree may be growing just then. */
+export async function choose(transcript: FrameLocator, role: string): Promise<void> {
+  await transcript.locator(`[role="treeitem"][aria-label^="${role} 1 of"]`).first().click();
+  await paneReady(transcript);
+  await transcript.getByRole('heading', { name: role }).waitFor();
+}
+
 /** Whether an element has the keyboard; the inner part of a control has it with its control. */
 export function hasFocus(target: Locator): Promise<boolean> {
   return target.evaluate((element) => element.matches(':focus'), undefined, { timeout: 10_000 });

@@ -9,7 +9,7 @@ import { tamper } from '../support/tamper.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, openFromEpisodes, openLane, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, choose, openFromEpisodes, openLane, reloadWindow, storeOf, TINY } from './team.ts';
 
 const scenario = workbenchScenarios({
   files: { 'tiny.c3.yaml': TINY },
@@ -127,12 +127,6 @@ async function openFirst(
     await workbench.treeItem(view, episode.question.slice(0, 30)).click();
   }
   return { transcript: await workbench.webview(titleOf(episode.question)), episode };
-}
-
-/** Clicks the first message of a role and waits until the pane shows it. */
-async function choose(transcript: FrameLocator, role: string): Promise<void> {
-  await transcript.locator(`[role="treeitem"][aria-label^="${role} 1 of"]`).first().click();
-  await transcript.getByRole('heading', { name: role }).waitFor();
 }
 
 function signed(value: number): string {

@@ -16,9 +16,11 @@ import { eventually, workbenchScenarios, type Workbench } from './harness/workbe
 import {
   assertQuiet,
   c3,
+  choose,
   firstPlan,
   hasFocus,
   openFromEpisodes,
+  paneReady,
   reading,
   reloadWindow,
   storeOf,
@@ -209,8 +211,7 @@ scenario(
   async (workbench) => {
     const { question, message } = await firstPlan(workbench);
     const transcript = await transcriptOf(workbench, question);
-    await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
-    await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+    await choose(transcript, 'reasoner');
     const requests = (): number =>
       reading(workbench, (store) => store.bucketsFor(message).filter(({ origin }) => origin === 'request').length);
     const row = transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2:"]`).first();
@@ -332,7 +333,7 @@ scenario(
   async (workbench) => {
     const { question, message } = await firstPlan(workbench);
     const transcript = await transcriptOf(workbench, question);
-    await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
+    await choose(transcript, 'reasoner');
     const bucket = reading(workbench, (store) =>
       store.bucketsFor(message).findLast(({ origin }) => origin === 'request'),
     );
@@ -372,6 +373,7 @@ scenario(
     const offered = await eventually('a message that replays would settle', async () => {
       for (const row of await actors.all()) {
         await row.click();
+        await paneReady(transcript);
         if (await button.isVisible()) {
           return row;
         }
@@ -389,13 +391,30 @@ scenario(
     await transcript
       .locator('.fact-credit')
       .getByText(/^(Settled with|Still undecided after) \d+ replays?\.$/u)
-      .waitFor({ timeout: 120_000 });
+      .waitFor({ timeout: 180_000 });
     assert.equal(paired(), before + 1, 'one request');
-    const label = (await offered.getAttribute('aria-label')) ?? '';
-    assert.match(label, /helped|hurt|undecided/u);
+    await eventually('what came of it in the row', async () =>
+      /helped|hurt|undecided/u.test((await offered.getAttribute('aria-label')) ?? ''),
+    );
     assertQuiet(workbench);
   },
 );
+
+scenario('the pane says that it is busy until it shows the message that was chosen', async (workbench) => {
+  const { question } = await firstPlan(workbench);
+  const transcript = await transcriptOf(workbench, question);
+  await choose(transcript, 'reasoner');
+  const busy = await transcript
+    .locator(`${ROW}[aria-label^="actor 1 of"]`)
+    .first()
+    .evaluate((row) => {
+      row.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+      return row.ownerDocument.querySelector('.detail')?.getAttribute('aria-busy');
+    });
+  assert.equal(busy, 'true', 'what is on screen is not what was chosen');
+  await paneReady(transcript);
+  assert.equal(await transcript.getByRole('heading', { name: 'actor' }).count(), 1);
+});
 
 scenario('what a word means shows under the pointer and for the keyboard, and Escape closes it', async (workbench) => {
   const { question } = await firstPlan(workbench);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { BucketView } from '../../src/shared/records/records.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, firstPlan, hasFocus, reading, reloadWindow, tabTo, TINY, transcriptOf } from './team.ts';
+import { assertQuiet, choose, firstPlan, hasFocus, reading, reloadWindow, tabTo, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({
   files: { 'tiny.c3.yaml': TINY },
@@ -31,12 +31,6 @@ async function openPlan(workbench: Workbench): Promise<Opened> {
   await choose(transcript, 'actor');
   await choose(transcript, 'reasoner');
   return { transcript, question, message };
-}
-
-/** Chooses the first message of a role; the tree may be growing just then. */
-async function choose(transcript: FrameLocator, role: string): Promise<void> {
-  await transcript.locator(`${ROW}[aria-label^="${role} 1 of"]`).first().click();
-  await transcript.getByRole('heading', { name: role }).waitFor();
 }
 
 const requests = (workbench: Workbench, message: number): readonly BucketView[] =>

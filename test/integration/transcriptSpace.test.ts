@@ -10,6 +10,7 @@ import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import {
   assertQuiet,
+  choose,
   firstPlan,
   frameOf,
   hasFocus,
@@ -103,10 +104,8 @@ scenario(
     const { question, message } = await prepare(workbench);
     const key = reading(workbench, (store) => store.message(message).contextKey);
     const transcript = await transcriptOf(workbench, question);
-    await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click();
-    await transcript.getByRole('heading', { name: 'actor' }).waitFor();
-    await transcript.locator(`${ROW}[aria-label^="reasoner 1 of"]`).first().click();
-    await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+    await choose(transcript, 'actor');
+    await choose(transcript, 'reasoner');
     assert.equal(await transcript.getByText(key).isVisible(), false);
     assert.doesNotMatch(await transcript.locator('.detail').innerText(), /[0-9a-f]{12}|[0-9]{15}/u);
     await transcript.getByText('Details', { exact: true }).click();
@@ -115,8 +114,7 @@ scenario(
     for (const value of [decision.streamKey, decision.tokenHash, decision.snapshot, String(message)]) {
       await transcript.locator('.keys-and-hashes code').getByText(value, { exact: true }).first().waitFor();
     }
-    await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click();
-    await transcript.getByRole('heading', { name: 'actor' }).waitFor();
+    await choose(transcript, 'actor');
     await transcript.getByText('Context key').waitFor();
     await reloadWindow(workbench);
     const again = await transcriptOf(workbench, question);

@@ -109,6 +109,14 @@ export class DetailPane {
     });
   }
 
+  /**
+   * Another message is on its way, and what is on screen is not it, until why its episode was lost has come too; null
+   * where none is awaited.
+   */
+  expect(message: number | null): void {
+    this.element.setAttribute('aria-busy', String(message !== null && message !== this.shown));
+  }
+
   /** The question in full. */
   question(header: TranscriptHeader): void {
     this.leave();
@@ -175,6 +183,7 @@ export class DetailPane {
   /** Shows why the episode was lost; null where it was not. @param possible whether replays can be asked for */
   why(why: WhyLost | null, replay: ReplayState | null, possible: boolean): void {
     this.whyView.show(why, replay, possible);
+    this.expect(null);
   }
 
   /** Whether the summary of a lost episode is open, not folded to a line; kept across a reload. */

@@ -325,6 +325,7 @@ export class TranscriptPanel {
         break;
       case 'failed':
         this.release();
+        this.detail.expect(null);
         this.banner.textContent = message.message;
         this.tree.failed();
         this.steps.failed();
@@ -438,6 +439,7 @@ export class TranscriptPanel {
     this.detailRequest++;
     if (message !== null) {
       const id = this.detailRequest;
+      this.detail.expect(message);
       this.host.post({ type: 'detail', id, message });
       this.host.post({ type: 'why', id, message });
     } else if (this.opened !== null) {
