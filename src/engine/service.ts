@@ -6,6 +6,7 @@ import { comparedCredits } from '../credit/compared.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { unlessCancelled } from '../replay/arrivals.ts';
+import { capabilitiesOf, requireCapability } from '../team/rolePolicies.ts';
 import { checkRequest, type ReplayControl } from '../replay/request.ts';
 import { replayMessage } from '../replay/replayMessage.ts';
 import {
@@ -294,6 +295,14 @@ export class EngineService {
     const { run } = decision;
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
+    if (request.settle !== undefined || request.alternatives > 0) {
+      requireCapability(
+        config.policies,
+        decision.eventType,
+        'samples',
+        'replay it with a text of your own and no alternatives, or replay a message of another role',
+      );
+    }
     const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
     const sampling = {
       ...runSampling(config),
@@ -312,7 +321,7 @@ export class EngineService {
       if (typeof lent === 'string') {
         throw new C3Error('model', lent);
       }
-      if (request.text !== null) {
+      if (request.text !== null && capabilitiesOf(config.policies, decision.eventType).tokens) {
         await checkLength(request.text, decision.context, lent);
       }
       return replayMessage(
@@ -541,6 +550,9 @@ export class EngineService {
   ): Promise<number> {
     const recipe = parseRecipe(store.runConfig(run), run);
     const { config } = recipe;
+    if (settings.role !== null) {
+      requireCapability(config.policies, settings.role, 'samples', 'measure another role');
+    }
     const cancelled = this.stopping(control.cancelled);
     const dependencies = {
       store,
@@ -549,6 +561,7 @@ export class EngineService {
       sampling: runSampling(config),
       seed: config.seed,
       returnBound: config.credit.return_clip,
+      samples: (role: string) => capabilitiesOf(config.policies, role).samples,
       lend: valuesStates(config) ? this.judgingLender(run, recipe, cancelled) : this.lender(run, recipe, cancelled),
     };
     return this.evaluators.using(config, (evaluator) =>
@@ -561,10 +574,12 @@ export class EngineService {
    * @throws C3Error('model') when the run's tokenizer is gone
    */
   async contextTokens(message: number, cancelled: () => boolean = () => false): Promise<ContextTokens> {
-    const { decision, modelFolder } = this.reading((store) => {
+    const { decision, recipe } = this.reading((store) => {
       const found = store.decision(message);
-      return { decision: found, modelFolder: parseRecipe(store.runConfig(found.run), found.run).modelFolder };
+      return { decision: found, recipe: parseRecipe(store.runConfig(found.run), found.run) };
     });
+    const { modelFolder, config } = recipe;
+    requireCapability(config.policies, decision.eventType, 'tokens', 'look at its text');
     return contextTokens(await this.models.texts.tokenizer(modelFolder, this.stopping(cancelled)), decision);
   }
 

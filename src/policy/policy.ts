@@ -17,6 +17,10 @@ export interface PolicyRequest {
   readonly streamKey: string;
   /** Whose answer it is, for messages: `the actor for the instance x`. */
   readonly place?: string;
+  /** The question of the instance, for policies that do not read the context's bytes. */
+  readonly question?: string;
+  /** How often the same role spoke before in the episode, from 0. */
+  readonly turn?: number;
 }
 
 /** A message that somebody typed in an agent's place. */
@@ -47,7 +51,16 @@ export interface PolicyControl {
   readonly onAnswer?: (index: number, answer: PolicyAnswer) => void;
 }
 
-export interface Policy {
+/** What answers the requests of a role. */
+export interface RolePolicy {
+  /** Answers in the order of the requests; the same request always gets the same answer, whatever stands beside it. */
+  answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
+  /** A message that somebody typed: its tokens and what the policy would have given them. */
+  typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer>;
+}
+
+/** What answers the requests of a whole team. */
+export interface Policy extends RolePolicy {
   readonly snapshot: string;
   readonly environment: NumericEnvironment;
   /**
@@ -55,10 +68,6 @@ export interface Policy {
    * seeds.
    */
   readonly seeded: boolean;
-  /** Answers in the order of the requests; the same request always gets the same answer, whatever stands beside it. */
-  answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
-  /** A message that somebody typed: its tokens and what the policy would have given them. */
-  typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer>;
 }
 
 /**

@@ -167,6 +167,8 @@ export async function extend(
           sampling,
           streamKey: streamAt(settings, branch.instance, occurrence, place),
           place: placeWords(occurrence.id, branch.instance.uid),
+          question: branch.instance.question,
+          turn: occurrence.turn,
         },
       };
     });

@@ -59,7 +59,14 @@ export async function reexecute(
   const sampled = comparable.filter(({ finish }) => finish !== 'typed');
   if (sampled.length > 0) {
     const answers = await policy.answer(
-      sampled.map(({ eventType: agent, context, sampling, streamKey }) => ({ agent, context, sampling, streamKey })),
+      sampled.map(({ eventType: agent, context, sampling, streamKey, instance, turn }) => ({
+        agent,
+        context,
+        sampling,
+        streamKey,
+        question: store.instance(instance).question,
+        turn,
+      })),
       { cancelled },
     );
     for (const [index, decision] of sampled.entries()) {

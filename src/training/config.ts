@@ -7,38 +7,9 @@ import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../shared/devices.
 import type { Sampling } from '../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
 import type { Protocol } from '../team/protocol.ts';
+import { described, oneOf, pathTo, positive, share, type KeyMeta } from './configKeys.ts';
 import { METHOD_NAMES, methodWords } from './methods/words.ts';
-
-const positive = z.int().positive();
-const share = z.number().min(0).max(1);
-
-/** What the editor's help reads beside a key's description, as metadata of the schema. */
-export interface KeyMeta {
-  readonly description?: string | undefined;
-  /** What each value that has a name means. */
-  readonly choices?: Readonly<Record<string, string>>;
-  /** What a text names on the disk, relative to the configuration. */
-  readonly names?: 'folder' | 'protocol' | 'rows';
-  /** The key of a section that a bare value stands for. */
-  readonly shortFor?: string;
-}
-
-/** One of some names, each with its meaning: a name without words does not compile. */
-const oneOf = <const Names extends readonly string[]>(names: Names, choices: Readonly<Record<Names[number], string>>) =>
-  z.enum(names).meta({ choices } satisfies KeyMeta);
-
-/** One of the names of a table, each with the words of its row. */
-const described = <Name extends string>(rows: readonly { readonly name: Name; readonly words: string }[]) =>
-  z
-    .enum(rows.map(({ name }) => name))
-    .meta({ choices: Object.fromEntries(rows.map(({ name, words }) => [name, words])) } satisfies KeyMeta);
-
-/** A path, or a name that means something of the product's own. */
-const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>
-  z
-    .string()
-    .min(1)
-    .meta({ names, choices } satisfies KeyMeta);
+import { rolePolicySchema } from './policyKeys.ts';
 
 /**
  * Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The
@@ -124,6 +95,13 @@ export const configSchema = z.strictObject({
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
+  policies: z
+    .record(z.string().min(1), rolePolicySchema)
+    .optional()
+    .describe(
+      "Roles that something else than the run's model answers for, by their names: `{checker: {kind: scripted, answers: [...]}}`. " +
+        'What they say is credited and replayed, and never trained on.',
+    ),
   task: z
     .strictObject({
       name: oneOf(TASK_NAMES, {

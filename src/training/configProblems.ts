@@ -117,9 +117,11 @@ export function examine(schema: Schema, value: object): Examined {
   return { config: null, problems: rest.success ? [...problems, ...broken(settled(rest.data), whole)] : problems };
 }
 
-/** What is not trained has no steps. */
-const settled = (config: RunConfig): RunConfig =>
-  methodWords(config.method).trains ? config : { ...config, steps: 0 };
+/** What is not trained has no steps, and no policies are the same as none given. */
+function settled({ policies, ...config }: RunConfig): RunConfig {
+  const given = policies === undefined || Object.keys(policies).length === 0 ? {} : { policies };
+  return { ...config, ...(methodWords(config.method).trains ? {} : { steps: 0 }), ...given };
+}
 
 function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
   return RULES.flatMap(({ keys, problem }) => {
@@ -155,7 +157,7 @@ function ownQuestions(given: unknown): string {
 }
 
 function unknownKey(known: Known, path: KeyPath, name: string): Problem {
-  const here = Object.keys(mappingOf(valueAt(known.values, path)));
+  const here = Object.keys(mappingOf(knownAt(known.values, path)));
   const elsewhere = known.paths.filter((key) => lastPart(key) === name).map(withSection);
   const problem = (sentence: string, nearest: string | null = null): Problem => ({
     path: [...path, name],
@@ -192,14 +194,18 @@ interface Known {
 }
 
 function everything(schema: Schema): Known {
-  const values = schema.parse({ adapter: {}, task: { split: {} } });
+  const policy = { kind: 'scripted', answers: [{ answer: '', question: '?', turn: 1, context_key: '0' }] };
+  const values = schema.parse({ adapter: {}, task: { split: {} }, policies: { [ANY]: policy } });
   const below = (value: unknown, prefix: string): string[] =>
     Object.entries(mappingOf(value)).flatMap(([key, inner]) => [
       `${prefix}${key}`,
       ...below(inner, `${prefix}${key}.`),
     ]);
-  return { values, paths: below(values, '') };
+  return { values, paths: below(values, '').filter((path) => !path.includes(ANY)) };
 }
+
+/** In `Known` the name of what a section calls as it likes. */
+const ANY = '*';
 
 function mappingOf(value: unknown): object {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
@@ -213,6 +219,14 @@ function valueAt(value: unknown, path: KeyPath): unknown {
         : undefined,
     value,
   );
+}
+
+/** The keys that are known at a path; the items of a list are all alike. */
+function knownAt(values: unknown, path: KeyPath): unknown {
+  return path.reduce<unknown>((inner, part) => {
+    const item: unknown = Array.isArray(inner) ? inner[0] : inner;
+    return Array.isArray(inner) && typeof part === 'number' ? item : (valueAt(inner, [part]) ?? valueAt(inner, [ANY]));
+  }, values);
 }
 
 /** What is written at a path, or the bare value that stands for the section that the path leads through. */

@@ -2,6 +2,7 @@
  * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash
  * or to rebuild a snapshot, is the same step.
  */
+import { learns } from '../team/rolePolicies.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';
@@ -41,7 +42,9 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   const { ppo, sampling, memory } = config;
   const { store, run } = input;
   const state = stateAfter({ store, run, method }, iteration);
-  const learned = store.trainingMessages(run, iteration, method.estimator(config));
+  const isLearned = (role: string): boolean => learns(config.policies, role);
+  const said = store.trainingMessages(run, iteration, method.estimator(config));
+  const learned = said.filter(({ eventType }) => isLearned(eventType));
   const groups = await learningGroups(input, iteration, learned, method.compared);
   const contexts = trainingContexts(groups, config.credit.group_normalise);
   // Also where it is not penalised: the reported divergence is one from the reference.
@@ -72,7 +75,7 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   const make = async (update: Update): Promise<Outcome> => {
     switch (update.kind) {
       case 'values':
-        result = { ...result, valueLoss: await learnValues(input, learned, targetOf(method, config), update) };
+        result = { ...result, valueLoss: await learnValues(input, said, learned, targetOf(method, config), update) };
         return {};
       case 'keep':
         await runtime.keepTraining();
@@ -114,7 +117,12 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
     }
   };
   await drive(
-    method.updates({ settings: config, iteration, state, agents: input.protocol.roles.map(({ name }) => name) }),
+    method.updates({
+      settings: config,
+      iteration,
+      state,
+      agents: input.protocol.roles.map(({ name }) => name).filter(isLearned),
+    }),
     make,
   );
   return result;
@@ -166,18 +174,19 @@ function targetOf(method: Method, config: RunConfig): ValueTarget {
 /**
  * Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over
  * its value, or its mean return.
+ * @param said all messages of the step
+ * @param learned those that are learned from
  * @returns the loss before
  */
 async function learnValues(
   input: LearnInput,
+  said: readonly TrainingMessage[],
   learned: readonly TrainingMessage[],
   target: ValueTarget,
   settings: ValueSettings,
 ): Promise<number> {
   const { store, runtime, cancelled } = input;
-  const stored = new Map(
-    store.messages(learned.map(({ decision }) => decision)).map((message) => [message.id, message]),
-  );
+  const stored = new Map(store.messages(said.map(({ decision }) => decision)).map((message) => [message.id, message]));
   const questions = new Map(
     [...new Set(learned.map(({ instance }) => instance))].map((instance) => [
       instance,

@@ -1,5 +1,6 @@
 /** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
 import { checkRoom } from '../policy/policy.ts';
+import { capabilitiesOf, type RolePolicies } from '../team/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { placeWords, samplingOf } from '../replay/grow.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
@@ -15,6 +16,8 @@ export const runInstances = (
 
 export interface RoomInput {
   readonly protocol: Protocol;
+  /** Of roles that the model does not answer for. */
+  readonly policies?: RolePolicies | undefined;
   readonly render: Renderer;
   readonly tokenizer: Tokenizer;
   readonly sampling: Sampling;
@@ -35,10 +38,13 @@ const TOGETHER = 256;
  * @throws C3Error('input') naming role and instance of the first that cannot fit whatever is said
  */
 export async function checkContexts(
-  { protocol, render, tokenizer, sampling, maxPositions }: RoomInput,
+  { protocol, policies, render, tokenizer, sampling, maxPositions }: RoomInput,
   instances: readonly Instance[],
 ): Promise<void> {
-  for (const { ancestors, position, id } of protocol.occurrences) {
+  for (const { ancestors, position, id, role } of protocol.occurrences) {
+    if (!capabilitiesOf(policies, role).tokens) {
+      continue;
+    }
     const { maxNewTokens } = samplingOf({ protocol, sampling }, position);
     const blank = new Map(ancestors.map((ancestor) => [ancestor, '']));
     for (let from = 0; from < instances.length; from += TOGETHER) {

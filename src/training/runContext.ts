@@ -1,6 +1,7 @@
 /** What a run works with, shared by its training and its evaluations. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
-import { LocalPolicy } from '../policy/policy.ts';
+import { LocalPolicy, type Policy } from '../policy/policy.ts';
+import { teamPolicy } from '../policy/teamPolicy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { RoundRecord } from '../replay/record.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
@@ -82,9 +83,9 @@ export class RunContext {
     return reuse === undefined ? {} : { reuse };
   }
 
-  policy(snapshot: string): LocalPolicy {
+  policy(snapshot: string): Policy {
     const { runtime, tokenizer, maxPositions } = this.dependencies;
-    return new LocalPolicy(runtime, tokenizer, snapshot, maxPositions);
+    return teamPolicy(new LocalPolicy(runtime, tokenizer, snapshot, maxPositions), this.config.policies, tokenizer);
   }
 
   round(phase: 'train' | 'evaluate', iteration: number, snapshot: string): RoundRecord {

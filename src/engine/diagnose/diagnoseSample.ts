@@ -12,7 +12,7 @@ import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { Message, Sampling } from '../../shared/records/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
-import { isTerminal, occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { isTerminal, occurrenceAt, type Occurrence, type Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
 import { stateCredit } from '../../training/methods/mappo.ts';
 import type { Moment } from '../../training/states.ts';
@@ -66,6 +66,8 @@ export interface SampleDependencies {
   readonly sampling: Sampling;
   readonly seed: number;
   readonly returnBound: number;
+  /** Whether a role's policy has alternatives to sample. */
+  readonly samples: (role: string) => boolean;
   readonly lend: SampleLender;
 }
 
@@ -89,7 +91,8 @@ export async function sampleDiagnostics(
 ): Promise<number> {
   const { store, protocol, lend } = dependencies;
   checkSettings(settings, protocol);
-  const population = populationOf(store, run, protocol, settings.role);
+  const sampled = protocol.occurrences.filter(({ role }) => dependencies.samples(role));
+  const population = populationOf(store, run, protocol, sampled, settings.role);
   const drawn = draw(population.messages, settings);
   if (drawn.length === 0) {
     throw new C3Error(
@@ -219,15 +222,18 @@ interface Population {
 const PAGE = 500;
 
 /** The messages of the last sampled evaluation; where there is none, those of the last training iteration. */
-function populationOf(store: StoreReader, run: string, protocol: Protocol, role: string | null): Population {
-  const open = protocol.occurrences.filter(({ position }) => !isTerminal(protocol, position));
+function populationOf(
+  store: StoreReader,
+  run: string,
+  protocol: Protocol,
+  sampled: readonly Occurrence[],
+  role: string | null,
+): Population {
+  const open = sampled.filter(({ position }) => !isTerminal(protocol, position));
   const positions = new Set(
-    (role === null
-      ? open.length > 0
-        ? open
-        : protocol.occurrences
-      : protocol.occurrences.filter((one) => one.role === role)
-    ).map(({ position }) => position),
+    (role === null ? (open.length > 0 ? open : sampled) : sampled.filter((one) => one.role === role)).map(
+      ({ position }) => position,
+    ),
   );
   for (const round of newestEvaluations(store, run).filter(({ kind }) => kind === 'sampled')) {
     const messages = distinct(episodeMessages(store, run, round.iteration), positions);

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { LocalPolicy, type Policy } from '../../policy/policy.ts';
+import { teamPolicy } from '../../policy/teamPolicy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
@@ -121,7 +122,11 @@ export class ModelPool {
           throw new Error('A runtime that holds a snapshot has loaded its model.');
         }
         return await work({
-          policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions),
+          policy: teamPolicy(
+            new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions),
+            recipe.config.policies,
+            tokenizer,
+          ),
           runtime,
           tokenizer,
           info: slot.info,

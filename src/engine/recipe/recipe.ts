@@ -21,6 +21,7 @@ import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, type RunConfig } from '../../training/config.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/readConfig.ts';
 import { samplingProblem } from '../../training/iteration.ts';
+import { policiesProblem } from '../../training/policies.ts';
 import { bundledTeam } from '../places.ts';
 
 export interface Recipe {
@@ -96,7 +97,12 @@ export async function readRecipe(
       ? join(bundledTeam(config.task.name), 'protocol.json')
       : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
-  const problem = samplingProblem(config, parseProtocol(protocolText, protocolSource));
+  const protocol = parseProtocol(protocolText, protocolSource);
+  const stranger = policiesProblem(config, protocol);
+  if (stranger !== null) {
+    throw document.error(stranger.path, stranger.sentence);
+  }
+  const problem = samplingProblem(config, protocol);
   const action = document.error(['fanout'], '').action ?? undefined;
   if (problem !== null) {
     throw new C3Error('input', `${source}: ${problem}`, { action });

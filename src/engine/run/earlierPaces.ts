@@ -47,7 +47,16 @@ function likeness(recipe: Recipe): string {
   const { train_file: trainFile, evaluation_file: evaluationFile, name } = config.task;
   const rollouts = config.steps === 0 ? null : plannedRollouts(config, protocolOf(recipe)).map(({ fanout }) => fanout);
   const { evaluator, adapter, sampling, ppo, memory, device } = config;
-  const settings = [evaluator, adapter, sampling.max_new_tokens, ppo.epochs, memory.recompute, device.precision];
+  const ownPolicies = Object.keys(config.policies ?? {}).sort();
+  const settings = [
+    ownPolicies,
+    evaluator,
+    adapter,
+    sampling.max_new_tokens,
+    ppo.epochs,
+    memory.recompute,
+    device.precision,
+  ];
   return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, rollouts, ...settings]);
 }
 

@@ -3,6 +3,7 @@
  * configuration allows.
  */
 import { readRendering } from '../../policy/rendering.ts';
+import { capabilitiesOf } from '../../team/rolePolicies.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { samplingOf } from '../../replay/grow.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
@@ -24,6 +25,8 @@ import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderContext, type Renderer } from '../../team/render.ts';
 import { configSchema, runAdapter, runSampling, type RunConfig } from '../../training/config.ts';
+import { checkScripts } from '../../training/policies.ts';
+import { runInstances } from '../../training/room.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
@@ -76,6 +79,7 @@ export async function planRun(
     await loadData(recipe),
     protocolOf(recipe),
   ];
+  checkScripts(config, protocol, runInstances(config, data));
   const render = texts.renderer(modelFolder, await readRendering(modelFolder, tokenizer, config.chat), cancelled);
   const inputs = { protocol, tokenizer, render, data };
   const memory = await planHere(recipe, inputs);
@@ -155,7 +159,10 @@ function costOf(config: RunConfig, protocol: Protocol, instances: number, fanout
   protocol.occurrences.forEach(({ role, position, scored }, level) => {
     messages *= fanout[level] ?? 1;
     decisions.set(role, (decisions.get(role) ?? 0) + messages);
-    tokens += messages * samplingOf({ protocol, sampling }, position).maxNewTokens;
+    // What no model says costs no tokens.
+    if (capabilitiesOf(config.policies, role).tokens) {
+      tokens += messages * samplingOf({ protocol, sampling }, position).maxNewTokens;
+    }
     if (scored) {
       evaluatorCalls += messages;
     }

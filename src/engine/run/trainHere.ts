@@ -10,6 +10,7 @@ import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import { runSampling } from '../../training/config.ts';
+import { checkScripts, policyRemarks } from '../../training/policies.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';
@@ -73,6 +74,7 @@ export async function trainHere(
   if (unscored !== null) {
     throw new C3Error('input', unscored);
   }
+  checkScripts(recipe.config, protocol, runInstances(recipe.config, data));
   const inputs = { protocol, tokenizer, render, data };
   const plan = await planHere(recipe, inputs);
   const short = shortage(plan);
@@ -88,14 +90,21 @@ export async function trainHere(
     const { maxPositions } = info.config;
     if (interrupted === null) {
       await checkContexts(
-        { protocol, render, tokenizer, sampling: runSampling(recipe.config), maxPositions },
+        {
+          protocol,
+          policies: recipe.config.policies,
+          render,
+          tokenizer,
+          sampling: runSampling(recipe.config),
+          maxPositions,
+        },
         runInstances(recipe.config, data),
       );
     }
     const lease = await hold();
     const { store } = lease;
     await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
-    for (const line of data.remarks) {
+    for (const line of [...data.remarks, ...policyRemarks(recipe.config)]) {
       onRemark(line);
     }
     onRemark(short ?? memoryLine(plan));

@@ -33,6 +33,8 @@ export interface ConfigKey {
   readonly keys: readonly ConfigKey[];
   /** What a list holds. */
   readonly item: ConfigKey | null;
+  /** What stands under every name of a section whose names are the user's own. */
+  readonly entry: ConfigKey | null;
 }
 
 /** All keys, as one section without a name. */
@@ -41,7 +43,10 @@ export const CONFIGURATION: ConfigKey = readKey(z.toJSONSchema(configSchema, { i
 /** The key at a path of keys and list indices; undefined where the schema knows none. */
 export function keyAt(path: readonly (string | number)[]): ConfigKey | undefined {
   return path.reduce<ConfigKey | undefined>(
-    (key, part) => (typeof part === 'number' ? (key?.item ?? undefined) : key?.keys.find(({ name }) => name === part)),
+    (key, part) =>
+      typeof part === 'number'
+        ? (key?.item ?? undefined)
+        : (key?.keys.find(({ name }) => name === part) ?? key?.entry ?? undefined),
     CONFIGURATION,
   );
 }
@@ -77,6 +82,7 @@ function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
       isSchema(inner) ? [readKey(inner, path === '' ? key : `${path}.${key}`, key)] : [],
     ),
     item: isSchema(own.items) ? readKey(own.items, path, name) : null,
+    entry: isSchema(own.additionalProperties) ? readKey(own.additionalProperties, `${path}.*`, '*') : null,
   };
 }
 

@@ -129,6 +129,36 @@ describe('readConfig', () => {
     refused('task:\n  levels: [1, 1, 1, 1, 1, 1, 1, 1, 1]\n', [], /line 2: task\.levels:/);
   });
 
+  it('reads which roles have a policy of their own', () => {
+    const text =
+      'policies:\n  checker:\n    kind: scripted\n    answers:\n      - {question: "1 + 1?", answer: "2"}\n      - answer: "?"\n';
+    assert.deepEqual(readConfig(text, 'x').policies, {
+      checker: { kind: 'scripted', answers: [{ question: '1 + 1?', answer: '2' }, { answer: '?' }] },
+    });
+    assert.equal('policies' in readConfig('policies: {}\n', 'x'), false);
+    refused('policies:\n  checker: {answers: [{answer: a}]}\n', [], /line 2: policies\.checker\.kind: must be one of/);
+    refused(
+      'policies:\n  checker: {kind: scriptd, answers: [{answer: a}]}\n',
+      [],
+      /line 2: policies\.checker\.kind: did you mean scripted\?/,
+    );
+    refused('policies:\n  checker: {kind: scripted}\n', [], /line 2: policies\.checker\.answers: .*expected array/);
+    refused('policies:\n  checker: {kind: scripted, answers: []}\n', [], /line 2: policies\.checker\.answers: /);
+    refused(
+      'policies:\n  checker:\n    kind: scripted\n    answers:\n      - {anser: a, answer: b}\n',
+      [],
+      /line 5: policies\.checker\.answers\[0\]\.anser: is no known key; did you mean answer\?/,
+    );
+    refused(
+      'policies:\n  checker: {kind: scripted, answers: [{answer: a, context_key: 12}]}\n',
+      [],
+      /policies\.checker\.answers\[0\]\.context_key: .*expected string/,
+    );
+    refused('policies:\n  checker: {kind: scripted, answers: [{answer: a, turn: 0}]}\n', [], /answers\[0\]\.turn: /);
+    refused('policies: [checker]\n', [], /line 1: policies: .*expected record/);
+    refused('answer: 4\n', [], /line 1: answer: is no known key/);
+  });
+
   it('trains nothing where the method is sft', () => {
     assert.deepEqual(
       ['sft', 'magrpo'].map((method) => readConfig('steps: 9\n', 'x', [`method=${method}`]).steps),

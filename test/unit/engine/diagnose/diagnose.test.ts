@@ -98,6 +98,7 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
     evaluator,
     sampling: SAMPLING,
     seed: 5,
+    samples: () => true,
     returnBound: 10,
     lend: (_, work) => work(policy),
   };

@@ -138,6 +138,17 @@ describe('suggestions', () => {
     );
   });
 
+  it('offer the keys under a name of the user, and of the rows of a list', () => {
+    assert.deepEqual(labels('policies:\n  checker:\n    |\n'), ['kind', 'answers']);
+    assert.deepEqual(labels('policies:\n  checker:\n    kind: |\n'), ['scripted']);
+    const row = 'policies:\n  checker:\n    kind: scripted\n    answers:\n      - answer: a\n        |\n';
+    assert.deepEqual(labels(row), ['question', 'turn', 'context_key']);
+    assert.match(
+      hoverAt('policies: {checker: {kind: scripted}}', 10 + 11)?.markdown ?? '',
+      /What answers for the role/,
+    );
+  });
+
   it('offer nothing where nothing is known', () => {
     for (const text of [
       '# me|',

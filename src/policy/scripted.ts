@@ -1,0 +1,98 @@
+/** A role that answers from a table: for tests, and for what people wrote themselves. */
+import { CancelledError, C3Error } from '../shared/errors.ts';
+import { contextKey } from '../team/contextKey.ts';
+import type { Script, ScriptRow } from '../team/rolePolicies.ts';
+import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+/** What a row may be looked up by. */
+type Asked = Pick<PolicyRequest, 'agent' | 'context' | 'question' | 'turn' | 'place'>;
+
+/**
+ * Answers each request with the first row of a table that fits it: the same request always gets the same answer.
+ * Nothing is computed, so all tokens of an answer count as reused, and there are none of a prompt that no model reads.
+ */
+export class ScriptedPolicy implements RolePolicy {
+  /** Rows by the most telling of their conditions, each list in the order of the table. */
+  private readonly byContext: ReadonlyMap<string, readonly Placed[]>;
+  private readonly byQuestion: ReadonlyMap<string, readonly Placed[]>;
+  private readonly others: readonly Placed[];
+  private readonly tokenizer: Pick<Tokenizer, 'encode'> | null;
+
+  /** @param tokenizer gives the answers tokens; null: they have none */
+  constructor({ answers }: Script, tokenizer: Pick<Tokenizer, 'encode'> | null) {
+    this.tokenizer = tokenizer;
+    const placed = answers.map((row, place): Placed => ({ row, place }));
+    const rest = placed.filter(({ row }) => row.context_key === undefined);
+    this.byContext = Map.groupBy(
+      placed.filter(({ row }) => row.context_key !== undefined),
+      ({ row }) => row.context_key ?? '',
+    );
+    this.others = rest.filter(({ row }) => row.question === undefined);
+    this.byQuestion = Map.groupBy(
+      rest.filter(({ row }) => row.question !== undefined),
+      ({ row }) => row.question?.trim() ?? '',
+    );
+  }
+
+  /** @throws C3Error('input') naming the context where no row fits; CancelledError */
+  async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
+    const answers: PolicyAnswer[] = [];
+    for (const [index, request] of requests.entries()) {
+      if (control.cancelled()) {
+        throw new CancelledError();
+      }
+      const answer = await this.said(this.textFor(request), 'end');
+      answers.push(answer);
+      control.onAnswer?.(index, answer);
+    }
+    return answers;
+  }
+
+  typed({ text }: TypedRequest): Promise<PolicyAnswer> {
+    return this.said(text, 'typed');
+  }
+
+  /** Whether a row can fit a question at a turn (from 0): false only where none does, whatever the context. */
+  mayAnswer(question: string, turn: number): boolean {
+    return this.byContext.size > 0 || this.candidates(null, { question, turn }).length > 0;
+  }
+
+  private async said(text: string, finish: 'end' | 'typed'): Promise<PolicyAnswer> {
+    const tokens = (await this.tokenizer?.encode(text)) ?? new Int32Array();
+    const none = { prompt: new Int32Array(), logprobs: new Float32Array() };
+    return { text, tokens, finish, reusedTokens: tokens.length, ...none };
+  }
+
+  private textFor(request: Asked): string {
+    const { agent, context, turn = 0, place = 'a context' } = request;
+    // A key is a hash over the whole context, which is in vain where no row names one.
+    const [first] = this.candidates(this.byContext.size === 0 ? null : contextKey(context).key, request);
+    if (first === undefined) {
+      throw new C3Error(
+        'input',
+        `The script of the role ${agent} has no answer for ${place} (context key ${contextKey(context).key}, turn ${String(turn + 1)}); add one to policies.${agent}.answers, or a last one without conditions.`,
+      );
+    }
+    return first.row.answer;
+  }
+
+  /** The rows that fit, in the order of the table. */
+  private candidates(key: string | null, { question, turn = 0 }: Pick<Asked, 'question' | 'turn'>): Placed[] {
+    const asked = question?.trim();
+    return [
+      ...(key === null ? [] : (this.byContext.get(key) ?? [])),
+      ...(asked === undefined ? [] : (this.byQuestion.get(asked) ?? [])),
+      ...this.others,
+    ]
+      .filter(({ row }) => row.turn === undefined || row.turn === turn + 1)
+      .filter(({ row }) => row.question === undefined || row.question.trim() === asked)
+      .sort((a, b) => a.place - b.place);
+  }
+}
+
+interface Placed {
+  readonly row: ScriptRow;
+  /** In the table. */
+  readonly place: number;
+}

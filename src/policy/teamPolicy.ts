@@ -1,0 +1,62 @@
+/** A team in which some roles are answered by something else than the run's model. */
+import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
+import type { RolePolicies, RolePolicySettings } from '../team/rolePolicies.ts';
+import { ScriptedPolicy } from './scripted.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+/** The policy of a role. */
+const policyOf = (settings: RolePolicySettings, tokenizer: Pick<Tokenizer, 'encode'> | null): RolePolicy =>
+  new ScriptedPolicy(settings, tokenizer);
+
+/**
+ * The policy of a team in which some roles have a policy of their own; the model's itself where none has.
+ * @param tokenizer gives tokens to what no model says
+ */
+export function teamPolicy(
+  model: Policy,
+  policies: RolePolicies | undefined,
+  tokenizer: Pick<Tokenizer, 'encode'> | null,
+): Policy {
+  const own = new Map(Object.entries(policies ?? {}).map(([role, one]) => [role, policyOf(one, tokenizer)]));
+  return own.size === 0 ? model : new TeamPolicy(model, own);
+}
+
+/** Gives each request to the policy of its role. */
+class TeamPolicy implements Policy {
+  readonly snapshot: string;
+  readonly environment: Policy['environment'];
+  readonly seeded: boolean;
+  private readonly model: Policy;
+  private readonly own: ReadonlyMap<string, RolePolicy>;
+
+  constructor(model: Policy, own: ReadonlyMap<string, RolePolicy>) {
+    this.model = model;
+    this.own = own;
+    this.snapshot = model.snapshot;
+    this.environment = model.environment;
+    this.seeded = model.seeded;
+  }
+
+  async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
+    const answers: PolicyAnswer[] = [];
+    const places = Map.groupBy(requests.keys(), (index) => this.of(requests[index]?.agent ?? ''));
+    for (const [policy, members] of places) {
+      const given = await policy.answer(
+        members.flatMap((index) => requests[index] ?? []),
+        { ...control, onAnswer: (place, answer) => control.onAnswer?.(members[place] ?? place, answer) },
+      );
+      for (const [place, answer] of given.entries()) {
+        answers[members[place] ?? place] = answer;
+      }
+    }
+    return answers;
+  }
+
+  typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
+    return this.of(request.agent).typed(request, control);
+  }
+
+  private of(role: string): RolePolicy {
+    return this.own.get(role) ?? this.model;
+  }
+}

@@ -1,0 +1,92 @@
+/** Which policy answers for which role of a team, and what it can do. */
+import { C3Error } from '../shared/errors.ts';
+
+/** What not every policy can do. */
+export interface PolicyCapabilities {
+  /** It reads its context as tokens. */
+  readonly tokens: boolean;
+  /** It says how probable its tokens were. */
+  readonly logprobs: boolean;
+  /** One context may have several answers. */
+  readonly samples: boolean;
+  /** It has weights that a run trains. */
+  readonly learns: boolean;
+}
+
+/** What the run's own model can do. */
+const MODEL: PolicyCapabilities = { tokens: true, logprobs: true, samples: true, learns: true };
+
+/** What may answer for a role in the place of the run's model: a row, and a line in policy/teamPolicy.ts, add one. */
+export const POLICY_KINDS = [
+  {
+    name: 'scripted',
+    words: 'A table of answers. It has one answer for a context, no log-probabilities, and learns nothing.',
+    capabilities: { tokens: false, logprobs: false, samples: false, learns: false },
+  },
+] as const satisfies readonly {
+  readonly name: string;
+  readonly words: string;
+  readonly capabilities: PolicyCapabilities;
+}[];
+
+/** An answer with the conditions under which it is given: all that are there must hold. */
+export interface ScriptRow {
+  readonly answer: string;
+  /** The key of the exact model input. */
+  readonly context_key?: string | undefined;
+  /** The question of the instance; white space around it does not count. */
+  readonly question?: string | undefined;
+  /** Which time the role speaks in the episode, from 1. */
+  readonly turn?: number | undefined;
+}
+
+export interface Script {
+  /** The first row whose conditions hold gives the answer; a row without conditions always does. */
+  readonly answers: readonly ScriptRow[];
+}
+
+export type RolePolicySettings = { readonly kind: 'scripted' } & Script;
+
+/** By role; a role that is missing is answered by the run's model. */
+export type RolePolicies = Readonly<Record<string, RolePolicySettings>>;
+
+/** The policy that a role has in the place of the run's model; undefined where it has none. */
+const settingsOf = (policies: RolePolicies | undefined, role: string): RolePolicySettings | undefined =>
+  policies !== undefined && Object.hasOwn(policies, role) ? policies[role] : undefined;
+
+export function capabilitiesOf(policies: RolePolicies | undefined, role: string): PolicyCapabilities {
+  const kind = settingsOf(policies, role)?.kind;
+  return POLICY_KINDS.find(({ name }) => name === kind)?.capabilities ?? MODEL;
+}
+
+/** Whether a run trains a role; what the others say is masked from the loss. */
+export const learns = (policies: RolePolicies | undefined, role: string): boolean =>
+  capabilitiesOf(policies, role).learns;
+
+/** Why a policy without a capability cannot do what was asked, within a sentence. */
+const MISSING: Readonly<Record<keyof PolicyCapabilities, string>> = {
+  tokens: 'its context has no tokens, because no model read it',
+  logprobs: 'it gives no log-probabilities',
+  samples: 'it has one answer for each context, so that alternatives would all be equal',
+  learns: 'it has no weights to train',
+};
+
+/**
+ * Asks for what a role's policy must be able to do.
+ * @param instead what to do, as the end of a sentence
+ * @throws C3Error('input') that says which role, what is missing, and what to do
+ */
+export function requireCapability(
+  policies: RolePolicies | undefined,
+  role: string,
+  capability: keyof PolicyCapabilities,
+  instead: string,
+): void {
+  const settings = settingsOf(policies, role);
+  if (settings !== undefined && !capabilitiesOf(policies, role)[capability]) {
+    throw new C3Error(
+      'input',
+      `The policy of the role ${role} is ${settings.kind}: ${MISSING[capability]}; ${instead}.`,
+    );
+  }
+}

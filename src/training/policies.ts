@@ -1,0 +1,59 @@
+/** Whether the policies of a configuration fit its team and its questions. */
+import { learns } from '../team/rolePolicies.ts';
+import { ScriptedPolicy } from '../policy/scripted.ts';
+import { placeWords } from '../replay/grow.ts';
+import { C3Error } from '../shared/errors.ts';
+import type { Instance } from '../shared/records/records.ts';
+import { suggestion, type KeyPath } from '../team/document.ts';
+import type { Protocol } from '../team/protocol.ts';
+import type { RunConfig } from './config.ts';
+
+type Policies = Pick<RunConfig, 'policies' | 'steps'>;
+
+/** What a user should know of the policies of a run, one line each. */
+export const policyRemarks = ({ policies = {} }: Policies): readonly string[] =>
+  Object.entries(policies).map(([role, { kind }]) => `The role ${role} is ${kind}: what it says is never trained on.`);
+
+/** What is wrong with the policies of a team, as one sentence after a key; null where nothing is. */
+export function policiesProblem(
+  { policies = {}, steps }: Policies,
+  { name: protocol, roles }: Protocol,
+): { readonly path: KeyPath; readonly sentence: string } | null {
+  const names = roles.map(({ name }) => name);
+  const unknown = Object.keys(policies).find((role) => !names.includes(role));
+  if (unknown !== undefined) {
+    return {
+      path: ['policies', unknown],
+      sentence: `the protocol ${protocol} has no such role; ${suggestion(unknown, names)}`,
+    };
+  }
+  if (steps > 0 && !names.some((role) => learns(policies, role))) {
+    return {
+      path: ['policies'],
+      sentence: "no role is left to the run's model, so nothing can be trained; take a role out, or set steps: 0.",
+    };
+  }
+  return null;
+}
+
+/**
+ * @throws C3Error('input') at the first question that a scripted role has no answer to, as far as that can be known
+ *   before anything is said
+ */
+export function checkScripts(
+  { policies = {} }: Policies,
+  { occurrences }: Protocol,
+  instances: readonly Instance[],
+): void {
+  for (const { role, id, turn } of occurrences) {
+    const settings = Object.hasOwn(policies, role) ? policies[role] : undefined;
+    const script = settings === undefined ? null : new ScriptedPolicy(settings, null);
+    const missing = script === null ? undefined : instances.find(({ question }) => !script.mayAnswer(question, turn));
+    if (missing !== undefined) {
+      throw new C3Error(
+        'input',
+        `policies.${role}.answers has no answer for ${placeWords(id, missing.uid)}; add one, or a last one without conditions.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { PolicyAnswer } from '../../../src/policy/policy.ts';
+import { teamPolicy } from '../../../src/policy/teamPolicy.ts';
+import { NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
+
+const POLICIES = { checker: { kind: 'scripted', answers: [{ answer: 'Right.' }] } } as const;
+const asked = (agent: string, context: string) => ({ agent, context, sampling: SAMPLING, streamKey: 'ab'.repeat(16) });
+
+describe('teamPolicy', () => {
+  it('is the policy of the model where no role has one of its own', () => {
+    const model = new ScriptedPolicy();
+    assert.equal(teamPolicy(model, undefined, null), model);
+    assert.equal(teamPolicy(model, {}, null), model);
+  });
+
+  it('gives each request to the policy of its role, and answers in the order of the requests', async () => {
+    const model = new ScriptedPolicy(({ context }) => `model: ${context}`);
+    const heard: [number, string][] = [];
+    const team = teamPolicy(model, POLICIES, null);
+    const answers = await team.answer([asked('actor', 'a'), asked('checker', 'b'), asked('actor', 'c')], {
+      ...NEVER,
+      onAnswer: (index: number, { text }: PolicyAnswer) => heard.push([index, text]),
+    });
+    assert.deepEqual(
+      answers.map(({ text }) => text),
+      ['model: a', 'Right.', 'model: c'],
+    );
+    assert.deepEqual(
+      heard.sort(([a], [b]) => a - b),
+      [
+        [0, 'model: a'],
+        [1, 'Right.'],
+        [2, 'model: c'],
+      ],
+    );
+    assert.deepEqual([team.snapshot, team.environment, team.seeded], [model.snapshot, model.environment, true]);
+    assert.deepEqual(
+      model.requests.map(({ context }) => context),
+      ['a', 'c'],
+    );
+  });
+
+  it('lets the policy of a role take what somebody typed for it', async () => {
+    const team = teamPolicy(new ScriptedPolicy(), POLICIES, null);
+    const typed = { context: '', text: 'No.', temperature: 1 };
+    assert.equal((await team.typed({ ...typed, agent: 'checker' }, NEVER)).logprobs.length, 0);
+    assert.equal((await team.typed({ ...typed, agent: 'actor' }, NEVER)).logprobs.length, 3);
+  });
+});

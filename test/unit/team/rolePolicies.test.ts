@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { capabilitiesOf, learns, requireCapability } from '../../../src/team/rolePolicies.ts';
+import { errorOfKind } from '../replay/helpers.ts';
+
+const POLICIES = { checker: { kind: 'scripted', answers: [{ answer: 'Right.' }] } } as const;
+
+describe('capabilitiesOf', () => {
+  it('knows what a scripted role cannot do', () => {
+    assert.deepEqual(capabilitiesOf(POLICIES, 'checker'), {
+      tokens: false,
+      logprobs: false,
+      samples: false,
+      learns: false,
+    });
+    assert.equal(learns(POLICIES, 'actor'), true);
+    assert.equal(learns(POLICIES, 'constructor'), true);
+    assert.equal(learns(undefined, 'checker'), true);
+  });
+});
+
+describe('requireCapability', () => {
+  it('says which role, what is missing and what to do', () => {
+    requireCapability(POLICIES, 'actor', 'samples', 'type a message');
+    assert.throws(
+      () => {
+        requireCapability(POLICIES, 'checker', 'samples', 'type a message to compare it with');
+      },
+      errorOfKind(
+        'input',
+        /^The policy of the role checker is scripted: it has one answer .*; type a message to compare it with\.$/,
+      ),
+    );
+  });
+});
