@@ -317,7 +317,7 @@ async function compareWithMarked(services: Services, views: Views, argument: unk
   if (marked === null) {
     throw new C3Error(
       'input',
-      'Nothing is selected to compare with: choose "C3: Select to compare" on another message or episode first.',
+      'Nothing is selected for comparison: choose "C3: Select to compare" on another message or episode first.',
     );
   }
   const message = chosenMessage(views, argument, 'press C on the message to compare');
@@ -351,7 +351,7 @@ function chosenMessage(views: Views, argument: unknown, then: string): number | 
 function readerOf(services: Services): StoreReader {
   const reader = services.store.reader();
   if (reader === null) {
-    throw new C3Error('store', 'There is no run in this workspace yet: start one with "C3: Start C3 run".');
+    throw new C3Error('store', 'There are no runs in this workspace yet: start one with "C3: Start C3 run".');
   }
   return reader;
 }

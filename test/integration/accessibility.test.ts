@@ -117,7 +117,7 @@ scenario('the transcript: the tree, a replayed message with its form, and the qu
   await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of"]').first().click();
   await transcript.getByRole('region', { name: 'Replayed alternatives' }).waitFor();
   await transcript.getByText('Try your own message').click();
-  await transcript.getByText('Model input, exactly as it was seen').click();
+  await transcript.getByText('Model input, exactly as the model saw it').click();
   await audit(workbench, 'transcript-message', () => openTranscript(workbench));
 });
 

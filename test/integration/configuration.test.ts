@@ -242,7 +242,7 @@ scenario(
   'questions on both sides stand in the Problems panel until they are gone, and keep the run from starting',
   async (workbench) => {
     await workbench.openFile('shared.c3.yaml');
-    await lens(workbench, '1 problem keeps this run from starting').waitFor();
+    await lens(workbench, '1 problem prevents this run from starting').waitFor();
     const rows = await problems(workbench);
     const row = rows.filter({ hasText: '1 of 1 evaluation questions are also trained on' }).first();
     await row.waitFor();
@@ -348,13 +348,13 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await episodes.locator('.canvas .row:not([aria-busy])').first().waitFor();
   await episodes.getByRole('grid').press('Enter');
   await (await workbench.webview(/^(?!Episodes)/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
-  await step('Ask what another message would have done', 'Replay alternatives');
+  await step('See what another message would have done', 'Replay alternatives');
   // Of the message that was read: nothing is asked.
   await (await workbench.webview(/./u)).getByText('Replayed alternatives').first().waitFor({ timeout: 60_000 });
   await step('See how the team fails', 'Inspect failure taxonomy');
   await workbench.pick('Bundled team, arithmetic');
   await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
-  await step('Write a configuration of your own', 'New configuration');
+  await step('Write your own configuration', 'New configuration');
   await lens(workbench, 'Start this run').waitFor();
   await workbench.runCommand('Welcome: Open Walkthrough...');
   await workbench.pick('Which message decided the outcome?');
@@ -380,12 +380,12 @@ test(
     try {
       await workbench.statusBarItem('Restricted Mode').waitFor();
       await workbench.openFile('broken.c3.yaml');
-      await lens(workbench, 'Starting and planning need a trusted workspace').waitFor();
+      await lens(workbench, 'Starting and planning require a trusted workspace').waitFor();
       assert.equal(await lens(workbench, /Start this run|Plan memory/u).count(), 0);
       const rows = await problems(workbench);
       await rows.filter({ hasText: 'stepz: is no known key; did you mean steps?' }).waitFor();
       await workbench.openFile('elsewhere.c3.yaml');
-      await lens(workbench, 'Starting and planning need a trusted workspace').waitFor();
+      await lens(workbench, 'Starting and planning require a trusted workspace').waitFor();
       await workbench.page
         .locator('.editor-instance .view-line span', { hasText: /^model$/u })
         .last()

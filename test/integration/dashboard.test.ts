@@ -220,7 +220,7 @@ scenario(
     // A filter of the Runs view that hides the run goes, and that is said.
     await workbench.runCommand('C3: Filter runs');
     await workbench.answer('nothing like it');
-    await view.getByText('No run matches the filter').waitFor();
+    await view.getByText('No runs match the filter').waitFor();
     await rows.getByRole('button', { name: '9', exact: true }).first().click();
     await workbench.treeItem(view, 'Step 9').and(view.locator('[aria-selected="true"], .selected')).waitFor();
     await workbench.statusBarItem('The filter of the Runs view was cleared').waitFor();
@@ -237,7 +237,7 @@ scenario(
       await choose(workbench, dashboard, 'Live run');
       // Runs that were laid over another before are taken off, whichever they are.
       await eventually('one run alone', async () => {
-        const others = dashboard.getByRole('button', { name: /^Take run . off$/u });
+        const others = dashboard.getByRole('button', { name: /^Remove run .$/u });
         if ((await others.count()) > 0) {
           await others.first().click({ timeout: 1_000 });
         }

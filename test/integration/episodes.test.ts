@@ -528,7 +528,7 @@ scenario(
       .or(table.getByText('A low rate', { exact: true }))
       .first()
       .click();
-    await (await workbench.webview('Episodes')).getByText('The run has no episode yet.').waitFor();
+    await (await workbench.webview('Episodes')).getByText('The run has no episodes yet.').waitFor();
     assertQuiet(workbench);
   },
 );

@@ -62,7 +62,7 @@ scenario('a read-only place for runs names its setting, and a click opens it', a
   assert.match(await said.innerText(), /the setting c3\.store\.path/u);
   await workbench.screenshot('error-read-only');
   await workbench.answerNotification('is read-only', 'Open setting c3.store.path');
-  const setting = workbench.page.locator('.settings-editor .setting-item').filter({ hasText: 'Where runs are kept' });
+  const setting = workbench.page.locator('.settings-editor .setting-item').filter({ hasText: 'Where runs are stored' });
   await setting.waitFor();
   assert.equal(await setting.locator('input').inputValue(), READ_ONLY);
   await workbench.screenshot('error-setting');

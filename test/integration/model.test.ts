@@ -100,13 +100,13 @@ function row(model: FrameLocator, table: string, name: string): Locator {
 }
 
 async function fact(model: FrameLocator, name: string): Promise<string> {
-  return (await row(model, 'What was found', name).getByRole('cell').innerText()).trim();
+  return (await row(model, 'Model details', name).getByRole('cell').innerText()).trim();
 }
 
 /** The chosen model's panel, with its facts. */
 async function modelPanel(workbench: Workbench, name: string): Promise<FrameLocator> {
   const model = await workbench.webview(`Model ${name}`);
-  await model.getByRole('table', { name: 'What was found' }).waitFor();
+  await model.getByRole('table', { name: 'Model details' }).waitFor();
   return model;
 }
 
@@ -159,7 +159,7 @@ scenario(
         .toLocaleString('en'),
     );
     assert.equal(await fact(model, 'Chat template'), 'chat_template.jinja');
-    assert.equal(await fact(model, 'Reasoning'), 'none in the template');
+    assert.equal(await fact(model, 'Reasoning'), 'not supported by the template');
 
     const adapter = await planText(model);
     await model
@@ -259,8 +259,8 @@ scenario(
     await workbench.answerNotification('qwen3.c3.yaml describes a run', 'Start run');
     await workbench.page
       .locator('.quick-input-widget:visible')
-      .getByText('How long?')
-      .or(workbench.page.getByPlaceholder('How long?'))
+      .getByText('Length of the run')
+      .or(workbench.page.getByPlaceholder('Length of the run'))
       .first()
       .waitFor();
     await workbench.page.keyboard.press('Escape');
@@ -331,7 +331,7 @@ test('a folder that is not trusted is asked for no model', { timeout: 240_000 },
   try {
     await workbench.statusBarItem('Restricted Mode').waitFor();
     const view = await workbench.openView('C3');
-    await view.getByText('Runs need a trusted workspace').waitFor();
+    await view.getByText('Runs require a trusted workspace').waitFor();
     assert.equal(await view.getByRole('button', { name: 'Choose model folder' }).count(), 0);
     await workbench.page.keyboard.press('F1');
     await workbench.page.locator('.quick-input-widget input.input').fill('>C3: ');

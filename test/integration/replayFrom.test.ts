@@ -165,7 +165,7 @@ scenario('a long replay is cancelled: what arrived stays, and nothing comes afte
     120_000,
   );
   await transcript.getByRole('button', { name: 'Cancel' }).click();
-  await transcript.getByText(/Cancelled after \d+ of 64; what arrived is kept\./u).waitFor({ timeout: 120_000 });
+  await transcript.getByText(/Cancelled after \d+ of 64; finished replays are kept\./u).waitFor({ timeout: 120_000 });
   const kept = reading(workbench, (store) => store.counts());
   assert.ok((newestRequest(workbench, message)?.alternatives.length ?? 0) > 2);
   await reloadWindow(workbench);

@@ -116,7 +116,7 @@ scenario('a run is exported from its context menu as a page that the editor then
     readFileSync(path, 'utf8'),
     reading(workbench, (store) => reportPage(runReport(store, RUN))),
   );
-  await workbench.answerNotification('The report is in run.html', 'Open');
+  await workbench.answerNotification('The report was saved as run.html', 'Open');
   const shown = await workbench.webview('Report run.html');
   await shown.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
   await shown.getByRole('img', { name: 'Learning curve' }).waitFor();
@@ -156,7 +156,7 @@ scenario(
       readFileSync(page, 'utf8'),
       reading(workbench, (store) => reportPage(findingReport(store, plan))),
     );
-    await workbench.answerNotification('The report is in message.html', 'Open');
+    await workbench.answerNotification('The report was saved as message.html', 'Open');
     const shown = await workbench.webview('Report message.html');
     await shown.getByText('<script>document.title = 1</script> [x](command:c3.startRun)').first().waitFor();
     assert.equal(await shown.locator('script').count(), 0);
@@ -244,21 +244,21 @@ scenario(
       [
         'another folder',
         `/message/${String(plan)}?run=${RUN}&folder=%2Fhome%2Fother%5Bx%5D(command%3Ac3.startRun)`,
-        /leads into another folder, \/home\/other·x··command:c3\.startRun·: open that folder first/u,
+        /points to another folder, \/home\/other·x··command:c3\.startRun·: open that folder first/u,
       ],
       [
         'a run that is gone',
         `/run/gone?${folder}`,
-        /The run that this link leads to is not in the store of this folder/u,
+        /The run that this link points to is not in the store of this folder/u,
       ],
       [
         'a message of another store',
         `/message/${String(plan)}?run=gone&${folder}`,
-        /The message that this link leads to is not in the store/u,
+        /The message that this link points to is not in the store/u,
       ],
-      ['a number that is none', `/message/1e9?run=${RUN}&${folder}`, /none that C3 made/u],
-      ['a command', `/command/c3.startRun?${folder}`, /none that C3 made/u],
-      ['a path upwards', `/message/..%2F..%2Fetc%2Fpasswd?run=${RUN}&${folder}`, /none that C3 made/u],
+      ['a number that is none', `/message/1e9?run=${RUN}&${folder}`, /not a link that C3 made/u],
+      ['a command', `/command/c3.startRun?${folder}`, /not a link that C3 made/u],
+      ['a path upwards', `/message/..%2F..%2Fetc%2Fpasswd?run=${RUN}&${folder}`, /not a link that C3 made/u],
     ] as const) {
       await openLink(workbench, `${scheme}${address}`);
       const said = workbench.notification(sentence);

@@ -235,7 +235,7 @@ scenario(
     await workbench.screenshot('sidebar-buckets-filter');
     await tick('credit not measured');
     await workbench.page.keyboard.press('Enter');
-    await buckets.getByText('No bucket of this run matches the filter').waitFor();
+    await buckets.getByText('No buckets of this run match the filter').waitFor();
     await workbench.screenshot('sidebar-buckets-filtered-empty');
     await buckets.getByRole('button', { name: 'Change the filter' }).click();
     await tick('credit not measured');
@@ -258,7 +258,7 @@ scenario(
       'the filter came back',
     );
     await pane.locator('.pane-header').hover();
-    await pane.getByRole('button', { name: 'Clear filter of buckets' }).click();
+    await pane.getByRole('button', { name: 'Clear buckets filter' }).click();
     await workbench.treeItem(again, 'actor').waitFor();
   },
 );
@@ -298,7 +298,7 @@ scenario(
     await workbench.runCommand('C3: Go to lowest-credit message');
     await workbench.page
       .locator('.statusbar')
-      .getByText('Clearest candidate of this episode; no message is decided to have hurt.')
+      .getByText('Clearest candidate of this episode; no message is known to have hurt.')
       .waitFor();
     await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
     await (
@@ -322,13 +322,13 @@ scenario(
     await workbench.screenshot('sidebar-filter');
     await input.fill('nothing like it');
     await input.press('Enter');
-    await view.getByText('No run matches the filter').waitFor();
+    await view.getByText('No runs match the filter').waitFor();
     await workbench.screenshot('sidebar-filtered-empty');
     await view.getByRole('button', { name: 'Clear filter' }).click();
     await workbench.treeItem(view, `Run ${RUN}`).waitFor();
     await workbench.runCommandAndPick('C3: Show buckets', 'Run empty');
     const buckets = await workbench.openView('C3', 'Buckets');
-    await buckets.getByText('This run has no bucket yet').waitFor();
+    await buckets.getByText('This run has no buckets yet').waitFor();
   },
 );
 

@@ -60,7 +60,7 @@ scenario(
     await workbench.chooseFromMenu('Show model input as tokens');
     const editor = '.editor-instance .monaco-editor';
     const input = async (): Promise<boolean> =>
-      (await lines(workbench, editor)).includes('the model input, exactly as it was seen');
+      (await lines(workbench, editor)).includes('the model input, exactly as the model saw it');
     await eventually('the model input', input);
     const before = await lines(workbench, editor);
     await reloadAtFiles(workbench);
@@ -77,7 +77,7 @@ scenario(
           .locator('.monaco-editor-overlaymessage')
           .first()
           .evaluate((element) => element.textContent)
-      ).includes('What was recorded is never changed'),
+      ).includes('Recorded text cannot be edited'),
     );
     await workbench.runCommand('View: Close All Editors');
     assertQuiet(workbench);
@@ -109,7 +109,7 @@ scenario(
       return false;
     });
     assert.equal(readFileSync(path, 'utf8'), page);
-    await workbench.answerNotification('The report is in run.html', 'Open');
+    await workbench.answerNotification('The report was saved as run.html', 'Open');
     await (await workbench.webview('Report run.html')).getByRole('heading', { name: `Run ${RUN}` }).waitFor();
     await reloadAtFiles(workbench);
     const again = await workbench.webview('Report run.html');

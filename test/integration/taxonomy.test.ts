@@ -198,7 +198,7 @@ scenario(
     await taxonomy
       .getByText("Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05")
       .waitFor();
-    const reset = taxonomy.getByRole('button', { name: "Back to the paper's" });
+    const reset = taxonomy.getByRole('button', { name: "Reset to the paper's" });
     // By keyboard alone: ten steps of the slider.
     const slider = taxonomy.getByRole('slider', { name: 'Shift: best above real by more than' });
     await slider.focus();
@@ -206,7 +206,7 @@ scenario(
       await slider.press('ArrowRight');
     }
     const shift = await counted(workbench, 'shift=0.3');
-    await taxonomy.getByText('shift > 0.3, level 0.05. Arrows lead from').waitFor();
+    await taxonomy.getByText('shift > 0.3, level 0.05. Arrows start at').waitFor();
     const shown = (name: string, now: number): string =>
       before.get(name) === now ? String(now) : `${String(before.get(name))} \u2192 ${String(now)}`;
     for (const [name, number] of shift) {
@@ -226,7 +226,7 @@ scenario(
     await number.fill('');
     await taxonomy.getByText('A number from 0 to 1000000; until then 0.3 counts.').waitFor();
     await number.fill('0.26');
-    await taxonomy.getByText('shift > 0.26, level 0.05. Arrows lead from').waitFor();
+    await taxonomy.getByText('shift > 0.26, level 0.05. Arrows start at').waitFor();
     await reset.click();
     await eventually('the counts of before', async () =>
       (
@@ -342,7 +342,7 @@ scenario(
     await reloadWindow(workbench);
     const shown = await workbench.webview('Failure taxonomy');
     await asBefore(shown);
-    await shown.getByRole('button', { name: "Back to the paper's" }).click();
+    await shown.getByRole('button', { name: "Reset to the paper's" }).click();
     await shown.getByRole('button', { name: 'All cases' }).click();
   },
 );

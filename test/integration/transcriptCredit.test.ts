@@ -201,7 +201,7 @@ scenario(
     await why.getByRole('button', { name: `Settle with about ${String(lost.credit.more)} replays` }).waitFor();
     const other = await openQuestion(workbench, never);
     assert.equal(await workbench.tab('Episodes').count(), 1, 'the tab that was kept over the reload is shown again');
-    await other.locator('.why').getByText('No message of this episode was compared with others yet.').waitFor();
+    await other.locator('.why').getByText('No message of this episode has been compared with others yet.').waitFor();
     assertQuiet(workbench);
   },
 );

@@ -112,7 +112,9 @@ scenario(
       60_000,
     );
     await workbench.page.keyboard.press('Enter');
-    await transcript.getByText(/^Cancelled after \d+ of 64; what arrived is kept\.$/u).waitFor({ timeout: 120_000 });
+    await transcript
+      .getByText(/^Cancelled after \d+ of 64; finished replays are kept\.$/u)
+      .waitFor({ timeout: 120_000 });
     await eventually('the keyboard on the start button', () => hasFocus(press(transcript, 'Replay alternatives')));
     assert.ok(
       requests(workbench, message).some(
@@ -288,7 +290,7 @@ scenario(
     await workbench.chooseFromMenu('Show model input as tokens');
     await tokens();
     const { transcript: pane } = await openPlan(workbench);
-    await pane.getByText('Model input, exactly as it was seen').click();
+    await pane.getByText('Model input, exactly as the model saw it').click();
     await press(pane, 'Show tokens and bytes').click();
     await tokens();
     assertQuiet(workbench);

@@ -285,7 +285,7 @@ scenario('a search counts every hit, and Enter asks at once', async (workbench) 
     );
     console.log(`"${query}" counted ${took.toFixed(0)} ms after Enter`);
     await eventually(`the hits of ${query}`, async () =>
-      (await hits.innerText()).includes(total === 0 ? 'no hit' : `/ ${total.toLocaleString('en')}`),
+      (await hits.innerText()).includes(total === 0 ? 'no match' : `/ ${total.toLocaleString('en')}`),
     );
   }
   await field.fill('needle');

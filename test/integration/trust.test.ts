@@ -24,7 +24,7 @@ test(
       await workbench.treeItem(view, 'Step 1').click();
       await workbench.treeItem(view, 'Question 1').click();
       const transcript = await workbench.webview(/^Question 1/u);
-      await transcript.getByText('Runs and replays need a trusted workspace').waitFor();
+      await transcript.getByText('Runs and replays require a trusted workspace').waitFor();
       assert.equal(await transcript.getByRole('button', { name: 'Replay alternatives' }).count(), 0);
       await workbench.page.keyboard.press('F1');
       await workbench.page.locator('.quick-input-widget input.input').fill('>C3: ');
@@ -59,8 +59,8 @@ test(
       await workbench.statusBarItem('Restricted Mode').waitFor();
       const view = await workbench.openView('C3');
       await view
-        .getByText('This folder is not trusted, and its store is not whole')
-        .or(workbench.page.getByText('This folder is not trusted, and its store is not whole'))
+        .getByText('This folder is not trusted, and its store is damaged')
+        .or(workbench.page.getByText('This folder is not trusted, and its store is damaged'))
         .first()
         .waitFor();
       // The process of the extension still answers.

@@ -15,7 +15,7 @@ export function shownText(text: string, setApart = SET_APART): readonly (HTMLEle
       ? piece.text
       : h(
           'span',
-          { class: 'unseen', title: 'A character that is not seen, by its code', 'data-written': piece.written },
+          { class: 'unseen', title: 'An invisible character, shown by its code', 'data-written': piece.written },
           piece.text,
         ),
   );

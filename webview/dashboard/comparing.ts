@@ -91,10 +91,10 @@ export class RunPicker {
     }
     this.note.textContent =
       others.length === 0
-        ? 'The store holds no other run.'
+        ? 'There are no other runs in the store.'
         : full
-          ? `At most ${String(COMPARED_MOST)} runs can be laid over one: take one off to choose another.`
-          : `Laid over the shown run, on the same axes; at most ${String(COMPARED_MOST)}.`;
+          ? `At most ${String(COMPARED_MOST)} runs can be compared. Remove one to choose another.`
+          : `Drawn over the current run, on the same axes; at most ${String(COMPARED_MOST)}.`;
     this.place();
   }
 
@@ -156,7 +156,7 @@ function runWords({ record, rows, evaluations }: ShownRun): string {
 }
 
 function removal({ record, tag }: ShownRun, remove: (run: string) => void): HTMLElement {
-  const element = h('button', { type: 'button', class: 'tool', 'aria-label': `Take run ${tag} off` }, 'Remove');
+  const element = h('button', { type: 'button', class: 'tool', 'aria-label': `Remove run ${tag}` }, 'Remove');
   element.addEventListener('click', () => {
     remove(record.id);
   });

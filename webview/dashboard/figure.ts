@@ -98,7 +98,7 @@ export class Figure {
       note,
       size === null
         ? null
-        : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : ', the faint one each step'}.`,
+        : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : '; the faint line is each step'}.`,
     ]
       .filter((part) => part !== null)
       .join(' ');

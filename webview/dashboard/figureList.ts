@@ -49,7 +49,7 @@ export class FigureList {
     this.groups = [
       group('Outcome', (view) => [...accuracy, ...paretoFigures(view)]),
       group('Training credit', (view) => [...rolesOf(view).map(creditFigure), variance]),
-      group('Optimisation', optimisationFigures),
+      group('Optimization', optimisationFigures),
       group('Cost', () => costs),
     ];
     this.element = h(

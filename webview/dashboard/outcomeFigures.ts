@@ -35,14 +35,14 @@ export function accuracyFigure(kind: EvaluationKind): FigureSpec {
   return {
     id: `accuracy ${kind}`,
     title: TITLES[kind],
-    note: 'Lines reach over the 95 % interval.',
+    note: 'Vertical lines show the 95 % interval.',
     x: overTraining,
     yAxis: 'accuracy',
     formatY: percent,
     always: [0, 1],
     boxes: false,
     smooth: false,
-    nothing: 'Nothing was evaluated yet.',
+    nothing: 'Nothing has been evaluated yet.',
     lines: (view, axis = 'step') =>
       view.runs.map((run, look) => ({
         label: run.tag,
@@ -132,10 +132,10 @@ function evaluationsIn({ record, evaluations }: ShownRun, kind: EvaluationKind):
 const COSTS: Readonly<
   Record<ChartAxis, { readonly of: (outcome: RunOutcome) => number; readonly title: string; readonly words: AxisWords }>
 > = {
-  step: { of: ({ tokens }) => tokens, title: 'tokens of training', words: AXIS_WORDS.tokens },
-  tokens: { of: ({ tokens }) => tokens, title: 'tokens of training', words: AXIS_WORDS.tokens },
-  calls: { of: ({ calls }) => calls, title: 'evaluator calls of training', words: AXIS_WORDS.calls },
-  time: { of: ({ seconds }) => seconds, title: 'time of training', words: AXIS_WORDS.time },
+  step: { of: ({ tokens }) => tokens, title: 'training tokens', words: AXIS_WORDS.tokens },
+  tokens: { of: ({ tokens }) => tokens, title: 'training tokens', words: AXIS_WORDS.tokens },
+  calls: { of: ({ calls }) => calls, title: 'evaluator calls in training', words: AXIS_WORDS.calls },
+  time: { of: ({ seconds }) => seconds, title: 'training time', words: AXIS_WORDS.time },
 };
 
 /**
@@ -189,8 +189,8 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
     always: [0, 1],
     boxes: false,
     smooth: false,
-    note: 'The finished runs of this task, the shown ones by their letters. The stepped line is the Pareto front: no run of the task is more accurate for as little.',
-    nothing: 'No finished run of this store was evaluated.',
+    note: 'Finished runs of this task; letters mark the runs in the charts. The stepped line is the Pareto front: no other run is more accurate at the same cost or less.',
+    nothing: 'No finished run in this store has been evaluated.',
     lines: (view, axis = 'step') => {
       const outcomes = of(view, axis);
       const front = paretoFront(outcomes, axis);

@@ -410,7 +410,7 @@ export class DashboardPanel {
       h(
         'div',
         { class: 'welcome' },
-        h('h1', {}, 'No run yet'),
+        h('h1', {}, 'No runs yet'),
         h(
           'p',
           { class: 'muted' },

@@ -95,7 +95,7 @@ const COST: readonly StepFigure[] = [
   {
     id: 'tokens',
     title: 'Tokens per step',
-    note: 'Prompt and completion tokens of sampling; reused prompt tokens are among them.',
+    note: 'Prompt and completion tokens of sampling; reused prompt tokens are included.',
     yAxis: 'tokens',
     formatY: count,
     always: [0],
@@ -109,7 +109,7 @@ const COST: readonly StepFigure[] = [
   {
     id: 'reuse',
     title: 'Prefix reuse',
-    note: 'Share of the prompt tokens that were not computed again.',
+    note: 'Share of prompt tokens that were reused, not computed.',
     yAxis: 'share of prompt tokens',
     formatY: percent1,
     always: [0],
@@ -122,7 +122,7 @@ const COST: readonly StepFigure[] = [
   {
     id: 'throughput',
     title: 'Throughput',
-    note: 'Completion tokens for each second of sampling, evaluators included.',
+    note: 'Completion tokens per second of sampling, including evaluators.',
     yAxis: 'tokens per second',
     formatY: count,
     always: [0],
@@ -189,7 +189,7 @@ export function creditFigure(role: string): FigureSpec {
     yAxis: 'training credit',
     formatY: to(2),
     always: [0],
-    note: 'What each step learned from, by the method of the run. Boxes from the lower to the upper quartile with the median; lines reach to the lowest and the highest credit.',
+    note: 'What each step learned from, by the method of the run. Boxes span the lower to the upper quartile, with the median; whiskers reach the lowest and the highest credit.',
     measures: [
       measure('Median', (row) => of(row)?.middle, to(3)),
       measure('Lower quartile', (row) => of(row)?.lower, to(3)),

@@ -29,7 +29,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'appearance',
     title: '#',
-    meaning: 'The place in this list; sorted by, the order in which the run came to the problems',
+    meaning: 'Position in this list; sorting by it uses the order in which the run reached the problems',
     descending: false,
     numeric: true,
     cell: (_, index) => h('span', { class: 'muted' }, count(index + 1)),
@@ -38,7 +38,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'question',
     title: 'Question',
-    meaning: 'The question on one line; rest on it, or select the row, for the whole',
+    meaning: 'The question on one line; hover over it or select the row to see all of it',
     descending: false,
     numeric: false,
     cell: ({ question }) =>
@@ -49,7 +49,7 @@ export const COLUMNS: readonly Column[] = [
     name: 'outcome',
     title: 'Outcome',
     meaning:
-      'Mean return in each round where the problem came up: rings are evaluations, points are training steps; sorted by the latest',
+      'Mean return in each round with this problem: rings are evaluations, points are training steps; sorted by the latest',
     descending: false,
     numeric: false,
     cell: (row) => h('span', { class: 'spark', title: sparklineText(row.rounds) }, sparkline(row.rounds)),
@@ -76,7 +76,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'return',
     title: 'Return',
-    meaning: 'Mean return of its scored training episodes, and how many they are',
+    meaning: 'Mean return of its scored training episodes, and their number',
     descending: false,
     numeric: true,
     cell: (row) => meanReturn(row),
@@ -88,7 +88,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'credit',
     title: 'Clearest credit',
-    meaning: 'The message whose credit is most clearly other than 0, or closest to being so',
+    meaning: 'The message whose credit is most clearly different from 0, or comes closest',
     descending: true,
     numeric: false,
     cell: (row) => clearest(row),
@@ -122,7 +122,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'seconds',
     title: '≈ Time',
-    meaning: 'Its share, by tokens, of the seconds that its training steps took; episodes are not timed one by one',
+    meaning: 'Its share, by tokens, of the time of its training steps; episodes are not timed individually',
     descending: true,
     numeric: true,
     cell: ({ seconds }) => plain(seconds === null ? '–' : duration(seconds)),

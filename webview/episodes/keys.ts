@@ -27,8 +27,8 @@ interface KeyBinding {
 export const GRID_KEYS: readonly KeyBinding[] = [
   { command: 'next', keys: ['ArrowDown'], shown: '↓', words: 'Next problem' },
   { command: 'previous', keys: ['ArrowUp'], shown: '↑', words: 'Previous problem' },
-  { command: 'nextPage', keys: ['PageDown'], shown: 'Page Down', words: 'One page on' },
-  { command: 'previousPage', keys: ['PageUp'], shown: 'Page Up', words: 'One page back' },
+  { command: 'nextPage', keys: ['PageDown'], shown: 'Page Down', words: 'One page down' },
+  { command: 'previousPage', keys: ['PageUp'], shown: 'Page Up', words: 'One page up' },
   { command: 'first', keys: ['Home'], shown: 'Home', words: 'First problem' },
   { command: 'last', keys: ['End'], shown: 'End', words: 'Last problem' },
   {
@@ -41,7 +41,12 @@ export const GRID_KEYS: readonly KeyBinding[] = [
   { command: 'open', keys: ['Enter', ' '], shown: 'Enter', words: 'Open the transcript at the clearest message' },
   { command: 'search', keys: ['/'], shown: '/', words: 'Search questions, messages and metadata' },
   { command: 'filter', keys: ['f'], shown: 'F', words: 'Go to the filters' },
-  { command: 'sort', keys: ['s'], shown: 'S', words: 'Go to the column heads: ← and → choose one, Enter sorts by it' },
+  {
+    command: 'sort',
+    keys: ['s'],
+    shown: 'S',
+    words: 'Go to the column headers: ← and → choose one, Enter sorts by it',
+  },
   { command: 'details', keys: ['d'], shown: 'D', words: 'Show or hide the whole question below' },
   { command: 'dashboard', keys: ['g'], shown: 'G', words: 'Open the run dashboard' },
   { command: 'taxonomy', keys: ['t'], shown: 'T', words: 'Inspect the failure taxonomy' },

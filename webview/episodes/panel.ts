@@ -158,8 +158,8 @@ export class EpisodesPanel {
     this.empty = h(
       'div',
       { class: 'welcome' },
-      h('h2', {}, 'There is no run yet'),
-      h('p', { class: 'muted' }, 'A run fills this view with its problems, from its first episode on.'),
+      h('h2', {}, 'No runs yet'),
+      h('p', { class: 'muted' }, 'The problems of a run appear here from its first episode on.'),
       button(
         'Start C3 run',
         () => {
@@ -335,7 +335,7 @@ export class EpisodesPanel {
     this.listed.textContent = listedWords(layout);
     this.nothing.hidden = layout.rows > 0;
     this.nothing.textContent =
-      layout.facets.total === 0 ? 'The run has no episode yet.' : 'No problem passes the filters.';
+      layout.facets.total === 0 ? 'The run has no episodes yet.' : 'No problems match the filters.';
   }
 
   /** The grid has the keyboard when the panel opens, and takes it from nothing that has it already. */

@@ -63,7 +63,7 @@ export class Toolbar {
     maxlength: SEARCH_LIMIT,
     spellcheck: 'false',
     title:
-      'Words of questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples or message:"two words" look in one place only.',
+      'Words in questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples and message:"two words" search one field only.',
   });
   private readonly outcome = chooser('Outcome');
   private readonly verdict = chooser('Verdict of the clearest credit');
@@ -71,13 +71,10 @@ export class Toolbar {
   private readonly className = chooser('Taxonomy class');
   private readonly split = chooser('Split');
   private readonly savedChooser = chooser('Saved filters');
-  private readonly saveButton = link('Save', 'Save what is filtered and sorted by, under a name');
-  private readonly removeButton = link('Delete', 'Delete the saved filter that is chosen');
+  private readonly saveButton = link('Save', 'Save the filters and the sort order under a name');
+  private readonly removeButton = link('Delete', 'Delete the selected filter');
   private readonly clear = link('Clear', 'Show all problems');
-  private readonly classify = link(
-    'Classify',
-    'Have the engine classify the problems of this run by its failure taxonomy',
-  );
+  private readonly classify = link('Classify', 'Classify the problems of this run by the failure taxonomy');
   private timer: ReturnType<typeof setTimeout> | undefined;
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort | null = null;

@@ -60,7 +60,7 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
     bar.append(element);
   }
   if (limit !== null && limit < 100) {
-    const beyond = h('span', { class: 'beyond', title: 'More than there is' });
+    const beyond = h('span', { class: 'beyond', title: 'More than is available' });
     beyond.style.left = `${String(limit)}%`;
     bar.append(beyond);
   }
@@ -74,7 +74,7 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
 
 /** Where what there is ends, below the bar. */
 function scaleLine(limit: number, { available }: MemoryTotal): HTMLElement {
-  const mark = h('span', { class: 'limit' }, `${bytesWords(available ?? 0)} there`);
+  const mark = h('span', { class: 'limit' }, `${bytesWords(available ?? 0)} available`);
   mark.style.width = `${String(limit)}%`;
   return h('div', { class: 'scale' }, mark);
 }

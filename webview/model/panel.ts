@@ -40,7 +40,7 @@ export class ModelPanel {
     this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? DEFAULT_PROVIDER });
   });
   private readonly actions: HTMLElement;
-  private readonly facts = h('section', { class: 'facts', 'aria-label': 'What was found' });
+  private readonly facts = h('section', { class: 'facts', 'aria-label': 'Model details' });
   private readonly planStatus = h('span', { class: 'working', role: 'status' });
   private readonly planProblem = h('p', { class: 'problem', role: 'alert' });
   private readonly plan = h('div', { class: 'plan-body' });
@@ -88,7 +88,7 @@ export class ModelPanel {
     this.unread = h(
       'div',
       { class: 'unread' },
-      h('p', { class: 'muted' }, 'Mend the folder and read it again, or choose another.'),
+      h('p', { class: 'muted' }, 'Fix the folder and read it again, or choose another.'),
       h(
         'div',
         { class: 'actions' },
@@ -198,7 +198,7 @@ function factTable(facts: ModelFacts): HTMLElement {
   return h(
     'table',
     {},
-    h('caption', {}, 'What was found'),
+    h('caption', {}, 'Model details'),
     h(
       'tbody',
       {},
@@ -208,5 +208,5 @@ function factTable(facts: ModelFacts): HTMLElement {
 }
 
 function deviceTitle(device: DeviceRequest): string {
-  return device === AUTOMATIC ? 'The fastest exact one' : traitsOf({ provider: device }).title;
+  return device === AUTOMATIC ? 'Fastest exact device' : traitsOf({ provider: device }).title;
 }

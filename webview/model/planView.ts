@@ -38,13 +38,13 @@ function advice({ advice: sentences }: MemoryPlan): HTMLElement | null {
   return h(
     'div',
     { class: 'advice', role: 'note', 'aria-label': 'What to change' },
-    h('p', {}, 'It does not fit. What to change, the most effective first:'),
+    h('p', {}, 'It does not fit. What to change, most effective first:'),
     h('ol', {}, ...sentences.map((sentence) => h('li', {}, sentence))),
   );
 }
 
 function table(items: readonly NumberedItem[], places: boolean): HTMLElement {
-  const head = ['Item', ...(places ? ['Where'] : []), 'Memory', 'What makes it smaller'];
+  const head = ['Item', ...(places ? ['Where'] : []), 'Memory', 'How to reduce it'];
   return h(
     'table',
     { class: 'items' },

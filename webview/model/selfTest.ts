@@ -16,7 +16,7 @@ export class SelfTestView {
   private shown = 0;
 
   constructor(onStart: () => void, onCancel: () => void) {
-    this.start = button('Self-test', onStart, { title: 'Load the model and try it out' });
+    this.start = button('Self-test', onStart, { title: 'Load and test the model' });
     this.cancel = button('Cancel self-test', onCancel);
     this.element = h(
       'section',
@@ -25,7 +25,7 @@ export class SelfTestView {
       h(
         'p',
         { class: 'muted' },
-        'Loads the model, takes texts through its tokenizer and template, and generates a few tokens alone and in a batch. About ten seconds, and longer where loading is.',
+        'Loads the model, checks its tokenizer and template, and generates a few tokens alone and in a batch. Takes about ten seconds, or longer if loading is slow.',
       ),
       h('div', { class: 'actions' }, this.start, this.cancel),
       this.progress,

@@ -43,8 +43,11 @@ export function factRows(facts: ModelFacts): readonly (readonly [name: string, v
       `${count(facts.vocabularySize)} tokens, ${facts.tiedEmbeddings ? 'one matrix for input and output' : 'input and output apart'}`,
     ],
     ['Chat template', facts.chatTemplate ?? 'none: roles are written as plain text'],
-    ['Reasoning', facts.reasons ? 'the template can open it; runs leave it off unless asked' : 'none in the template'],
-    ['Ends a message', facts.endTokens.length === 0 ? 'no token named' : facts.endTokens.join('  ')],
+    [
+      'Reasoning',
+      facts.reasons ? 'supported by the template; off in runs unless enabled' : 'not supported by the template',
+    ],
+    ['Ends a message', facts.endTokens.length === 0 ? 'no token specified' : facts.endTokens.join('  ')],
   ];
 }
 
@@ -61,7 +64,7 @@ export function totalWords({ bytes: needed, available }: MemoryTotal): string {
 
 export function verdict(fits: boolean | null): string {
   if (fits === null) {
-    return 'not known';
+    return 'unknown';
   }
   return fits ? 'fits' : 'does not fit';
 }

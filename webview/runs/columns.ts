@@ -55,7 +55,7 @@ export const RUN_TABLE_COLUMNS: readonly TableColumn[] = [
   {
     name: 'method',
     title: 'Method',
-    meaning: 'What messages are credited by',
+    meaning: 'How messages are credited',
     numeric: false,
     descending: false,
     cell: ({ method }) => disarmed(method),
@@ -63,7 +63,7 @@ export const RUN_TABLE_COLUMNS: readonly TableColumn[] = [
   {
     name: 'seed',
     title: 'Seed',
-    meaning: 'What all randomness of the run comes from',
+    meaning: 'The seed of all randomness in the run',
     numeric: true,
     descending: false,
     cell: ({ seed }) => String(seed),
@@ -71,7 +71,7 @@ export const RUN_TABLE_COLUMNS: readonly TableColumn[] = [
   {
     name: 'steps',
     title: 'Steps',
-    meaning: 'Finished steps of those planned',
+    meaning: 'Finished steps out of those planned',
     numeric: true,
     descending: true,
     cell: ({ steps, plannedSteps }) => `${count(steps)} / ${count(plannedSteps)}`,
@@ -131,7 +131,7 @@ export const OUTCOME_COLUMNS: readonly TableColumn[] = [
   {
     name: 'createdAt',
     title: 'Started',
-    meaning: 'When the run was started',
+    meaning: 'When the run started',
     numeric: false,
     descending: true,
     cell: ({ createdAt }) => new Date(createdAt).toLocaleString(),

@@ -22,7 +22,7 @@ import { OUTCOME_COLUMNS, RUN_TABLE_COLUMNS, settingColumn, type TableColumn } f
 const TITLE: TableColumn = {
   name: 'title',
   title: 'Run',
-  meaning: 'The title of the run; it opens its episodes',
+  meaning: 'The title of the run; opens its episodes',
   numeric: false,
   descending: false,
   cell: ({ title }) => title,
@@ -84,7 +84,7 @@ export class RunsTablePanel {
     this.scroller = h(
       'div',
       { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': 'Runs' },
-      h('table', { 'aria-label': 'Runs and what they were set to' }, this.head, this.bodyRows),
+      h('table', { 'aria-label': 'Runs and their settings' }, this.head, this.bodyRows),
     );
     this.scroller.addEventListener('keydown', (event) => {
       this.onKey(event);
@@ -92,7 +92,7 @@ export class RunsTablePanel {
     this.empty = h(
       'div',
       { class: 'welcome' },
-      h('h2', {}, 'There is no run yet'),
+      h('h2', {}, 'No runs yet'),
       h('p', { class: 'muted' }, 'Each run is a row here, with the settings in which it differs from the others.'),
       button(
         'Start C3 run',
@@ -105,7 +105,7 @@ export class RunsTablePanel {
     this.empty.hidden = true;
     const all = h(
       'label',
-      { class: 'all', for: 'all-settings', title: 'Also the settings that are the same in all runs' },
+      { class: 'all', for: 'all-settings', title: 'Include settings that are the same in all runs' },
       this.allBox,
       'All settings',
     );
@@ -284,10 +284,10 @@ export class RunsTablePanel {
     this.compare.toggleAttribute('disabled', size === 0 || size > most);
     this.chosenWords.textContent =
       size > most
-        ? `${count(size)} chosen; the dashboard compares at most ${count(most)}`
+        ? `${count(size)} selected; the dashboard compares at most ${count(most)}`
         : size === 0
-          ? 'Tick runs to compare them'
-          : `${count(size)} chosen`;
+          ? 'Select runs to compare them'
+          : `${count(size)} selected`;
     for (const row of this.bodyRows.querySelectorAll<HTMLElement>('tr')) {
       row.classList.toggle('chosen', this.chosen.has(row.dataset['run'] ?? ''));
     }

@@ -32,11 +32,11 @@ export class CaseDetailView {
   private readonly own = textField('In your own words', { maxlength: LABEL_LIMIT, size: 40 });
   private readonly note = textArea('Note', { rows: 2, cols: 60, resize: 'vertical' });
   private readonly takeBack = button(
-    'Take back',
+    'Remove label',
     () => {
       this.send('');
     },
-    { title: 'Leave the case without a label; what was said before stays in the history' },
+    { title: 'Remove your label; earlier labels stay in the history' },
   );
   private readonly status = h('p', { class: 'muted', role: 'status' });
   private readonly problem = h('p', { class: 'problem', role: 'alert' });
@@ -102,7 +102,7 @@ export class CaseDetailView {
                   h(
                     'li',
                     { class: index === 0 ? null : 'superseded' },
-                    h('span', { class: 'label-name' }, name === '' ? 'taken back' : name),
+                    h('span', { class: 'label-name' }, name === '' ? 'removed' : name),
                     h(
                       'span',
                       { class: 'muted' },

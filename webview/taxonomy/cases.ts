@@ -59,13 +59,13 @@ export class CaseList {
       { class: 'muted keys' },
       'On a case: ',
       h('kbd', {}, 'Enter'),
-      ' unfolds it, ',
+      ' expands it, ',
       h('kbd', {}, 'o'),
       ' opens its transcript, ',
       h('kbd', {}, '\u2191'),
       ' ',
       h('kbd', {}, '\u2193'),
-      ' walk, ',
+      ' move, ',
       ...VERDICTS.flatMap((name, index) => [
         h('kbd', {}, String(index + 1)),
         ` labels it ${name}${index === VERDICTS.length - 1 ? '.' : ', '}`,
@@ -154,7 +154,7 @@ export class CaseList {
       h(
         'span',
         { class: 'case-label' },
-        label === null ? null : badge(label.name, 'plain', disagrees ? 'You label it otherwise' : 'Your label'),
+        label === null ? null : badge(label.name, 'plain', disagrees ? 'Your label differs' : 'Your label'),
         disagrees ? h('span', { class: 'muted' }, 'disagrees') : null,
       ),
     );

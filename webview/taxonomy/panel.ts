@@ -41,9 +41,9 @@ const TYPES: readonly string[] = [
 /** The value of a chooser that chooses nothing; no role has an empty name. */
 const ANY = '';
 const LABEL_WORDS = {
-  all: 'Labelled or not',
-  labelled: 'Labelled',
-  unlabelled: 'Not labelled',
+  all: 'Labeled or not',
+  labelled: 'Labeled',
+  unlabelled: 'Not labeled',
   disagreement: 'Disagreement',
 } as const;
 
@@ -94,11 +94,11 @@ export class TaxonomyPanel {
   private readonly empty = h(
     'div',
     { class: 'welcome' },
-    h('h2', {}, 'There is no case yet'),
+    h('h2', {}, 'No cases yet'),
     h(
       'p',
       { class: 'muted' },
-      'Cases come from contexts with several alternatives, in training and in diagnostic samples. Train for a few steps, or run c3 diagnose --sample, and read again.',
+      'Cases come from contexts with several alternatives, in training and in diagnostic samples. Train for a few steps, or run c3 diagnose --sample, then read again.',
     ),
     this.leftOut,
   );
@@ -191,7 +191,7 @@ export class TaxonomyPanel {
       () => {
         host.post({ type: 'readAgain' });
       },
-      { title: 'Read the buckets of the run anew' },
+      { title: 'Read the buckets of the run again' },
     );
     replace(
       root,
@@ -258,7 +258,7 @@ export class TaxonomyPanel {
         break;
       case 'grown': {
         const more = this.view === null ? 0 : message.buckets - this.view.buckets - this.view.leftOut.otherDistribution;
-        this.grown.textContent = more > 0 ? `${count(more)} more ${more === 1 ? 'bucket' : 'buckets'} by now` : '';
+        this.grown.textContent = more > 0 ? `${count(more)} new ${more === 1 ? 'bucket' : 'buckets'}` : '';
         break;
       }
     }

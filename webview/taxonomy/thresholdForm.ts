@@ -34,7 +34,7 @@ export class ThresholdForm {
   constructor(onChange: (thresholds: TaxonomyThresholds) => void) {
     this.onChange = onChange;
     this.fields = THRESHOLD_NAMES.map((name) => this.fieldOf(name));
-    this.reset = button("Back to the paper's", () => {
+    this.reset = button("Reset to the paper's", () => {
       this.set(TAXONOMY_THRESHOLDS);
       onChange(TAXONOMY_THRESHOLDS);
     });
@@ -80,7 +80,7 @@ export class ThresholdForm {
     const problem = h('p', { class: 'problem', id: `${id}-problem`, role: 'alert' });
     const paper = h('span', { class: 'muted paper' }, `paper ${TAXONOMY_THRESHOLDS[name]}`);
     if (name === 'significance') {
-      paper.textContent = `usual ${TAXONOMY_THRESHOLDS[name]}`;
+      paper.textContent = `default ${TAXONOMY_THRESHOLDS[name]}`;
     }
     const row = h('div', { class: 'threshold' }, h('label', { for: id }, label), slider, number, paper, problem);
     slider.addEventListener('input', () => {
@@ -100,7 +100,7 @@ export class ThresholdForm {
     const usable = Number.isFinite(value) && value >= 0 && value <= THRESHOLD_LIMITS[name];
     field.problem.textContent = usable
       ? ''
-      : `A number from 0 to ${THRESHOLD_LIMITS[name]}; until then ${this.current[name]} counts.`;
+      : `Enter a number from 0 to ${THRESHOLD_LIMITS[name]}; until then, ${this.current[name]} applies.`;
     field.number.setAttribute('aria-invalid', String(!usable));
     if (!usable) {
       return;

@@ -45,7 +45,7 @@ export const THRESHOLD_LABELS: Readonly<Record<ThresholdName, string>> = {
 export function thresholdCaption(thresholds: TaxonomyThresholds): string {
   return sameThresholds(thresholds, TAXONOMY_THRESHOLDS)
     ? `Counted with the paper's thresholds: ${thresholdWords(thresholds)}`
-    : `Counted with ${thresholdWords(thresholds)}. Arrows lead from the paper's (${thresholdWords(TAXONOMY_THRESHOLDS)})`;
+    : `Counted with ${thresholdWords(thresholds)}. Arrows start at the paper's counts (${thresholdWords(TAXONOMY_THRESHOLDS)})`;
 }
 
 /** `12`, or `12 -> 15` where another threshold made it another. */
@@ -66,7 +66,7 @@ export function shareWords(part: number, all: number): string {
 /** How the labels agree with the classes, in one or two sentences. */
 export function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
   const left =
-    ownWords === 0 ? '' : ` ${count(ownWords)} labelled in your own words ${ownWords === 1 ? 'is' : 'are'} left out.`;
+    ownWords === 0 ? '' : ` ${count(ownWords)} labeled in your own words ${ownWords === 1 ? 'is' : 'are'} left out.`;
   if (kappa === null) {
     const why = n < 2 ? `label two cases with a class or as unclassified (${count(n)} so far)` : (reason ?? '');
     return `Agreement with your labels is not measured: ${why}.${left}`;

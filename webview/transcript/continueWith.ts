@@ -81,7 +81,7 @@ export class ContinueWith {
       h(
         'p',
         { class: 'muted' },
-        "The model input stays the same bytes. Alternatives and what continues them come from what is chosen here; their credits are of that distribution and never replace the message's own.",
+        "The model input stays the same, byte for byte. Alternatives and their continuations are sampled with these settings; their credit belongs to that distribution and never replaces the message's own.",
       ),
     );
     this.tell();

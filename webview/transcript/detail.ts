@@ -72,7 +72,7 @@ export class DetailPane {
       class: 'toggle',
       type: 'button',
       'aria-pressed': 'false',
-      title: `The text to the letter, in letters of one width (${shownKey('written')})`,
+      title: `The exact text, in a monospace font (${shownKey('written')})`,
     },
     'As written',
   );
@@ -341,7 +341,7 @@ export class DetailPane {
         : h(
             'details',
             { class: 'context' },
-            h('summary', {}, 'Model input, exactly as it was seen'),
+            h('summary', {}, 'Model input, exactly as the model saw it'),
             h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)),
             this.tokens(message.id),
           ),
@@ -357,7 +357,7 @@ export class DetailPane {
   private tokens(message: number): HTMLElement {
     const show = h(
       'button',
-      { class: 'link', type: 'button', title: 'Bytes, token boundaries and what cannot be seen, in an editor (T)' },
+      { class: 'link', type: 'button', title: 'Bytes, token boundaries and invisible characters, in an editor (T)' },
       'Show tokens and bytes',
     );
     show.addEventListener('click', () => {

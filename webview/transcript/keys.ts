@@ -36,10 +36,10 @@ interface KeyBinding {
 export const TREE_KEYS: readonly KeyBinding[] = [
   { command: 'next', keys: ['ArrowDown'], shown: '↓', words: 'Next message' },
   { command: 'previous', keys: ['ArrowUp'], shown: '↑', words: 'Previous message' },
-  { command: 'open', keys: ['ArrowRight'], shown: '→', words: 'Unfold, or go to the first reply' },
-  { command: 'close', keys: ['ArrowLeft'], shown: '←', words: 'Fold, or go to the message above' },
-  { command: 'nextPage', keys: ['PageDown'], shown: 'Page Down', words: 'One page on' },
-  { command: 'previousPage', keys: ['PageUp'], shown: 'Page Up', words: 'One page back' },
+  { command: 'open', keys: ['ArrowRight'], shown: '→', words: 'Expand, or go to the first reply' },
+  { command: 'close', keys: ['ArrowLeft'], shown: '←', words: 'Collapse, or go to the message above' },
+  { command: 'nextPage', keys: ['PageDown'], shown: 'Page Down', words: 'One page down' },
+  { command: 'previousPage', keys: ['PageUp'], shown: 'Page Up', words: 'One page up' },
   { command: 'first', keys: ['Home'], shown: 'Home', words: 'Question' },
   { command: 'last', keys: ['End'], shown: 'End', words: 'Last message' },
   { command: 'select', keys: ['Enter', ' '], shown: 'Enter', words: 'Show the message and its alternatives' },
@@ -65,11 +65,11 @@ export const TREE_KEYS: readonly KeyBinding[] = [
     command: 'written',
     keys: ['x'],
     shown: 'X',
-    words: 'Show texts as they were written, to the letter, or as prose, code and mathematics',
+    words: 'Show texts exactly as written, or as prose, code and mathematics',
   },
   { command: 'search', keys: ['/'], shown: '/', words: 'Search the messages' },
-  { command: 'nextHit', keys: ['n'], shown: 'N', words: 'Next hit of the search' },
-  { command: 'previousHit', keys: ['p'], shown: 'P', words: 'Previous hit of the search' },
+  { command: 'nextHit', keys: ['n'], shown: 'N', words: 'Next match of the search' },
+  { command: 'previousHit', keys: ['p'], shown: 'P', words: 'Previous match of the search' },
   { command: 'filter', keys: ['f'], shown: 'F', words: 'Go to the filters' },
   { command: 'keys', keys: ['?'], shown: '?', words: 'Show or hide these keys' },
 ];
@@ -77,7 +77,8 @@ export const TREE_KEYS: readonly KeyBinding[] = [
 /** What the sheet says of typing ahead, which is no single key. */
 export const TYPE_AHEAD_KEYS = {
   shown: 'a b …',
-  words: 'Next message at hand whose role or text begins so; begin with Shift where the letter is a key',
+  words:
+    'Next visible message whose role or text starts with what you type; use Shift for a first letter that is a key',
 } as const;
 
 type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>;

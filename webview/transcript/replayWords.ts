@@ -81,7 +81,7 @@ export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'v
     case 'running':
       return done === 0 ? 'Preparing' : `${count(done)} of at most ${things(settle.most, 'replay')}`;
     case 'cancelled':
-      return `Cancelled after ${spent}; what arrived is kept.`;
+      return `Cancelled after ${spent}; finished replays are kept.`;
     case 'failed':
       return '';
     case 'done':
@@ -95,10 +95,10 @@ export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'v
  */
 export function progressOf(state: ReplayState | null, here: boolean): string {
   if (state?.status === 'cancelled' && here && state.total > 0 && state.done === state.total) {
-    return 'Verifying was cancelled; everything that was replayed is kept.';
+    return 'Verification was cancelled; all replays are kept.';
   }
   if (state?.status === 'cancelled' && here) {
-    return `Cancelled after ${count(state.done)} of ${count(state.total)}; what arrived is kept.`;
+    return `Cancelled after ${count(state.done)} of ${count(state.total)}; finished replays are kept.`;
   }
   if (state?.status !== 'running') {
     return '';
@@ -107,7 +107,7 @@ export function progressOf(state: ReplayState | null, here: boolean): string {
     state.total === 0
       ? 'Preparing'
       : state.done === state.total
-        ? 'Verifying what was replayed'
+        ? 'Verifying replays'
         : `${count(state.done)} of ${count(state.total)}`;
-  return here ? words : `Another message is replayed: ${words}`;
+  return here ? words : `Another message is being replayed: ${words}`;
 }

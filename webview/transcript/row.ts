@@ -130,7 +130,7 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
             class: 'branch',
             title:
               row.other === null
-                ? 'Sampled by a replay request; no part of the run itself'
+                ? 'Sampled by a replay request; not part of the run itself'
                 : `Sampled by a replay request under ${row.other}`,
           },
           icon('branch'),

@@ -115,10 +115,10 @@ export class SearchBar {
         'div',
         { class: 'search-line' },
         this.field,
-        step('Previous hit (P)', '↑', () => {
+        step('Previous match (P)', '↑', () => {
           events.step(-1);
         }),
-        step('Next hit (N)', '↓', () => {
+        step('Next match (N)', '↓', () => {
           events.step(1);
         }),
         this.hits,
@@ -252,8 +252,8 @@ export function hitWords({ rows, total, hidden, elsewhere }: SearchHits, at: num
   ];
   const here =
     total === 0
-      ? 'no hit'
-      : `${at === null ? '–' : count(at + 1)} / ${count(total)}${total > rows.length ? `, the first ${count(rows.length)} stepped through` : ''}`;
+      ? 'no match'
+      : `${at === null ? '–' : count(at + 1)} / ${count(total)}${total > rows.length ? `, only the first ${count(rows.length)} can be stepped through` : ''}`;
   return [here, ...further.filter((words) => words !== null)].join(' · ');
 }
 

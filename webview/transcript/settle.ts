@@ -24,7 +24,7 @@ export class SettleControl {
   /** @param possible whether replays can be asked for here */
   constructor(events: SettleEvents, possible: boolean) {
     this.possible = possible;
-    const title = 'Replays pairs of continuations until the interval leaves 0; stops as soon as it does';
+    const title = 'Replays pairs of continuations until the interval excludes 0';
     this.start = button(
       '',
       () => {

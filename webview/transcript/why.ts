@@ -75,7 +75,11 @@ export class WhyView {
     if (decisive === null) {
       replace(
         this.body,
-        h('p', {}, 'No message of this episode was compared with others yet. Replay one (R) to see what it was worth.'),
+        h(
+          'p',
+          {},
+          'No message of this episode has been compared with others yet. Replay one (R) to see what it was worth.',
+        ),
       );
       return;
     }
@@ -133,7 +137,7 @@ export class WhyView {
 /** The summary in one line. */
 function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
   if (decisive === null) {
-    return h('span', { class: 'why-line' }, 'no message was compared yet');
+    return h('span', { class: 'why-line' }, 'no message has been compared yet');
   }
   const said = shownText(oneLine(decisive.text.slice(0, 200)));
   const words = decided

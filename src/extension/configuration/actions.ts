@@ -66,7 +66,10 @@ export class ConfigurationActions implements CodeLensProvider {
     const { uri } = document;
     if (!workspace.isTrusted) {
       return [
-        { title: `$(shield)${GAP}Starting and planning need a trusted workspace`, command: 'workbench.trust.manage' },
+        {
+          title: `$(shield)${GAP}Starting and planning require a trusted workspace`,
+          command: 'workbench.trust.manage',
+        },
       ];
     }
     const errors = this.problemsOf(document).filter(({ severity }) => severity === DiagnosticSeverity.Error);
@@ -74,7 +77,7 @@ export class ConfigurationActions implements CodeLensProvider {
     if (first !== undefined) {
       return [
         {
-          title: `$(error)${GAP}${errors.length === 1 ? '1 problem keeps' : `${String(errors.length)} problems keep`} this run from starting`,
+          title: `$(error)${GAP}${errors.length === 1 ? '1 problem prevents' : `${String(errors.length)} problems prevent`} this run from starting`,
           ...showCommand(uri, first.range),
         },
       ];
@@ -92,5 +95,5 @@ export class ConfigurationActions implements CodeLensProvider {
 }
 
 function showCommand(uri: Uri, selection: Range): Omit<Command, 'title'> {
-  return { command: 'vscode.open', tooltip: 'Go to the first', arguments: [uri, { selection }] };
+  return { command: 'vscode.open', tooltip: 'Go to the first problem', arguments: [uri, { selection }] };
 }

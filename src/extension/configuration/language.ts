@@ -46,7 +46,7 @@ const KINDS = {
   key: CompletionItemKind.Property,
   value: CompletionItemKind.EnumMember,
 } as const;
-const NEXT = { command: 'editor.action.triggerSuggest', title: 'Suggest what comes next' };
+const NEXT = { command: 'editor.action.triggerSuggest', title: 'Suggest keys and values' };
 
 export class ConfigurationLanguage {
   private readonly disposables = new Disposables();

@@ -24,7 +24,7 @@ const HEAD = [
   '# A run: who speaks, on what, and how the team learns from it.',
   '# As is, it trains the bundled team. Every key can be omitted:',
   '# the value after a # is the default; remove the # to change it.',
-  '# Ctrl+Space lists keys and values, and resting on one says what it means.',
+  '# Ctrl+Space lists keys and values, and hovering over one explains it.',
 ];
 
 /**

@@ -46,7 +46,7 @@ export class Comparing {
   compare(left: number, right: number): Comparison {
     const reader = this.store.reader();
     if (reader === null) {
-      throw new C3Error('store', 'There is no store to compare messages of.');
+      throw new C3Error('store', 'There is no store yet, so there are no messages to compare.');
     }
     return comparisonOf(branchOf(reader, left), branchOf(reader, right));
   }

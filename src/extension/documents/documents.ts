@@ -87,7 +87,7 @@ export class Documents implements FileSystemProvider {
   private reader(): ReturnType<StoreAccess['reader']> & object {
     const reader = this.store.reader();
     if (reader === null) {
-      throw new C3Error('store', 'The store of this document is gone.');
+      throw new C3Error('store', 'The store of this document no longer exists.');
     }
     return reader;
   }
@@ -128,7 +128,7 @@ export function registerDocuments(store: StoreAccess, engine: Engine): Disposabl
   registered.add(documents);
   registered.add(
     workspace.registerFileSystemProvider(SCHEME, documents, {
-      isReadonly: new MarkdownString('What was recorded is never changed.'),
+      isReadonly: new MarkdownString('Recorded text cannot be edited.'),
       isCaseSensitive: true,
     }),
   );

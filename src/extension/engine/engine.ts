@@ -67,10 +67,10 @@ export class Engine {
   /** Why the engine cannot be used here, in one sentence; null when it can. */
   unavailable(): string | null {
     if (storePath() === null) {
-      return 'Open a folder first: its runs are kept in the folder .c3 there.';
+      return 'Open a folder first: runs are stored in its .c3 folder.';
     }
     if (!workspace.isTrusted) {
-      return 'Runs and replays need a trusted workspace, because a workspace can name models and configurations to load.';
+      return 'Runs and replays require a trusted workspace, because a workspace can specify models and configurations to load.';
     }
     return null;
   }

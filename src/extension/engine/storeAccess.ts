@@ -17,7 +17,7 @@ const EXAMINE_MILLISECONDS = 60_000;
 /** The store of a folder that is not trusted is not known to be whole yet. */
 export class StoreExaminedError extends C3Error {
   constructor(path: string) {
-    super('store', `The store ${path} is being examined first, because this folder is not trusted.`, {
+    super('store', `The store ${path} is examined first, because this folder is not trusted.`, {
       code: 'storeExamined',
     });
   }
@@ -117,7 +117,7 @@ export class StoreAccess {
     if (problem !== null) {
       throw new C3Error(
         'store',
-        `This folder is not trusted, and its store is not whole, so it is not opened: ${problem} \`c3 doctor\` says more.`,
+        `This folder is not trusted, and its store is damaged, so it is not opened: ${problem} Run \`c3 doctor\` for details.`,
       );
     }
   }

@@ -114,7 +114,7 @@ export class Episodes {
         Promise.resolve(
           window.showInputBox({
             title: 'Save filter',
-            prompt: 'A name for what is filtered and sorted by now',
+            prompt: 'A name for the current filters and sort order',
             validateInput: (name) =>
               name.length > FILTER_NAME_LIMIT ? `At most ${String(FILTER_NAME_LIMIT)} characters.` : null,
           }),

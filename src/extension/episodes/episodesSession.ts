@@ -351,7 +351,7 @@ export class EpisodesSession {
     if (reader === null) {
       throw new C3Error(
         'store',
-        'The store of this run is gone: start a run, or choose another store in the settings.',
+        'The store of this run no longer exists: start a run, or choose another store in the settings.',
       );
     }
     return reader;

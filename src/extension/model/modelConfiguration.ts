@@ -17,12 +17,12 @@ export function configurationText(folder: string, home: string, { adapterRank, d
     adapterRank === null
       ? ['adapter: null # every weight is trained']
       : [
-          'adapter: # low-rank factors are trained, the model stays as it is',
+          'adapter: # low-rank factors are trained, the model stays frozen',
           `  rank: ${String(adapterRank)}`,
           `  alpha: ${String(adapterAlpha(adapterRank))}`,
         ];
   return [
-    '# A run with this model. Keys that are left out have their defaults.',
+    '# A run with this model. Omitted keys have their defaults.',
     // Quoted as JSON, which is YAML too: a folder's name can hold anything.
     `title: ${JSON.stringify(start(basename(folder), LONGEST_TITLE) || 'Model')}`,
     `model: ${JSON.stringify(modelReference(folder, home))}`,

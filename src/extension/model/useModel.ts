@@ -52,13 +52,13 @@ async function provide(home: string, name: string, text: string): Promise<string
   }
   const other = freeName(name, (candidate) => existsSync(join(home, candidate)));
   const items: readonly ExistsItem[] = [
-    { label: `Open ${name}`, description: 'as it is', answer: 'open' },
-    { label: `Write ${other}`, description: 'beside it', answer: 'beside' },
-    { label: `Replace ${name}`, description: 'what it says now is lost', answer: 'replace' },
+    { label: `Open ${name}`, description: 'unchanged', answer: 'open' },
+    { label: `Write ${other}`, description: 'as a second file', answer: 'beside' },
+    { label: `Replace ${name}`, description: 'its current text is lost', answer: 'replace' },
   ];
   const chosen = await window.showQuickPick(items, {
     title: 'Use for the next run',
-    placeHolder: `${name} exists already and says something else.`,
+    placeHolder: `${name} already exists with other text.`,
   });
   switch (chosen?.answer) {
     case undefined:
@@ -67,7 +67,7 @@ async function provide(home: string, name: string, text: string): Promise<string
       return name;
     case 'beside':
       if (!(await write(join(home, other), text, false))) {
-        throw new C3Error('input', `${join(home, other)} has been made meanwhile; try again.`);
+        throw new C3Error('input', `${join(home, other)} was created in the meantime; try again.`);
       }
       return other;
     case 'replace':
@@ -85,7 +85,7 @@ async function write(path: string, text: string, replace: boolean): Promise<bool
     if (!replace && typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') {
       return false;
     }
-    throw new C3Error('input', `Cannot write ${path}: ${messageOf(error)}; choose a folder that can be written to.`, {
+    throw new C3Error('input', `Cannot write ${path}: ${messageOf(error)}; choose a folder that is writable.`, {
       cause: error,
     });
   }

@@ -24,7 +24,7 @@ export function askForLength(
 ): Promise<readonly string[] | undefined> {
   const pick = window.createQuickPick<LengthItem>();
   pick.title = title;
-  pick.placeholder = 'How long?';
+  pick.placeholder = 'Length of the run';
   pick.items = lengths;
   let open = true;
   const refine = async (): Promise<void> => {

@@ -19,7 +19,7 @@ export function planReport(name: string, { memory, budget, seconds }: RunPlan): 
   return [
     `C3 plan of ${name}`,
     ...memory.totals.flatMap((total) => ['', ...memoryLines(memory, total)]),
-    ...(advice.length === 0 ? [] : ['', 'What to change, the most effective first', ...advice]),
+    ...(advice.length === 0 ? [] : ['', 'What to change, most effective first', ...advice]),
     '',
     'Cost, at most',
     ...costLines(budget),
@@ -31,7 +31,7 @@ export function planReport(name: string, { memory, budget, seconds }: RunPlan): 
 
 function timeLines(seconds: RunPlan['seconds']): string[] {
   if (seconds === null) {
-    return ['Time', '  unknown until the run has shown its pace'];
+    return ['Time', '  unknown until the first steps are done'];
   }
   const { value, low, high } = seconds;
   return [
@@ -59,7 +59,7 @@ function costLines({ steps, evaluations, perStep, perEvaluation, total }: RunPla
     ...costs.map((cost) => count(cost).toLocaleString('en')),
   ];
   const table = [
-    ['', 'in all', 'a step', 'an evaluation'],
+    ['', 'total', 'a step', 'an evaluation'],
     line('evaluator calls', ({ evaluatorCalls }) => evaluatorCalls),
     ...Object.keys(total.decisions).map((role) =>
       line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0),
@@ -72,5 +72,5 @@ function costLines({ steps, evaluations, perStep, perEvaluation, total }: RunPla
     (row) =>
       `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`,
   );
-  return [...lines, `  In all: ${counted}`];
+  return [...lines, `  Total: ${counted}`];
 }

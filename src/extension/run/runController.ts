@@ -152,7 +152,7 @@ export class RunController {
         const { latest } = this;
         if (job.state === 'queued' || job.waitingFor !== null || latest === null) {
           progress.report({
-            message: job.waitingFor ?? (job.state === 'queued' ? `"${job.title}" waits for its turn` : 'starting'),
+            message: job.waitingFor ?? (job.state === 'queued' ? `"${job.title}" is waiting for its turn` : 'starting'),
           });
           return;
         }

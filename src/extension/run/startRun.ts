@@ -42,7 +42,7 @@ export async function askForRun(
     [
       {
         label: 'Default length',
-        description: subject.config === null ? 'trains to the end' : 'as the configuration says',
+        description: subject.config === null ? 'all training steps' : 'as configured',
         overrides: [],
       },
       { label: 'Quick', description: '3 steps, to see how it works', overrides: QUICK },

@@ -39,7 +39,7 @@ function follow({ store }: Services, uri: Uri, views: LinkViews): string | null 
   }
   const reader = store.reader();
   if (reader === null) {
-    return 'This link leads to a run, and there is none in this folder yet.';
+    return 'This link points to a run, and this folder has no runs yet.';
   }
   const place = placeOf(reader, link.subject);
   if (typeof place === 'string') {
@@ -57,10 +57,10 @@ function follow({ store }: Services, uri: Uri, views: LinkViews): string | null 
 export async function copyLink(extension: ExtensionContext['extension'], subject: Subject): Promise<void> {
   const folder = openFolder();
   if (folder === null) {
-    throw new C3Error('input', 'A link names a folder, and none is open: open one first.');
+    throw new C3Error('input', 'A link needs an open folder: open one first.');
   }
   await env.clipboard.writeText(`${env.uriScheme}://${extension.id}${linkText({ subject, folder })}`);
-  void window.setStatusBarMessage(`The link to this ${subject.kind} is on the clipboard.`, 5000);
+  void window.setStatusBarMessage(`The link to this ${subject.kind} was copied to the clipboard.`, 5000);
 }
 
 /** The folder whose store is shown. */

@@ -13,7 +13,7 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
     title: 'Export report',
     saveLabel: 'Export',
     ...defaultPlace(subject),
-    filters: { 'Page that opens anywhere': ['html'], 'Data (JSON)': ['json'] },
+    filters: { 'Web page': ['html'], 'Data (JSON)': ['json'] },
   });
   if (target === undefined) {
     return;
@@ -28,7 +28,8 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
   });
   const open = 'Open';
   if (
-    (await window.showInformationMessage(withoutLinks(`The report is in ${basename(target.path)}.`), open)) !== open
+    (await window.showInformationMessage(withoutLinks(`The report was saved as ${basename(target.path)}.`), open)) !==
+    open
   ) {
     return;
   }

@@ -30,7 +30,7 @@ export interface Address {
 const LONGEST_ID = 200;
 const LONGEST_FOLDER = 4096;
 
-export const NO_LINK = 'This link is none that C3 made; nothing was opened.';
+export const NO_LINK = 'This is not a link that C3 made; nothing was opened.';
 
 /**
  * The address of a subject as text, to be put behind the extension's own. The folder stands last: whatever it holds is
@@ -69,7 +69,7 @@ export function wrongFolder(folder: string, open: string | null): string | null 
   if (open !== null && relative(resolve(open), resolve(folder)) === '') {
     return null;
   }
-  return `This link leads into another folder, ${harmless(folder)}: open that folder first, then the link again.`;
+  return `This link points to another folder, ${harmless(folder)}: open that folder first, then open the link again.`;
 }
 
 /**
@@ -89,7 +89,7 @@ export function placeOf(
   reader: Pick<StoreReader, 'run' | 'message' | 'bucketView'>,
   subject: Subject,
 ): { readonly run: string; readonly message: number | null } | string {
-  const gone = `The ${subject.kind} that this link leads to is not in the store of this folder; it may come from an earlier store.`;
+  const gone = `The ${subject.kind} that this link points to is not in the store of this folder; it may come from an earlier store.`;
   try {
     const { run } = subject.kind === 'run' ? { run: reader.run(subject.run).id } : subject;
     if (subject.kind === 'run') {

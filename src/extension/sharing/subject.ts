@@ -38,7 +38,7 @@ export async function subjectOf(
     },
     { label: 'The whole run', description: reader.run(run).title, subject: { kind: 'run', run } },
   ];
-  return (await window.showQuickPick(items, { title, placeHolder: 'Of what?' }))?.subject;
+  return (await window.showQuickPick(items, { title, placeHolder: 'What should it cover?' }))?.subject;
 }
 
 /** What an item of a tree or the context of a panel is about; undefined where it is about nothing that can be named. */

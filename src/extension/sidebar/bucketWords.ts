@@ -17,17 +17,17 @@ export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; read
   clearest: {
     label: 'Clearest credit',
     detail:
-      'First the messages whose credit is decided, those whose interval stays furthest from 0 before the others; then those nearest to a decision.',
+      'Messages whose credit is decided come first, by how far their interval is from 0; then those nearest to a decision.',
   },
   credit: { label: 'Largest credit', detail: 'The message whose credit is furthest from 0, up or down, comes first.' },
   spread: {
     label: 'Spread of returns',
-    detail: 'Where the returns of one context lie furthest apart (standard deviation).',
+    detail: 'The contexts whose returns differ most come first (standard deviation).',
   },
   distance: {
     label: 'Replace against remove',
     detail:
-      'Where another message and no message at all say the most different things about what it was worth. Measured by replaying with an empty text.',
+      'The messages for which replacing and removing give the most different credit come first. Measured by replaying an empty message.',
   },
 };
 
@@ -68,7 +68,7 @@ export function bucketChoices(
       })),
     },
     {
-      title: 'Where they come from',
+      title: 'Origin',
       choices: distinct(kinds.map(({ origin }) => origin)).map((origin) => ({
         label: ORIGINS[origin],
         count: having((kind) => kind.origin === origin),
@@ -220,5 +220,5 @@ export function alternativeLabel({ credit, returns }: Alternative): string {
 
 /** What stands beside that. */
 export function alternativeDescription({ text, original }: Alternative): string {
-  return `${original ? 'as it was said: ' : ''}${oneLine(text) || 'empty message'}`;
+  return `${original ? 'as sampled: ' : ''}${oneLine(text) || 'empty message'}`;
 }

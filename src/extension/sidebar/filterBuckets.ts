@@ -36,7 +36,7 @@ export function askForBuckets(
       origins: [],
       credit: [],
     });
-  pick.placeholder = 'Tick roles, where they come from, whether credit was measured; Enter keeps the filter';
+  pick.placeholder = 'Select roles, origins and whether credit was measured; press Enter to apply';
   pick.items = items;
   pick.selectedItems = items.filter(({ picked }) => picked === true);
   return askLive(pick, current, (filter) => {

@@ -32,7 +32,7 @@ export async function pickRun(reader: StoreReader, title: string): Promise<strin
 export async function pickResumable(reader: StoreReader, title: string): Promise<string | undefined> {
   const nodes = resumableRuns(reader);
   if (nodes.length === 0) {
-    void window.showInformationMessage('There is no run to resume: none was cancelled, failed or was interrupted.');
+    void window.showInformationMessage('There is no run to resume: none was cancelled, interrupted or failed.');
     return undefined;
   }
   const node = nodes.length === 1 ? nodes[0] : (await askFor(nodes, title))?.node;

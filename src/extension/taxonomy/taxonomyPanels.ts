@@ -50,7 +50,7 @@ export class TaxonomyPanels {
       reader: () => {
         const reader = services.store.reader();
         if (reader === null) {
-          throw new C3Error('store', 'The store of this run is gone: open the taxonomy from the Runs view.');
+          throw new C3Error('store', 'The store of this run no longer exists: open the taxonomy from the Runs view.');
         }
         return reader;
       },

@@ -27,7 +27,7 @@ export function costliestMessage(
       message: found.message,
       words: found.decided
         ? `Lowest-credit message of this ${where}.`
-        : `Clearest candidate of this ${where}; no message is decided to have hurt.`,
+        : `Clearest candidate of this ${where}; no message is known to have hurt.`,
     };
   }
   return `No message of this ${where} has a credit that is below 0 or undecided: choose one and replay its alternatives (R in the message tree) to measure what it was worth.`;

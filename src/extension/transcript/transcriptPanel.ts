@@ -524,7 +524,10 @@ export class TranscriptPanel {
   private reader(): StoreReader {
     const reader = this.services.store.reader();
     if (reader === null) {
-      throw new C3Error('store', 'The store of this transcript is gone: open a transcript from the Runs view.');
+      throw new C3Error(
+        'store',
+        'The store of this transcript no longer exists: open a transcript from the Runs view.',
+      );
     }
     return reader;
   }

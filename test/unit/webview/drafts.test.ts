@@ -119,16 +119,16 @@ test('a replay says how far it is, where it was cancelled, and when it is of ano
   assert.equal(progressOf(null, true), '');
   assert.equal(progressOf(state, true), 'Preparing');
   assert.equal(progressOf({ ...state, done: 3, total: 1200 }, true), '3 of 1,200');
-  assert.equal(progressOf({ ...state, done: 4, total: 4 }, true), 'Verifying what was replayed');
-  assert.equal(progressOf({ ...state, done: 3, total: 4 }, false), 'Another message is replayed: 3 of 4');
+  assert.equal(progressOf({ ...state, done: 4, total: 4 }, true), 'Verifying replays');
+  assert.equal(progressOf({ ...state, done: 3, total: 4 }, false), 'Another message is being replayed: 3 of 4');
   assert.equal(
     progressOf({ ...state, status: 'cancelled', done: 3, total: 4 }, true),
-    'Cancelled after 3 of 4; what arrived is kept.',
+    'Cancelled after 3 of 4; finished replays are kept.',
   );
   assert.equal(progressOf({ ...state, status: 'cancelled', done: 3, total: 4 }, false), '');
   assert.equal(
     progressOf({ ...state, status: 'cancelled', done: 4, total: 4 }, true),
-    'Verifying was cancelled; everything that was replayed is kept.',
+    'Verification was cancelled; all replays are kept.',
   );
   assert.equal(progressOf({ ...state, status: 'failed', error: 'no' }, true), '');
   assert.equal(progressOf({ ...state, status: 'done' }, true), '');
@@ -152,7 +152,7 @@ test('settling a credit says how far it is and how it ended', () => {
   assert.equal(settleWords({ ...state, done: 4 }, undecided), '4 of at most 12 replays');
   assert.equal(
     settleWords({ ...state, status: 'cancelled', done: 4 }, undecided),
-    'Cancelled after 4 replays; what arrived is kept.',
+    'Cancelled after 4 replays; finished replays are kept.',
   );
   assert.equal(
     settleWords({ ...state, status: 'done', done: 12, settle: { most: 12, spent: 8 } }, { verdict: 'hurt' }),

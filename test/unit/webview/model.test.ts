@@ -67,7 +67,7 @@ test('facts are named in full, and what is not there says so', () => {
     }),
   );
   assert.match(bare.get('Chat template') ?? '', /^none/u);
-  assert.equal(bare.get('Ends a message'), 'no token named');
+  assert.equal(bare.get('Ends a message'), 'no token specified');
   assert.equal(bare.get('Attention'), '14 query heads, 1 key and value head');
   assert.equal(bare.get('Long contexts'), 'llama3, factor 8');
   assert.equal(parameterWords(85_824), '85,824');
@@ -92,7 +92,7 @@ test('a plan says what is needed of what there is, and never guesses what is not
     totalWords({ place: 'device', bytes: 1e9, available: null, fits: null }),
     /^at most 1 GB needed, and the system does not report/u,
   );
-  assert.deepEqual([true, false, null].map(verdict), ['fits', 'does not fit', 'not known']);
+  assert.deepEqual([true, false, null].map(verdict), ['fits', 'does not fit', 'unknown']);
   const cost = { evaluatorCalls: 1024, decisions: { reasoner: 512, actor: 1024 }, tokens: 73_728 };
   assert.equal(
     budgetWords({ steps: 1, evaluations: 2, perStep: cost, perEvaluation: cost, total: cost }),

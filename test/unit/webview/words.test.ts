@@ -111,7 +111,7 @@ test('counts of classes say by which thresholds they were made, and shares are o
   );
   assert.equal(
     thresholdCaption({ ...TAXONOMY_THRESHOLDS, shift: 0.3 }),
-    "Counted with misleading < 0.5, ambiguity < 0.01, shift > 0.3, level 0.05. Arrows lead from the paper's (misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05)",
+    "Counted with misleading < 0.5, ambiguity < 0.01, shift > 0.3, level 0.05. Arrows start at the paper's counts (misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05)",
   );
   assert.deepEqual([countWords(4, 4), countWords(4, 1200)], ['4', '4 \u2192 1,200']);
   assert.deepEqual([shareWords(1, 8), shareWords(0, 0)], ['12.5 %', '\u2013']);
@@ -149,7 +149,7 @@ test('agreement comes with its interval and n, and says why it is not measured',
   assert.equal(agreementWords(measured), "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree.");
   assert.equal(
     agreementWords({ ...measured, ownWords: 1 }),
-    "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree. 1 labelled in your own words is left out.",
+    "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree. 1 labeled in your own words is left out.",
   );
   assert.equal(
     agreementWords({
@@ -164,7 +164,7 @@ test('agreement comes with its interval and n, and says why it is not measured',
   const none = { n: 1, agreed: 1, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 2 };
   assert.equal(
     agreementWords(none),
-    'Agreement with your labels is not measured: label two cases with a class or as unclassified (1 so far). 2 labelled in your own words are left out.',
+    'Agreement with your labels is not measured: label two cases with a class or as unclassified (1 so far). 2 labeled in your own words are left out.',
   );
   assert.match(
     agreementWords({ ...none, n: 3, agreed: 3, reason: 'both say the same class of every case' }),

@@ -120,12 +120,12 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
       '  120 MB  Weights',
       '',
       'Cost, at most',
-      '                        in all  a step  an evaluation',
+      '                         total  a step  an evaluation',
       '  evaluator calls        9,872       8             16',
       '  reasoner messages      4,936       4              8',
       '  actor messages         9,872       8             16',
       '  new tokens         1,234,000   1,000          2,000',
-      '  In all: 2 steps and 3 evaluations',
+      '  Total: 2 steps and 3 evaluations',
       '',
       'Time: about 2 min',
       '  85 s to 3 min, from a short trial of the',
@@ -149,10 +149,10 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
     budget,
     seconds: null,
   });
-  assert.match(lacks, /^Time\n {2}unknown until the run has shown its pace$/mu);
+  assert.match(lacks, /^Time\n {2}unknown until the first steps are done$/mu);
   assert.match(
     lacks,
-    /Main memory: DOES NOT FIT\n {2}at most 9 GB needed, 8 GB available\n\nDevice memory\n {2}at most 1 GB needed, how much is available is unknown\n\nWhat to change, the most effective first\n1\. {2}sampling[^\n]*\n {4}\S[^\n]*\n2\. {2}Together/u,
+    /Main memory: DOES NOT FIT\n {2}at most 9 GB needed, 8 GB available\n\nDevice memory\n {2}at most 1 GB needed, how much is available is unknown\n\nWhat to change, most effective first\n1\. {2}sampling[^\n]*\n {4}\S[^\n]*\n2\. {2}Together/u,
   );
   assert.ok(lacks.split('\n').every((line) => line.length <= 64));
 });

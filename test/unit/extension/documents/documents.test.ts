@@ -59,7 +59,7 @@ test('a document is read by its address alone, says why it cannot be had, and is
       new TextDecoder().decode(
         await new Documents({ reader: () => null }, engine).readFile({ path: uri.path, toString: () => '' }),
       ))(),
-    /store of this document is gone/u,
+    /store of this document no longer exists/u,
   );
   for (const change of ['writeFile', 'delete', 'rename', 'createDirectory'] as const) {
     assert.throws(() => documents[change](uri), /no permission/u);

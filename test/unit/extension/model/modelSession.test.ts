@@ -106,10 +106,10 @@ test('a folder that cannot be loaded shows its sentence, is not remembered, and 
 
 test('where there is no engine, its reason is what is shown', async () => {
   const { session: model } = session(() => {
-    throw new C3Error('input', 'Runs and replays need a trusted workspace.');
+    throw new C3Error('input', 'Runs and replays require a trusted workspace.');
   });
   await model.read();
-  assert.equal(model.snapshot.facts.error, 'Runs and replays need a trusted workspace.');
+  assert.equal(model.snapshot.facts.error, 'Runs and replays require a trusted workspace.');
 });
 
 test('of plans that overlap the one asked for last is shown, whatever order they come in; the old one stays meanwhile', async () => {

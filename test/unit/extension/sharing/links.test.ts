@@ -68,7 +68,7 @@ describe('links', () => {
     assert.equal(wrongFolder('/home/me/x/../papers', '/home/me/papers'), null);
     assert.match(
       wrongFolder('/home/me/papers/sub', '/home/me/papers') ?? '',
-      /leads into another folder, \/home\/me\/papers\/sub: open that folder/u,
+      /points to another folder, \/home\/me\/papers\/sub: open that folder/u,
     );
     assert.match(wrongFolder('/home/me/papers', null) ?? '', /another folder/u);
     const hostile = wrongFolder('[click](command:workbench.action.quit) <b>`$(bug)\n\u202e', '/w') ?? '';
@@ -98,7 +98,7 @@ describe('where a link leads', () => {
       run: RUN,
       message: tree?.actors[1],
     });
-    const gone = /^The (?:run|message|bucket) that this link leads to is not in the store of this folder/u;
+    const gone = /^The (?:run|message|bucket) that this link points to is not in the store of this folder/u;
     // The same number in a store that was begun anew stands for something else: the run tells.
     for (const stale of [
       { kind: 'run', run: 'none' },

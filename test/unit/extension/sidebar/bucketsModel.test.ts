@@ -93,7 +93,7 @@ test('a filtered view holds the buckets that pass, counts those that are left, a
           ['reasoner', PAGE],
         ],
       ],
-      ['Where they come from', [['training', 2 * PAGE]]],
+      ['Origin', [['training', 2 * PAGE]]],
       [
         'Credit',
         [

@@ -54,7 +54,7 @@ test('a message is called the lowest-credit one only where its interval lies bel
   });
   assert.deepEqual(costliestMessage(reader(false), target, 7), {
     message: 8,
-    words: 'Clearest candidate of this episode; no message is decided to have hurt.',
+    words: 'Clearest candidate of this episode; no message is known to have hurt.',
   });
   const none = costliestMessage(reader(null), target, null);
   assert.match(
