@@ -117,7 +117,7 @@ export class Toolbar {
     this.savedChooser.addEventListener('change', () => {
       const chosen = this.saved.find(({ name }) => name === this.savedChooser.value);
       if (chosen !== undefined) {
-        events.filter(chosen.filter, chosen.sort);
+        this.take(chosen.filter, chosen.sort);
       }
     });
     this.saveButton.addEventListener('click', () => {
@@ -128,7 +128,7 @@ export class Toolbar {
     });
     this.clear.addEventListener('click', () => {
       this.field.focus();
-      events.filter(NO_PROBLEM_FILTER, null);
+      this.take(NO_PROBLEM_FILTER, null);
     });
     this.classify.addEventListener('click', () => {
       events.classify();
@@ -224,6 +224,14 @@ export class Toolbar {
     const open = JSON.stringify(ordered(this.filter)) === JSON.stringify(ordered(NO_PROBLEM_FILTER));
     this.saveButton.hidden = same !== undefined || open;
     this.clear.hidden = open;
+  }
+
+  /** Filters as was chosen, in place of words that were typed and not asked for yet. */
+  private take(filter: ProblemFilter, sort: ProblemSort | null): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.field.value = filter.search;
+    this.events.filter(filter, sort);
   }
 
   private ask(): void {

@@ -45,7 +45,6 @@ export class MadeElement extends MadeNode {
   scrolledTo = 0;
   clientHeight = 0;
   readonly offsetHeight = 0;
-  focused = 0;
   private scrolled = 0;
 
   constructor(name: string) {
@@ -144,7 +143,7 @@ export class MadeElement extends MadeNode {
   }
 
   focus(): void {
-    this.focused++;
+    Object.assign(document, { activeElement: this });
   }
 
   /** The element and all within it. */
