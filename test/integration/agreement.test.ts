@@ -103,9 +103,8 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
   const view = await workbench.openView('C3');
   const title = workbench.treeItem(view, 'Tiny');
   await title.click();
-  assert.ok(
+  await eventually('the accuracy after training', async () =>
     (await title.innerText()).includes(`\u2192 ${(100 * diagnosis.accuracy.greedy.value).toFixed(1)} %`),
-    'the accuracy after training',
   );
   const variances: number[] = [];
   const matched = new Map<string, number>(taxonomy.classes.map(({ name }) => [name, 0]));
@@ -117,17 +116,21 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
     for (const question of questionsOf(workbench, run, iteration)) {
       await workbench.treeItem(view, question.slice(0, 30)).click();
       const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
-      const rows = await rowsOf(transcript);
+      const messages = messagesOf(workbench, run, iteration, question);
+      // The panel shows the rows of the transcript before until those of this one are here.
+      const rows = await eventually('the rows of this transcript with their credits', async () => {
+        const shown = await rowsOf(transcript);
+        assert.deepEqual(
+          shown.map(({ credit }) => credit),
+          messages.map(({ credit }) =>
+            credit === null || credit.verdict === 'alone' ? NaN : Number(credit.value.toFixed(2)),
+          ),
+        );
+        return shown;
+      });
       assert.ok(
         rows.every((row) => Number.isFinite(row.return)),
         JSON.stringify(rows),
-      );
-      const messages = messagesOf(workbench, run, iteration, question);
-      assert.deepEqual(
-        rows.map(({ credit }) => credit),
-        messages.map(({ credit }) =>
-          credit === null || credit.verdict === 'alone' ? NaN : Number(credit.value.toFixed(2)),
-        ),
       );
       variances.push(
         ...variancesOf(

@@ -10,7 +10,7 @@ import { findingReport, reportJson, reportPage, runReport } from '../../src/repo
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, reading, storeOf } from './team.ts';
+import { assertQuiet, choose, reading, storeOf, unfold } from './team.ts';
 
 const scenario = workbenchScenarios();
 const HOSTILE = '<script>document.title = 1</script> [x](command:c3.startRun) \u202e';
@@ -49,15 +49,13 @@ function prepare(workbench: Workbench): void {
 async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   prepare(workbench);
   const view = await workbench.openView('C3');
-  await workbench.treeItem(view, `Run ${RUN}`).waitFor();
-  if ((await workbench.treeItem(view, 'Step 1').count()) === 0) {
-    await workbench.treeItem(view, `Run ${RUN}`).click();
-  }
-  if ((await workbench.treeItem(view, 'Question 1').count()) === 0) {
-    await workbench.treeItem(view, 'Step 1').click();
-  }
+  await unfold(workbench.treeItem(view, `Run ${RUN}`));
+  await unfold(workbench.treeItem(view, 'Step 1'));
   await workbench.treeItem(view, 'Question 1').click();
-  return workbench.webview(/^Question 1/u);
+  const transcript = await workbench.webview(/^Question 1/u);
+  // Keys are about rows, which come after the page.
+  await transcript.locator('[role="treeitem"][aria-selected="true"]').waitFor();
+  return transcript;
 }
 
 /** The field of the dialog that asks where to save, once it proposes a file of this name. */
@@ -166,8 +164,7 @@ scenario(
 
 scenario('the palette asks of what, and a dialog that is left writes nothing', async (workbench) => {
   const transcript = await openTranscript(workbench);
-  await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click();
-  await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+  await choose(transcript, 'reasoner');
   await eventually(
     'the question of what',
     async () => {

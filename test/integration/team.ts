@@ -68,6 +68,19 @@ export function reading<Result>(workbench: Workbench, work: (store: StoreReader)
   }
 }
 
+/** Unfolds a row of the side bar where it is folded; a click on one that is unfolded would fold it. */
+export async function unfold(row: Locator): Promise<void> {
+  await eventually('the unfolded row', async () => {
+    if ((await row.getAttribute('aria-expanded')) === 'true') {
+      return true;
+    }
+    await row.click({ timeout: 5_000 });
+    // Its children are loaded before it unfolds.
+    await row.and(row.page().locator('[aria-expanded="true"]')).waitFor({ timeout: 20_000 });
+    return true;
+  });
+}
+
 /** The transcript of a question of the tiny run's first step: the tab that shows it, or else by way of the side bar. */
 export async function transcriptOf(workbench: Workbench, question: string): Promise<FrameLocator> {
   const title = question.replaceAll(/\s+/gu, ' ').slice(0, 40);
@@ -76,8 +89,8 @@ export async function transcriptOf(workbench: Workbench, question: string): Prom
     await tab.click();
   } else {
     const view = await workbench.openView('C3');
-    await workbench.treeItem(view, 'Tiny').click();
-    await workbench.treeItem(view, 'Step 1').click();
+    await unfold(workbench.treeItem(view, 'Tiny'));
+    await unfold(workbench.treeItem(view, 'Step 1'));
     await workbench.treeItem(view, question.slice(0, 30)).click();
   }
   return workbench.webview(title);

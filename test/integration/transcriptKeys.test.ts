@@ -150,32 +150,34 @@ scenario(
     await transcript.getByRole('checkbox', { name: 'Common random numbers' }).click();
     await transcript.locator('.continue-with > summary').click();
     await transcript.getByRole('combobox', { name: 'Snapshot' }).press('ArrowDown');
-    const snapshot = await transcript.getByRole('combobox', { name: 'Snapshot' }).innerText();
-    assert.ok(!snapshot.startsWith('As recorded'), snapshot);
+    const snapshot = await eventually('another snapshot', async () => {
+      const chosen = await transcript.getByRole('combobox', { name: 'Snapshot' }).innerText();
+      return !chosen.startsWith('As recorded') && chosen;
+    });
     await field(transcript, 'Temperature').fill('0.25');
     const asBefore = async (frame: FrameLocator): Promise<void> => {
-      await eventually(
-        'the message',
-        async () => (await field(frame, 'Your own message').inputValue()) === 'what if\nit had said 7',
-      );
-      await field(frame, 'Temperature').waitFor();
-      assert.deepEqual(
-        [
-          await field(frame, 'Alternatives').inputValue(),
-          await field(frame, 'Replays each').inputValue(),
-          await field(frame, 'Temperature').inputValue(),
-        ],
-        ['5', '9', '0.25'],
-      );
-      assert.equal(
-        await frame.getByRole('checkbox', { name: 'Common random numbers' }).getAttribute('aria-checked'),
-        'false',
-      );
-      assert.equal(await frame.getByRole('combobox', { name: 'Snapshot' }).innerText(), snapshot);
+      // A control shows its value in a frame of its own.
+      await eventually('what was begun', async () => {
+        assert.deepEqual(
+          [
+            await field(frame, 'Your own message').inputValue(),
+            await field(frame, 'Alternatives').inputValue(),
+            await field(frame, 'Replays each').inputValue(),
+            await field(frame, 'Temperature').inputValue(),
+            await frame.getByRole('checkbox', { name: 'Common random numbers' }).getAttribute('aria-checked'),
+            await frame.getByRole('combobox', { name: 'Snapshot' }).innerText(),
+          ],
+          ['what if\nit had said 7', '5', '9', '0.25', 'false', snapshot],
+        );
+        return true;
+      });
       await frame.getByText('another continuation distribution', { exact: true }).first().waitFor();
     };
     await choose(transcript, 'actor');
-    assert.equal(await field(transcript, 'Alternatives').inputValue(), '3', 'the draft is of its own message');
+    await eventually(
+      'the form as offered: the draft is of its own message',
+      async () => (await field(transcript, 'Alternatives').inputValue()) === '3',
+    );
     await field(transcript, 'Replays each').fill('4');
     await choose(transcript, 'reasoner');
     await asBefore(transcript);
@@ -224,11 +226,13 @@ scenario(
     );
     await choose(again, 'actor');
     await choose(again, 'reasoner');
-    assert.deepEqual(
-      [await field(again, 'Alternatives').inputValue(), await again.locator('.typed textarea').inputValue()],
-      ['3', ''],
-      'what was asked for is no draft any more',
-    );
+    await eventually('the form as offered: what was asked for is no draft any more', async () => {
+      assert.deepEqual(
+        [await field(again, 'Alternatives').inputValue(), await again.locator('.typed textarea').inputValue()],
+        ['3', ''],
+      );
+      return true;
+    });
     assertQuiet(workbench);
   },
 );

@@ -1,10 +1,9 @@
 /** Windows and the command line share one store: none waits for another that is idle, and replays take turns. */
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, firstPlan, reading, TINY, transcriptOf } from './team.ts';
+import { assertQuiet, c3, choose, firstPlan, reading, TINY, transcriptOf } from './team.ts';
 
 const ROUNDS = 25;
-const ROW = '[role="treeitem"]';
 
 const scenario = workbenchScenarios({
   files: { 'tiny.c3.yaml': TINY },
@@ -27,8 +26,7 @@ scenario(
     const windows = [];
     for (const window of [workbench, second]) {
       const transcript = await transcriptOf(window, question);
-      await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
-      await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+      await choose(transcript, 'reasoner');
       windows.push({
         transcript,
         tree: transcript.getByRole('tree'),

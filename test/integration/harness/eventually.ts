@@ -1,12 +1,12 @@
 /** Waiting for a condition that no event announces: asked again and again, never a fixed sleep. */
 import { setTimeout as pause } from 'node:timers/promises';
 
-const TIMEOUT = 20_000;
+const TIMEOUT = 60_000;
 const BETWEEN = 100;
 
 /**
  * Asks until the answer is neither undefined nor false.
- * @param what said in the error: "waited 20 s for ..."
+ * @param what said in the error: "waited 60 s for ..."
  * @param ask throws or answers undefined or false while the time has not come
  * @returns the answer
  * @throws Error with what the last try threw as its cause, when time is up

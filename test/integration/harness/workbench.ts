@@ -51,9 +51,10 @@ export type Theme = keyof typeof THEMES;
 
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
 const VIEWPORT = { width: 1400, height: 900 };
-const LOCATOR_TIMEOUT = 30_000;
+/** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
+const LOCATOR_TIMEOUT = 60_000;
 const WORKBENCH_TIMEOUT = 120_000;
-const SCENARIO_TIMEOUT = 240_000;
+const SCENARIO_TIMEOUT = 480_000;
 const CHROMIUM_FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
@@ -220,10 +221,18 @@ export class Workbench {
         await this.page.keyboard.press('F1');
         await this.page.locator('.quick-input-widget input.input').fill(input);
         await this.row(label).waitFor({ timeout: 2_000 });
-        await this.row(label).click({ timeout: LOCATOR_TIMEOUT });
+        await this.row(label).click({ timeout: 10_000 });
         return true;
       },
       2 * LOCATOR_TIMEOUT,
+    );
+    // What is typed next is for the list that the command opens, not for the palette.
+    const inputs = this.page.locator('.quick-input-widget:visible input.input');
+    await eventually('the palette to close', () =>
+      inputs.evaluateAll(
+        (all, typed) => all.every((field) => field instanceof HTMLInputElement && field.value !== typed),
+        input,
+      ),
     );
   }
 
@@ -311,9 +320,12 @@ export class Workbench {
               ),
             });
     const header = pane.locator('.pane-header');
-    if ((await header.getAttribute('aria-expanded')) === 'false') {
-      await header.click();
-    }
+    await eventually(`the section of "${container}"`, async () => {
+      if ((await header.getAttribute('aria-expanded')) === 'false') {
+        await header.click({ timeout: 2_000 });
+      }
+      return (await header.getAttribute('aria-expanded')) !== 'false';
+    });
     const body = pane.locator('.pane-body');
     await body.waitFor();
     return body;
