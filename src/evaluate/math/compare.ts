@@ -2,7 +2,7 @@
 import { approximate } from './powers.ts';
 import type { Algebra, Quotient } from './polynomial.ts';
 import { negative, plus, whole } from './numbers.ts';
-import type { Quantity, Relation, Value } from './value.ts';
+import type { Quantity, Relation, Value } from './valueForms.ts';
 
 export type Grader = 'strict' | 'lenient';
 

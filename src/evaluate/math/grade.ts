@@ -8,7 +8,8 @@ import { compareValues, type Grader, type Outcome } from './compare.ts';
 import { extractWithNotes, MAX_ANSWER_LENGTH, tidyAnswer } from './extract.ts';
 import { tokensOf } from './lex.ts';
 import { Algebra } from './polynomial.ts';
-import { readValue, type Value } from './value.ts';
+import { readValue } from './value.ts';
+import type { Value } from './valueForms.ts';
 
 export type { Grader } from './compare.ts';
 export const GRADERS: readonly Grader[] = ['strict', 'lenient'];

@@ -3,55 +3,13 @@
  * or text.
  */
 import { Unreadable } from './budget.ts';
-import { chineseNumber } from './characters.ts';
-import { readExpression } from './expression.ts';
 import { tokensOf, type Token } from './lex.ts';
-import { whole } from './numbers.ts';
-import type { Algebra, Quotient } from './polynomial.ts';
-import { chineseSplit, moneyOf, unitOf } from './units.ts';
+import type { Algebra } from './polynomial.ts';
+import type { Operator, Quantity, Relation, Value } from './valueForms.ts';
+import { closes, CLOSING, OPENING, split } from './brackets.ts';
+import { chineseQuantity, expressionOf, infinite, letter, quantity } from './quantity.ts';
 
-/** How a number was written; the published grader rounds by it. */
-export type Written = 'whole' | 'decimal' | 'fraction' | 'other';
-export type Operator = '=' | '!=' | '<' | '<=';
-
-export interface Quantity {
-  readonly kind: 'quantity';
-  readonly value: Quotient;
-  readonly unit: string | null;
-  readonly percent: boolean;
-  readonly written: Written;
-  /** What stands before a percent sign: 50 of 50%. Absent where there is none, or where it closes one term of a sum. */
-  readonly unsigned?: Quotient;
-  /** True for a letter from A to J alone in brackets or in \text, as a choice is written. */
-  readonly choice?: boolean;
-}
-
-export interface Relation {
-  readonly operator: Operator;
-  /** Left side less right side. */
-  readonly difference: Quotient;
-}
-
-export type Value =
-  | Quantity
-  /** Tuples, intervals, coordinates, ratios: the order and the brackets count. */
-  | { readonly kind: 'sequence'; readonly open: string; readonly close: string; readonly items: readonly Value[] }
-  /** `set`: {1, 2}; `list`: bare 1, 2 or "1 or 2", all solutions in any order; `union`: of intervals and sets. */
-  | { readonly kind: 'set' | 'list' | 'union'; readonly items: readonly Value[] }
-  | { readonly kind: 'matrix'; readonly rows: readonly (readonly Value[])[] }
-  /**
-   * `x = 5`, `x \in [1, 2)`, `f(x) = 2x`: the label says what has the value; the relation is kept where both sides are
-   * expressions.
-   */
-  | { readonly kind: 'labelled'; readonly label: string; readonly value: Value; readonly relation: Relation | null }
-  | { readonly kind: 'relation'; readonly relation: Relation }
-  | { readonly kind: 'text'; readonly text: string };
-
-const OPENING = /^(?:[([{]|\\\{)$/u;
-const CLOSING = /^(?:[)\]}]|\\\})$/u;
 const RELATION = /^(?:=|!=|<=|>=|<|>|in)$/u;
-/** As many choices as tests with several answers offer. */
-const CHOICE = /^[A-Ja-j]$/u;
 
 /** The value that an answer states. @throws Unreadable where it is compared as text, LimitReached */
 export function readValue(answer: string, algebra: Algebra): Value {
@@ -287,12 +245,6 @@ function member(tokens: readonly Token[], algebra: Algebra): Value {
   return first.prose && tokens.length === 1 ? letter(tokens, algebra) : quantity(tokens, algebra);
 }
 
-/** A name that is set apart as a choice is: in brackets or in \text. */
-function letter(tokens: readonly Token[], algebra: Algebra): Value {
-  const value = quantity(tokens, algebra);
-  return value.kind === 'quantity' && CHOICE.test(tokens[0]?.text ?? '') ? { ...value, choice: true } : value;
-}
-
 function inBrackets(open: string, inside: readonly Token[], close: string, algebra: Algebra): Value | null {
   const separators = split(inside, ({ kind, text }) => kind === 'symbol' && /^[,;]$/u.test(text));
   const several = separators.length > 1;
@@ -342,132 +294,6 @@ function matrix(tokens: readonly Token[], algebra: Algebra): Value {
   return { kind: 'matrix', rows: cells };
 }
 
-/** A number or expression with its unit, or two of them where a plus-minus sign stands. */
-function quantity(tokens: readonly Token[], algebra: Algebra): Value {
-  const numeric = numericQuantity(tokens, algebra);
-  if (numeric !== null) {
-    return numeric;
-  }
-  const chinese = chineseQuantity(tokens, algebra);
-  if (chinese !== null) {
-    return chinese;
-  }
-  return forked(tokens, tokens, null, algebra);
-}
-
-/** Money in front or a unit behind; null when there is neither. */
-function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
-  const signs = tokens[0]?.text === '-' || tokens[0]?.text === '+' ? 1 : 0;
-  const money = moneyOf(tokens[signs]?.text ?? '') ?? null;
-  const lastMoney = moneyOf(tokens.at(-1)?.text ?? '');
-  const bare =
-    money !== null
-      ? [...tokens.slice(0, signs), ...tokens.slice(signs + 1)]
-      : lastMoney !== null
-        ? tokens.slice(0, -1)
-        : tokens;
-  let depth = 0;
-  for (const [at, token] of bare.entries()) {
-    depth += turn(token);
-    if (at === 0 || (token.kind !== 'word' && token.kind !== 'name') || depth !== 0) {
-      continue;
-    }
-    algebra.budget.spend(1);
-    const number = bare.slice(0, at);
-    const numeric = number.every(
-      ({ kind, text }) => kind === 'number' || (kind === 'symbol' && text !== '_') || text === 'pi',
-    );
-    const unit = unitOf(bare.slice(at), numeric);
-    if (unit === null) {
-      continue;
-    }
-    const name = money ?? lastMoney ?? unit.name;
-    if (money !== null && unit.name !== null && unit.name !== money) {
-      throw new Unreadable();
-    }
-    const read = forked(number, number, name, algebra);
-    if (unit.multiple === 1n) {
-      return read;
-    }
-    if (read.kind !== 'quantity') {
-      throw new Unreadable();
-    }
-    return {
-      ...read,
-      value: algebra.times(read.value, algebra.number(whole(unit.multiple))),
-      written: read.written === 'fraction' ? 'other' : 'whole',
-    };
-  }
-  return money === null && lastMoney === null ? null : forked(bare, bare, money ?? lastMoney, algebra);
-}
-
-/** A number in Chinese words, with what it counts. */
-function chineseQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
-  const [first, ...rest] = tokens;
-  if (first?.kind !== 'word' || !/^\p{Script=Han}/u.test(first.text)) {
-    return null;
-  }
-  const parts = chineseSplit(first.text, (text) => chineseNumber(text) !== null);
-  const digits = chineseNumber(parts?.[0] ?? '');
-  if (parts === null || digits === null) {
-    return null;
-  }
-  const unit = parts[1] === '' ? rest : [{ ...first, text: parts[1] }, ...rest];
-  return quantity([...tokensOf(digits, algebra.budget), ...unit], algebra);
-}
-
-function forked(tokens: readonly Token[], written: readonly Token[], unit: string | null, algebra: Algebra): Value {
-  const { value, forked: twice, percent } = readExpression(tokens, algebra);
-  const one: Quantity = { kind: 'quantity', value, unit, percent, written: writtenAs(written) };
-  const covered = percent && !twice && !isSum(tokens);
-  if (covered) {
-    return { ...one, unsigned: readExpression(tokens.slice(0, -1), algebra).value };
-  }
-  if (!twice) {
-    return one;
-  }
-  return { kind: 'list', items: [one, { ...one, value: readExpression(tokens, algebra, false).value }] };
-}
-
-/** Whether a plus or minus sign joins terms outside of all brackets. */
-function isSum(tokens: readonly Token[]): boolean {
-  let depth = 0;
-  return tokens.some((token, at) => {
-    depth += turn(token);
-    return at > 0 && depth === 0 && token.kind === 'symbol' && /^(?:[-+]|\+-|-\+)$/u.test(token.text);
-  });
-}
-
-function writtenAs(tokens: readonly Token[]): Written {
-  const bare = tokens.filter(({ text }) => !/^[-+%]$/u.test(text));
-  const [first, second] = bare;
-  if (bare.length === 1 && first?.kind === 'number') {
-    return /^\d+$/u.test(first.text) || first.value?.denominator === 1n ? 'whole' : 'decimal';
-  }
-  return first?.text === 'frac' || (first?.kind === 'number' && second?.text === '/' && bare.length === 3)
-    ? 'fraction'
-    : 'other';
-}
-
-function expressionOf(tokens: readonly Token[], algebra: Algebra): Quotient {
-  const { value, forked: twice } = readExpression(tokens, algebra);
-  if (twice) {
-    throw new Unreadable();
-  }
-  return value;
-}
-
-function infinite(algebra: Algebra, sign: 1 | -1): Quantity {
-  const endless = algebra.atom('infty');
-  return {
-    kind: 'quantity',
-    value: sign === 1 ? endless : algebra.negated(endless),
-    unit: null,
-    percent: false,
-    written: 'other',
-  };
-}
-
 /**
  * What the left side of an equation names: a variable, f(x), (x, y), or plain words (empty: they say nothing to
  * compare). Null for an expression.
@@ -498,56 +324,4 @@ function isSymbolic(token: Token, _at: number, all: readonly Token[]): boolean {
       /^[a-z]{2}$/u.test(token.text) &&
       !/^(?:no|on|am|pm|is|it|ok|up|us|we|he|so|to|in)$/u.test(token.text))
   );
-}
-
-/**
- * Parts between the separators that stand in no brackets; `found` gets the separators.
- * @throws Unreadable for brackets that do not match
- */
-function split(
-  tokens: readonly Token[],
-  separates: (token: Token) => boolean,
-  found: string[] = [],
-): readonly (readonly Token[])[] {
-  const parts: Token[][] = [[]];
-  let depth = 0;
-  for (const token of tokens) {
-    depth += turn(token);
-    if (depth < 0) {
-      throw new Unreadable();
-    }
-    if (depth === 0 && separates(token)) {
-      parts.push([]);
-      found.push(token.text);
-    } else {
-      parts.at(-1)?.push(token);
-    }
-  }
-  if (depth !== 0) {
-    throw new Unreadable();
-  }
-  return parts;
-}
-
-/** Brackets of any form nest alike, since [1, 2) is an interval. */
-function turn({ kind, text }: Token): number {
-  if (kind === 'matrix') {
-    return text.startsWith('begin') ? 1 : -1;
-  }
-  if (kind !== 'symbol') {
-    return 0;
-  }
-  return OPENING.test(text) ? 1 : CLOSING.test(text) ? -1 : 0;
-}
-
-/** True when the first bracket closes at the last token. */
-function closes(tokens: readonly Token[]): boolean {
-  let depth = 0;
-  for (const [at, token] of tokens.entries()) {
-    depth += turn(token);
-    if (depth === 0) {
-      return at === tokens.length - 1;
-    }
-  }
-  return false;
 }

@@ -1,0 +1,160 @@
+/** Replaying and re-executing stored messages on this machine, with the weights that they were sampled with. */
+import { comparedCredits } from '../../credit/compared.ts';
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { unlessCancelled } from '../../replay/arrivals.ts';
+import { replayMessage } from '../../replay/replayMessage.ts';
+import type { ReplayControl } from '../../replay/request.ts';
+import { verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { AS_RECORDED } from '../../shared/records/continuation.ts';
+import type { Decision, Replay } from '../../shared/records/records.ts';
+import type { ReplayResult } from '../../shared/records/settle.ts';
+import type { StoreReader, StoreWriter } from '../../store/types.ts';
+import { capabilitiesOf, requireCapability } from '../../team/rolePolicies.ts';
+import { runSampling } from '../../training/config.ts';
+import type { LentPolicy, ModelPool } from '../models/models.ts';
+import type { Evaluators } from '../recipe/evaluators.ts';
+import { templateRemark } from '../recipe/fingerprint.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { paced } from '../run/pace.ts';
+import type { StoreWork } from '../run/storeWork.ts';
+import { snapshotNamed } from './continuation.ts';
+import type { Lending } from './lending.ts';
+import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
+import { checkLength } from './typedLength.ts';
+
+/** Replays that are read together. */
+const PAGE = 500;
+
+/** What they need. */
+export interface ReplayPlace {
+  readonly work: StoreWork;
+  readonly models: ModelPool;
+  readonly lending: Lending;
+  readonly evaluators: Evaluators;
+}
+
+/** Replays a message in a store that is held for writing. */
+export async function replayHere(
+  { work, models, lending, evaluators }: ReplayPlace,
+  store: StoreWriter,
+  decision: Decision,
+  request: EngineReplay,
+  control: ReplayControl,
+): Promise<ReplayResult> {
+  const { run } = decision;
+  const recipe = parseRecipe(store.runConfig(run), run);
+  const { config } = recipe;
+  if (request.settle !== undefined || request.alternatives > 0) {
+    requireCapability(
+      config.policies,
+      decision.eventType,
+      'samples',
+      'replay it with a text of your own and no alternatives, or replay a message of another role',
+    );
+  }
+  const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
+  const sampling = {
+    ...runSampling(config),
+    temperature: temperature ?? store.ownContinuation(decision.id).temperature ?? runSampling(config).temperature,
+  };
+  const named = name === null ? decision.snapshot : snapshotNamed(store, run, name);
+  const remark = await templateRemark(recipe, run);
+  if (remark !== null) {
+    control.onRemark?.(remark);
+  }
+  const cancelled = work.stopping(control.cancelled);
+  const own = name === null && temperature === null && model === null;
+  const protocol = protocolOf(recipe);
+  const asked = withPairs(request, store.message(decision.id), own, protocol);
+  const replay = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<ReplayResult> => {
+    if (typeof lent === 'string') {
+      throw new C3Error('model', lent);
+    }
+    if (request.text !== null && capabilitiesOf(config.policies, decision.eventType).tokens) {
+      await checkLength(request.text, decision.context, lent);
+    }
+    return replayMessage(
+      asked,
+      {
+        store,
+        protocol,
+        render: models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+        policy: lent.policy,
+        evaluator,
+        sampling,
+        seed: config.seed,
+        returnBound: config.credit.return_clip,
+        credit: (alternatives) => comparedCredits(alternatives, 'loo'),
+        decided: decidedIn,
+      },
+      { ...control, cancelled, due: paced() },
+    );
+  };
+  return untilBegun(work, cancelled, async (begin) => {
+    const snapshot = model === null ? named : await lending.lendModel(run, recipe, model, cancelled);
+    return evaluators.using(config, (evaluator) =>
+      lending.withSnapshot(run, recipe, snapshot, cancelled, (lent) => {
+        begin();
+        return replay(lent, evaluator);
+      }),
+    );
+  });
+}
+
+/**
+ * Whoever cancels does not wait for a model that is being loaded; work that has begun ends in its own way, keeping
+ * what arrived.
+ */
+function untilBegun<Result>(
+  store: StoreWork,
+  cancelled: () => boolean,
+  work: (begin: () => void) => Promise<Result>,
+): Promise<Result> {
+  let begun = false;
+  const begin = (): void => {
+    if (cancelled()) {
+      throw new CancelledError();
+    }
+    begun = true;
+  };
+  return unlessCancelled(store.tracked(work(begin)), () => !begun && cancelled());
+}
+
+/** Re-executes replays of a run under its own weights and compares tokens. */
+export function verifyHere(
+  { work, lending, evaluators }: ReplayPlace,
+  store: StoreWriter,
+  run: string,
+  replays: readonly Replay[],
+  control: VerifyControl,
+): Promise<VerificationReport> {
+  const recipe = parseRecipe(store.runConfig(run), run);
+  const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
+  const cancelled = work.stopping(control.cancelled);
+  return evaluators.using(recipe.config, (evaluator) =>
+    verifyReplays(
+      store,
+      replays,
+      lending.lender(run, recipe, cancelled),
+      { ...rules, evaluator },
+      { ...control, cancelled },
+    ),
+  );
+}
+
+/** The replays of a run: all, or a sample spread evenly over them. */
+export function replaysToVerify(store: StoreReader, run: string, sample: number | null): Replay[] {
+  const total = store.countReplays(run);
+  const replays: Replay[] = [];
+  if (sample === null || sample >= total) {
+    for (let offset = 0; offset < total; offset += PAGE) {
+      replays.push(...store.replaysOfRun(run, offset, PAGE));
+    }
+  } else {
+    for (let index = 0; index < sample; index++) {
+      replays.push(...store.replaysOfRun(run, Math.floor((index * total) / sample), 1));
+    }
+  }
+  return replays;
+}

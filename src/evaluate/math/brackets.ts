@@ -1,0 +1,58 @@
+/** Where a text of tokens is cut: its brackets, and the separators that stand in none of them. */
+import { Unreadable } from './budget.ts';
+import type { Token } from './lex.ts';
+
+export const OPENING = /^(?:[([{]|\\\{)$/u;
+export const CLOSING = /^(?:[)\]}]|\\\})$/u;
+
+/**
+ * Parts between the separators that stand in no brackets; `found` gets the separators.
+ * @throws Unreadable for brackets that do not match
+ */
+export function split(
+  tokens: readonly Token[],
+  separates: (token: Token) => boolean,
+  found: string[] = [],
+): readonly (readonly Token[])[] {
+  const parts: Token[][] = [[]];
+  let depth = 0;
+  for (const token of tokens) {
+    depth += turn(token);
+    if (depth < 0) {
+      throw new Unreadable();
+    }
+    if (depth === 0 && separates(token)) {
+      parts.push([]);
+      found.push(token.text);
+    } else {
+      parts.at(-1)?.push(token);
+    }
+  }
+  if (depth !== 0) {
+    throw new Unreadable();
+  }
+  return parts;
+}
+
+/** Brackets of any form nest alike, since [1, 2) is an interval. */
+export function turn({ kind, text }: Token): number {
+  if (kind === 'matrix') {
+    return text.startsWith('begin') ? 1 : -1;
+  }
+  if (kind !== 'symbol') {
+    return 0;
+  }
+  return OPENING.test(text) ? 1 : CLOSING.test(text) ? -1 : 0;
+}
+
+/** True when the first bracket closes at the last token. */
+export function closes(tokens: readonly Token[]): boolean {
+  let depth = 0;
+  for (const [at, token] of tokens.entries()) {
+    depth += turn(token);
+    if (depth === 0) {
+      return at === tokens.length - 1;
+    }
+  }
+  return false;
+}

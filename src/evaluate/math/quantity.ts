@@ -1,0 +1,145 @@
+/** Quantities: a number or expression with its unit, its percent sign and the way it was written. */
+import { turn } from './brackets.ts';
+import { Unreadable } from './budget.ts';
+import { chineseNumber } from './characters.ts';
+import { readExpression } from './expression.ts';
+import { tokensOf, type Token } from './lex.ts';
+import { whole } from './numbers.ts';
+import type { Algebra, Quotient } from './polynomial.ts';
+import { chineseSplit, moneyOf, unitOf } from './units.ts';
+import type { Quantity, Value, Written } from './valueForms.ts';
+
+/** As many choices as tests with several answers offer. */
+const CHOICE = /^[A-Ja-j]$/u;
+
+/** A name that is set apart as a choice is: in brackets or in \text. */
+export function letter(tokens: readonly Token[], algebra: Algebra): Value {
+  const value = quantity(tokens, algebra);
+  return value.kind === 'quantity' && CHOICE.test(tokens[0]?.text ?? '') ? { ...value, choice: true } : value;
+}
+
+/** A number or expression with its unit, or two of them where a plus-minus sign stands. */
+export function quantity(tokens: readonly Token[], algebra: Algebra): Value {
+  const numeric = numericQuantity(tokens, algebra);
+  if (numeric !== null) {
+    return numeric;
+  }
+  const chinese = chineseQuantity(tokens, algebra);
+  if (chinese !== null) {
+    return chinese;
+  }
+  return forked(tokens, tokens, null, algebra);
+}
+
+/** Money in front or a unit behind; null when there is neither. */
+function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
+  const signs = tokens[0]?.text === '-' || tokens[0]?.text === '+' ? 1 : 0;
+  const money = moneyOf(tokens[signs]?.text ?? '') ?? null;
+  const lastMoney = moneyOf(tokens.at(-1)?.text ?? '');
+  const bare =
+    money !== null
+      ? [...tokens.slice(0, signs), ...tokens.slice(signs + 1)]
+      : lastMoney !== null
+        ? tokens.slice(0, -1)
+        : tokens;
+  let depth = 0;
+  for (const [at, token] of bare.entries()) {
+    depth += turn(token);
+    if (at === 0 || (token.kind !== 'word' && token.kind !== 'name') || depth !== 0) {
+      continue;
+    }
+    algebra.budget.spend(1);
+    const number = bare.slice(0, at);
+    const numeric = number.every(
+      ({ kind, text }) => kind === 'number' || (kind === 'symbol' && text !== '_') || text === 'pi',
+    );
+    const unit = unitOf(bare.slice(at), numeric);
+    if (unit === null) {
+      continue;
+    }
+    const name = money ?? lastMoney ?? unit.name;
+    if (money !== null && unit.name !== null && unit.name !== money) {
+      throw new Unreadable();
+    }
+    const read = forked(number, number, name, algebra);
+    if (unit.multiple === 1n) {
+      return read;
+    }
+    if (read.kind !== 'quantity') {
+      throw new Unreadable();
+    }
+    return {
+      ...read,
+      value: algebra.times(read.value, algebra.number(whole(unit.multiple))),
+      written: read.written === 'fraction' ? 'other' : 'whole',
+    };
+  }
+  return money === null && lastMoney === null ? null : forked(bare, bare, money ?? lastMoney, algebra);
+}
+
+/** A number in Chinese words, with what it counts. */
+export function chineseQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
+  const [first, ...rest] = tokens;
+  if (first?.kind !== 'word' || !/^\p{Script=Han}/u.test(first.text)) {
+    return null;
+  }
+  const parts = chineseSplit(first.text, (text) => chineseNumber(text) !== null);
+  const digits = chineseNumber(parts?.[0] ?? '');
+  if (parts === null || digits === null) {
+    return null;
+  }
+  const unit = parts[1] === '' ? rest : [{ ...first, text: parts[1] }, ...rest];
+  return quantity([...tokensOf(digits, algebra.budget), ...unit], algebra);
+}
+
+function forked(tokens: readonly Token[], written: readonly Token[], unit: string | null, algebra: Algebra): Value {
+  const { value, forked: twice, percent } = readExpression(tokens, algebra);
+  const one: Quantity = { kind: 'quantity', value, unit, percent, written: writtenAs(written) };
+  const covered = percent && !twice && !isSum(tokens);
+  if (covered) {
+    return { ...one, unsigned: readExpression(tokens.slice(0, -1), algebra).value };
+  }
+  if (!twice) {
+    return one;
+  }
+  return { kind: 'list', items: [one, { ...one, value: readExpression(tokens, algebra, false).value }] };
+}
+
+/** Whether a plus or minus sign joins terms outside of all brackets. */
+function isSum(tokens: readonly Token[]): boolean {
+  let depth = 0;
+  return tokens.some((token, at) => {
+    depth += turn(token);
+    return at > 0 && depth === 0 && token.kind === 'symbol' && /^(?:[-+]|\+-|-\+)$/u.test(token.text);
+  });
+}
+
+function writtenAs(tokens: readonly Token[]): Written {
+  const bare = tokens.filter(({ text }) => !/^[-+%]$/u.test(text));
+  const [first, second] = bare;
+  if (bare.length === 1 && first?.kind === 'number') {
+    return /^\d+$/u.test(first.text) || first.value?.denominator === 1n ? 'whole' : 'decimal';
+  }
+  return first?.text === 'frac' || (first?.kind === 'number' && second?.text === '/' && bare.length === 3)
+    ? 'fraction'
+    : 'other';
+}
+
+export function expressionOf(tokens: readonly Token[], algebra: Algebra): Quotient {
+  const { value, forked: twice } = readExpression(tokens, algebra);
+  if (twice) {
+    throw new Unreadable();
+  }
+  return value;
+}
+
+export function infinite(algebra: Algebra, sign: 1 | -1): Quantity {
+  const endless = algebra.atom('infty');
+  return {
+    kind: 'quantity',
+    value: sign === 1 ? endless : algebra.negated(endless),
+    unit: null,
+    percent: false,
+    written: 'other',
+  };
+}
