@@ -88,7 +88,7 @@ scenario(
   'all problems of a configuration stand in the Problems panel, each at its line and column, and quick fixes mend the keys',
   async (workbench) => {
     await workbench.openFile('broken.c3.yaml');
-    await lens(workbench, '4 problems keep this run from starting').waitFor();
+    await lens(workbench, '4 problems prevent this run from starting').waitFor();
     const rows = await problems(workbench);
     for (const [words, place] of [
       ['stepz: is no known key; did you mean steps?', '[Ln 2, Col 1]'],
@@ -117,7 +117,7 @@ scenario(
     await workbench.screenshot('configuration-fix');
     await workbench.page.keyboard.press('Enter');
     await eventually('the mended key', async () => (await editorText(workbench)).includes('\nsteps: 3\n'));
-    await lens(workbench, '3 problems keep this run from starting').waitFor();
+    await lens(workbench, '3 problems prevent this run from starting').waitFor();
     await closeAll(workbench);
     await rows.filter({ hasText: 'stepz' }).waitFor({ state: 'detached' });
     await workbench.runCommand('View: Toggle Panel Visibility');
@@ -272,7 +272,7 @@ scenario('the plan opens beside the configuration, of what stands in the editor'
   await workbench.tab('C3 plan of tiny').waitFor();
   const plan = workbench.page
     .locator('.editor-instance .view-line')
-    .filter({ hasText: 'In all: 2 steps and 2 evaluations' })
+    .filter({ hasText: 'Total: 2 steps and 2 evaluations' })
     .first();
   await plan.waitFor();
   assert.match(

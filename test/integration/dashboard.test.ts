@@ -487,7 +487,7 @@ scenario('by keyboard alone a run is laid over another, and taken off again', as
   await keyboard.press('Escape');
   await box.waitFor({ state: 'hidden' });
   assert.ok(await hasFocus(picker), 'Escape closes the list and stays at it');
-  await tabTo(workbench, legend.getByRole('button', { name: 'Take run B off' }));
+  await tabTo(workbench, legend.getByRole('button', { name: 'Remove run B' }));
   await keyboard.press('Enter');
   await legend.waitFor({ state: 'hidden' });
   await dashboard.getByText('Compare runs', { exact: true }).waitFor();

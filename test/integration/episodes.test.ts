@@ -497,7 +497,7 @@ scenario(
     await eventually('the less accurate first', async () => (await titles())[0] === 'A low rate');
     await panel.getByRole('checkbox', { name: 'Compare A low rate' }).check();
     await panel.getByRole('checkbox', { name: /^Compare A high rate/u }).press(' ');
-    await panel.getByText('2 chosen', { exact: true }).waitFor();
+    await panel.getByText('2 selected', { exact: true }).waitFor();
     for (const [width, height] of [
       [1280, 800],
       [1920, 1080],
@@ -516,7 +516,7 @@ scenario(
     assert.equal(await frame.evaluate('document.querySelectorAll("#app :is(img, script, a[href], iframe)").length'), 0);
     await reloadWindow(workbench);
     const again = await workbench.webview('Runs table');
-    await again.getByText('2 chosen', { exact: true }).waitFor();
+    await again.getByText('2 selected', { exact: true }).waitFor();
     assert.equal(await again.getByRole('searchbox').inputValue(), 'rate');
     await again.getByRole('button', { name: 'Compare in dashboard' }).click();
     const dashboard = await workbench.webview('Run dashboard');

@@ -224,7 +224,7 @@ scenario(
     // A number that is none changes nothing; one that is counts at once.
     const number = taxonomy.getByRole('spinbutton', { name: 'Shift: best above real by more than' });
     await number.fill('');
-    await taxonomy.getByText('A number from 0 to 1000000; until then 0.3 counts.').waitFor();
+    await taxonomy.getByText('Enter a number from 0 to 1000000; until then, 0.3 applies.').waitFor();
     await number.fill('0.26');
     await taxonomy.getByText('shift > 0.26, level 0.05. Arrows start at').waitFor();
     await reset.click();
@@ -404,11 +404,11 @@ scenario('buckets that come later are announced and change nothing until they ar
     );
   }
   db.close();
-  await taxonomy.getByText('1 more bucket by now').waitFor();
+  await taxonomy.getByText('1 new bucket').waitFor();
   assert.equal(await total.innerText(), String(before));
   await taxonomy.getByRole('button', { name: 'Read again' }).click();
   await eventually('the new total', async () => (await total.innerText()) === String(before + 1));
-  await taxonomy.getByText('1 more bucket by now').waitFor({ state: 'hidden' });
+  await taxonomy.getByText('1 new bucket').waitFor({ state: 'hidden' });
   await taxonomy.getByText('Not counted: 1 requested replay, which is no case of this run.').waitFor();
   await caseOf(taxonomy, 'no alternative has a return', 'reasoner');
 });
