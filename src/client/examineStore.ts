@@ -3,20 +3,24 @@
  * with it.
  */
 import { fork } from 'node:child_process';
-import { isStoreExamination, type StoreExamination } from '../shared/protocols/storeExamination.ts';
+import {
+  isStoreExamination,
+  type ExaminedExtent,
+  type StoreExamination,
+} from '../shared/protocols/storeExamination.ts';
 import { engineEnvironment } from './environment.ts';
 
 const SECOND = 1000;
 
 /**
  * Examines the store at `path`, which is there; a process that does not end in time is a finding.
- * @param all computes the hash of every row
+ * @param extent how far it is examined
  * @param entry the program that does it
  * @param limit milliseconds
  */
 export function examineApart(
   path: string,
-  all: boolean,
+  extent: ExaminedExtent,
   entry: URL | string,
   limit: number,
 ): Promise<StoreExamination> {
@@ -24,7 +28,7 @@ export function examineApart(
     const fail = (finding: string): void => {
       resolve({ findings: [finding], extent: 'It was not examined to the end.', refusal: null, counts: null });
     };
-    const child = fork(entry, [path, all ? 'all' : 'sampled'], {
+    const child = fork(entry, [path, extent], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
       env: engineEnvironment(process.env),

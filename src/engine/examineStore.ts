@@ -1,11 +1,11 @@
 /**
- * Entry of the process that examines a store: `examineStore PATH all|sampled`; what it found goes to the parent as one
- * message. A thread looks, so that the process still hears when its parent is gone: damage can make a look endless, and
- * nothing else would end it then.
+ * Entry of the process that examines a store: `examineStore PATH pages|sampled|all`; what it found goes to the parent
+ * as one message. A thread looks, so that the process still hears when its parent is gone: damage can make a look
+ * endless, and nothing else would end it then.
  */
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
-import { examineStore } from '../store/repair/examine.ts';
+import { examinePagesOnly, examineStore } from '../store/repair/examine.ts';
 
 const [path, extent] = process.argv.slice(2);
 if (path === undefined || extent === undefined) {
@@ -17,5 +17,5 @@ if (isMainThread) {
     process.send?.(found),
   );
 } else {
-  parentPort?.postMessage(examineStore(path, extent === 'all'));
+  parentPort?.postMessage(extent === 'pages' ? examinePagesOnly(path) : examineStore(path, extent === 'all'));
 }

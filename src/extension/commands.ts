@@ -31,6 +31,18 @@ import { subjectOf } from './sharing/subject.ts';
 import { targetOf } from './transcript/transcriptOutline.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
 
+/** Commands that read nothing of the store; the others wait until it is known whether it can be read. */
+const WITHOUT_STORE: ReadonlySet<string> = new Set([
+  'c3.newConfiguration',
+  'c3.cancelRun',
+  'c3.chooseModel',
+  'c3.doctor',
+  'c3.planRun',
+  'c3.refresh',
+  'c3.showLog',
+  'c3.updateStore',
+]);
+
 export interface Views {
   readonly extension: ExtensionContext['extension'];
   readonly tree: RunsTree;
@@ -133,6 +145,9 @@ export function registerCommands(services: Services, views: Views): Disposables 
     disposables.add(
       commands.registerCommand(id, async (argument: unknown) => {
         try {
+          if (!WITHOUT_STORE.has(id)) {
+            await services.store.pending();
+          }
           await handler(argument);
         } catch (error) {
           await report(error, services.log);
@@ -155,6 +170,7 @@ export function openMessage(services: Services, transcripts: TranscriptPanels, m
 async function startRun(services: Services, argument: unknown): Promise<void> {
   // A reason not to start is said before any question is asked.
   services.engine.client();
+  services.store.requireWhole();
   const subject = argument === BUNDLED ? BUNDLED : await configurationOf(argument);
   if (subject === null) {
     return;

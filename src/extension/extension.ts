@@ -35,7 +35,8 @@ let engine: Engine | null = null;
 export function activate(context: ExtensionContext): void {
   const { extensionUri } = context;
   const log = new Log();
-  const store = new StoreAccess(Uri.joinPath(extensionUri, 'dist', 'examineStore.js').fsPath);
+  const examiner = Uri.joinPath(extensionUri, 'dist', 'examineStore.js').fsPath;
+  const store = new StoreAccess(examiner, context.workspaceState);
   engine = new Engine(
     {
       script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath,
@@ -120,7 +121,14 @@ export function activate(context: ExtensionContext): void {
         openMessage(services, transcripts, message);
       },
     }),
-    ...serializers({ transcript: transcripts, taxonomy: taxonomies, dashboard, episodes, runs: runsTable, model }),
+    ...serializers(store, {
+      transcript: transcripts,
+      taxonomy: taxonomies,
+      dashboard,
+      episodes,
+      runs: runsTable,
+      model,
+    }),
   );
   // A run may go on that an earlier window, another one or a command asked for.
   engine.attach();
@@ -142,12 +150,12 @@ interface Owner {
 }
 
 /** Panels come back after a reload with the state that their pages kept. */
-function serializers(owners: Readonly<Record<PanelName, Owner>>): { dispose(): void }[] {
+function serializers(store: StoreAccess, owners: Readonly<Record<PanelName, Owner>>): { dispose(): void }[] {
   return PANEL_NAMES.map((name) =>
     window.registerWebviewPanelSerializer(PANELS[name].view, {
-      deserializeWebviewPanel: (panel, state) => {
+      deserializeWebviewPanel: async (panel, state) => {
+        await store.pending();
         owners[name].restore(panel, state);
-        return Promise.resolve();
       },
     }),
   );

@@ -15,14 +15,12 @@ const ERROR_KINDS: readonly string[] = ['input', 'store', 'model', 'budget', 'en
 export type ErrorCode =
   | 'storeHeld' // another process writes the store: waiting for its end helps
   | 'storeOlder' // an older version made the store: any writer brings it up to date
-  | 'storeExamined' // whether the store is whole is being found out
   | 'notFound' // the store has no row of this id
   | 'evaluatorLost'; // no evaluator is left: what waits for a score can be resumed later
 
 const ERROR_CODES: readonly string[] = [
   'storeHeld',
   'storeOlder',
-  'storeExamined',
   'notFound',
   'evaluatorLost',
 ] satisfies readonly ErrorCode[];

@@ -19,6 +19,8 @@ import { scaled, seed, tally } from './harness.ts';
 import { Killer, type Process } from './processes.ts';
 
 const FULL = scaled(1, 0) === 1;
+/** At least so many processes are killed under runs. */
+const KILLS = 100;
 
 const CONFIG = `title: Killed sandboxes
 task: {name: python}
@@ -234,8 +236,9 @@ const ALL: readonly Scenario[] = [
   })),
   {
     name: 'sandboxes of short lives',
-    plans: () => [{ plan: aged(2500) }, { plan: aged(600) }],
-    fewest: 6,
+    // None lives long enough at first, whatever the machine; then more and more do.
+    plans: () => [{ plan: aged(10) }, { plan: aged(600) }, { plan: aged(2500) }],
+    fewest: 4,
     stops: true,
   },
   {
@@ -249,6 +252,13 @@ const ALL: readonly Scenario[] = [
 if (process.platform === 'linux') {
   describe('a run whose sandboxes are killed comes to the same end, at once or after it was interrupted', () => {
     const count = tally('kills under a run');
+    let killed = 0;
+    const hold = (kills: number): void => {
+      killed += kills;
+      for (let kill = 0; kill < kills; kill++) {
+        count.held();
+      }
+    };
     let expected: Whole | undefined;
     before(async () => {
       const folder = freshFolder();
@@ -266,8 +276,19 @@ if (process.platform === 'linux') {
         if (stops !== undefined) {
           assert.equal(found.stops > 0, stops);
         }
-        for (let kill = 0; kill < found.kills; kill++) {
-          count.held();
+        hold(found.kills);
+      });
+    }
+
+    if (FULL) {
+      it(`until ${String(KILLS)} kills were tried`, async () => {
+        for (let run = 0; killed < KILLS; run++) {
+          assert.ok(run < 2 * KILLS, `${String(killed)} kills`);
+          const { kills } = await endures(
+            [{ plan: drawn(`more ${String(run)}`, 300) }],
+            expected ?? assert.fail('no run to compare with'),
+          ).catch((error: unknown) => count.broken(messageOf(error)));
+          hold(kills);
         }
       });
     }

@@ -266,7 +266,7 @@ function services(): never {
     extensionUri: 'extension',
     log: { error: () => undefined },
     modelFolders: folders,
-    store: { onDidChange: nothing, reader: () => store.writer, touch: () => undefined },
+    store: { onDidChange: nothing, reader: () => store.writer, pending: () => null, touch: () => undefined },
     comparing: { marked: null, onDidMark: nothing },
     thresholds: { get: () => TAXONOMY_THRESHOLDS, remember: () => Promise.resolve() },
     runs: {

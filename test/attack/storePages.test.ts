@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { examineApart } from '../../src/client/examineStore.ts';
 import { EXAMINE_ENTRY } from '../../src/engine/places.ts';
+import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { makeEndless } from '../support/endlessStore.ts';
-import { tally } from './harness.ts';
+import { scaled, tally } from './harness.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
 
 const pages = tally('pages of a store');
@@ -52,8 +53,33 @@ it('such a store keeps a process that scans it busy, which is why it is looked a
 
 it('the examination finds it, and calls the store that it was made from whole', async () => {
   await pages.attempt('endless pages', async () => {
-    const { findings } = await examineApart(endless, false, EXAMINE_ENTRY, 60_000);
+    const { findings } = await examineApart(endless, 'sampled', EXAMINE_ENTRY, 60_000);
     assert.match(findings.join(' '), /SQLite finds damage/);
   });
-  assert.deepEqual((await examineApart(recorded.path, false, EXAMINE_ENTRY, 60_000)).findings, []);
+  assert.deepEqual((await examineApart(recorded.path, 'sampled', EXAMINE_ENTRY, 60_000)).findings, []);
+});
+
+it('a look at the pages alone finds it in every table, in small and in huge pages', async () => {
+  const attacks = ['run', 'text', 'decision', 'episode', 'bucket', 'instance', 'snapshot', 'replay'].flatMap((table) =>
+    [512, 4096, 65_536].flatMap((pageSize) => [false, true].map((hidden) => ({ table, pageSize, hidden }))),
+  );
+  const path = join(recorded.folder, 'made.sqlite');
+  for (const attack of attacks.slice(0, scaled(attacks.length, 2))) {
+    copyFileSync(recorded.path, path);
+    makeEndless(path, attack);
+    await pages.attempt(JSON.stringify(attack), async () => {
+      const { findings, refusal } = await examineApart(path, 'pages', EXAMINE_ENTRY, 60_000);
+      assert.match(findings.join(' '), /SQLite finds damage/);
+      assert.equal(refusal, null);
+    });
+  }
+  for (const pageSize of [512, 65_536]) {
+    copyFileSync(recorded.path, path);
+    const db = new (loadSqlite())(path);
+    db.pragma('journal_mode = DELETE');
+    db.pragma(`page_size = ${String(pageSize)}`);
+    db.exec('VACUUM');
+    db.close();
+    assert.deepEqual((await examineApart(path, 'pages', EXAMINE_ENTRY, 60_000)).findings, [], String(pageSize));
+  }
 });

@@ -46,31 +46,37 @@ test(
   },
 );
 
-test(
-  'an untrusted folder with a store made to keep its reader busy says so, and the editor stays awake',
-  { timeout: 240_000 },
-  async () => {
-    const workbench = await Workbench.open({ askForTrust: true });
-    try {
-      const writer = openStoreForWriting(storeOf(workbench.folder));
-      addRun(writer);
-      writer.close();
-      makeEndless(storeOf(workbench.folder));
-      await workbench.statusBarItem('Restricted Mode').waitFor();
-      const view = await workbench.openView('C3');
-      await view
-        .getByText('This folder is not trusted, and its store is damaged')
-        .or(workbench.page.getByText('This folder is not trusted, and its store is damaged'))
-        .first()
-        .waitFor();
-      // The process of the extension still answers.
-      await workbench.runCommand('C3: Refresh');
-      assert.equal(await workbench.treeItem(view, `Run ${RUN}`).count(), 0);
-    } catch (error) {
-      await workbench.saveFailure('endless store');
-      throw error;
-    } finally {
-      await workbench.close();
-    }
-  },
-);
+for (const { folder, askForTrust, words } of [
+  { folder: 'an untrusted folder', askForTrust: true, words: 'This folder is not trusted, and its store is damaged' },
+  { folder: 'a trusted folder', askForTrust: false, words: 'is damaged, so it is not opened' },
+]) {
+  test(
+    `${folder} with a store made to keep its reader busy says so, and the editor stays awake`,
+    { timeout: 240_000 },
+    async () => {
+      const workbench = await Workbench.open({ askForTrust });
+      try {
+        const writer = openStoreForWriting(storeOf(workbench.folder));
+        addRun(writer);
+        writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
+        writer.close();
+        makeEndless(storeOf(workbench.folder));
+        if (askForTrust) {
+          await workbench.statusBarItem('Restricted Mode').waitFor();
+        }
+        const view = await workbench.openView('C3');
+        await view.getByText(words).or(workbench.page.getByText(words)).first().waitFor();
+        // The process of the extension still answers, and a command that reads says the same.
+        await workbench.runCommand('C3: Refresh');
+        assert.equal(await workbench.treeItem(view, `Run ${RUN}`).count(), 0);
+        await workbench.runCommand('C3: Find message');
+        await workbench.notification(words).waitFor();
+      } catch (error) {
+        await workbench.saveFailure('endless store');
+        throw error;
+      } finally {
+        await workbench.close();
+      }
+    },
+  );
+}

@@ -1,26 +1,42 @@
 /**
- * A store whose pages were made by hand so that a scan of its messages never ends: each page of the table is reached by
- * 300 ways from the one above it.
+ * A store whose pages were made by hand so that a scan of one of its tables never ends: each page of the table is
+ * reached by hundreds of ways from the one above it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 
 /** A tree of SQLite has at most 20. */
 const LEVELS = 12;
-const CELLS = 300;
+const MOST_CELLS = 300;
 /** Of a header of the file: where the number of pages is. */
 const PAGE_COUNT = 28;
 const INTERIOR = 5;
 const LEAF = 13;
+const INTERIOR_BYTES = 12;
 /** Child page and a key of two bytes. */
 const CELL_BYTES = 6;
+/** A cell and where it lies. */
+const PLACED_BYTES = CELL_BYTES + 2;
+
+export interface EndlessPages {
+  /** The table whose scan does not end. */
+  readonly table?: string;
+  /** Bytes of a page; what the store has where it is left out. */
+  readonly pageSize?: number;
+  /** Whether the pages say that their cells are free space. */
+  readonly hidden?: boolean;
+}
 
 /** Changes the pages of the store at `path`, which nobody has open. */
-export function makeEndless(path: string): void {
+export function makeEndless(path: string, { table = 'decision', pageSize, hidden = false }: EndlessPages = {}): void {
   const db = new (loadSqlite())(path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.pragma('journal_mode = DELETE');
-  const root = Number(db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'decision'").pluck().get());
+  if (pageSize !== undefined) {
+    db.pragma(`page_size = ${String(pageSize)}`);
+    db.exec('VACUUM');
+  }
+  const root = Number(db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table));
   const size = Number(db.pragma('page_size', { simple: true }));
   db.close();
   const before = readFileSync(path);
@@ -29,7 +45,7 @@ export function makeEndless(path: string): void {
   content.writeUInt32BE(pages + LEVELS, PAGE_COUNT);
   let at = root;
   for (let level = 1; level <= LEVELS; level++) {
-    interior(content.subarray((at - 1) * size, at * size), pages + level);
+    interior(content.subarray((at - 1) * size, at * size), pages + level, hidden);
     at = pages + level;
   }
   const leaf = content.subarray((at - 1) * size, at * size);
@@ -43,15 +59,17 @@ export function makeEndless(path: string): void {
   writeFileSync(path, content);
 }
 
-function interior(page: Buffer, child: number): void {
+function interior(page: Buffer, child: number, hidden: boolean): void {
+  const cells = Math.min(MOST_CELLS, Math.floor((page.length - INTERIOR_BYTES) / PLACED_BYTES));
   page.fill(0);
   page.writeUInt8(INTERIOR, 0);
-  page.writeUInt16BE(CELLS, 3);
-  page.writeUInt16BE(page.length - CELLS * CELL_BYTES, 5);
+  page.writeUInt16BE(cells, 3);
+  // Of 65,536 a page says 0.
+  page.writeUInt16BE((page.length - (hidden ? 0 : cells * CELL_BYTES)) % 65_536, 5);
   page.writeUInt32BE(child, 8);
-  for (let cell = 0; cell < CELLS; cell++) {
+  for (let cell = 0; cell < cells; cell++) {
     const place = page.length - (cell + 1) * CELL_BYTES;
-    page.writeUInt16BE(place, 12 + 2 * cell);
+    page.writeUInt16BE(place, INTERIOR_BYTES + 2 * cell);
     page.writeUInt32BE(child, place);
     page.writeUInt8(0x80 | (cell >> 7), place + 4);
     page.writeUInt8(cell & 0x7f, place + 5);

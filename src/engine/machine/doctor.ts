@@ -56,7 +56,12 @@ async function storeState(
   if (!existsSync(path)) {
     return { state: 'none yet; the first run creates it', findings: [], extent: '' };
   }
-  const { findings, extent, refusal, counts } = await examineApart(path, all, EXAMINE_ENTRY, EXAMINE_MILLISECONDS);
+  const { findings, extent, refusal, counts } = await examineApart(
+    path,
+    all ? 'all' : 'sampled',
+    EXAMINE_ENTRY,
+    EXAMINE_MILLISECONDS,
+  );
   if (refusal !== null) {
     return { state: refusal, findings, extent };
   }

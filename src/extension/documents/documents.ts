@@ -33,12 +33,12 @@ export function documentUri(kind: DocumentKind, message: number, name: string): 
 export class Documents implements FileSystemProvider {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
-  private readonly store: Pick<StoreAccess, 'reader'>;
+  private readonly store: Pick<StoreAccess, 'reader' | 'pending'>;
   private readonly engine: Pick<Engine, 'unavailable' | 'client'>;
   /** What is recorded does not change. */
   readonly onDidChangeFile = this.changed.event;
 
-  constructor(store: Pick<StoreAccess, 'reader'>, engine: Pick<Engine, 'unavailable' | 'client'>) {
+  constructor(store: Pick<StoreAccess, 'reader' | 'pending'>, engine: Pick<Engine, 'unavailable' | 'client'>) {
     this.store = store;
     this.engine = engine;
   }
@@ -61,6 +61,7 @@ export class Documents implements FileSystemProvider {
       if (kind === undefined || number === undefined) {
         throw new C3Error('input', `There is no document ${uri.toString()}.`);
       }
+      await this.store.pending();
       return await (kind === 'branch' ? this.branch(Number(number)) : this.context(Number(number)));
     } catch (error) {
       return messageOf(error);

@@ -1,35 +1,15 @@
 /** The extension's own read-only connection to the store, opened when there is one, and word of every change to it. */
-import { existsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { EventEmitter, RelativePattern, Uri, workspace, type FileSystemWatcher } from 'vscode';
-import { examineApart } from '../../client/examineStore.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import { SETTINGS, storePath } from '../common/settings.ts';
 import { Disposables } from '../common/disposables.ts';
 import { Throttle } from '../common/throttle.ts';
+import { StoreGate, type StampKeeper } from './storeGate.ts';
 
 /** Views are drawn again at most this often while a run writes. */
 const REFRESH_MILLISECONDS = 1000;
-/** A store of a folder that is not trusted is given up after this long. */
-const EXAMINE_MILLISECONDS = 60_000;
-
-/** The store of a folder that is not trusted is not known to be whole yet. */
-export class StoreExaminedError extends C3Error {
-  constructor(path: string) {
-    super('store', `The store ${path} is examined first, because this folder is not trusted.`, {
-      code: 'storeExamined',
-    });
-  }
-}
-
-/** One look at a store, by the file that it was. */
-interface Examination {
-  readonly file: string;
-  /** Null for a store that is whole; undefined while that is not known. */
-  readonly problem: string | null | undefined;
-}
-
 export class StoreAccess {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<void>());
@@ -38,9 +18,12 @@ export class StoreAccess {
       this.tell();
     }),
   );
-  private readonly examiner: string;
-  private examination: Examination | null = null;
+  private readonly gate: StoreGate;
+  /** Whether somebody was given nothing because the store was not known yet. */
+  private missed = false;
   private open: StoreReader | null = null;
+  /** The file that is open. */
+  private opened: string | null = null;
   private watcher: FileSystemWatcher | null = null;
   private watched: string | null = null;
   /** What the store held when it was opened, or the views were last told. */
@@ -48,9 +31,12 @@ export class StoreAccess {
   /** Fires, not too often, when the store may hold something new. */
   readonly onDidChange = this.changed.event;
 
-  /** @param examiner the program that examines the store of a folder that is not trusted */
-  constructor(examiner: string) {
-    this.examiner = examiner;
+  /**
+   * @param examiner the program that examines a store that is not known
+   * @param keeper keeps what was found for the next window
+   */
+  constructor(examiner: string, keeper: StampKeeper) {
+    this.gate = new StoreGate(examiner, keeper);
     this.disposables.add(
       workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration(SETTINGS)) {
@@ -72,52 +58,65 @@ export class StoreAccess {
   }
 
   /**
-   * The reader; null when there is no store yet or no folder is open.
-   * @throws C3Error('store') when the file is there and cannot be used; StoreExaminedError while that is being found
-   *   out
+   * The reader; null when there is no store yet, no folder is open, or it is not known yet whether the store can be
+   * read: `pending` waits for that.
+   * @throws C3Error('store') when the file is there and cannot be used
    */
   reader(): StoreReader | null {
     const path = storePath();
+    const found = path === null ? null : this.gate.check(path, workspace.isTrusted);
     // The file may have been deleted or replaced from outside; a reader of the old one would show what is gone.
-    if (path === null || !existsSync(path)) {
+    if (path === null || found === null || found.file !== this.opened) {
       this.close();
+    }
+    if (path === null || found === null) {
       return null;
     }
     if (this.open === null) {
-      if (!workspace.isTrusted) {
-        this.requireWhole(path);
+      if (found.problem === undefined) {
+        this.missed = true;
+        void this.pending();
+        return null;
       }
+      this.requireWhole();
       this.open = openStoreForReading(path);
+      this.opened = found.file;
       this.told = this.version();
     }
     return this.open;
   }
 
   /**
-   * Pages made by hand could keep a reader, and the editor with it, busy for ever: they are looked at elsewhere before.
+   * What to wait for before the store is read: whether reading it ends is being found out. Null where nothing is; it
+   * never fails.
+   */
+  pending(): Promise<void> | null {
+    const path = storePath();
+    const found = path === null ? null : this.gate.check(path, workspace.isTrusted);
+    if (found === null || found.problem !== undefined) {
+      return null;
+    }
+    return found.known.then(() => {
+      if (this.missed) {
+        this.missed = false;
+        this.tell();
+      }
+    });
+  }
+
+  /**
+   * Refuses a store whose reader could be kept busy for ever; one that is not known yet passes.
    * @throws C3Error('store')
    */
-  private requireWhole(path: string): void {
-    const { dev, ino } = statSync(path);
-    const file = `${path} ${String(dev)} ${String(ino)}`;
-    if (this.examination?.file !== file) {
-      this.examination = { file, problem: undefined };
-      void examineApart(path, false, this.examiner, EXAMINE_MILLISECONDS).then(({ findings: [problem = null] }) => {
-        if (this.examination?.file !== file) {
-          return;
-        }
-        this.examination = { file, problem };
-        this.changed.fire();
-      });
-    }
-    const { problem } = this.examination;
-    if (problem === undefined) {
-      throw new StoreExaminedError(path);
-    }
-    if (problem !== null) {
+  requireWhole(): void {
+    const path = storePath();
+    const problem = path === null ? null : this.gate.check(path, workspace.isTrusted)?.problem;
+    if (path !== null && typeof problem === 'string') {
       throw new C3Error(
         'store',
-        `This folder is not trusted, and its store is damaged, so it is not opened: ${problem} Run \`c3 doctor\` for details.`,
+        workspace.isTrusted
+          ? `The store ${path} is damaged, so it is not opened: ${problem} Run \`c3 doctor\` for details.`
+          : `This folder is not trusted, and its store is damaged, so it is not opened: ${problem} Run \`c3 doctor\` for details.`,
       );
     }
   }
@@ -134,6 +133,10 @@ export class StoreAccess {
   }
 
   private tell(): void {
+    if (this.pending() !== null) {
+      this.missed = true;
+      return;
+    }
     this.told = this.version();
     this.changed.fire();
   }
@@ -156,6 +159,7 @@ export class StoreAccess {
   private close(): void {
     this.open?.close();
     this.open = null;
+    this.opened = null;
   }
 
   /** Other processes write too: the command line, or the engine of another window. */
@@ -180,6 +184,9 @@ export class StoreAccess {
       if (this.open?.fixed === true) {
         this.close();
       }
+      if (this.open !== null) {
+        this.gate.remember(this.open.path);
+      }
       const version = /(?:-wal|-shm|\.seal)$/u.test(uri.fsPath) ? this.version() : null;
       if (version === null || version !== this.told) {
         this.touch();
@@ -190,6 +197,9 @@ export class StoreAccess {
     this.watcher.onDidDelete((uri) => {
       if (uri.fsPath === path) {
         this.close();
+        this.gate.forget();
+      } else if (this.open !== null) {
+        this.gate.remember(this.open.path);
       }
       this.touch();
     });

@@ -36,7 +36,7 @@ export class InterruptedRuns {
     );
     // The editor has more urgent things to do while it opens.
     const later = setTimeout(() => {
-      this.look();
+      void this.lookFirst();
     }, 0);
     this.disposables.add({
       dispose: () => {
@@ -47,6 +47,11 @@ export class InterruptedRuns {
 
   dispose(): void {
     this.disposables.dispose();
+  }
+
+  private async lookFirst(): Promise<void> {
+    await this.services.store.pending();
+    this.look();
   }
 
   private look(): void {

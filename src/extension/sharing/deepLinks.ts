@@ -16,6 +16,7 @@ export function registerLinks(services: Services, views: LinkViews): Disposable 
   return window.registerUriHandler({
     handleUri: async (uri) => {
       try {
+        await services.store.pending();
         const problem = follow(services, uri, views);
         if (problem !== null) {
           await window.showWarningMessage(problem);

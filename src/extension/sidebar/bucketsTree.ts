@@ -145,7 +145,8 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.changed.fire(node.parent ?? undefined);
   }
 
-  getChildren(node?: BucketsNode): BucketsNode[] {
+  async getChildren(node?: BucketsNode): Promise<BucketsNode[]> {
+    await this.store.pending();
     try {
       const reader = this.store.reader();
       const run = reader === null ? undefined : this.shown(reader);

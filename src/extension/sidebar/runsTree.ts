@@ -32,8 +32,10 @@ import {
 } from './runsModel.ts';
 import { itemOf } from './runsItems.ts';
 import { runDescription } from './runWords.ts';
-import { StoreExaminedError, type StoreAccess } from '../engine/storeAccess.ts';
+import type { StoreAccess } from '../engine/storeAccess.ts';
 
+/** A wait for the store is explained after this long. */
+const PATIENCE_MILLISECONDS = 1000;
 /** Milliseconds before each time that the editor is asked to open a run. */
 const EXPAND_PAUSES = [0, 400, 1_200];
 
@@ -160,7 +162,25 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.changed.fire(node.parent ?? undefined);
   }
 
-  getChildren(node?: RunsNode): RunsNode[] {
+  getChildren(node?: RunsNode): RunsNode[] | Promise<RunsNode[]> {
+    const pending = this.store.pending();
+    return pending === null ? this.listOf(node) : this.listAfter(pending, node);
+  }
+
+  /** The items of a list once the store can be read; a wait that can be felt is explained. */
+  private async listAfter(pending: Promise<void>, node: RunsNode | undefined): Promise<RunsNode[]> {
+    let over = false;
+    void setTimeout(PATIENCE_MILLISECONDS).then(() => {
+      if (!over) {
+        this.view.message = 'Examining the store before it is opened.';
+      }
+    });
+    await pending;
+    over = true;
+    return this.listOf(node);
+  }
+
+  private listOf(node: RunsNode | undefined): RunsNode[] {
     const { children, hasRuns, error, words } = this.read(node);
     this.drawn.set(node?.id ?? TOP, { node, words });
     if (node === undefined) {
@@ -282,7 +302,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
     void commands.executeCommand('setContext', 'c3.storeOlder', error instanceof OlderStoreError);
-    if (problem !== null && problem !== this.problem && !(error instanceof StoreExaminedError)) {
+    if (problem !== null && problem !== this.problem) {
       this.log.error(problem);
     }
     this.problem = problem;

@@ -12,6 +12,8 @@ import { webviewPage } from './webviewPage.ts';
 export interface DoorContext {
   readonly extensionUri: Uri;
   readonly log: Log;
+  /** What to wait for before a page is answered from the store; null for nothing. */
+  readonly store: { pending(): Promise<void> | null };
 }
 
 export class WebviewDoor<ToHost extends { readonly type: string }, FromHost extends { readonly type: string }> {
@@ -22,6 +24,7 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
    * again.
    */
   private listening = false;
+  private closed = false;
   private readonly newest = new Newest<FromHost>((message) =>
     this.listening ? this.panel.webview.postMessage(message) : Promise.resolve(false),
   );
@@ -53,7 +56,16 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
           }
           this.listening = true;
         }
-        receive(message);
+        const pending = context.store.pending();
+        if (pending === null) {
+          receive(message);
+          return;
+        }
+        void pending.then(() => {
+          if (!this.closed) {
+            receive(message);
+          }
+        });
       }),
     );
     this.disposables.add(
@@ -66,6 +78,7 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
     this.disposables.add(
       panel.onDidDispose(() => {
         this.listening = false;
+        this.closed = true;
         this.disposables.dispose();
       }),
     );

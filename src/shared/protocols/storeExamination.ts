@@ -1,6 +1,12 @@
 /** What was found when a store was examined. */
 import { integer, list, nullable, object, text, type Guarded } from '../guard.ts';
 
+/**
+ * How far a store is examined: the pages of the file alone, so that reading it ends; also its rows, with the hashes of
+ * a sample; or with the hashes of all.
+ */
+export type ExaminedExtent = 'pages' | 'sampled' | 'all';
+
 const count = integer();
 
 export const isStoreExamination = object({

@@ -65,7 +65,7 @@ export function examineStore(path: string, all: boolean): StoreExamination {
       }
       const before = findings.length;
       attempt('The pages of the file', () => {
-        examinePages(db, find);
+        examinePages(db, 'integrity_check', find);
       });
       // Pages that lead to each other in circles make every other question endless.
       if (findings.length > before) {
@@ -98,6 +98,37 @@ export function examineStore(path: string, all: boolean): StoreExamination {
   return { findings, extent, refusal, counts };
 }
 
+/**
+ * Examines the pages of the file alone: a scan of a store that passes ends, whoever made it. What keeps it from being
+ * opened at all, its reader says.
+ * @throws nothing: what cannot be looked at is a finding
+ */
+export function examinePagesOnly(path: string): StoreExamination {
+  const findings: string[] = [];
+  const find = (sentence: string): void => {
+    findings.push(oneLine(sentence, LONGEST_FINDING));
+  };
+  let db: Connection | null = null;
+  let refusal: string | null = null;
+  try {
+    const absolute = realFile(path);
+    inspect(absolute);
+    ({ db } = connectForReading(absolute));
+  } catch (error) {
+    refusal = messageOf(error);
+  }
+  if (db !== null) {
+    try {
+      examinePages(db, 'quick_check', find);
+    } catch (error) {
+      find(`The pages of the file cannot be examined: ${messageOf(error)}`);
+    } finally {
+      db.close();
+    }
+  }
+  return { findings, extent: 'Its rows were not examined.', refusal, counts: null };
+}
+
 /** @returns what the seal adds to what was examined */
 function examineSeal(path: string, find: (sentence: string) => void): string {
   if (lockHolder(path) !== null) {
@@ -119,9 +150,13 @@ function examineSeal(path: string, find: (sentence: string) => void): string {
   }
 }
 
-function examinePages(db: Connection, find: (sentence: string) => void): void {
+function examinePages(
+  db: Connection,
+  check: 'integrity_check' | 'quick_check',
+  find: (sentence: string) => void,
+): void {
   const answers = db
-    .prepare<[], string>(`PRAGMA integrity_check(${String(MOST_FINDINGS)})`)
+    .prepare<[], string>(`PRAGMA ${check}(${String(MOST_FINDINGS)})`)
     .pluck()
     .all();
   for (const line of answers.flatMap((answer) => answer.split('\n')).slice(0, MOST_FINDINGS)) {

@@ -33,7 +33,7 @@ test('a document is read by its address alone, says why it cannot be had, and is
       throw new Error('not asked for');
     },
   };
-  const documents = new Documents({ reader: () => writer }, engine);
+  const documents = new Documents({ reader: () => writer, pending: () => null }, engine);
   const read = async (path: string): Promise<string> =>
     new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(
       await documents.readFile({ path, toString: () => path }),
@@ -57,7 +57,10 @@ test('a document is read by its address alone, says why it cannot be had, and is
   assert.match(
     await (async () =>
       new TextDecoder().decode(
-        await new Documents({ reader: () => null }, engine).readFile({ path: uri.path, toString: () => '' }),
+        await new Documents({ reader: () => null, pending: () => null }, engine).readFile({
+          path: uri.path,
+          toString: () => '',
+        }),
       ))(),
     /store of this document no longer exists/u,
   );

@@ -113,6 +113,7 @@ function services(): { readonly parts: never; readonly change: () => void; reads
       log: { error: () => undefined },
       store: {
         onDidChange: on('store'),
+        pending: () => null,
         reader: () => {
           counted.reads++;
           return store.writer;
