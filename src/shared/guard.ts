@@ -65,6 +65,15 @@ export function anyOf<G extends readonly Guard<unknown>[]>(...guards: G): Guard<
   return (value): value is Guarded<G[number]> => guards.some((guard) => guard(value));
 }
 
+/**
+ * A message of one of these types, all of a union: from a sender of our own, so that its content is as the type says.
+ * @param types every type of the union
+ */
+export function tagged<T extends { readonly type: string }>(types: Readonly<Record<T['type'], true>>): Guard<T> {
+  return (value): value is T =>
+    isRecord(value) && typeof value['type'] === 'string' && Object.hasOwn(types, value['type']);
+}
+
 /** Whether a value is an object that is neither null nor an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

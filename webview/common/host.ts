@@ -1,10 +1,11 @@
 /** The seam between a web page and whatever holds it: panels take a Host, so that any page can bring its own. */
 /// <reference types="vscode-webview" />
+import type { Guard } from '../../src/shared/guard.ts';
 
 export interface Host<ToHost> {
   post(message: ToHost): void;
-  /** Calls back for every message from outside. */
-  listen(listener: (message: unknown) => void): void;
+  /** Calls back for every message from outside that passes the guard. */
+  listen<FromHost>(guard: Guard<FromHost>, listener: (message: FromHost) => void): void;
   getState(): unknown;
   setState(state: unknown): void;
 }
@@ -16,9 +17,11 @@ export function editorHost<ToHost>(): Host<ToHost> {
     post: (message) => {
       api.postMessage(message);
     },
-    listen: (listener) => {
-      window.addEventListener('message', (event: MessageEvent<unknown>) => {
-        listener(event.data);
+    listen: (guard, listener) => {
+      window.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+        if (guard(data)) {
+          listener(data);
+        }
       });
     },
     getState: () => api.getState(),

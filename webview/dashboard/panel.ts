@@ -1,30 +1,27 @@
 /** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
 import {
-  CHART_AXES,
+  isDashboardFromHost,
   isDashboardState,
   STEPS_MOST,
-  type ChartAxis,
   type DashboardFromHost,
   type DashboardSnapshot,
   type DashboardToHost,
 } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { isResumable } from '../../src/shared/records/runStatus.ts';
 import { onThemeChange } from '../common/theme.ts';
-import { badge, focusedIn, h, replace } from '../common/dom.ts';
+import { focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
-import { button, dropdown, option } from '../common/toolkit.ts';
-import { AXIS_WORDS, logScales, SCALE_WORDS, SCALES, type Scale } from './axes.ts';
+import { button } from '../common/toolkit.ts';
+import { logScales } from './axes.ts';
 import { legend, RunPicker } from './comparing.ts';
+import { Controls, type Drawing } from './controls.ts';
 import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
 import type { Target } from './lines.ts';
-import { ledgerTable, outcomeTable, stageWords } from './summary.ts';
-import { SMOOTHINGS, type Smoothing } from './smoothing.ts';
+import { ledgerTable, outcomeTable } from './summary.ts';
 import {
   asItStood,
   onlyRuns,
-  plainTitle,
   stepCounts,
   stepsBetween,
   viewOf,
@@ -33,35 +30,11 @@ import {
   type View,
 } from './view.ts';
 
-const TYPES: readonly string[] = [
-  'snapshot',
-  'steps',
-  'empty',
-  'failed',
-] satisfies readonly DashboardFromHost['type'][];
-
-function isFromHost(value: unknown): value is DashboardFromHost {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    TYPES.includes(value.type)
-  );
-}
-
 /** While steps stream in, they are drawn at most this often. */
 const DRAW_MILLISECONDS = 250;
 /** Milliseconds without scrolling before the place is kept. */
 const REST = 150;
 const PAUSED = 'paused';
-const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = {
-  automatic: 'Smoothing: automatic',
-  none: 'Smoothing: none',
-  10: 'Smoothing: 10 steps',
-  50: 'Smoothing: 50 steps',
-};
-
 export class DashboardPanel {
   private readonly root: HTMLElement;
   private readonly host: Host<DashboardToHost>;
@@ -70,42 +43,17 @@ export class DashboardPanel {
   private readonly picker = new RunPicker((runs) => {
     this.compare(runs);
   });
-  private readonly chooser = dropdown('Run', (run) => {
-    this.choose(run);
-  });
-  private readonly status = h('span', { class: 'status', role: 'status' });
-  private readonly waiting = h('span', { class: 'muted waiting' });
-  private readonly pause = button(
-    'Pause',
-    () => {
-      this.togglePause();
-    },
-    { title: 'Freezes the charts while a run is in progress' },
-  );
-  private readonly smoother = dropdown('Smoothing', (value) => {
-    this.smooth(value);
-  });
-  private readonly axisChooser = dropdown('Horizontal axis', (value) => {
-    this.runOver(value);
-  });
-  private readonly scaleChooser = dropdown('Scales', (value) => {
-    this.rescale(value);
-  });
-  private readonly actions = h('span', { class: 'actions' });
+  private readonly controls: Controls;
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly spoken = h('p', { class: 'for-readers', 'aria-live': 'polite' });
   private readonly legend = h('div', { class: 'legend-place' });
   private readonly summary = h('section', { class: 'summary', 'aria-label': 'Summary' });
   private readonly body: HTMLElement;
-  private smoothing: Smoothing = 'automatic';
-  private axis: ChartAxis = 'step';
-  private scale: Scale = 'linear';
+  private drawing: Drawing = { smoothing: 'automatic', axis: 'step', scale: 'linear' };
   private snapshot: DashboardSnapshot | null = null;
   private steps: StepsByRun = new Map();
-  private choices = '';
-  private shownActions = '';
   private legendDrawn = '';
-  private drawing: number | null = null;
+  private timer: number | null = null;
   private drawnAt = 0;
   /** Something was asked for that is not wholly there yet. */
   private asked = true;
@@ -142,7 +90,8 @@ export class DashboardPanel {
       isDashboardState(state) ? state.tables : [],
     );
     if (isDashboardState(state)) {
-      ({ smoothing: this.smoothing, axis: this.axis, scale: this.scale } = state);
+      const { smoothing, axis, scale } = state;
+      this.drawing = { smoothing, axis, scale };
       this.scroll = state.scroll;
       this.stood = state.paused;
       if (this.stood !== null) {
@@ -169,18 +118,35 @@ export class DashboardPanel {
       },
       { passive: true },
     );
-    this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
-    this.axisChooser.append(...CHART_AXES.map((value) => option(value, AXIS_WORDS[value].choice)));
-    this.scaleChooser.append(...SCALES.map((value) => option(value, SCALE_WORDS[value])));
+    this.controls = new Controls(this.picker.element, {
+      chooseRun: (run) => {
+        this.choose(run);
+      },
+      redraw: (change) => {
+        this.drawing = { ...this.drawing, ...change };
+        this.draw();
+        this.keep();
+      },
+      togglePause: () => {
+        this.togglePause();
+      },
+      resume: (run) => {
+        host.post({ type: 'resumeRun', run });
+      },
+      cancel: () => {
+        host.post({ type: 'cancelRun' });
+      },
+      taxonomy: (run) => {
+        host.post({ type: 'taxonomy', run });
+      },
+    });
     this.body = h('div', { class: 'dashboard' }, this.legend, this.summary, this.figures.element);
     onThemeChange(() => {
       this.figures.restyle();
       this.drawLegend(true);
     });
-    host.listen((message) => {
-      if (isFromHost(message)) {
-        this.receive(message);
-      }
+    host.listen(isDashboardFromHost, (message) => {
+      this.receive(message);
     });
     host.post({ type: 'ready' });
   }
@@ -205,28 +171,8 @@ export class DashboardPanel {
 
   private take(snapshot: DashboardSnapshot): void {
     if (!this.body.isConnected) {
-      const head = h(
-        'header',
-        { class: 'panel-head' },
-        h('h1', {}, 'Run dashboard'),
-        this.chooser,
-        this.picker.element,
-        this.status,
-        h(
-          'span',
-          { class: 'push controls' },
-          this.waiting,
-          this.axisChooser,
-          this.scaleChooser,
-          this.smoother,
-          this.pause,
-          this.actions,
-        ),
-      );
-      replace(this.root, head, this.banner, this.body, this.spoken);
-      this.smoother.value = this.smoothing;
-      this.axisChooser.value = this.axis;
-      this.scaleChooser.value = this.scale;
+      replace(this.root, this.controls.element, this.banner, this.body, this.spoken);
+      this.controls.drawing = this.drawing;
     }
     this.snapshot = snapshot;
     this.steps = onlyRuns(
@@ -234,15 +180,8 @@ export class DashboardPanel {
       [snapshot.run, ...snapshot.compared].map(({ id }) => id),
     );
     this.banner.textContent = '';
-    this.drawChoices(snapshot);
     this.picker.show(snapshot);
-    replace(
-      this.status,
-      badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'),
-      h('span', { class: 'muted' }, stageWords(snapshot)),
-    );
-    this.drawActions(snapshot);
-    this.pause.hidden = snapshot.status !== 'running' && !this.hold.has(PAUSED);
+    this.controls.show(snapshot, this.hold.has(PAUSED));
     this.keep();
     this.drawSoon();
   }
@@ -250,8 +189,8 @@ export class DashboardPanel {
   /** What arrives in many parts is drawn together. */
   private drawSoon(): void {
     const wait = Math.max(0, this.drawnAt + DRAW_MILLISECONDS - performance.now());
-    this.drawing ??= window.setTimeout(() => {
-      this.drawing = null;
+    this.timer ??= window.setTimeout(() => {
+      this.timer = null;
       this.offer();
     }, wait);
   }
@@ -280,9 +219,10 @@ export class DashboardPanel {
     if (view === null) {
       return;
     }
+    const { smoothing, axis, scale } = this.drawing;
     replace(this.summary, outcomeTable(view), ledgerTable(view.snapshot));
     this.drawLegend();
-    this.figures.show(view, { smoothing: this.smoothing, axis: this.axis, scales: logScales(this.scale) });
+    this.figures.show(view, { smoothing, axis, scales: logScales(scale) });
     this.scrollBack(view);
   }
 
@@ -315,7 +255,7 @@ export class DashboardPanel {
       this.legend,
       legend(view, (run) => {
         this.picker.toggle(run, false);
-        this.chooser.focus();
+        this.controls.focus();
       }),
     );
     // Whoever stands on a button stands on the same button drawn anew.
@@ -330,8 +270,7 @@ export class DashboardPanel {
     const { shown, waiting } = this.hold;
     const steps = shown === null || waiting === null ? 0 : stepsBetween(shown, waiting);
     const words = steps === 0 ? '' : `${count(steps)} ${steps === 1 ? 'step' : 'steps'} waiting`;
-    this.waiting.textContent = this.hold.has(PAUSED) ? (words === '' ? 'Paused' : `Paused, ${words}`) : words;
-    this.pause.textContent = this.hold.has(PAUSED) ? 'Continue' : 'Pause';
+    this.controls.showWaiting(words, this.hold.has(PAUSED));
   }
 
   private togglePause(): void {
@@ -367,41 +306,6 @@ export class DashboardPanel {
     } else {
       this.host.post({ type: 'openRound', run: target.run, phase: target.phase, iteration: target.iteration });
     }
-  }
-
-  /** The list of runs is drawn again only when it changed: it may be open. */
-  private drawChoices(snapshot: DashboardSnapshot): void {
-    const choices = JSON.stringify(snapshot.runs);
-    if (choices !== this.choices) {
-      this.choices = choices;
-      replace(this.chooser, ...snapshot.runs.map((run) => option(run.id, `${plainTitle(run.title)}, ${run.started}`)));
-    }
-    this.chooser.value = snapshot.run.id;
-  }
-
-  /** Buttons stay while they say the same: one of them may have the focus. */
-  private drawActions({ run, status, live }: DashboardSnapshot): void {
-    const shown = JSON.stringify([run.id, isResumable(status), live === null]);
-    if (shown === this.shownActions) {
-      return;
-    }
-    this.shownActions = shown;
-    replace(
-      this.actions,
-      isResumable(status)
-        ? button('Resume run', () => {
-            this.host.post({ type: 'resumeRun', run: run.id });
-          })
-        : null,
-      live === null
-        ? null
-        : button('Cancel run', () => {
-            this.host.post({ type: 'cancelRun' });
-          }),
-      button('Failure taxonomy', () => {
-        this.host.post({ type: 'taxonomy', run: run.id });
-      }),
-    );
   }
 
   private empty(): void {
@@ -443,25 +347,6 @@ export class DashboardPanel {
     this.host.post({ type: 'choose', run });
   }
 
-  private smooth(value: string): void {
-    this.smoothing = SMOOTHINGS.find((known) => known === value) ?? 'automatic';
-    this.draw();
-    this.keep();
-  }
-
-  /** @param value what charts run over */
-  private runOver(value: string): void {
-    this.axis = CHART_AXES.find((known) => known === value) ?? 'step';
-    this.draw();
-    this.keep();
-  }
-
-  private rescale(value: string): void {
-    this.scale = SCALES.find((known) => known === value) ?? 'linear';
-    this.draw();
-    this.keep();
-  }
-
   private compare(runs: readonly string[]): void {
     this.ask();
     this.host.post({ type: 'compare', runs });
@@ -481,12 +366,10 @@ export class DashboardPanel {
     const paused = this.hold.has(PAUSED) ? (this.stood ?? (shown === null ? null : stepCounts(shown))) : null;
     this.host.setState({
       version: 5,
-      axis: this.axis,
-      scale: this.scale,
+      ...this.drawing,
       run: this.snapshot.run.id,
       compared: this.snapshot.compared.map(({ id }) => id),
       tables: this.figures.openTables,
-      smoothing: this.smoothing,
       paused,
       scroll: this.scroll ?? Math.round(window.scrollY),
     });

@@ -2,6 +2,7 @@
  * The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected.
  */
 import {
+  isEpisodesFromHost,
   isEpisodesState,
   NO_PLACE,
   type EpisodesFromHost,
@@ -27,26 +28,6 @@ import { GRID_KEYS } from './keys.ts';
 import { keySheet } from './keySheet.ts';
 import { Toolbar } from './toolbar.ts';
 import { listedWords } from './words.ts';
-
-const TYPES: readonly string[] = [
-  'opened',
-  'saved',
-  'layout',
-  'rows',
-  'classes',
-  'empty',
-  'failed',
-] satisfies readonly EpisodesFromHost['type'][];
-
-function isFromHost(value: unknown): value is EpisodesFromHost {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    TYPES.includes(value.type)
-  );
-}
 
 export class EpisodesPanel {
   private readonly host: Host<EpisodesToHost>;
@@ -194,10 +175,8 @@ export class EpisodesPanel {
     );
     replace(root, head, this.note, this.banner, this.reason, this.empty, this.body, this.keys.element);
     this.showDetails(this.detailed);
-    host.listen((message) => {
-      if (isFromHost(message)) {
-        this.receive(message);
-      }
+    host.listen(isEpisodesFromHost, (message) => {
+      this.receive(message);
     });
     window.addEventListener('focus', () => {
       if (document.activeElement === document.body) {

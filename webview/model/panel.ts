@@ -7,8 +7,8 @@ import {
   type DeviceRequest,
 } from '../../src/shared/devices.ts';
 import {
+  isModelFromHost,
   ADAPTER_RANKS,
-  type ModelFromHost,
   type ModelSettings,
   type ModelSnapshot,
   type ModelToHost,
@@ -22,10 +22,6 @@ import { SelfTestView } from './selfTest.ts';
 import { factRows } from './words.ts';
 
 const EVERYTHING = 'everything';
-
-function isFromHost(value: unknown): value is ModelFromHost {
-  return typeof value === 'object' && value !== null && 'type' in value && value.type === 'snapshot';
-}
 
 export class ModelPanel {
   private readonly root: HTMLElement;
@@ -104,10 +100,8 @@ export class ModelPanel {
         }),
       ),
     );
-    host.listen((message) => {
-      if (isFromHost(message)) {
-        this.show(message.snapshot);
-      }
+    host.listen(isModelFromHost, (message) => {
+      this.show(message.snapshot);
     });
     host.post({ type: 'ready' });
   }

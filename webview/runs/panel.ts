@@ -4,6 +4,7 @@
  */
 import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
 import {
+  isRunsTableFromHost,
   isRunsTableState,
   settingKeys,
   sortedRuns,
@@ -27,12 +28,6 @@ const TITLE: TableColumn = {
   descending: false,
   cell: ({ title }) => title,
 };
-
-function isFromHost(value: unknown): value is RunsTableFromHost {
-  return (
-    typeof value === 'object' && value !== null && 'type' in value && (value.type === 'runs' || value.type === 'failed')
-  );
-}
 
 export class RunsTablePanel {
   private readonly host: Host<RunsTableToHost>;
@@ -124,10 +119,8 @@ export class RunsTablePanel {
       this.empty,
       this.scroller,
     );
-    host.listen((message) => {
-      if (isFromHost(message)) {
-        this.receive(message);
-      }
+    host.listen(isRunsTableFromHost, (message) => {
+      this.receive(message);
     });
     host.post({ type: 'ready' });
   }

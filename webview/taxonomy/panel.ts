@@ -12,6 +12,7 @@ import {
   VERDICTS,
 } from '../../src/shared/records/taxonomy.ts';
 import {
+  isTaxonomyFromHost,
   CASES_SHOWN,
   isTaxonomyState,
   type LabelDraft,
@@ -28,16 +29,6 @@ import { Findings } from './findings.ts';
 import { ThresholdForm } from './thresholdForm.ts';
 import { agreementWords, disagreements } from './words.ts';
 
-const TYPES: readonly string[] = [
-  'opened',
-  'working',
-  'view',
-  'case',
-  'labelled',
-  'refused',
-  'grown',
-  'failed',
-] satisfies readonly TaxonomyFromHost['type'][];
 /** The value of a chooser that chooses nothing; no role has an empty name. */
 const ANY = '';
 const LABEL_WORDS = {
@@ -46,16 +37,6 @@ const LABEL_WORDS = {
   unlabelled: 'Not labeled',
   disagreement: 'Disagreement',
 } as const;
-
-function isFromHost(value: unknown): value is TaxonomyFromHost {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    TYPES.includes(value.type)
-  );
-}
 
 export class TaxonomyPanel {
   private readonly host: Host<TaxonomyToHost>;
@@ -207,10 +188,8 @@ export class TaxonomyPanel {
       this.empty,
       this.body,
     );
-    host.listen((message) => {
-      if (isFromHost(message)) {
-        this.receive(message);
-      }
+    host.listen(isTaxonomyFromHost, (message) => {
+      this.receive(message);
     });
     window.addEventListener(
       'scroll',

@@ -1,5 +1,6 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
 import {
+  isTranscriptFromHost,
   isTranscriptState,
   NO_FILTER,
   type MessageDetail,
@@ -36,32 +37,6 @@ type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
 /** Milliseconds without scrolling before the place is kept. */
 const REST = 150;
-const TYPES: readonly string[] = [
-  'opened',
-  'changed',
-  'rows',
-  'detail',
-  'reveal',
-  'why',
-  'replay',
-  'found',
-  'marked',
-  'comparison',
-  'modelChosen',
-  'focus',
-  'failed',
-] satisfies readonly TranscriptFromHost['type'][];
-
-/** Whether a message comes from our extension host; its content is then as the protocol says. */
-export function isFromHost(value: unknown): value is TranscriptFromHost {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    TYPES.includes(value.type)
-  );
-}
 
 export class TranscriptPanel {
   private readonly host: Host<TranscriptToHost>;
@@ -241,10 +216,8 @@ export class TranscriptPanel {
       ),
       this.keys.element,
     );
-    host.listen((message) => {
-      if (isFromHost(message)) {
-        this.receive(message);
-      }
+    host.listen(isTranscriptFromHost, (message) => {
+      this.receive(message);
     });
     const state = host.getState();
     if (isTranscriptState(state)) {

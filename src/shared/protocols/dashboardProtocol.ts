@@ -1,7 +1,7 @@
 /** Messages between the extension host and the run dashboard. */
 import type { RunStage } from './jobs.ts';
 import type { StoredEvaluation } from '../records/evaluations.ts';
-import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Interval, Ledger, RunRecord } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
 import type { StepRow } from '../records/stepRows.ts';
@@ -111,6 +111,14 @@ export type DashboardFromHost =
   | { readonly type: 'steps'; readonly window: StepWindow }
   | { readonly type: 'empty' }
   | { readonly type: 'failed'; readonly message: string };
+
+/** Whether a message comes from the extension host. */
+export const isDashboardFromHost = tagged<DashboardFromHost>({
+  snapshot: true,
+  steps: true,
+  empty: true,
+  failed: true,
+});
 
 export const isDashboardToHost = anyOf(
   object({ type: literal('ready') }),

@@ -1,5 +1,5 @@
 /** Messages between the extension host and the episodes panel. */
-import { anyOf, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import {
   OUTCOME_FILTERS,
   PROBLEM_COLUMNS,
@@ -111,6 +111,17 @@ export type EpisodesFromHost =
   /** There is no run in the store. */
   | { readonly type: 'empty' }
   | { readonly type: 'failed'; readonly message: string };
+
+/** Whether a message comes from the extension host. */
+export const isEpisodesFromHost = tagged<EpisodesFromHost>({
+  opened: true,
+  saved: true,
+  layout: true,
+  rows: true,
+  classes: true,
+  empty: true,
+  failed: true,
+});
 
 const isRound = object({ phase: literal('train', 'evaluate'), iteration: integer() });
 

@@ -1,6 +1,6 @@
 /** Messages between the extension host and the model panel. */
 import { DEFAULT_PROVIDER, DEVICE_REQUESTS } from '../devices.ts';
-import { anyOf, integer, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import { anyOf, integer, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../models.ts';
 import type { Panel } from './panel.ts';
 
@@ -57,6 +57,9 @@ export interface ModelSnapshot {
 }
 
 export type ModelFromHost = { readonly type: 'snapshot'; readonly snapshot: ModelSnapshot };
+
+/** Whether a message comes from the extension host. */
+export const isModelFromHost = tagged<ModelFromHost>({ snapshot: true });
 
 export const isModelToHost = anyOf(
   object({ type: literal('ready') }),

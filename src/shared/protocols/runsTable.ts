@@ -2,7 +2,7 @@
  * Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them.
  * Pure.
  */
-import { anyOf, isRecord, list, literal, object, text, type Guarded } from '../guard.ts';
+import { anyOf, isRecord, list, literal, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Interval } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
 import type { Panel } from './panel.ts';
@@ -165,6 +165,9 @@ export type RunsTableFromHost =
       readonly selected: string | null;
     }
   | { readonly type: 'failed'; readonly message: string };
+
+/** Whether a message comes from the extension host. */
+export const isRunsTableFromHost = tagged<RunsTableFromHost>({ runs: true, failed: true });
 
 export const isRunsTableToHost = anyOf(
   object({ type: literal('ready') }),

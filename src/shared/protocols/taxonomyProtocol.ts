@@ -1,5 +1,5 @@
 /** Messages between the extension host and the failure taxonomy panel. */
-import { anyOf, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
+import { anyOf, integer, literal, nullable, number, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Headline } from '../credit/headline.ts';
 import {
   LABEL_FILTERS,
@@ -79,6 +79,18 @@ export type TaxonomyFromHost =
   /** The run has so many buckets by now. */
   | { readonly type: 'grown'; readonly buckets: number }
   | { readonly type: 'failed'; readonly message: string };
+
+/** Whether a message comes from the extension host. */
+export const isTaxonomyFromHost = tagged<TaxonomyFromHost>({
+  opened: true,
+  working: true,
+  view: true,
+  case: true,
+  labelled: true,
+  refused: true,
+  grown: true,
+  failed: true,
+});
 
 export const isTaxonomyToHost = anyOf(
   object({ type: literal('ready'), filter: isFilter, limit: integer(1, CASES_MOST) }),

@@ -8,7 +8,7 @@
  */
 import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../records/continuation.ts';
 import type { MessageEstimate } from '../records/estimates.ts';
-import { anyOf, integer, list, literal, nullable, object, text, TEXT_LIMIT, type Guarded } from '../guard.ts';
+import { anyOf, integer, list, literal, nullable, object, text, tagged, TEXT_LIMIT, type Guarded } from '../guard.ts';
 import type { Comparison } from '../transcript/comparison.ts';
 import type { Draws } from '../records/draws.ts';
 import type { Headline } from '../credit/headline.ts';
@@ -299,6 +299,23 @@ export type TranscriptFromHost =
   /** The editor shows the panel to whoever asked for it: the tree takes the keyboard. */
   | { readonly type: 'focus' }
   | { readonly type: 'failed'; readonly message: string };
+
+/** Whether a message comes from the extension host. */
+export const isTranscriptFromHost = tagged<TranscriptFromHost>({
+  opened: true,
+  found: true,
+  marked: true,
+  comparison: true,
+  changed: true,
+  rows: true,
+  detail: true,
+  why: true,
+  reveal: true,
+  replay: true,
+  modelChosen: true,
+  focus: true,
+  failed: true,
+});
 
 export const isTranscriptToHost = anyOf(
   // `others`: messages whose places the panel needs besides, to keep what is read where it is.

@@ -1,0 +1,151 @@
+/** The head of the dashboard: which run, its status, how the charts are drawn, and what can be done with the run. */
+import { CHART_AXES, type ChartAxis, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
+import { isResumable } from '../../src/shared/records/runStatus.ts';
+import { badge, h, replace } from '../common/dom.ts';
+import { button, dropdown, option } from '../common/toolkit.ts';
+import { AXIS_WORDS, SCALE_WORDS, SCALES, type Scale } from './axes.ts';
+import { SMOOTHINGS, type Smoothing } from './smoothing.ts';
+import { stageWords } from './summary.ts';
+import { plainTitle } from './view.ts';
+
+const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = {
+  automatic: 'Smoothing: automatic',
+  none: 'Smoothing: none',
+  10: 'Smoothing: 10 steps',
+  50: 'Smoothing: 50 steps',
+};
+
+/** How the charts are drawn. */
+export interface Drawing {
+  readonly smoothing: Smoothing;
+  readonly axis: ChartAxis;
+  readonly scale: Scale;
+}
+
+export interface ControlEvents {
+  chooseRun(run: string): void;
+  redraw(change: Partial<Drawing>): void;
+  togglePause(): void;
+  resume(run: string): void;
+  cancel(): void;
+  taxonomy(run: string): void;
+}
+
+export class Controls {
+  readonly element: HTMLElement;
+  private readonly events: ControlEvents;
+  private readonly chooser = dropdown('Run', (run) => {
+    this.events.chooseRun(run);
+  });
+  private readonly status = h('span', { class: 'status', role: 'status' });
+  private readonly waiting = h('span', { class: 'muted waiting' });
+  private readonly pause = button(
+    'Pause',
+    () => {
+      this.events.togglePause();
+    },
+    { title: 'Freezes the charts while a run is in progress' },
+  );
+  private readonly smoother = dropdown('Smoothing', (value) => {
+    this.events.redraw({ smoothing: SMOOTHINGS.find((known) => known === value) ?? 'automatic' });
+  });
+  private readonly axisChooser = dropdown('Horizontal axis', (value) => {
+    this.events.redraw({ axis: CHART_AXES.find((known) => known === value) ?? 'step' });
+  });
+  private readonly scaleChooser = dropdown('Scales', (value) => {
+    this.events.redraw({ scale: SCALES.find((known) => known === value) ?? 'linear' });
+  });
+  private readonly actions = h('span', { class: 'actions' });
+  private choices = '';
+  private shownActions = '';
+
+  /** @param picker the chooser of the runs that are laid over this one */
+  constructor(picker: HTMLElement, events: ControlEvents) {
+    this.events = events;
+    this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
+    this.axisChooser.append(...CHART_AXES.map((value) => option(value, AXIS_WORDS[value].choice)));
+    this.scaleChooser.append(...SCALES.map((value) => option(value, SCALE_WORDS[value])));
+    this.element = h(
+      'header',
+      { class: 'panel-head' },
+      h('h1', {}, 'Run dashboard'),
+      this.chooser,
+      picker,
+      this.status,
+      h(
+        'span',
+        { class: 'push controls' },
+        this.waiting,
+        this.axisChooser,
+        this.scaleChooser,
+        this.smoother,
+        this.pause,
+        this.actions,
+      ),
+    );
+  }
+
+  /** Shows how the charts are drawn; the choosers take it once they are in the page. */
+  set drawing({ smoothing, axis, scale }: Drawing) {
+    this.smoother.value = smoothing;
+    this.axisChooser.value = axis;
+    this.scaleChooser.value = scale;
+  }
+
+  /** @param paused whether the charts are frozen */
+  show(snapshot: DashboardSnapshot, paused: boolean): void {
+    this.drawChoices(snapshot);
+    replace(
+      this.status,
+      badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'),
+      h('span', { class: 'muted' }, stageWords(snapshot)),
+    );
+    this.drawActions(snapshot);
+    this.pause.hidden = snapshot.status !== 'running' && !paused;
+  }
+
+  /** @param words how many steps wait to be drawn; empty where none does */
+  showWaiting(words: string, paused: boolean): void {
+    this.waiting.textContent = paused ? (words === '' ? 'Paused' : `Paused, ${words}`) : words;
+    this.pause.textContent = paused ? 'Continue' : 'Pause';
+  }
+
+  focus(): void {
+    this.chooser.focus();
+  }
+
+  /** The list of runs is drawn again only when it changed: it may be open. */
+  private drawChoices(snapshot: DashboardSnapshot): void {
+    const choices = JSON.stringify(snapshot.runs);
+    if (choices !== this.choices) {
+      this.choices = choices;
+      replace(this.chooser, ...snapshot.runs.map((run) => option(run.id, `${plainTitle(run.title)}, ${run.started}`)));
+    }
+    this.chooser.value = snapshot.run.id;
+  }
+
+  /** Buttons stay while they say the same: one of them may have the focus. */
+  private drawActions({ run, status, live }: DashboardSnapshot): void {
+    const shown = JSON.stringify([run.id, isResumable(status), live === null]);
+    if (shown === this.shownActions) {
+      return;
+    }
+    this.shownActions = shown;
+    replace(
+      this.actions,
+      isResumable(status)
+        ? button('Resume run', () => {
+            this.events.resume(run.id);
+          })
+        : null,
+      live === null
+        ? null
+        : button('Cancel run', () => {
+            this.events.cancel();
+          }),
+      button('Failure taxonomy', () => {
+        this.events.taxonomy(run.id);
+      }),
+    );
+  }
+}
