@@ -73,7 +73,7 @@ function made(folder: string): string {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
       throw new C3Error(
         'engine',
-        `The folder ${folder}, in which engines are found, cannot be made: ${messageOf(error)}. Let it be made, or name another place in XDG_RUNTIME_DIR.`,
+        `The folder ${folder} for the sockets of engines cannot be created: ${messageOf(error)}. Allow it to be created, or set XDG_RUNTIME_DIR to another folder.`,
         { cause: error },
       );
     }
@@ -89,7 +89,7 @@ function checkedFolder(folder: string): string {
   }
   throw new C3Error(
     'engine',
-    `The folder ${folder}, in which engines are found, ${problem}: move it away, then try again.`,
+    `The folder ${folder} for the sockets of engines ${problem}: move it away, then try again.`,
   );
 }
 
@@ -102,7 +102,7 @@ export function folderProblem(
     return 'is a link';
   }
   if (!stats.isDirectory()) {
-    return 'is no folder';
+    return 'is not a folder';
   }
   if (stats.uid !== user) {
     return `belongs to user ${String(stats.uid)}`;
@@ -116,7 +116,7 @@ function unixAddress(folder: string, name: string): EngineAddress {
   if (Buffer.byteLength(socket) > LONGEST_SOCKET) {
     throw new C3Error(
       'engine',
-      `The path ${socket} is too long for a socket: name a shorter folder in XDG_RUNTIME_DIR.`,
+      `The path ${socket} is too long for a socket: set XDG_RUNTIME_DIR to a shorter folder.`,
     );
   }
   return { socket, base, log: `${base}.log` };

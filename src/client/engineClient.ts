@@ -170,7 +170,7 @@ export class EngineClient {
       throw new C3Error('engine', 'The engine could not be reached: try again.');
     }
     const ended = live.ended.then((): never => {
-      throw new C3Error('engine', 'The engine ended before it had answered: see the log, then try again.');
+      throw new C3Error('engine', 'The engine ended before it answered: see the log, then try again.');
     });
     try {
       return await Promise.race([send(live.connection), ended]);

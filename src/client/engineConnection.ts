@@ -163,13 +163,10 @@ export class EngineConnection {
       }
       throw new C3Error(
         'engine',
-        `The engine of this store is of C3 ${hello.version} and this is ${version}; ${busy === null ? 'it is at work' : `"${busy.title}" goes on in it`}: wait for its end, or cancel it there. Reading works meanwhile.`,
+        `The engine of this store is C3 ${hello.version} and this is ${version}; ${busy === null ? 'it is busy' : `it runs "${busy.title}"`}: wait for it to end, or cancel it there. Reading works meanwhile.`,
       );
     }
-    throw new C3Error(
-      'engine',
-      'The engine ended again and again before it could be used: see the log, then try again.',
-    );
+    throw new C3Error('engine', 'The engine ended repeatedly before it could be used: see the log, then try again.');
   }
 
   /** Introduces this client; null where the connection ended before the answer. */

@@ -26,7 +26,7 @@ export function examineApart(
 ): Promise<StoreExamination> {
   return new Promise((resolve) => {
     const fail = (finding: string): void => {
-      resolve({ findings: [finding], extent: 'It was not examined to the end.', refusal: null, counts: null });
+      resolve({ findings: [finding], extent: 'Its examination did not finish.', refusal: null, counts: null });
     };
     const child = fork(entry, [path, extent], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -47,7 +47,7 @@ export function examineApart(
     child.on('exit', (code, signal) => {
       fail(
         signal === 'SIGKILL'
-          ? `The examination of the store did not end within ${String(limit / SECOND)} seconds: damage can make it endless.`
+          ? `The examination of the store did not end within ${String(limit / SECOND)} seconds: damage can keep it from ending.`
           : `The examination of the store ended with ${signal ?? `code ${String(code)}`}.`,
       );
     });

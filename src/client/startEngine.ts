@@ -73,7 +73,7 @@ interface Started {
 function start(store: string, script: string): Started {
   const [address] = engineAddresses(store, true);
   if (address === undefined) {
-    throw new C3Error('engine', 'There is no place for the engine.');
+    throw new C3Error('engine', 'There is no address for the engine.');
   }
   const log = freshLog(address.log);
   let child: ChildProcess;

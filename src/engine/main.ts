@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   }
   const [address] = engineAddresses(store, true);
   if (address === undefined) {
-    throw new Error('There is no place for the engine.');
+    throw new Error('There is no address for the engine.');
   }
   const lock = await ownLock(address);
   // Another engine serves this store.

@@ -155,7 +155,7 @@ export class EngineService {
 
   private async alone(work: () => Promise<RunSummary>): Promise<RunSummary> {
     if (this.running) {
-      throw new C3Error('engine', 'A run is going on already; cancel it or wait for its end.');
+      throw new C3Error('engine', 'A run is already in progress; cancel it or wait for it to end.');
     }
     this.running = true;
     try {
@@ -287,7 +287,7 @@ export class EngineService {
   ): Promise<readonly string[]> {
     const { steps } = store.run(run);
     if (step !== null && step > steps) {
-      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is none of them.`);
+      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is not one of them.`);
     }
     const recipe = parseRecipe(store.runConfig(run), run);
     const snapshot = snapshotAfter(store, run, step ?? steps).id;

@@ -48,7 +48,7 @@ export const PROVIDER_TRAITS = {
   },
   cuda: {
     title: 'CUDA',
-    words: 'CUDA: NVIDIA cards, on Linux x64, with files that are installed apart.',
+    words: 'CUDA: NVIDIA cards, on Linux x64, with libraries that are installed separately.',
     accelerator: true,
     automatic: 1,
     keptOutputs: null,

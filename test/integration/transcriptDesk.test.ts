@@ -88,7 +88,7 @@ scenario(
     }
     const words = await comparison.locator('.comparison-head').innerText();
     if (!same) {
-      assert.ok(words.includes(`They part in message 2 (actor), at character ${String(at + 1)}.`), words);
+      assert.ok(words.includes(`They diverge in message 2 (actor), at character ${String(at + 1)}.`), words);
     }
     await pictures(workbench, 'comparison');
     await tree.press('d');

@@ -29,7 +29,7 @@ export function readArguments(
     const nearest = nearestName(name, Object.keys(options));
     const advice =
       nearest === undefined
-        ? `it knows ${Object.keys(options)
+        ? `its options are ${Object.keys(options)
             .map((option) => `--${option}`)
             .join(', ')}`
         : `did you mean --${nearest}?`;

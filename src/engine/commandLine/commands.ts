@@ -15,7 +15,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   run: {
     usage: 'run [CONFIG] [--override k=v ...] | --resume RUN | --again JOB [--detach] [--show] [--json]',
     summary:
-      'train or evaluate, or take an interrupted run to its end; --detach hands it to the engine, which continues it in the background; --show replays one message at the end',
+      'train or evaluate, or resume an interrupted run; --detach runs it in the engine, in the background; --show replays one message at the end',
     run,
   },
   status: {
@@ -49,7 +49,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   label: {
     usage: 'label BUCKET NAME|--take-back [--note TEXT] [--json]',
-    summary: 'your own label of a case: a class, unclassified, or up to 80 characters',
+    summary: 'your label of a case: a class, unclassified, or up to 80 characters',
     run: label,
   },
   diagnose: {
@@ -62,13 +62,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   report: {
     usage: 'report --run RUN | --message ID --out FILE [--json]',
-    summary: 'a run, or one message with all that is known of it, as a page to pass on (.html) or as data (.json)',
+    summary: 'a report of a run or of one message, as a web page (.html) or as data (.json)',
     onlyReads: always,
     run: report,
   },
   export: {
     usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]',
-    summary: "a run's buckets in the C3 authors' format, or what it trained as PEFT or Hugging Face folders",
+    summary: "a run's buckets in the C3 authors' format, or its trained weights as PEFT or Hugging Face folders",
     run: exportRun,
   },
   import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a separate run", run: importFile },
@@ -96,18 +96,18 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   model: {
     usage: 'model FOLDER [--test] [--json]',
-    summary: 'what a model folder holds; --test loads it and tries it',
+    summary: 'describe a model folder; --test loads and tests it',
     run: modelCommand,
   },
   plan: {
     usage: 'plan [CONFIG] [--override k=v ...] [--json]',
-    summary: 'what a run would need of memory, cost at most, and how long it would take',
+    summary: 'the memory, the highest cost and the time of a run',
     run: planCommand,
   },
   doctor: {
     usage: 'doctor [--all] [--copy FILE] [--json]',
     summary:
-      'devices, versions, self-test, and whether the store is whole; --all computes the hash of every row, --copy puts what is whole into a new store',
+      'devices, versions, self-test and store health; --all checks the hash of every row, --copy copies intact rows to a new store',
     run: doctor,
   },
   bench: {

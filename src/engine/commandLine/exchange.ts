@@ -30,7 +30,7 @@ export async function exportRun(args: readonly string[], context: CommandContext
     text(parsed, 'out'),
   ];
   if (run === null || out === null) {
-    throw new C3Error('input', 'c3 export needs --run RUN and --out with a path where nothing is yet.');
+    throw new C3Error('input', 'c3 export needs --run RUN and --out with a path that does not exist yet.');
   }
   if (format === undefined) {
     throw new C3Error('input', `c3 export needs --format with one of ${EXPORT_FORMATS.join(', ')}.`);

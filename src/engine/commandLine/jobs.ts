@@ -231,7 +231,7 @@ export async function cancel(args: readonly string[], context: CommandContext): 
   } else {
     print(
       cancelled === 'queued'
-        ? `${name} was cancelled before it began.`
+        ? `${name} was cancelled before it started.`
         : `${name} is being cancelled; what is stored stays.`,
     );
   }

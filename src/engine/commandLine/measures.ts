@@ -106,7 +106,7 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
   }
   const needless = Object.keys(sampling).find((key) => key !== 'sample' && parsed.values[key] !== undefined);
   if (parsed.values['sample'] !== true && needless !== undefined) {
-    throw new C3Error('input', `--${needless} says how to sample; give --sample too.`);
+    throw new C3Error('input', `--${needless} configures sampling; add --sample.`);
   }
   await withService(storePath(parsed, context), async (service) => {
     if (parsed.values['sample'] === true) {
@@ -157,7 +157,7 @@ export async function grade(args: readonly string[]): Promise<void> {
     return;
   }
   if (kind !== 'math' || text(parsed, 'backend') !== null) {
-    throw new C3Error('input', 'c3 grade needs --kind math or --kind python, and --backend goes with python only.');
+    throw new C3Error('input', 'c3 grade needs --kind math or --kind python; --backend is for python only.');
   }
   for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) {
     print(line);
@@ -210,12 +210,12 @@ function copyWhole(from: string, to: string, json: boolean): void {
   }
   const copied = (name: string): string => String(tables.find(({ table }) => table === name)?.copied ?? 0);
   print(
-    `${to} holds ${copied('run')} runs, ${copied('decision')} messages and ${copied('episode')} episodes that are whole; ${from} was left as it was.`,
+    `${to} holds ${copied('run')} runs, ${copied('decision')} messages and ${copied('episode')} episodes that are intact; ${from} was left unchanged.`,
   );
   for (const { table, left, unreadable } of tables) {
     if (left + unreadable > 0) {
       print(
-        `Of ${table}, ${String(left)} rows were left, damaged or about such a row, and ${String(unreadable)} could not be read.`,
+        `Of ${table}, ${String(left)} rows were left out, damaged or referring to such a row, and ${String(unreadable)} could not be read.`,
       );
     }
   }

@@ -26,9 +26,7 @@ export function factsTable(facts: ModelFacts): string {
     ['positions', `${whole(facts.maxPositions)}${facts.ropeScaling === null ? '' : `, scaled: ${facts.ropeScaling}`}`],
     [
       'chat template',
-      chatTemplate === null
-        ? 'none'
-        : `${chatTemplate}${reasons ? ', can reason; runs leave that off unless asked' : ''}`,
+      chatTemplate === null ? 'none' : `${chatTemplate}${reasons ? ', can reason; off in runs unless enabled' : ''}`,
     ],
     ['messages end with', facts.endTokens.map((token) => oneLine(token, 40)).join(', ')],
   ];
@@ -67,7 +65,7 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     columns,
     cells('a step', budget.perStep),
     cells('an evaluation', budget.perEvaluation),
-    cells(`in all, ${amounts(budget)}`, budget.total),
+    cells(`total, ${amounts(budget)}`, budget.total),
   ];
   const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
   const aligned = table.map((line) =>

@@ -49,11 +49,11 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   }
   const again = text(parsed, 'again');
   if (again !== null && (resumed !== null || parsed.positionals.length > 0 || overrides !== undefined)) {
-    throw new C3Error('input', 'c3 run --again JOB starts what was asked for then; leave out everything else.');
+    throw new C3Error('input', 'c3 run --again JOB starts the job as it was requested; omit everything else.');
   }
   if (parsed.values['detach'] === true || again !== null) {
     if (parsed.values['show'] === true) {
-      throw new C3Error('input', 'c3 run --detach shows nothing at the end; leave out --show.');
+      throw new C3Error('input', 'c3 run --detach shows nothing at the end; omit --show.');
     }
     await detach(
       {
@@ -209,7 +209,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
         [
           bucketWords(stored, verified),
           ...(settling === null ? [] : [settledWords({ ...bucket, ...verified }, most)]),
-          'What it was worth, under the weights and the temperature that it was made with:',
+          'What it was worth, under the weights and the temperature that sampled it:',
           ...estimateLines(estimates),
           ...(draws === null ? [] : [`Drawn with ${DRAWS_WORDS[draws]}.`]),
         ].join('\n'),
@@ -226,7 +226,7 @@ function settleOption(parsed: ParsedArguments): { readonly most: number | null }
   const most = text(parsed, 'at-most');
   if (parsed.values['settle'] !== true) {
     if (most !== null) {
-      throw new C3Error('input', '--at-most bounds what --settle may spend; give --settle too.');
+      throw new C3Error('input', '--at-most limits --settle; add --settle.');
     }
     return null;
   }
@@ -234,7 +234,7 @@ function settleOption(parsed: ParsedArguments): { readonly most: number | null }
   if (other !== undefined) {
     throw new C3Error(
       'input',
-      `--settle takes as many replays as its credit needs; leave out --${other}, or bound it with --at-most N.`,
+      `--settle takes as many replays as the credit needs; omit --${other}, or limit it with --at-most N.`,
     );
   }
   return { most: most === null ? null : whole(parsed, 'at-most', 1, 1) };

@@ -74,7 +74,7 @@ export function takenWords({ reusedCompletion = 0 }: Tokens): string {
 function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
   return maskedEpisodes === 0
     ? []
-    : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they count nowhere`]];
+    : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they are not counted`]];
 }
 
 export function summaryWords(summary: RunSummary): string {
@@ -142,11 +142,11 @@ export function findingWords(
   const rows: readonly (readonly [name: string, words: string])[] = [
     ['question', oneLine(instance.question, SHOWN)],
     ...(instance.tests === undefined ? [['expected', oneLine(instance.answer, SHOWN)] as const] : []),
-    ['it said', `${oneLine(text, SHOWN)}  (${returned(original)})`],
+    ['message', `${oneLine(text, SHOWN)}  (${returned(original)})`],
     [
       'instead',
       best === undefined
-        ? 'the alternatives that were sampled said the same'
+        ? 'all sampled alternatives are the same text'
         : `${oneLine(best.text, SHOWN)}  (${returned(best)})`,
     ],
     ['credit', creditWords(original?.credit ?? null)],

@@ -67,7 +67,7 @@ class Reader {
     }
     const number = this.take(NUMBER);
     if (number === '') {
-      throw this.wrong('no JSON value');
+      throw this.wrong('not a JSON value');
     }
     return new JsonNumber(number);
   }
@@ -129,12 +129,12 @@ class Reader {
     try {
       const text: unknown = JSON.parse(quoted);
       if (typeof text !== 'string') {
-        throw this.wrong('no text in quotes');
+        throw this.wrong('not a string in quotes');
       }
       this.at = end + 1;
       return text;
     } catch {
-      throw this.wrong('no text in quotes');
+      throw this.wrong('not a string in quotes');
     }
   }
 
@@ -153,7 +153,7 @@ class Reader {
   }
 
   private wrong(what: string): Error {
-    return new Error(`no valid JSON: ${what} at character ${String(this.at + 1)}`);
+    return new Error(`not valid JSON: ${what} at character ${String(this.at + 1)}`);
   }
 }
 

@@ -20,7 +20,7 @@ const pythonSchema = z
     test: text.optional(),
     entryPoint: z
       .string()
-      .regex(/^[A-Za-z_]\w{0,199}$/, 'no name of a function')
+      .regex(/^[A-Za-z_]\w{0,199}$/, 'not a function name')
       .optional(),
     setup: text.optional(),
     uidSha: z.string().max(200).optional(),
@@ -113,7 +113,7 @@ export async function withPythonGrader<Result>(
 ): Promise<Result> {
   if (backend === 'python3') {
     await checkNative().catch((error: unknown) => {
-      throw new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing of this machine.`);
+      throw new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing on this machine.`);
     });
   }
   const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule, backend });

@@ -185,8 +185,6 @@ export function readLine<Schema extends z.ZodType>(
   }
   const issue = parsed.error.issues[0];
   throw wrong(
-    issue === undefined
-      ? 'not understood'
-      : `${issue.path.join('.')}${issue.path.length === 0 ? '' : ': '}${issue.message}`,
+    issue === undefined ? 'not valid' : `${issue.path.join('.')}${issue.path.length === 0 ? '' : ': '}${issue.message}`,
   );
 }

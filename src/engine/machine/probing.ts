@@ -56,7 +56,7 @@ export function examineApart(
     child.on('exit', (code, signal) => {
       fail(
         signal === 'SIGKILL'
-          ? 'its self-test did not end in time'
+          ? 'its self-test did not finish in time'
           : `its self-test ended with ${signal ?? `code ${String(code)}`}`,
       );
     });

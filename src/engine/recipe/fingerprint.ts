@@ -33,7 +33,7 @@ export async function fingerprintOf(
 export async function changeSince(recipe: StoredRecipe, current: Fingerprint): Promise<string | null> {
   const { fingerprint: stored, config, protocolText, protocolSource, modelFolder } = recipe;
   if (stored === null) {
-    return 'it was stored by a version that did not note what it was made of; start a new run.';
+    return 'it was stored by a version that did not record its inputs; start a new run.';
   }
   const { train_file: trainFile, evaluation_file: evaluationFile } = config.task;
   const data = (name: string | null): string => (name === null ? 'that are generated' : `in ${name}`);

@@ -207,7 +207,7 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     }
     if (contradicted.length > 0) {
       remarks.push(
-        `${path}: ${String(contradicted.length)} of them have another answer than the one that was kept, first ${JSON.stringify(contradicted[0])}.`,
+        `${path}: ${String(contradicted.length)} of them have a different answer from the one that was kept, first ${JSON.stringify(contradicted[0])}.`,
       );
     }
     return instances;

@@ -15,7 +15,7 @@ export function snapshotNamed(store: StoreReader, run: string, name: string): st
   if (step !== null) {
     const { steps } = store.run(run);
     if (step > steps) {
-      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; snapshot ${name} is none of them.`);
+      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; snapshot ${name} is not one of them.`);
     }
     return snapshotAfter(store, run, step).id;
   }
@@ -57,4 +57,4 @@ export function noteModel(store: StoreWriter, run: string, snapshot: string, fol
 
 /** Why what another model continued cannot be had again. */
 export const modelGone = (folder: string, snapshot: string, why: string): string =>
-  `What continued this replay is another model, ${folder} with the weights ${snapshot.slice(0, 12)}, which is not there as it was: ${why}`;
+  `This replay was continued with another model, ${folder} with the weights ${snapshot.slice(0, 12)}, which has changed or is missing: ${why}`;

@@ -33,7 +33,7 @@ export function withPairs(
   if (own && message.credit !== null && isDecided(message.credit)) {
     throw new C3Error(
       'input',
-      `The credit of message ${String(message.id)} is settled already: it ${sentence(message.credit)}. Ask for alternatives to replay it all the same.`,
+      `The credit of message ${String(message.id)} is already settled: it ${sentence(message.credit)}. Replay its alternatives to add more.`,
     );
   }
   return {

@@ -62,7 +62,7 @@ export class Weights {
     if (iteration === null) {
       throw new C3Error(
         'model',
-        `Snapshot ${snapshot.slice(0, 12)} is none of run ${run}, so that no value head of it is known; give a snapshot of the run.`,
+        `Snapshot ${snapshot.slice(0, 12)} is not of run ${run}, so its value head is unknown; give a snapshot of the run.`,
       );
     }
     if (iteration === 0) {

@@ -125,8 +125,8 @@ export function shortage(plan: MemoryPlan): string | null {
   }
   const advice = plan.advice[0] ?? 'Choose a smaller model.';
   const where = short.place === 'host' ? 'of memory' : "of the accelerator's memory";
-  const what = `The run needs about ${bytesWords(short.bytes)} ${where}, and ${bytesWords(short.available ?? 0)} are there`;
-  return `${what}. ${advice} \`c3 plan\` shows the whole; memory.limit_gb overrides what is taken as there.`;
+  const what = `The run needs about ${bytesWords(short.bytes)} ${where}, and ${bytesWords(short.available ?? 0)} are available`;
+  return `${what}. ${advice} \`c3 plan\` shows the whole plan; memory.limit_gb overrides the available amount.`;
 }
 
 /** `Memory: about 0.9 GB of 21 GB`. */

@@ -63,7 +63,7 @@ export class StoreHold {
     if (this.store === undefined) {
       throw new C3Error(
         'engine',
-        `The store ${this.path} was to be written without its lock: report this as a defect.`,
+        `The store ${this.path} was about to be written without its lock: report this as a bug.`,
       );
     }
     return this.store;

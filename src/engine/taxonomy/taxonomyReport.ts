@@ -275,7 +275,7 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
 
 function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
   const shown = (value: number): string => String(Number(value.toFixed(3)));
-  const left = ownWords === 0 ? '' : `; ${String(ownWords)} labelled in other words are left out`;
+  const left = ownWords === 0 ? '' : `; ${String(ownWords)} labeled in other words are left out`;
   if (kappa === null) {
     return `Agreement with your labels: not measured (${reason ?? 'no labels'})${left}.`;
   }

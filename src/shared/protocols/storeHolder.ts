@@ -75,6 +75,6 @@ export function holderWords({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose
 /** What somebody reads who waits for the store. */
 export function waitingWords(holder: Pick<StoreHolder, 'pid' | 'purpose'> | null): string {
   return holder === null
-    ? 'Waiting for another process, which writes the store'
-    : `Waiting for ${holderWords(holder)}, which writes the store`;
+    ? 'Waiting for another process, which is writing to the store'
+    : `Waiting for ${holderWords(holder)}, which is writing to the store`;
 }

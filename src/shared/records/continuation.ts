@@ -33,7 +33,7 @@ export function choiceProblem(choice: ContinuationChoice): string | null {
     return 'Another model brings its own weights; choose a snapshot or a model, not both.';
   }
   if (snapshot !== null && !STEP.test(snapshot) && !HASH.test(snapshot)) {
-    return `${JSON.stringify(snapshot.slice(0, 80))} is no snapshot; give a step of the run, or at least the first 8 digits of a snapshot's hash.`;
+    return `${JSON.stringify(snapshot.slice(0, 80))} is not a snapshot; give a step of the run, or at least the first 8 digits of a snapshot's hash.`;
   }
   if (temperature !== null && !(temperature >= TEMPERATURE.low && temperature <= TEMPERATURE.high)) {
     return `The temperature must be a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
@@ -121,6 +121,6 @@ export const ownWords = ({ own }: OtherContinuation): string => `The message its
 function settingWords({ snapshot, step, temperature }: OwnContinuation): readonly string[] {
   return [
     `snapshot ${snapshot.slice(0, 12)}${step === null ? '' : ` (step ${String(step)})`}`,
-    `temperature ${temperature === null ? 'not known' : String(temperature)}`,
+    `temperature ${temperature === null ? 'unknown' : String(temperature)}`,
   ];
 }

@@ -23,7 +23,7 @@ export const ESTIMATE_WORDS = {
   fullMean: {
     label: 'Full mean',
     action: null,
-    detail: 'The mean return with this message less the mean of all messages sampled in its place, itself among them.',
+    detail: 'The mean return with this message less the mean of all messages sampled in its place, including itself.',
   },
 } as const satisfies Readonly<Record<string, EstimateWords>>;
 

@@ -153,13 +153,13 @@ export interface CaseLabel {
 /** Why a label cannot be stored, in one sentence; null when it can. An empty name, which takes a label back, can. */
 export function labelProblem(name: string, note: string): string | null {
   if (/\p{Cc}/u.test(name)) {
-    return 'A label is one line without control characters.';
+    return 'A label must be one line without control characters.';
   }
   if (name !== name.trim()) {
-    return 'A label neither begins nor ends with a blank.';
+    return 'A label cannot begin or end with a space.';
   }
   if (lengthOf(name) > LABEL_LIMIT) {
-    return `A label has at most ${LABEL_LIMIT} characters; this one has ${lengthOf(name)}. Put the rest into the note.`;
+    return `A label has at most ${LABEL_LIMIT} characters; this one has ${lengthOf(name)}. Put the rest in the note.`;
   }
   if (lengthOf(note) > NOTE_LIMIT) {
     return `A note has at most ${NOTE_LIMIT} characters; this one has ${lengthOf(note)}.`;

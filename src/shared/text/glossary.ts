@@ -38,7 +38,7 @@ export const GLOSSARY = {
   },
   replay: {
     name: 'replay',
-    meaning: 'The episode played on from a message to its end, in exactly the same context, and what it returned.',
+    meaning: 'The episode continued from a message to its end in exactly the same context, and its return.',
   },
   stream: {
     name: 'stream',

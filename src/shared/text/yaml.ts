@@ -27,10 +27,7 @@ const MAX_DEPTH = 64;
  */
 export function parseYaml(text: string, lines = new LineCounter()): Document {
   if (text.length > MAX_YAML_CHARACTERS) {
-    return refused(
-      0,
-      `the text has ${String(text.length)} characters; at most ${String(MAX_YAML_CHARACTERS)} are read`,
-    );
+    return refused(0, `the text has ${String(text.length)} characters; the limit is ${String(MAX_YAML_CHARACTERS)}`);
   }
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const deep = tooDeep(tokens);

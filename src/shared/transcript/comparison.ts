@@ -76,14 +76,14 @@ function whole(text: string, unit: number): number {
 export function partingText({ parting, left, right }: Comparison): string {
   switch (parting.kind) {
     case 'same':
-      return 'Both say the same, to the last character.';
+      return 'Both are the same, to the last character.';
     case 'question':
       return `They answer different questions, from character ${String(parting.character + 1)} on.`;
     case 'text':
-      return `They part in message ${String(parting.index + 1)} (${left.parted?.role ?? ''}), at character ${String(parting.character + 1)}.`;
+      return `They diverge in message ${String(parting.index + 1)} (${left.parted?.role ?? ''}), at character ${String(parting.character + 1)}.`;
     case 'role':
-      return `They part in message ${String(parting.index + 1)}: ${left.parted?.role ?? ''} speaks there, or ${right.parted?.role ?? ''}.`;
+      return `They diverge in message ${String(parting.index + 1)}: ${left.parted?.role ?? ''} speaks in the first, ${right.parted?.role ?? ''} in the second.`;
     case 'end':
-      return `They say the same in ${String(parting.index)} ${parting.index === 1 ? 'message' : 'messages'}; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
+      return `They are the same for ${String(parting.index)} ${parting.index === 1 ? 'message' : 'messages'}; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
   }
 }

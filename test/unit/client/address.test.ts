@@ -42,7 +42,7 @@ test(
     const ask = (): unknown => engineAddresses('/x/c3.sqlite', false, { XDG_RUNTIME_DIR: runtime });
     mkdirSync(place);
     chmodSync(place, 0o755);
-    assert.throws(ask, /c3-replay, in which engines are found, can be opened by other users: move it away/);
+    assert.throws(ask, /c3-replay for the sockets of engines can be opened by other users: move it away/);
     rmSync(place, { recursive: true });
     mkdirSync(join(runtime, 'planted'), { mode: 0o700 });
     symlinkSync(join(runtime, 'planted'), place);
@@ -77,7 +77,7 @@ test(
     mkdirSync(runtime);
     assert.throws(
       () => engineAddresses('/x/c3.sqlite', true, { XDG_RUNTIME_DIR: runtime }),
-      /too long for a socket: name a shorter folder in XDG_RUNTIME_DIR/,
+      /too long for a socket: set XDG_RUNTIME_DIR to a shorter folder/,
     );
   },
 );

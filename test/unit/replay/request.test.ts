@@ -473,8 +473,8 @@ describe('replayMessage', () => {
     for (const temperature of [0, -1, 10.5, NaN]) {
       await refused({ temperature }, /temperature must be a number from 0\.01 to 10/);
     }
-    await refused({ snapshot: 'none' }, /"none" is no snapshot/);
-    await refused({ snapshot: 'abc' }, /is no snapshot/);
+    await refused({ snapshot: 'none' }, /"none" is not a snapshot/);
+    await refused({ snapshot: 'abc' }, /is not a snapshot/);
     await refused({ snapshot: '1', model: '/models/other' }, /not both/);
     await refused({ model: ' ' }, /must be the path of a folder/);
     assert.equal(here.store.countBuckets({ run: RUN, origin: 'request' }), 0);

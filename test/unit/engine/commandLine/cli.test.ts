@@ -171,7 +171,7 @@ describe('c3 run', () => {
     assert.match(
       left.stderr,
       new RegExp(
-        `^Waiting for run c3-\\S+ \\(process ${String(child.pid)}\\), which writes the store; Ctrl\\+C stops waiting\\.\nCancelled; what was stored stays\\.\n$`,
+        `^Waiting for run c3-\\S+ \\(process ${String(child.pid)}\\), which is writing to the store; Ctrl\\+C stops waiting\\.\nCancelled; what was stored stays\\.\n$`,
       ),
     );
     succeeded(await c3(folder, ['taxonomy', '--run', run, '--json']));

@@ -107,7 +107,7 @@ describe('c3 diagnose', () => {
       [['diagnose'], /needs --run RUN/],
       [['diagnose', '--run', 'none'], /no run none/],
       [['diagnose', '--run', run, '--origin', 'x'], /--origin is training, request or diagnostic/],
-      [['diagnose', '--run', run, '--contexts', '3'], /--contexts says how to sample; give --sample too/],
+      [['diagnose', '--run', run, '--contexts', '3'], /--contexts configures sampling; add --sample/],
       [['diagnose', '--run', run, '--origin', 'request'], /has no request buckets/],
       [['export', '--run', run, '--format', 'pdf', '--out', 'x'], /--format with one of buckets, adapter, model/],
       [['import'], /needs the path/],

@@ -116,7 +116,7 @@ describe('arguments', () => {
     });
     await refuses(workspace, ['verify', '--everything'], {
       code: 2,
-      says: /c3 verify has no option --everything; it knows --store, --json, --run, --sample/,
+      says: /c3 verify has no option --everything; its options are --store, --json, --run, --sample/,
     });
     await refuses(workspace, ['doctor', '--toString'], { code: 2, says: /no option --toString/ });
     await refuses(workspace, ['doctor', '-j'], { code: 2, says: /-j/ });

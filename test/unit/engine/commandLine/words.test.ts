@@ -37,7 +37,7 @@ describe('summaryWords', () => {
   it('says how many episodes could not be scored, where there are any', () => {
     assert.match(
       summaryWords({ ...SUMMARY, maskedEpisodes: 3 }),
-      /\n {2}not scored +3 episodes: the evaluator failed; they count nowhere\n/,
+      /\n {2}not scored +3 episodes: the evaluator failed; they are not counted\n/,
     );
     for (const summary of [{ ...SUMMARY, maskedEpisodes: 0 }, SUMMARY]) {
       assert.doesNotMatch(summaryWords(summary), /not scored/);
@@ -73,7 +73,7 @@ describe('findingWords', () => {
       'What one message was worth: message 17 by the reasoner, replayed in its exact context',
       '  question  What is 10 * (4 + 10)?',
       '  expected  140',
-      '  it said   10*4+10  (mean return 0.25 of 4)',
+      '  message   10*4+10  (mean return 0.25 of 4)',
       '  instead   10*(4+10)  (mean return 1.00 of 2)',
       '  credit    not measured',
     ]);
@@ -82,8 +82,8 @@ describe('findingWords', () => {
   it('does not call a copy of the message an alternative, and leaves a reference program out', () => {
     const lines = linesOf([said('10*4+10', [null], true), said('10*4+10', [1])], true);
     assert.deepEqual(lines.slice(2, 4), [
-      '  it said   10*4+10  (not scored)',
-      '  instead   the alternatives that were sampled said the same',
+      '  message   10*4+10  (not scored)',
+      '  instead   all sampled alternatives are the same text',
     ]);
   });
 

@@ -111,7 +111,7 @@ describe('JSON as Python has it', () => {
       `${'['.repeat(70)}${']'.repeat(70)}`,
       '['.repeat(1e6),
     ]) {
-      assert.throws(() => parseJson(text), /no valid JSON: .* at character \d+$/u, text.slice(0, 20));
+      assert.throws(() => parseJson(text), /not valid JSON: .* at character \d+$/u, text.slice(0, 20));
     }
     assert.equal(parseJson(`"${'a\\n'.repeat(300_000)}"`), 'a\n'.repeat(300_000));
   });
@@ -155,7 +155,7 @@ describe('a bucket', () => {
   it('names line and key of what is wrong', () => {
     const wrong: [string, RegExp][] = [
       ['[]', /f:7: the line must be a JSON object/],
-      ['{"a":', /f:7: no valid JSON/],
+      ['{"a":', /f:7: not valid JSON/],
       [line({ ctx_hash: -1 }), /f:7: ctx_hash must/],
       [line({ ctx_hash: new JsonNumber('9223372036854775808') }), /f:7: ctx_hash must/],
       [line({ ctx_hash: new JsonNumber('1.0') }), /f:7: ctx_hash must/],

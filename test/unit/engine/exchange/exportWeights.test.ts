@@ -154,7 +154,11 @@ describe('c3 export', () => {
         1,
         /has an adapter beside a model that was not trained; export the format adapter/,
       ],
-      [['--run', whole, '--format', 'model', '--out', 'c', '--step', '7'], 2, /has 2 steps; --step 7 is none of them/],
+      [
+        ['--run', whole, '--format', 'model', '--out', 'c', '--step', '7'],
+        2,
+        /has 2 steps; --step 7 is not one of them/,
+      ],
       [['--run', whole, '--format', 'model', '--out', 'full'], 2, /is not empty; choose a new one/],
       [['--run', whole, '--format', 'gguf', '--out', 'd'], 2, /needs --format with one of buckets, adapter, model/],
       [['--run', 'nobody', '--format', 'model', '--out', 'e'], 2, /nobody/],

@@ -35,7 +35,7 @@ it('survives a provider that crashes, ends, hangs or lies', async () => {
     'its self-test ended with SIGSEGV',
   );
   assert.equal((await examined('process.exit(3);')).sentence, 'its self-test ended with code 3');
-  assert.equal((await examined('while (true);', 300)).sentence, 'its self-test did not end in time');
+  assert.equal((await examined('while (true);', 300)).sentence, 'its self-test did not finish in time');
   const lie = await examined("process.send({ passed: 'yes' }); process.once('disconnect', () => process.exit(0));");
   assert.deepEqual([lie.passed, lie.sentence], [false, 'its self-test ended with code 0']);
 });

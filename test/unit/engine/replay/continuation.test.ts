@@ -174,10 +174,10 @@ describe('c3 replay', () => {
     assert.equal(gone['notComparable'], 6);
     assert.match(
       String(gone['firstReason']),
-      /What continued this replay is another model, .*other with the weights [0-9a-f]{12}, which is not there as it was: /,
+      /This replay was continued with another model, .*other with the weights [0-9a-f]{12}, which has changed or is missing: /,
     );
     await makeTeam(join(folder, 'other'), { hiddenSize: 48, steps: 11 });
-    assert.match(String((await report())['firstReason']), /another model, .*which is not there as it was/);
+    assert.match(String((await report())['firstReason']), /another model, .*which has changed or is missing/);
   });
 
   it("takes a model that is the run's own for what it is", async (t) => {
@@ -208,7 +208,7 @@ describe('c3 replay', () => {
     const folder = copyOf(t, workspace);
     const message = String(plan(folder));
     const cases = [
-      [['--snapshot', '9'], /has 2 steps; snapshot 9 is none of them/],
+      [['--snapshot', '9'], /has 2 steps; snapshot 9 is not one of them/],
       [['--snapshot', '0123456789'], /has no snapshot 0123456789/],
       [['--temperature', 'warm'], /temperature must be a number/],
       [['--snapshot', '1', '--model', 'other'], /not both/],

@@ -145,8 +145,8 @@ describe('c3 replay --settle', () => {
       [['--settle', '--independent'], /leave out the independent ones/],
       [['--settle', '--at-most', '3'], /from 4 to 1,000/],
       [['--settle', '--at-most', '1001'], /from 4 to 1,000/],
-      [['--settle', '--alternatives', '3'], /leave out --alternatives/],
-      [['--at-most', '12'], /give --settle too/],
+      [['--settle', '--alternatives', '3'], /omit --alternatives/],
+      [['--at-most', '12'], /add --settle/],
     ] as const) {
       const result = await c3(workspace, ['replay', message, ...options]);
       assert.equal(result.code, 2, options.join(' '));

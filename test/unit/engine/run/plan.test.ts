@@ -119,7 +119,7 @@ describe('advice', () => {
     );
     assert.match(
       shortage(plan) ?? '',
-      /^The run needs about [\d.]+ GB of memory, and 40 GB are there\. adapter: \{rank: 16\}.*`c3 plan`.*memory\.limit_gb/,
+      /^The run needs about [\d.]+ GB of memory, and 40 GB are available\. adapter: \{rank: 16\}.*`c3 plan`.*memory\.limit_gb/,
     );
     const followed = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}}', 'test'), inputs, {
       host: 40e9,
@@ -181,7 +181,7 @@ describe('a run that does not fit', () => {
       join(folder, 'c3.sqlite'),
     ]);
     assert.equal(refused.code, 2);
-    assert.match(errorOf(refused), /The run needs about \d+ MB of memory, and 100 MB are there\./);
+    assert.match(errorOf(refused), /The run needs about \d+ MB of memory, and 100 MB are available\./);
     assert.equal(existsSync(join(folder, 'c3.sqlite')), false);
     rmSync(folder, { recursive: true });
   });

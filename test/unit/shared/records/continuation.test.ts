@@ -36,7 +36,7 @@ test('another distribution is told with all that makes it one, and its own with 
   );
   assert.ok(!continuationWords(foreign, folderName).includes('someone'));
   assert.deepEqual(['/a/b/', 'C:\\models\\tiny', 'here'].map(folderName), ['b', 'tiny', 'here']);
-  assert.match(ownWords({ ...OTHER, own: { ...OTHER.own, temperature: null } }), /temperature not known/);
+  assert.match(ownWords({ ...OTHER, own: { ...OTHER.own, temperature: null } }), /temperature unknown/);
 });
 
 test('a choice has bounds, and a page cannot send more than one', () => {

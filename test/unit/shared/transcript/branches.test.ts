@@ -74,7 +74,7 @@ test('a comparison shows the text around the parting and says it in words', () =
     ]),
     branch([['planner', `${shared}right 😀`]]),
   );
-  assert.equal(partingText(comparison), 'They part in message 1 (planner), at character 201.');
+  assert.equal(partingText(comparison), 'They diverge in message 1 (planner), at character 201.');
   const { left, right } = comparison;
   assert.deepEqual([left.parted?.rest, right.parted?.rest], ['left', 'right 😀']);
   assert.equal(left.parted?.before, '😀'.repeat(80));
@@ -90,7 +90,7 @@ test('a comparison shows the text around the parting and says it in words', () =
         ]),
       ),
     ),
-    'They say the same in 1 message; then the first ends.',
+    'They are the same for 1 message; then the first ends.',
   );
 });
 

@@ -58,7 +58,7 @@ test('whoever asks while another one writes waits for it, hears who that is, and
   const waiting = control();
   const second = openStoreWhenFree(path, { purpose: PURPOSE }, waiting);
   await waiting.waits;
-  assert.deepEqual(waiting.said, [`Waiting for run c3-1-abc (process ${process.pid}), which writes the store`]);
+  assert.deepEqual(waiting.said, [`Waiting for run c3-1-abc (process ${process.pid}), which is writing to the store`]);
   first.describeHolder(COMMAND);
   assert.deepEqual(lockHolder(path)?.purpose, COMMAND);
   first.close();
