@@ -249,6 +249,7 @@ scenario(
         sort: CLEAREST_FIRST,
         active: null,
         top: null,
+        of: null,
         milliseconds: 0,
       },
     );

@@ -6,12 +6,13 @@ import {
   type ProblemPlace,
   type ShownProblem,
 } from '../../src/shared/protocols/episodesProtocol.ts';
-import type { ProblemSort } from '../../src/shared/records/problems.ts';
 import { h } from '../common/dom.ts';
 import { RowWindows } from '../common/rowWindows.ts';
 import { COLUMNS } from './columns.ts';
-import { commandOf, type GridCommand } from './keys.ts';
-import { Heads, ROW_HEIGHT, rowElement, rowId, waitingElement } from './rows.ts';
+import type { GridEvents } from './gridEvents.ts';
+import { commandOf, rowAfter } from './keys.ts';
+import { Heads, ROW_HEIGHT, rowElement, rowId, rowUnder, waitingElement } from './rows.ts';
+import { Selection } from './selection.ts';
 
 /** Rows drawn above and below what can be seen. */
 const MARGIN = 12;
@@ -19,24 +20,6 @@ const MARGIN = 12;
 const WINDOWS_KEPT = 48;
 /** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
 const FIRST_ROWS = 'c3: first rows';
-
-export interface GridEvents {
-  ask(revision: number, offset: number): void;
-  sort(sort: ProblemSort): void;
-  open(row: ShownProblem, beside: boolean): void;
-  /** A row drawn from an order before the newest was clicked: only the host knows where its problem is now. */
-  choose(row: ShownProblem): void;
-  /** Another row has the keyboard, or its data came. */
-  moved(row: ShownProblem | null): void;
-  /** All rows in sight are drawn, and are those of the newest order. */
-  placed(): void;
-  command(
-    command: Exclude<
-      GridCommand,
-      'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last' | 'open' | 'openBeside' | 'sort'
-    >,
-  ): void;
-}
 
 export class Grid {
   readonly element: HTMLElement;
@@ -46,7 +29,7 @@ export class Grid {
   private readonly events: GridEvents;
   private readonly drawn = new Map<number, HTMLElement>();
   private rows = 0;
-  private active = 0;
+  private readonly selection = new Selection();
   /** The rows on screen are those of the order before, until the rows of this one are here. */
   private holding = false;
   /** Where the grid was scrolled to when that began. */
@@ -108,6 +91,14 @@ export class Grid {
     this.expecting = true;
     this.ahead = 0;
     this.due = null;
+    this.selection.forget();
+  }
+
+  /** Another run is shown: its list is read from its top too. */
+  restart(): void {
+    if (!this.expecting) {
+      this.expect();
+    }
   }
 
   /**
@@ -116,14 +107,15 @@ export class Grid {
    */
   layout(layout: ProblemLayout, place: ProblemPlace, asked: boolean): void {
     const awaited = asked && this.expecting;
-    if (asked) {
-      this.expecting = false;
-    }
     this.heads.update(layout.sort);
+    if (awaited) {
+      this.expecting = false;
+      this.selection.start(this.ahead, layout.rows);
+    } else if (!this.expecting) {
+      this.follow(layout);
+    }
     this.windows.reset(layout.revision);
     this.rows = layout.rows;
-    const active = awaited ? this.ahead : (layout.active ?? (place.active === null ? 0 : this.active));
-    this.active = Math.max(0, Math.min(active, layout.rows - 1));
     this.element.setAttribute('aria-rowcount', String(layout.rows + 1));
     this.canvas.style.height = `${String(layout.rows * ROW_HEIGHT)}px`;
     const from = this.element.scrollTop;
@@ -149,6 +141,24 @@ export class Grid {
     this.schedule();
   }
 
+  private follow(layout: ProblemLayout): void {
+    const listed = this.selection.follow(
+      layout,
+      (row) => this.windows.peek(row)?.id,
+      (problem) =>
+        this.holding ? undefined : [...this.drawn].find(([, element]) => this.shown.get(element)?.id === problem)?.[0],
+    );
+    // What takes the row of a problem that passes the filters no more was not meant.
+    if (!listed) {
+      this.due = null;
+    }
+  }
+
+  private choose(problem: number): void {
+    this.selection.choose(problem);
+    this.events.choose(problem);
+  }
+
   /** Takes rows that were asked for. */
   accept(revision: number, offset: number, rows: readonly ShownProblem[]): void {
     if (!this.windows.accept(revision, offset, rows)) {
@@ -156,7 +166,11 @@ export class Grid {
     }
     this.schedule();
     const row = this.windows.peek(this.active);
-    if (this.expecting || this.due === null || this.due.index !== this.active || row === undefined) {
+    const elsewhere = row === undefined ? null : this.selection.settle(row.id);
+    if (elsewhere !== null) {
+      this.choose(elsewhere);
+    }
+    if (this.waiting || this.due === null || this.due.index !== this.active || row === undefined) {
       return;
     }
     const { beside } = this.due;
@@ -167,6 +181,7 @@ export class Grid {
   /** The host failed to answer: what it owes is asked for again when it is next looked at. */
   failed(): void {
     this.expecting = false;
+    this.selection.forget();
     this.due = null;
     this.windows.forgetAsked();
   }
@@ -175,11 +190,20 @@ export class Grid {
   get place(): ProblemPlace {
     const { scrollTop } = this.element;
     const first = Math.floor(scrollTop / ROW_HEIGHT);
-    const active = this.windows.peek(this.active)?.id ?? null;
+    const active = this.selection.elsewhere ?? this.windows.peek(this.active)?.id ?? null;
     if (scrollTop === 0) {
       return { ...NO_PLACE, active };
     }
     return { active, top: this.windows.peek(first)?.id ?? null, offset: Math.round(scrollTop - first * ROW_HEIGHT) };
+  }
+
+  private get active(): number {
+    return this.selection.index;
+  }
+
+  /** Which row a key that opens one means is not known yet. */
+  private get waiting(): boolean {
+    return this.expecting || this.selection.waiting;
   }
 
   focus(): void {
@@ -278,7 +302,7 @@ export class Grid {
       return;
     }
     this.due = null;
-    this.active = Math.max(0, Math.min(index, this.rows - 1));
+    this.selection.move(Math.max(0, Math.min(index, this.rows - 1)));
     this.bringIntoSight();
     this.schedule();
   }
@@ -297,7 +321,7 @@ export class Grid {
     if (this.rows === 0 && !this.expecting) {
       return;
     }
-    const row = this.expecting ? undefined : this.windows.get(this.active);
+    const row = this.waiting ? undefined : this.windows.get(this.active);
     if (row === undefined) {
       this.due = { index: this.expecting ? this.ahead : this.active, beside };
     } else {
@@ -315,25 +339,15 @@ export class Grid {
       1,
       Math.floor((this.element.clientHeight - this.heads.element.offsetHeight) / ROW_HEIGHT) - 1,
     );
-    const from = this.expecting ? this.ahead : this.active;
+    const [from, last] = this.expecting ? [this.ahead, Infinity] : [this.active, this.rows - 1];
     switch (command) {
       case 'next':
-        this.activate(from + 1);
-        break;
       case 'previous':
-        this.activate(from - 1);
-        break;
       case 'nextPage':
-        this.activate(from + page);
-        break;
       case 'previousPage':
-        this.activate(from - page);
-        break;
       case 'first':
-        this.activate(0);
-        break;
       case 'last':
-        this.activate(this.expecting ? Infinity : this.rows - 1);
+        this.activate(rowAfter(command, from, page, last));
         break;
       case 'open':
         this.openActive(false);
@@ -351,36 +365,28 @@ export class Grid {
 
   /** What a row on screen shows is meant, not what has its place in an order that is on its way. */
   private onClick(target: EventTarget | null): void {
-    const { row, index } = this.under(target);
+    const { element, index } = rowUnder(target);
+    const row = element && this.shown.get(element);
     if (index === null) {
       return;
     }
     if (!this.expecting && !this.holding) {
       this.activate(index);
-    } else if (row !== undefined) {
+    } else if (row) {
       this.due = null;
-      this.events.choose(row);
+      this.choose(row.id);
     }
     this.element.focus();
   }
 
   /** Opens what was seen under the pointer, also while another order is on its way. */
   private onDoubleClick(target: EventTarget | null): void {
-    const { row, index } = this.under(target);
-    if (row !== undefined) {
+    const { element, index } = rowUnder(target);
+    const row = element && this.shown.get(element);
+    if (row) {
       this.events.open(row, false);
     } else if (index !== null) {
       this.openActive(false);
     }
-  }
-
-  /** The row under a pointer: its problem, undefined while that is not here, and its place; null where it is no row. */
-  private under(target: EventTarget | null): { readonly row: ShownProblem | undefined; readonly index: number | null } {
-    const element = target instanceof Element ? target.closest<HTMLElement>('.row') : null;
-    const index = element?.dataset['index'];
-    return {
-      row: element === null ? undefined : this.shown.get(element),
-      index: index === undefined ? null : Number(index),
-    };
   }
 }

@@ -53,6 +53,27 @@ export const GRID_KEYS: readonly KeyBinding[] = [
   { command: 'keys', keys: ['?'], shown: '?', words: 'Show or hide these keys' },
 ];
 
+/** Commands that lead to another row. */
+export type MoveCommand = Extract<GridCommand, 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last'>;
+
+/** The row that a key leads to from the row that has the keyboard; a page has so many rows. */
+export function rowAfter(command: MoveCommand, from: number, page: number, last: number): number {
+  switch (command) {
+    case 'next':
+      return from + 1;
+    case 'previous':
+      return from - 1;
+    case 'nextPage':
+      return from + page;
+    case 'previousPage':
+      return from - page;
+    case 'first':
+      return 0;
+    case 'last':
+      return last;
+  }
+}
+
 type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey' | 'shiftKey'>;
 
 /** The command of a key press without Ctrl, Alt or Meta; undefined when the grid does not use the key. */

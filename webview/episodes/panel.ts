@@ -10,7 +10,6 @@ import {
   type EpisodesToHost,
   type ProblemLayout,
   type ProblemPlace,
-  type ShownProblem,
 } from '../../src/shared/protocols/episodesProtocol.ts';
 import {
   CLEAREST_FIRST,
@@ -88,8 +87,8 @@ export class EpisodesPanel {
       open: (row, beside) => {
         host.post({ type: 'open', problem: row.id, round: null, beside });
       },
-      choose: (row) => {
-        this.choose(row);
+      choose: (problem) => {
+        this.choose(problem);
       },
       moved: (row) => {
         this.details.update(row);
@@ -256,6 +255,7 @@ export class EpisodesPanel {
   ): void {
     if (this.run !== null && this.run.id !== run.id) {
       this.place = NO_PLACE;
+      this.grid.restart();
     }
     this.run = run;
     this.empty.hidden = true;
@@ -285,8 +285,8 @@ export class EpisodesPanel {
   }
 
   /** A problem seen in an order before is selected where it is in the newest one. */
-  private choose({ id }: ShownProblem): void {
-    this.place = { ...this.place, active: id };
+  private choose(problem: number): void {
+    this.place = { ...this.place, active: problem };
     this.host.post({ type: 'list', filter: this.filter, sort: this.sort, place: this.place });
     this.keep();
   }

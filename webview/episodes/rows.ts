@@ -27,6 +27,16 @@ export function waitingElement(index: number): HTMLElement {
   return element;
 }
 
+/** The row under a pointer and its place in the list; null where there is none, as on the heads. */
+export function rowUnder(target: EventTarget | null): {
+  readonly element: HTMLElement | null;
+  readonly index: number | null;
+} {
+  const element = target instanceof Element ? target.closest<HTMLElement>('.row') : null;
+  const index = element?.dataset['index'];
+  return index === undefined ? { element: null, index: null } : { element, index: Number(index) };
+}
+
 // The first row of the grid is its heads.
 function shell(index: number): HTMLElement {
   return h('div', { class: 'row', role: 'row', id: rowId(index), 'aria-rowindex': index + 2 });

@@ -261,6 +261,7 @@ export class EpisodesSession {
         sort,
         active: placeOf(place.active),
         top: placeOf(place.top),
+        of: place.active,
         milliseconds: Math.round(performance.now() - started),
       },
     });

@@ -70,6 +70,8 @@ export interface ProblemLayout {
   /** Where the rows of the panel's place are now; null where they do not pass the filter any more. */
   readonly active: number | null;
   readonly top: number | null;
+  /** The problem of which `active` is the row; null where the panel had named none when this was made. */
+  readonly of: number | null;
   /** Milliseconds that the store took. */
   readonly milliseconds: number;
 }

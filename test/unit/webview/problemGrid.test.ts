@@ -61,7 +61,7 @@ class Host {
       open: ({ id }) => {
         this.opened.push(id);
       },
-      choose: ({ id }) => {
+      choose: (id) => {
         this.chosen.push(id);
       },
       moved: () => undefined,
@@ -92,6 +92,7 @@ class Host {
         sort: CLEAREST_FIRST,
         active: at < 0 ? null : at,
         top: null,
+        of: place.active,
         milliseconds: 0,
       },
       place,
@@ -187,6 +188,107 @@ test('keys for more rows than the order that comes has lead to its last', () => 
   host.layout([9, 8]);
   host.rows();
   assert.equal(host.selected, 'Problem 8');
+});
+
+test('an arrow pressed while a growing run is listed anew is not taken back', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.click(2);
+  const known = { ...NO_PLACE, active: 2 };
+  host.press('ArrowDown');
+  assert.equal(host.selected, 'Problem 3');
+  // Made before the host knew of the key.
+  host.layout([9, 1, 2, 3, 4], true, known);
+  host.rows();
+  assert.equal(host.selected, 'Problem 3');
+  host.layout([9, 8, 1, 2, 3, 4], true, { ...NO_PLACE, active: 3 });
+  host.rows();
+  assert.equal(host.selected, 'Problem 3', 'what the host knows of stays selected');
+});
+
+test('keys pressed while one layout after the other comes are all kept', () => {
+  const host = new Host([1, 2, 3, 4, 5]);
+  host.click(2);
+  const known = { ...NO_PLACE, active: 2 };
+  host.press('ArrowDown');
+  host.layout([9, 1, 2, 3, 4, 5], true, known);
+  host.layout([9, 8, 1, 2, 3, 4, 5], true, known);
+  host.press('ArrowDown');
+  host.layout([9, 8, 7, 1, 2, 3, 4, 5], true, known);
+  host.rows();
+  assert.deepEqual([host.selected, host.chosen], ['Problem 4', []]);
+});
+
+test('a key pressed before the first rows of an order are here is not taken back by the next', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.grid.expect();
+  host.layout([4, 3, 2, 1]);
+  host.press('ArrowDown');
+  host.layout([4, 3, 2, 1, 5]);
+  host.rows();
+  assert.equal(host.selected, 'Problem 3');
+});
+
+test('the last row of an order that was awaited does not hold its place at the end', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.grid.expect();
+  host.press('End');
+  host.layout([4, 3, 2, 1]);
+  host.rows();
+  host.layout([4, 3, 2, 1, 5], true, { ...NO_PLACE, active: 1 });
+  host.rows();
+  assert.equal(host.selected, 'Problem 1');
+});
+
+test('another run is read from its top', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.press('ArrowDown');
+  host.press('ArrowDown');
+  host.grid.restart();
+  host.layout([11, 12, 13, 14]);
+  host.rows();
+  assert.equal(host.selected, 'Problem 11');
+});
+
+test('what was clicked in an older order is what the grid says is selected, until the host has found it', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.layout([4, 3, 2, 1, 5]);
+  host.click(2);
+  host.rows();
+  assert.equal(host.grid.place.active, 2);
+});
+
+test('where rows came between, the problem that was meant is asked for', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.click(2);
+  host.click(4);
+  host.layout([1, 2, 9, 3, 4], true, { ...NO_PLACE, active: 2 });
+  host.rows();
+  assert.deepEqual(host.chosen, [4]);
+  host.layout([1, 2, 9, 3, 4], true, { ...NO_PLACE, active: 4 });
+  host.rows();
+  assert.deepEqual([host.selected, host.chosen], ['Problem 4', [4]]);
+});
+
+test('a problem that was clicked in an older order is selected, though rows of the newest came before its place', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.layout([4, 3, 2, 1]);
+  host.click(2);
+  host.rows();
+  host.layout([4, 3, 2, 1], true, { ...NO_PLACE, active: 2 });
+  host.rows();
+  assert.equal(host.selected, 'Problem 2');
+});
+
+test('Enter right after a click on a row that another order displaces opens the problem that was clicked', () => {
+  const host = new Host([1, 2, 3, 4]);
+  host.layout([4, 3, 2, 1]);
+  host.click(2);
+  host.press('Enter');
+  host.rows();
+  assert.deepEqual(host.opened, [], 'not what took its place');
+  host.layout([4, 3, 2, 1], true, { ...NO_PLACE, active: 2 });
+  host.rows();
+  assert.deepEqual([host.opened, host.selected], [[2], 'Problem 2']);
 });
 
 test('without another order a click and a key mean the rows on screen', () => {
