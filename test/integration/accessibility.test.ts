@@ -11,7 +11,7 @@ import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts
 import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
-import { c3, storeOf, TINY, transcriptOf } from './team.ts';
+import { c3, choose, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
@@ -114,7 +114,7 @@ scenario('the transcript: the tree, a replayed message with its form, and the qu
   await transcript.locator('[role="treeitem"][aria-label^="Question"]').click();
   await transcript.getByRole('heading', { name: 'Question' }).waitFor();
   await audit(workbench, 'transcript-question', () => openTranscript(workbench));
-  await transcript.locator('[role="treeitem"][aria-label^="reasoner 1 of"]').first().click();
+  await choose(transcript, 'reasoner');
   await transcript.getByRole('region', { name: 'Replayed alternatives' }).waitFor();
   await transcript.getByText('Try your own message').click();
   await transcript.getByText('Model input, exactly as the model saw it').click();
@@ -147,10 +147,12 @@ scenario('the transcript: a search with hits, a filter, a comparison, and the sh
     const panel = await openTranscript(workbench);
     const keys = panel.getByRole('dialog', { name: 'Keys of the message tree' });
     // The palette, by which a theme is chosen, closes it.
-    if (!(await keys.isVisible())) {
-      await panel.getByRole('tree').press('?');
-    }
-    await keys.waitFor();
+    await eventually('the sheet of keys', async () => {
+      if (!(await keys.isVisible())) {
+        await panel.getByRole('tree').press('?');
+      }
+      return keys.isVisible();
+    });
     return panel;
   });
 });
@@ -178,10 +180,12 @@ scenario('the dashboard: one run, then two over each other with a table and the 
     await points(80);
     const runs = dashboard.getByRole('group', { name: 'Runs to compare with' });
     // The palette, by which a theme is chosen, closes the list of runs.
-    if (!(await runs.isVisible())) {
-      await dashboard.locator('.picker > summary').click();
-    }
-    await runs.waitFor();
+    await eventually('the list of runs', async () => {
+      if (!(await runs.isVisible())) {
+        await dashboard.locator('.picker > summary').click();
+      }
+      return runs.isVisible();
+    });
     return dashboard;
   });
 });

@@ -77,9 +77,7 @@ async function closeAll(workbench: Workbench): Promise<void> {
 /** The rows of the Problems panel. */
 async function problems(workbench: Workbench): Promise<Locator> {
   const panel = workbench.page.locator('.markers-panel');
-  if (!(await panel.isVisible())) {
-    await workbench.runCommand('Problems: Focus on Problems View');
-  }
+  await workbench.runCommand('Problems: Focus on Problems View');
   await panel.waitFor();
   return panel.locator('.monaco-list-row');
 }
@@ -99,9 +97,7 @@ scenario(
         '[Ln 6, Col 1]',
       ],
     ] as const) {
-      const row = rows.filter({ hasText: words }).first();
-      await row.waitFor();
-      assert.ok((await row.innerText()).includes(place), `${words}: ${await row.innerText()}`);
+      await rows.filter({ hasText: words }).filter({ hasText: place }).first().waitFor();
     }
     await pictures(workbench, 'configuration-problems');
     // By keyboard: from the line above the file to the first problem, then the fix that is offered there.
@@ -245,8 +241,7 @@ scenario(
     await lens(workbench, '1 problem prevents this run from starting').waitFor();
     const rows = await problems(workbench);
     const row = rows.filter({ hasText: '1 of 1 evaluation questions are also trained on' }).first();
-    await row.waitFor();
-    assert.ok((await row.innerText()).includes('[Ln 3, Col 20]'), await row.innerText());
+    await row.filter({ hasText: '[Ln 3, Col 20]' }).waitFor();
     await workbench.screenshot('configuration-overlap');
     await writeFile(join(workbench.folder, 'data', 'held.jsonl'), '{"question": "2 + 2?", "answer": "4"}\n');
     // Data files are looked at again when the configuration is saved.
@@ -350,7 +345,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await (await workbench.webview(/^(?!Episodes)/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
   await step('See what another message would have done', 'Replay alternatives');
   // Of the message that was read: nothing is asked.
-  await (await workbench.webview(/./u)).getByText('Replayed alternatives').first().waitFor({ timeout: 60_000 });
+  await (await workbench.webview(/./u)).getByText('Replayed alternatives').first().waitFor({ timeout: 120_000 });
   await step('See how the team fails', 'Inspect failure taxonomy');
   await workbench.pick('Bundled team, arithmetic');
   await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
@@ -358,8 +353,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await lens(workbench, 'Start this run').waitFor();
   await workbench.runCommand('Welcome: Open Walkthrough...');
   await workbench.pick('Which message decided the outcome?');
-  await page.locator('.getting-started-step').first().waitFor();
-  assert.equal(await page.locator('.getting-started-step').count(), 5);
+  await eventually('five steps', async () => (await page.locator('.getting-started-step').count()) === 5);
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
     for (const theme of ['light', 'highContrast', 'dark'] as const) {

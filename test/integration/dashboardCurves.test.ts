@@ -49,7 +49,18 @@ async function tableOf(dashboard: FrameLocator, title: string): Promise<readonly
 
 /** The page under a panel is no wider than what is seen of it. */
 async function assertFits(dashboard: FrameLocator, where: string): Promise<void> {
-  const wide = await dashboard.locator('html').evaluate((page: HTMLElement) => {
+  // The editor lays out its panels some frames after the window, and charts some after those.
+  await eventually(`the page to fit ${where}`, async () => {
+    const wide = await widthOf(dashboard);
+    assert.ok(wide.scroll <= wide.client && wide.beyond.length === 0, JSON.stringify(wide));
+    return true;
+  });
+}
+
+async function widthOf(
+  dashboard: FrameLocator,
+): Promise<{ readonly scroll: number; readonly client: number; readonly beyond: readonly string[] }> {
+  return dashboard.locator('html').evaluate((page: HTMLElement) => {
     const { clientWidth } = page;
     const beyond = [...page.querySelectorAll<HTMLElement>('body *')].filter(
       (element) =>
@@ -63,7 +74,6 @@ async function assertFits(dashboard: FrameLocator, where: string): Promise<void>
       beyond: beyond.slice(0, 3).map((element) => `${element.tagName} ${element.className}`),
     };
   });
-  assert.ok(wide.scroll <= wide.client && wide.beyond.length === 0, `${where}: ${JSON.stringify(wide)}`);
 }
 
 scenario(
@@ -104,12 +114,14 @@ scenario(
       await ended;
       await dashboard.locator('.status').getByText('cancelled').waitFor();
       const words = (cell: string | undefined): string => (cell ?? '').replaceAll(/\s/gu, '');
-      const stayed = await outcome.getByRole('cell').allInnerTexts();
-      assert.deepEqual([words(stayed[0]), stayed[1]], [words(before), 'not measured']);
-      const rows = await tableOf(dashboard, 'Held-out accuracy, greedy');
-      assert.deepEqual(rows[0]?.slice(0, 2), ['before', '0']);
-      assert.deepEqual(rows.at(-1)?.slice(0, 3), ['after', '400', 'not measured']);
-      assert.ok(rows.some(([name]) => name === 'after step 2'));
+      await eventually('what was measured', async () => {
+        const stayed = await outcome.getByRole('cell').allInnerTexts();
+        assert.deepEqual([words(stayed[0]), stayed[1]], [words(before), 'not measured']);
+        const rows = await tableOf(dashboard, 'Held-out accuracy, greedy');
+        assert.deepEqual(rows[0]?.slice(0, 2), ['before', '0']);
+        assert.deepEqual(rows.at(-1)?.slice(0, 3), ['after', '400', 'not measured']);
+        return rows.some(([name]) => name === 'after step 2');
+      });
       await workbench.screenshot('dashboard-cancelled-evaluated');
     } finally {
       run.kill('SIGKILL');
@@ -151,10 +163,13 @@ scenario('evaluation.every is a curve: the points, the table and c3 diagnose say
       `${(100 * (point[measure]?.value ?? NaN)).toFixed(1)} %`,
       String(point[measure]?.n),
     ]);
-    assert.deepEqual(
-      (await tableOf(dashboard, title)).map((cells) => [...cells.slice(0, 3), cells.at(-1)]),
-      expected,
-    );
+    await eventually(`the table of ${title}`, async () => {
+      assert.deepEqual(
+        (await tableOf(dashboard, title)).map((cells) => [...cells.slice(0, 3), cells.at(-1)]),
+        expected,
+      );
+      return true;
+    });
   }
   // A point leads to its episodes.
   const view = await workbench.openView('C3');
@@ -204,7 +219,10 @@ scenario(
       await heard(dashboard, words);
     }
     await choose(workbench, dashboard, 'Horizontal axis', 'Over tokens');
-    assert.deepEqual((await tableOf(dashboard, 'Mean return'))[1]?.slice(0, 2), ['2', '288']);
+    await eventually('a table over tokens', async () => {
+      assert.deepEqual((await tableOf(dashboard, 'Mean return'))[1]?.slice(0, 2), ['2', '288']);
+      return true;
+    });
     await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
     await choose(workbench, dashboard, 'Scales', 'Logarithmic x and y');
     // Before training nothing was spent; credit has two signs.
@@ -243,8 +261,10 @@ scenario('each task has a Pareto front of its own', async (workbench) => {
       .filter((cells) => cells.at(-1) === 'yes')
       .map(([name]) => name);
   // The run of the other task is cheaper and more accurate than both.
-  assert.deepEqual(await on('sums'), ['A: Sums alone']);
-  assert.deepEqual(await on('code'), ['Code alone']);
+  await eventually('a front for each task', async () => {
+    assert.deepEqual([await on('sums'), await on('code')], [['A: Sums alone'], ['Code alone']]);
+    return true;
+  });
   await figure(dashboard, 'Accuracy against cost: sums').scrollIntoViewIfNeeded();
   await workbench.screenshot('dashboard-fronts');
   for (const task of ['sums', 'code']) {

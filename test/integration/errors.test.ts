@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
-import { type Workbench, workbenchScenarios } from './harness/workbench.ts';
+import { eventually, type Workbench, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, TINY } from './team.ts';
 
 const AWAY = `${TINY}\n# Not copied yet.\nmodel: models/away\n`;
@@ -64,7 +64,7 @@ scenario('a read-only place for runs names its setting, and a click opens it', a
   await workbench.answerNotification('is read-only', 'Open setting c3.store.path');
   const setting = workbench.page.locator('.settings-editor .setting-item').filter({ hasText: 'Where runs are stored' });
   await setting.waitFor();
-  assert.equal(await setting.locator('input').inputValue(), READ_ONLY);
+  await eventually('the setting', async () => (await setting.locator('input').inputValue()) === READ_ONLY);
   await workbench.screenshot('error-setting');
   assertQuiet(workbench);
 });

@@ -58,9 +58,11 @@ scenario(
       / of /u.test(await episodes.locator('.listed').innerText()),
     );
     // The run goes on meanwhile: what is selected stays selected, wherever it stands.
-    const words = async (cell: string): Promise<string> =>
-      (await episodes.locator(`.canvas .row[aria-selected="true"] ${cell}`).getAttribute('aria-label')) ?? '';
-    const [question, clearest] = [await words('.cell-question'), await words('.cell-credit')];
+    const [question = '', clearest = ''] = await episodes
+      .locator('.canvas .row[aria-selected="true"]:not([aria-busy])')
+      .evaluate((row) =>
+        ['.cell-question', '.cell-credit'].map((cell) => row.querySelector(cell)?.getAttribute('aria-label') ?? ''),
+      );
     const credit = /credit [−+]\d\.\d\d/u.exec(clearest)?.[0] ?? '';
     assert.ok(credit !== '' && !/0\.00/u.test(credit), clearest);
     await act(() => episodes.getByRole('grid').press('Enter'));

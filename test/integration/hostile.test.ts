@@ -10,7 +10,7 @@ import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addMessage, addRequest, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, frameOf, openFromEpisodes, openLane, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, frameOf, openFromEpisodes, openLane, storeOf, TINY, unfold } from './team.ts';
 
 const SCRIPT = '<script>globalThis.c3Canary=1</script>';
 const IMAGE = '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3Canary=1">';
@@ -332,10 +332,8 @@ scenario(
     assert.ok(leaf > 0);
     await workbench.runCommand('C3: Refresh');
     const view = await workbench.openView('C3');
-    if ((await workbench.treeItem(view, 'Step 1').count()) === 0) {
-      await workbench.treeItem(view, 'Hostile').click();
-    }
-    await workbench.treeItem(view, 'Step 1').click();
+    await unfold(workbench.treeItem(view, 'Hostile'));
+    await unfold(workbench.treeItem(view, 'Step 1'));
     await workbench.treeItem(view, question.slice(0, 30)).click();
     const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
     await openLane(transcript, 'reasoner');

@@ -184,10 +184,10 @@ scenario('the self-test shows its steps as they end, and all pass', async (workb
   await model.getByRole('progressbar', { name: 'Self-test' }).waitFor();
   await model.getByText(/^All \d+ steps passed in/u).waitFor({ timeout: 120_000 });
   const steps = model.getByRole('list', { name: 'Steps of the self-test' }).getByRole('listitem');
-  assert.ok((await steps.count()) >= 5);
-  for (const step of await steps.allInnerTexts()) {
-    assert.match(step, /passed/u);
-  }
+  await eventually('every step to have passed', async () => {
+    const ended = await steps.allInnerTexts();
+    return ended.length >= 5 && ended.every((step) => step.includes('passed'));
+  });
   for (const width of [1280, 800]) {
     await workbench.page.setViewportSize({ width, height: 900 });
     for (const theme of ['light', 'highContrast', 'dark'] as const) {
@@ -222,7 +222,7 @@ scenario('a model too large for the machine says what it lacks, and what to chan
   await chooseOption(model, 'What is trained', 'Everything');
   await planText(model);
   await model.locator('figcaption').getByText('does not fit', { exact: true }).waitFor();
-  assert.ok((await model.getByRole('note', { name: 'What to change' }).getByRole('listitem').count()) >= 1);
+  await model.getByRole('note', { name: 'What to change' }).getByRole('listitem').first().waitFor();
   await workbench.screenshot('model-too-large');
   await chooseOption(model, 'What is trained', 'Adapter of rank 16');
   await choose(workbench, 'qwen3', model);
@@ -235,11 +235,12 @@ scenario('panel, settings and the list of folders come back after a reload', asy
   await planText(before);
   await reloadWindow(workbench);
   const model = await modelPanel(workbench, 'qwen3');
-  assert.equal(
-    await model
-      .getByRole('combobox', { name: 'What is trained' })
-      .evaluate((element) => ('value' in element ? element.value : null)),
-    '64',
+  await eventually(
+    'the rank that was chosen',
+    async () =>
+      (await model
+        .getByRole('combobox', { name: 'What is trained' })
+        .evaluate((element) => ('value' in element ? element.value : null))) === '64',
   );
   await planText(model);
   await choose(workbench, 'qwen3');

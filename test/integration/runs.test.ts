@@ -17,6 +17,9 @@ const STOPPED = TINY.replace('Tiny', 'Stopped')
   .replace('{ instances: 8 }', '{ instances: 0 }')
   .concat('task: { train_file: questions.jsonl }\n');
 
+/** Milliseconds in which a run starts, or ends, on a machine that does something else too. */
+const ENDED = 180_000;
+
 const scenario = workbenchScenarios({
   files: {
     'tiny.c3.yaml': TINY,
@@ -57,6 +60,7 @@ scenario(
     await workbench.pick('Default length');
     await workbench.notification('C3 run').waitFor();
     await workbench.statusBarItem('C3:').waitFor();
+    await workbench.notification('The run ended').waitFor({ timeout: ENDED });
     await workbench.answerNotification('The run ended', 'Open run dashboard');
     const dashboard = await workbench.webview('Run dashboard');
     const store = openStoreForReading(storeOf(workbench.folder));
@@ -123,7 +127,7 @@ scenario('a run says what remains of it wherever it shows; one that is cancelled
   await workbench.runCommand('C3: Cancel run');
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   await workbench.treeItem(view, 'Long').waitFor();
-  assert.equal(runTitled(workbench, 'Long')?.status, 'cancelled');
+  await eventually('the cancelled run in the store', () => runTitled(workbench, 'Long')?.status === 'cancelled');
   assert.equal(await workbench.notification(/cancel|fail|error/iu).count(), 0);
 });
 
@@ -135,7 +139,7 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
     await row.getByRole('button', { name: 'Resume run' }).click();
   };
   await start(workbench, 'stopped.c3.yaml');
-  await workbench.statusBarItem('training, step').waitFor();
+  await workbench.statusBarItem('training, step').waitFor({ timeout: ENDED });
   await workbench.runCommand('C3: Cancel run');
   await workbench.treeItem(view, /Stopped.*cancelled, \d+ of 60 steps/su).waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
@@ -169,9 +173,9 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
 
   await workbench.runCommandAndPick('C3: Resume run', 'Stopped');
   await workbench.notification('C3 run').waitFor();
-  await workbench.statusBarItem('training, step').waitFor();
-  // Fifty steps take their time on a machine that does something else too.
-  await dashboard.getByText(/step 60 of 60/u).waitFor({ timeout: 120_000 });
+  await workbench.statusBarItem('training, step').waitFor({ timeout: ENDED });
+  await dashboard.getByText(/step 60 of 60/u).waitFor({ timeout: ENDED });
+  await workbench.notification('The run ended').waitFor({ timeout: ENDED });
   await workbench.answerNotification('The run ended', 'Open run dashboard');
   await workbench.screenshot('resumed');
   const done = runTitled(workbench, 'Stopped');
@@ -183,7 +187,7 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
 scenario('the doctor reports what this machine can do', async (workbench) => {
   await workbench.runCommand('C3: Check this machine (doctor)');
   const lines = workbench.page.locator('.editor-instance .view-line');
-  await lines.filter({ hasText: 'C3 doctor' }).waitFor();
+  await lines.filter({ hasText: 'C3 doctor' }).waitFor({ timeout: ENDED });
   await lines.filter({ hasText: 'cpu' }).first().waitFor();
 });
 

@@ -97,7 +97,9 @@ scenario(
     await workbench.treeItem(view, `Run ${RUN}`).click();
     const buckets = await workbench.openView('C3', 'Buckets');
     await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
-    assert.match((await rows(buckets))[0] ?? '', /^reasoner: plan 0; Clearest credit: \+0\.90, helped, n = 4; step 1/u);
+    await eventually('the clearest first', async () =>
+      /^reasoner: plan 0; Clearest credit: \+0\.90, helped, n = 4; step 1/u.test((await rows(buckets))[0] ?? ''),
+    );
     await pictures(workbench, 'sidebar');
     await workbench.runCommand('C3: Sort buckets');
     await workbench.pick('Spread of returns');
@@ -253,9 +255,8 @@ scenario(
     await reloadWindow(workbench);
     const again = await workbench.openView('C3', 'Buckets');
     await workbench.treeItem(again, 'reasoner').waitFor();
-    assert.ok(
+    await eventually('the filter to come back', async () =>
       (await rows(again)).every((label) => label.startsWith('reasoner')),
-      'the filter came back',
     );
     await pane.locator('.pane-header').hover();
     await pane.getByRole('button', { name: 'Clear buckets filter' }).click();

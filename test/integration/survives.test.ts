@@ -9,7 +9,7 @@ import { reportPage, runReport } from '../../src/report/report.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, reading, reloadWindow, storeOf } from './team.ts';
+import { assertQuiet, reading, reloadWindow, storeOf, unfold } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
@@ -37,8 +37,8 @@ scenario(
   async (workbench) => {
     prepare(workbench);
     const view = await workbench.openView('C3');
-    await workbench.treeItem(view, `Run ${RUN}`).click();
-    await workbench.treeItem(view, 'Step 1').click();
+    await unfold(workbench.treeItem(view, `Run ${RUN}`));
+    await unfold(workbench.treeItem(view, 'Step 1'));
     const episodes = view.getByRole('treeitem').filter({ hasText: 'Question 1' });
     await episodes.nth(0).click({ button: 'right' });
     await workbench.chooseFromMenu('Select to compare');
@@ -66,7 +66,7 @@ scenario(
     await reloadAtFiles(workbench);
     await workbench.page.locator(editor).first().waitFor();
     await eventually('the model input after the reload', input);
-    assert.equal(await lines(workbench, editor), before);
+    await eventually('the same lines', async () => (await lines(workbench, editor)) === before);
     await workbench.screenshot('survives-context');
     // Nobody can write to it.
     await workbench.page.locator(`${editor} .view-lines`).first().click();

@@ -182,7 +182,10 @@ scenario(
     const taxonomy = await openTaxonomy(workbench);
     const before = await counted(workbench);
     for (const [name, number] of before) {
-      assert.equal(await countCell(taxonomy, name).innerText(), String(number), name);
+      await eventually(
+        `${String(number)} of ${name}`,
+        async () => (await countCell(taxonomy, name).innerText()) === String(number),
+      );
     }
     // The third tree succeeds everywhere: three buckets that no class counts.
     assert.ok((before.get('all succeeded') ?? 0) >= 3);
@@ -191,7 +194,9 @@ scenario(
       'the successes alone',
       async () => (await taxonomy.locator('.cases > li').count()) === before.get('all succeeded'),
     );
-    assert.deepEqual([...new Set(await taxonomy.locator('.cases .case-class').allInnerTexts())], ['all succeeded']);
+    await eventually('no other class', async () =>
+      (await taxonomy.locator('.cases .case-class').allInnerTexts()).every((name) => name === 'all succeeded'),
+    );
     assert.equal(await taxonomy.locator('.cases > li').filter({ hasText: 'Question 3' }).count(), 3);
     await taxonomy.getByRole('button', { name: 'all succeeded', exact: true }).click();
     await taxonomy.getByText("The paper's name for a failure that credit can find").waitFor();
@@ -217,7 +222,7 @@ scenario(
       );
     }
     assert.notDeepEqual(shift, before);
-    assert.equal(await taxonomy.locator('.threshold.changed').count(), 1);
+    await eventually('one changed threshold', async () => (await taxonomy.locator('.threshold.changed').count()) === 1);
     for (const theme of ['light', 'highContrast', 'dark'] as const) {
       await workbench.screenshot('taxonomy', theme);
     }
@@ -267,10 +272,13 @@ scenario(
     await form.getByRole('textbox', { name: 'Note' }).fill('on second thoughts');
     await form.getByRole('button', { name: 'Save label' }).click();
     await odd.locator('.history li', { hasText: 'Successful Credit Shift' }).waitFor();
-    assert.deepEqual(await odd.locator('.history .label-name').allInnerTexts(), [
-      'Successful Credit Shift',
-      '<b>odd</b>',
-    ]);
+    await eventually('both labels, the newer first', async () => {
+      assert.deepEqual(await odd.locator('.history .label-name').allInnerTexts(), [
+        'Successful Credit Shift',
+        '<b>odd</b>',
+      ]);
+      return true;
+    });
     assert.equal(await taxonomy.locator('.cases b, .cases img').count(), 0);
     const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
     const agreement = printed['agreement'];
@@ -330,10 +338,11 @@ scenario(
         'the note',
         async () => (await again.getByRole('textbox', { name: 'Note' }).inputValue()) === 'begun',
       );
-      assert.equal(await frame.locator('.cases .role', { hasText: 'actor' }).count(), 0);
-      assert.equal(
-        await frame.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).inputValue(),
-        '0.3',
+      await eventually(
+        'the filter and the threshold',
+        async () =>
+          (await frame.locator('.cases .role', { hasText: 'actor' }).count()) === 0 &&
+          (await frame.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).inputValue()) === '0.3',
       );
     };
     await workbench.openFile('tiny.c3.yaml');
@@ -361,11 +370,14 @@ scenario('findings say what was measured and what was not, and a case opens its 
     const row = taxonomy
       .locator('.findings tbody tr')
       .filter({ has: taxonomy.getByRole('button', { name, exact: true }) });
-    assert.deepEqual(
-      await row.getByRole('cell').allInnerTexts(),
-      [measured === 0 ? 'not measured' : String(count), String(measured), String(notMeasured)],
-      name,
-    );
+    await eventually(`what was found of "${name}"`, async () => {
+      assert.deepEqual(await row.getByRole('cell').allInnerTexts(), [
+        measured === 0 ? 'not measured' : String(count),
+        String(measured),
+        String(notMeasured),
+      ]);
+      return true;
+    });
   }
   await taxonomy.getByRole('button', { name: 'plan ignored' }).press('Enter');
   await taxonomy.getByText('Not measured: replay the plan with an empty text').waitFor();
@@ -377,9 +389,9 @@ scenario('findings say what was measured and what was not, and a case opens its 
     await workbench.page.setViewportSize({ width, height });
     await taxonomy.getByRole('button', { name: 'Read again' }).scrollIntoViewIfNeeded();
     await workbench.screenshot(`taxonomy-${String(width)}`);
-    assert.ok(
-      await taxonomy.locator('html').evaluate((page: HTMLElement) => page.scrollWidth <= page.clientWidth),
-      `nothing is cut off at ${String(width)}`,
+    // The editor lays out its panels some frames after the window.
+    await eventually(`nothing to be cut off at ${String(width)}`, () =>
+      taxonomy.locator('html').evaluate((page: HTMLElement) => page.scrollWidth <= page.clientWidth),
     );
   }
   await workbench.page.setViewportSize({ width: 1400, height: 900 });

@@ -9,7 +9,7 @@ import { tamper } from '../support/tamper.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, choose, openFromEpisodes, openLane, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, choose, openFromEpisodes, openLane, reloadWindow, storeOf, TINY, unfold } from './team.ts';
 
 const scenario = workbenchScenarios({
   files: { 'tiny.c3.yaml': TINY },
@@ -122,8 +122,8 @@ async function openFirst(
     await tab.click();
   } else {
     const view = await workbench.openView('C3');
-    await workbench.treeItem(view, 'Tiny').click();
-    await workbench.treeItem(view, 'Step 1').click();
+    await unfold(workbench.treeItem(view, 'Tiny'));
+    await unfold(workbench.treeItem(view, 'Step 1'));
     await workbench.treeItem(view, episode.question.slice(0, 30)).click();
   }
   return { transcript: await workbench.webview(titleOf(episode.question)), episode };
@@ -144,7 +144,7 @@ scenario(
       new RegExp(`^actor 1 of 2: ${episode.actor.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&')}; return [01];`, 'u'),
     );
     // The question, two plans and two actors under each.
-    assert.equal(await transcript.getByRole('treeitem').count(), 7);
+    await eventually('every row', async () => (await transcript.getByRole('treeitem').count()) === 7);
     await transcript.getByRole('heading', { name: 'actor' }).waitFor();
   },
 );
@@ -206,7 +206,8 @@ scenario(
       'an item for each',
       async () => (await replayed.getByRole('listitem').count()) === different.length,
     );
-    for (const [index, all] of different.entries()) {
+    // Their figures are those of the store once the pane has read it after the last replay.
+    const compare = async (index: number, all: (typeof different)[number]): Promise<true> => {
       const [alternative] = all;
       assert.ok(alternative);
       assert.ok(all.every(({ returns }) => returns.length === 2));
@@ -224,6 +225,10 @@ scenario(
         const behind = `· n ${String(credit.n)} · effective n ${String(credit.effectiveN)} · ${String(credit.evaluatorCalls)} evaluator call`;
         assert.ok(words.includes(behind) && words.includes(`, ${String(here)} here`), words);
       }
+      return true;
+    };
+    for (const [index, all] of different.entries()) {
+      await eventually(`the figures of alternative ${String(index)}`, () => compare(index, all));
     }
     await replayed.getByText('common random numbers').waitFor();
     // Every replay was executed again at once.
@@ -368,10 +373,10 @@ scenario('alternatives draw numbers of their own when common random numbers are 
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('1');
   const box = transcript.getByRole('checkbox', { name: 'Common random numbers' });
   // The request before was drawn apart, and its form may be there still.
-  if ((await box.getAttribute('aria-checked')) === 'true') {
+  if (await box.evaluate((control: HTMLInputElement) => control.checked)) {
     await box.click();
   }
-  assert.equal(await box.getAttribute('aria-checked'), 'false');
+  await eventually('the box without its mark', async () => (await box.getAttribute('aria-checked')) === 'false');
   const before = newestRequest(workbench.folder, episode.planId)?.id;
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
   await transcript
