@@ -122,7 +122,7 @@ describe('c3 run', () => {
     assert.match(result.stdout, /greedy accuracy {3}\d.*n 1.*->.*n 1/);
     assert.match(
       result.stdout,
-      /What one message was worth: message \d+ by the reasoner.*\n {2}question {2}Box \d+ holds.*\n {2}expected {2}-?\d+\n {2}it said .*\n {2}instead .*\n {2}credit /,
+      /What one message was worth: message \d+ by the reasoner.*\n {2}question {2}Box \d+ holds.*\n {2}expected {2}-?\d+\n {2}message .*\n {2}instead .*\n {2}credit /,
     );
     assert.match(result.stdout, /Message \d+ by the reasoner and its alternatives/);
     assert.match(result.stderr, /the first 1 instances are held out/);
