@@ -54,7 +54,7 @@ export function estimatorNamed(name: string): Estimator & { readonly name: Credi
   const hint = nearest === undefined ? `known are ${CREDIT_ESTIMATORS.join(', ')}` : `did you mean ${nearest}?`;
   throw new C3Error(
     'input',
-    `The credit estimator ${JSON.stringify(oneLine(name, 40))} is not known here; ${hint}${hint.endsWith('?') ? '' : '.'}`,
+    `The credit estimator ${JSON.stringify(oneLine(name, 40))} is unknown; ${hint}${hint.endsWith('?') ? '' : '.'}`,
   );
 }
 

@@ -26,7 +26,7 @@ export function wilson(successes: number, n: number): Interval | null {
   if (!Number.isSafeInteger(successes) || !Number.isSafeInteger(n) || successes < 0 || successes > n) {
     throw new C3Error(
       'input',
-      `${successes} successes of ${n} is no proportion; give whole numbers with 0 <= successes <= n.`,
+      `${successes} successes of ${n} is not a proportion; give whole numbers with 0 <= successes <= n.`,
     );
   }
   if (n === 0) {

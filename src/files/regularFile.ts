@@ -32,7 +32,7 @@ export async function openRegular(
     if (!stat.isFile()) {
       throw new C3Error(
         kind,
-        `Cannot read ${path}: ${stat.isDirectory() ? 'EISDIR, a folder, and ' : ''}it is no regular file; ${advice}.`,
+        `Cannot read ${path}: ${stat.isDirectory() ? 'EISDIR, a folder, and ' : ''}it is not a regular file; ${advice}.`,
       );
     }
     return { file, size: stat.size };

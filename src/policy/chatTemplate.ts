@@ -147,7 +147,7 @@ async function readConfig(path: string): Promise<z.output<typeof configSchema>> 
   try {
     return configSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('model', `${path} is no configuration of a tokenizer: ${said(error)}.`, { cause: error });
+    throw new C3Error('model', `${path} is not a tokenizer configuration: ${said(error)}.`, { cause: error });
   }
 }
 

@@ -121,7 +121,7 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
   }
   const added = addedSchema.safeParse(tokenizerJson);
   if (!added.success) {
-    throw unreadable('added_tokens is no list of tokens with id and content');
+    throw unreadable('added_tokens is not a list of tokens with id and content');
   }
   const endToken = tokenizer.token_to_id(config.data.eos_token);
   for (const special of [config.data.eos_token, config.data.bos_token]) {
@@ -195,7 +195,7 @@ function endTokensOf(bytes: Uint8Array | null, path: string): number[] {
   }
   const parsed = generationSchema.safeParse(parseJson(bytes, path));
   if (!parsed.success) {
-    throw new C3Error('model', `${path}: eos_token_id is no token id and no list of them.`);
+    throw new C3Error('model', `${path}: eos_token_id is neither a token id nor a list of token ids.`);
   }
   return [parsed.data.eos_token_id ?? []].flat();
 }

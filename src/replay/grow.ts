@@ -95,7 +95,7 @@ function placeOf({ node }: Branch, place: number, index: number, fanout: number,
     return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
   }
   if (node === null) {
-    throw new Error('A continuation stands below an alternative.');
+    throw new Error('A continuation needs an alternative above it.');
   }
   const replay = growth.replays?.[place];
   if (replay !== undefined) {

@@ -50,7 +50,7 @@ export function shownInEditor(name: string, content: string | null): string {
           `<p>${escaped(
             content === null
               ? `The report ${name} cannot be read any more: export it again, or close this tab.`
-              : `The file ${name} is no report that this version of C3 wrote: open it as text, or in a browser.`,
+              : `The file ${name} is not a report that this version of C3 wrote: open it as text, or in a browser.`,
           )}</p>`,
         );
   return html.replace('</style>', `${EDITOR_STYLE}</style>`);

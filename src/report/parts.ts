@@ -84,7 +84,7 @@ export function runFacts({
     ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`],
     ['Method', `${escaped(method, 40)}, seed ${String(seed)}`],
     ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escaped(status, 40)}`],
-    ['Protocol', protocol === null ? 'not told' : escaped(protocol)],
+    ['Protocol', protocol === null ? 'unknown' : escaped(protocol)],
     ['Started', moment(createdAt)],
     ['Ended', finishedAt === null ? 'not yet, or not seen' : moment(finishedAt)],
   ];

@@ -224,7 +224,7 @@ function checkLevels(levels: readonly number[]): void {
   if (!valid || !levels.some((weight) => weight > 0)) {
     throw new C3Error(
       'input',
-      `Arithmetic levels [${levels.join(', ')}] are no mix: give 1 to ${LEVEL_RULES.length} weights from 0 up, at least one above 0.`,
+      `Arithmetic levels [${levels.join(', ')}] are not valid: give 1 to ${LEVEL_RULES.length} weights from 0 up, at least one above 0.`,
     );
   }
 }

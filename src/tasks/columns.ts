@@ -56,7 +56,7 @@ export function answerText(row: Row, name: string): string {
 export function textsOf(row: Row, name: string, most: number): string[] {
   const value: unknown = column(row, name) ?? [];
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
-    throw new C3Error('input', `${row.place}: "${name}" is no list of texts; write it as ["...", "..."].`);
+    throw new C3Error('input', `${row.place}: "${name}" is not a list of strings; write it as ["...", "..."].`);
   }
   if (value.length > most) {
     throw new C3Error('input', `${row.place}: "${name}" holds more than ${most} texts.`);

@@ -206,7 +206,7 @@ function entryPointOf(row: Row): string | null {
   const name = ['entry_point', 'entryPoint'].find((known) => column(row, known) !== undefined);
   const value = name === undefined ? null : column(row, name);
   if (value !== null && (typeof value !== 'string' || !FUNCTION_NAME.test(value))) {
-    throw new C3Error('input', `${row.place}: "${name ?? ''}" is no name of a function.`);
+    throw new C3Error('input', `${row.place}: "${name ?? ''}" is not a function name.`);
   }
   return value;
 }

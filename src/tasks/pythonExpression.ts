@@ -147,7 +147,7 @@ function bounded(value: Value): Value {
 
 function numberOf(value: Value): number {
   if (typeof value !== 'number') {
-    throw new PythonError('no whole number');
+    throw new PythonError('not a whole number');
   }
   return value;
 }

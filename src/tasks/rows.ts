@@ -80,10 +80,10 @@ function parseObject(text: string, place: string, action: ErrorAction): Record<s
       text === '['
         ? 'the file is one JSON array: write its elements one on each line'
         : 'write one JSON object on each line';
-    throw new C3Error('input', `${place}: the line is no JSON (${reason}); ${advice}.`, { cause: error, action });
+    throw new C3Error('input', `${place}: the line is not JSON (${reason}); ${advice}.`, { cause: error, action });
   }
   if (!isObject(value)) {
-    throw new C3Error('input', `${place}: the line is no JSON object; write {"question": ..., "answer": ...}.`, {
+    throw new C3Error('input', `${place}: the line is not a JSON object; write {"question": ..., "answer": ...}.`, {
       action,
     });
   }

@@ -39,7 +39,7 @@ export class CollisionGuard {
     } else if (first.fingerprint !== fingerprint) {
       throw new C3Error(
         'engine',
-        `Two different contexts share the key ${key}: ${first.place} (fingerprint ${first.fingerprint}) and ${place} (${fingerprint}); change one of the two texts, their credit cannot be told apart.`,
+        `Two different contexts share the key ${key}: ${first.place} (fingerprint ${first.fingerprint}) and ${place} (${fingerprint}); change one of the two texts, their credit cannot be separated.`,
       );
     }
   }

@@ -187,10 +187,7 @@ function readTurns(value: unknown, roles: readonly RoleEntry[], document: Source
   }
   for (const role of roles) {
     if (role.dependsOn.length > 0) {
-      throw error(
-        [...role.path, 'depends_on'],
-        "says who depends on whom a second time; beside 'turns' it belongs to the turns.",
-      );
+      throw error([...role.path, 'depends_on'], "repeats the dependencies; with 'turns', set them in the turns.");
     }
     if (!spoken.has(role.name)) {
       throw error(role.path, `role '${role.name}' has no turn; give it one or take it out.`);

@@ -167,18 +167,18 @@ function unknownKey(known: Known, path: KeyPath, name: string): Problem {
   });
   // The same name in another place says more than a similar one here.
   if (elsewhere.length > 0) {
-    return problem(`is no known key here; write it as ${elsewhere.join(' or ')}.`);
+    return problem(`unknown key here; write it as ${elsewhere.join(' or ')}.`);
   }
   const nearest = nearestName(name, here);
   if (nearest !== undefined) {
-    return problem(`is no known key; did you mean ${nearest}?`, nearest);
+    return problem(`unknown key; did you mean ${nearest}?`, nearest);
   }
   const similar = nearestName(name, known.paths.map(lastPart));
   const places = known.paths.filter((key) => lastPart(key) === similar).map(withSection);
   return problem(
     places.length > 0
-      ? `is no known key; did you mean ${places.join(' or ')}?`
-      : `is no known key; known here: ${here.join(', ')}`,
+      ? `unknown key; did you mean ${places.join(' or ')}?`
+      : `unknown key; known here: ${here.join(', ')}`,
   );
 }
 

@@ -85,7 +85,7 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
         // What an earlier step kept is gone after an interruption.
         if (!kept) {
           throw new Error(
-            `Step ${String(iteration)} of run ${run} goes back to what it did not keep; its method keeps first, in each step.`,
+            `Step ${String(iteration)} of run ${run} restores weights that it did not save; a method must save before it restores, in each step.`,
           );
         }
         await runtime.revertTraining(update.share);

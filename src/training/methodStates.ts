@@ -44,7 +44,7 @@ export function stateAfter({ store, run, method }: Place, iteration: number): Me
   const found = `is ${stored.name}, version ${String(stored.version)}`;
   throw new C3Error(
     'input',
-    `The method's state ${where} ${found}, and this is ${name}, version ${String(version)}: nothing was changed; go on with the version of C3 that made it, or start a new run.`,
+    `The method's state ${where} ${found}, and this is ${name}, version ${String(version)}: nothing was changed; continue with the version of C3 that wrote it, or start a new run.`,
   );
 }
 

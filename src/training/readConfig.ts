@@ -81,7 +81,7 @@ function setIn(value: object, [key = '', ...rest]: readonly string[], leaf: unkn
     if (typeof inner !== 'object' || Array.isArray(inner)) {
       throw new C3Error(
         'input',
-        `--override ${oneLine(override, MAX_SHOWN)}: ${oneLine(key, MAX_SHOWN)} is no mapping.`,
+        `--override ${oneLine(override, MAX_SHOWN)}: ${oneLine(key, MAX_SHOWN)} is not a mapping.`,
       );
     }
     entries.set(key, setIn(inner, rest, leaf, override));

@@ -160,7 +160,7 @@ describe(
         ];
         for (const reader of readers) {
           await inputs.attempt(what, () =>
-            assert.rejects(reader(), (error) => isPlain(error, /Cannot read .*(?:it is no regular file|ENXIO)/u)),
+            assert.rejects(reader(), (error) => isPlain(error, /Cannot read .*(?:it is not a regular file|ENXIO)/u)),
           );
         }
       }
@@ -180,7 +180,7 @@ describe(
       for (const command of commands.slice(0, scaled(99, 3))) {
         await inputs.attempt(command.join(' '), async () => {
           const { code, stderr } = await c3(folder, command, { shell: 'ulimit -t 20' });
-          assert.ok(code === 2 && /c3: .*it is no regular file.*\.\n$/u.test(stderr), `${String(code)}: ${stderr}`);
+          assert.ok(code === 2 && /c3: .*it is not a regular file.*\.\n$/u.test(stderr), `${String(code)}: ${stderr}`);
         });
       }
     });

@@ -151,7 +151,7 @@ describe('a hostile config.json', () => {
     await held('long', path, () => loadConfig(folder), /has 50 GB, more than the 4\.19 MB/u);
     rmSync(path);
     execFileSync('mkfifo', [path]);
-    await held('FIFO', path, () => loadConfig(folder), /it is no regular file/u);
+    await held('FIFO', path, () => loadConfig(folder), /it is not a regular file/u);
   });
 
   it('holds any values', async () => {
@@ -223,7 +223,7 @@ describe('a hostile safetensors file', () => {
     [
       'metadata that are objects',
       () => fileOf({ __metadata__: { a: { toString: 1 } } }),
-      /metadata gives a a value that is no text/u,
+      /metadata gives a a value that is not text/u,
     ],
     [
       'a shape of a million axes',
@@ -251,7 +251,7 @@ describe('a hostile safetensors file', () => {
     const path = join(folder, 'model.safetensors');
     rmSync(path);
     execFileSync('mkfifo', [path]);
-    await held('FIFO', path, () => loadModel(folder), /it is no regular file/u);
+    await held('FIFO', path, () => loadModel(folder), /it is not a regular file/u);
   });
 
   it('has any header', async () => {
@@ -309,7 +309,7 @@ describe('a hostile adapter', () => {
     for (const [what, given, says] of [
       ['rank', { ...settings, r: 1e9 }, /adapter_config\.json: r: 1000000000 is more than the 8192/u],
       ['large rank', { ...settings, r: 8192 }, /tensor \S+ is missing/u],
-      ['agent', { ...settings, c3_agent: [1] }, /adapter_config\.json: c3_agent: is no text/u],
+      ['agent', { ...settings, c3_agent: [1] }, /adapter_config\.json: c3_agent: is not text/u],
       ['no JSON', '{\n'.repeat(1000), /this is not JSON/u],
     ] as const) {
       const folder = adapter(given, fileOf({}));

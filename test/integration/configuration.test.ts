@@ -89,11 +89,11 @@ scenario(
     await lens(workbench, '4 problems prevent this run from starting').waitFor();
     const rows = await problems(workbench);
     for (const [words, place] of [
-      ['stepz: is no known key; did you mean steps?', '[Ln 2, Col 1]'],
-      ['ppo.lerning_rate: is no known key; did you mean learning_rate?', '[Ln 4, Col 3]'],
+      ['stepz: unknown key; did you mean steps?', '[Ln 2, Col 1]'],
+      ['ppo.lerning_rate: unknown key; did you mean learning_rate?', '[Ln 4, Col 3]'],
       ['method: did you mean magrpo?', '[Ln 5, Col 9]'],
       [
-        'learning_rate: is no known key here; write it as ppo: learning_rate or value_head: learning_rate.',
+        'learning_rate: unknown key here; write it as ppo: learning_rate or value_head: learning_rate.',
         '[Ln 6, Col 1]',
       ],
     ] as const) {
@@ -377,7 +377,7 @@ test(
       await lens(workbench, 'Starting and planning require a trusted workspace').waitFor();
       assert.equal(await lens(workbench, /Start this run|Plan memory/u).count(), 0);
       const rows = await problems(workbench);
-      await rows.filter({ hasText: 'stepz: is no known key; did you mean steps?' }).waitFor();
+      await rows.filter({ hasText: 'stepz: unknown key; did you mean steps?' }).waitFor();
       await workbench.openFile('elsewhere.c3.yaml');
       await lens(workbench, 'Starting and planning require a trusted workspace').waitFor();
       await workbench.page

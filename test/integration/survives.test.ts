@@ -118,7 +118,7 @@ scenario(
     writeFileSync(path, page.replaceAll(`Run ${RUN}`, 'Written anew'));
     await again.getByRole('heading', { name: 'Written anew' }).waitFor();
     writeFileSync(path, '<script>document.title = 1</script><img src="https://example.org/x.png">');
-    await again.getByText('is no report that this version of C3 wrote').waitFor();
+    await again.getByText('is not a report that this version of C3 wrote').waitFor();
     rmSync(path);
     await reloadAtFiles(workbench);
     await (

@@ -421,6 +421,6 @@ scenario('buckets that come later are announced and change nothing until they ar
   await taxonomy.getByRole('button', { name: 'Read again' }).click();
   await eventually('the new total', async () => (await total.innerText()) === String(before + 1));
   await taxonomy.getByText('1 new bucket').waitFor({ state: 'hidden' });
-  await taxonomy.getByText('Not counted: 1 requested replay, which is no case of this run.').waitFor();
+  await taxonomy.getByText('Not counted: 1 requested replay, which is not a case of this run.').waitFor();
   await caseOf(taxonomy, 'no alternative has a return', 'reasoner');
 });

@@ -37,7 +37,7 @@ function load(own: HTMLOrSVGScriptElement | null): Promise<SetFormula> {
     script.addEventListener('load', () => {
       const set = registered();
       if (set === null) {
-        reject(new Error(`${BUNDLE} is not what it should be.`));
+        reject(new Error(`${BUNDLE} has unexpected contents.`));
       } else {
         resolve(set);
       }

@@ -119,7 +119,7 @@ function svg(tag: string, attributes: Attributes): SVGElement {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
   setAttributes(element, attributes);
   if (!(element instanceof SVGElement)) {
-    throw new Error(`${tag} is no SVG element.`);
+    throw new Error(`${tag} is not an SVG element.`);
   }
   return element;
 }

@@ -203,7 +203,7 @@ export function protocolFor(buckets: readonly Imported[], path: string): string 
   try {
     parseProtocol(text, path);
   } catch (error) {
-    throw new C3Error('input', `${path}: restart.roles_topo is no team: ${messageOf(error)}`, { cause: error });
+    throw new C3Error('input', `${path}: restart.roles_topo is not a team: ${messageOf(error)}`, { cause: error });
   }
   return text;
 }

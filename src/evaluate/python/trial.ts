@@ -280,7 +280,7 @@ class Trial {
       if (error instanceof SandboxFailure) {
         throw error.outside ? error : new Vanished(error.message);
       }
-      return this.stop('crash', 'it sent something that is no message');
+      return this.stop('crash', 'it sent something that is not a message');
     }
   }
 

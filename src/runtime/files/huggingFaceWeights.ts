@@ -71,7 +71,7 @@ export async function readWeights(
     if (!SHARD_NAME.test(shard)) {
       throw new C3Error(
         'model',
-        `${indexPath} gives tensor ${name} a place that is no file beside it: ${shown(shard)}; copy the weights again from their source.`,
+        `${indexPath} gives tensor ${name} a path that is not a file in its folder: ${shown(shard)}; copy the weights again from their source.`,
       );
     }
     return shard;

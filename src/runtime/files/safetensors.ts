@@ -95,7 +95,7 @@ export function parseHeader(
       }
       for (const [key, value] of Object.entries(entry) as [string, unknown][]) {
         if (typeof value !== 'string') {
-          throw fail(`the safetensors metadata gives ${shown(key)} a value that is no text`);
+          throw fail(`the safetensors metadata gives ${shown(key)} a value that is not text`);
         }
         metadata[key] = value;
       }

@@ -114,7 +114,7 @@ export class SafetensorsFile {
       if (!convertInto(bytes, tensor.dtype, numbers)) {
         throw new C3Error(
           'model',
-          `${this.path}: tensor ${name} holds a value that is no finite number; copy the weights again from their source.`,
+          `${this.path}: tensor ${name} holds a value that is not a finite number; copy the weights again from their source.`,
         );
       }
       if (!(part instanceof Float32Array) && !roundInto(numbers, part)) {

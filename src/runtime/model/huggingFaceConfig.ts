@@ -99,7 +99,7 @@ export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig 
     throw fail('num_key_value_heads: missing');
   }
   if (c.num_attention_heads % keyValueHeads !== 0) {
-    throw fail('num_attention_heads is no multiple of num_key_value_heads');
+    throw fail('num_attention_heads is not a multiple of num_key_value_heads');
   }
   const rope = readRope(c, fail);
   const config: TransformerConfig = {
@@ -216,7 +216,7 @@ function derivedHeadDim(c: ConfigJson, family: Family, fail: (what: string) => C
   }
   const width = c.hidden_size / c.num_attention_heads;
   if (!Number.isInteger(width)) {
-    throw fail('hidden_size is no multiple of num_attention_heads, and head_dim is missing');
+    throw fail('hidden_size is not a multiple of num_attention_heads, and head_dim is missing');
   }
   return width;
 }

@@ -58,13 +58,13 @@ export function adapterModules(names: readonly string[], place: string): Adapter
     const nearest = nearestName(unknown, ADAPTER_MODULES);
     throw new C3Error(
       'input',
-      `${place}: ${JSON.stringify(unknown.slice(0, 100))} is no target module; ${nearest === undefined ? `known are ${ADAPTER_MODULES.join(', ')}.` : `did you mean ${nearest}?`}`,
+      `${place}: ${JSON.stringify(unknown.slice(0, 100))} is not a target module; ${nearest === undefined ? `choose from ${ADAPTER_MODULES.join(', ')}.` : `did you mean ${nearest}?`}`,
     );
   }
   if (names.length === 0) {
     throw new C3Error(
       'input',
-      `${place}: an adapter needs at least one target module; known are ${ADAPTER_MODULES.join(', ')}.`,
+      `${place}: an adapter needs at least one target module; choose from ${ADAPTER_MODULES.join(', ')}.`,
     );
   }
   return names.filter(isModule);

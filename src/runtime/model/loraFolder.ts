@@ -268,7 +268,7 @@ async function loadOne(folder: string, config: TransformerConfig): Promise<OneAd
   const settings = parseAdapterSettings(text, path);
   const agent = agentSchema.safeParse(JSON.parse(text));
   if (!agent.success) {
-    throw new C3Error('model', `${path}: c3_agent: is no text; copy the adapter again from its source.`);
+    throw new C3Error('model', `${path}: c3_agent: is not text; copy the adapter again from its source.`);
   }
   return SafetensorsFile.reading(
     join(folder, ADAPTER_WEIGHTS_FILE),

@@ -86,7 +86,7 @@ export async function loadTrainingStates(
       if (shape?.length !== 1 || shape[0] !== count) {
         throw new C3Error(
           'model',
-          `${path} is no checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${String(count)} are needed; delete it.`,
+          `${path} is not a checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${String(count)} are needed; delete it.`,
         );
       }
       const into = new Float32Array(count);

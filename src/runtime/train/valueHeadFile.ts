@@ -52,7 +52,7 @@ export async function loadValueHeadFile(path: string, snapshot: string, hiddenSi
   if (metadata['snapshot'] !== snapshot) {
     throw new C3Error(
       'model',
-      `The value head ${path} stands on the weights ${(metadata['snapshot'] ?? '').slice(0, 12)}, not on ${snapshot.slice(0, 12)}; put the original file back.`,
+      `The value head ${path} was trained on the weights ${(metadata['snapshot'] ?? '').slice(0, 12)}, not on ${snapshot.slice(0, 12)}; put the original file back.`,
     );
   }
   return parameters;

@@ -131,7 +131,7 @@ export function leftOutWords({ requested, otherDistribution }: LeftOutBuckets): 
   if (parts.length === 0) {
     return null;
   }
-  return `Not counted: ${parts.join(' and ')}, which ${requested + otherDistribution === 1 ? 'is no case' : 'are no cases'} of this run.`;
+  return `Not counted: ${parts.join(' and ')}, which ${requested + otherDistribution === 1 ? 'is not a case' : 'are not cases'} of this run.`;
 }
 
 /** Longest label and note, in characters. */

@@ -55,7 +55,7 @@ export function schemaProblems(db: Connection, version: number, migrations: read
     const own = expected.get(keyOf(object));
     expected.delete(keyOf(object));
     if (own === undefined) {
-      problems.push(`the ${wordsOf(object)} is none of ours`);
+      problems.push(`the ${wordsOf(object)} was not created by C3`);
     } else if (own.sql !== object.sql || own.table !== object.table) {
       problems.push(`the ${wordsOf(object)} is not as C3 makes it`);
     }

@@ -24,7 +24,7 @@ const UNKNOWN = JSON.parse('"full_meen"') as CreditEstimator;
 const refused = (error: unknown): boolean =>
   error instanceof C3Error &&
   error.kind === 'input' &&
-  /"full_meen" is not known here; did you mean full_mean\?$/u.test(error.message);
+  /"full_meen" is unknown; did you mean full_mean\?$/u.test(error.message);
 
 describe('the table of estimators', () => {
   it('names each once, with a label and a sentence', () => {

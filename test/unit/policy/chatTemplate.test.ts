@@ -162,7 +162,7 @@ describe('a chat template', () => {
       /tokenizer_config\.json has no chat_template, and there is no chat_template\.jinja/,
     );
     await writeFile(join(folder, 'tokenizer_config.json'), '{"chat_template": 3}');
-    await refuses(loadChatTemplate(folder), /tokenizer_config\.json is no configuration of a tokenizer/);
+    await refuses(loadChatTemplate(folder), /tokenizer_config\.json is not a tokenizer configuration/);
   });
 });
 

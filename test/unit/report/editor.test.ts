@@ -16,7 +16,7 @@ test('our own pages are shown in the colours of the editor; a file that is gone 
     `<script>alert(1)</script>${own}`,
   ]) {
     const told = shownInEditor('<b>.html', foreign);
-    assert.match(told, /<p>The file &lt;b&gt;\.html is no report that this version of C3 wrote: [^<]+<\/p>/u);
+    assert.match(told, /<p>The file &lt;b&gt;\.html is not a report that this version of C3 wrote: [^<]+<\/p>/u);
     assert.ok(!/example\.org|<script|content<\/p>/u.test(told));
     assert.ok(told.includes("default-src 'none'"));
   }

@@ -104,7 +104,7 @@ test('CSV under a header becomes instances, by the name of the file or the forma
   const path = join(folder, 'tasks.txt');
   await writeFile(path, content);
   assert.equal((await loadInstances(path, { format: 'csv' })).instances.length, 2);
-  await assert.rejects(loadInstances(path), isInputError(/tasks\.txt:1: the line is no JSON/u));
+  await assert.rejects(loadInstances(path), isInputError(/tasks\.txt:1: the line is not JSON/u));
   assert.equal(
     (await loadInstances(await written('question,answer\nq,"steps\n#### 1,234"\n'))).instances[0]?.answer,
     '1234',

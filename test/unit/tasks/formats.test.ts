@@ -244,15 +244,15 @@ test('a form that is named is demanded of every row, and whatever is missing is 
   await refused([{ ...MBPP, text: '' }], /:1: "text" is empty/u);
   await refused([{ ...MBPP, test_list: [] }], /:1: the row has no tests/u);
   await refused([{ ...MBPP, test_list: ['  '] }], /:1: the row has no tests/u);
-  await refused([{ ...MBPP, test_list: 'assert f()' }], /:1: "test_list" is no list of texts/u);
-  await refused([{ ...MBPP, test_list: [1] }], /:1: "test_list" is no list of texts/u);
+  await refused([{ ...MBPP, test_list: 'assert f()' }], /:1: "test_list" is not a list of strings/u);
+  await refused([{ ...MBPP, test_list: [1] }], /:1: "test_list" is not a list of strings/u);
   await refused(
     [{ ...MBPP, test_list: Array.from({ length: 10_001 }, () => 'assert 1') }],
     /:1: "test_list" holds more than 10000 texts/u,
   );
   await refused([{ ...PLUS, test: '' }], /:1: "test" is empty/u);
   await refused([{ ...HUMANEVAL, prompt: '' }], /:1: "prompt" is empty/u);
-  await refused([{ ...HUMANEVAL, entry_point: 'f(); import os' }], /:1: "entry_point" is no name of a function/u);
+  await refused([{ ...HUMANEVAL, entry_point: 'f(); import os' }], /:1: "entry_point" is not a function name/u);
   await refused([{ ...HUMANEVAL, entry_point: null }], /:1: the row has no entry_point/u, { format: 'humaneval' });
   await refused([{ question: 'q', tests: [] }], /:1: the row has no tests/u);
 });

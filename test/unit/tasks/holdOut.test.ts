@@ -161,7 +161,7 @@ test('a split that cannot be is refused by its key', async (t) => {
   for (const share of ['0', '1', '-0.1', '2', 'half']) {
     refused(`task: {train_file: a.jsonl, split: {evaluation: ${share}}}`, /task\.split\.evaluation: /u);
   }
-  refused('task: {train_file: a.jsonl, split: {train: 0.8}}', /task\.split\.train: is no known key/u);
+  refused('task: {train_file: a.jsonl, split: {train: 0.8}}', /task\.split\.train: unknown key/u);
   const { recipe } = folderWith(t, asked(questions(2)));
   await assert.rejects(
     recipe(CONFIG.replace('0.25', '0.999999')).then(loadData),

@@ -169,10 +169,10 @@ test('reading stops at the limit, before the rows after it', async () => {
 test('what is no instance is refused with file, line and remedy', async () => {
   const good = row({ question: 'a', answer: '1' });
   const bad: [string, RegExp][] = [
-    ['{"question": "a", ', /the line is no JSON \(.*write one JSON object/u],
-    ['[1]', /no JSON object/u],
-    ['null', /no JSON object/u],
-    ['"text"', /no JSON object/u],
+    ['{"question": "a", ', /the line is not JSON \(.*write one JSON object/u],
+    ['[1]', /not a JSON object/u],
+    ['null', /not a JSON object/u],
+    ['"text"', /not a JSON object/u],
     [JSON.stringify({ answer: '1' }), /no question; name its column one of input, question/u],
     [JSON.stringify({ question: 'b' }), /no answer; name its column one of answer, golden/u],
     [JSON.stringify({ question: 'b', solution: '1', answer: null }), /no answer;/u],

@@ -315,7 +315,7 @@ describe('errors', () => {
     refusesValue(
       { roles: [role('a'), role('b', 'a')], turns: [{ role: 'a' }, { role: 'b' }] },
       /roles\[1\]\.depends_on/,
-      /belongs to the turns/,
+      /set them in the turns/,
     );
     refusesValue({ roles, scored: ['actr'] }, /scored\[0\]/, /did you mean 'actor'/);
     refusesValue({ roles, scored: [] }, /scored/);

@@ -157,10 +157,7 @@ describe('the key `adapter`', () => {
   });
 
   it('refuses what it cannot be, by key and line', () => {
-    refuses(
-      'seed: 1\nadapter:\n  rnk: 4\n',
-      /^mine\.c3\.yaml, line 3: adapter\.rnk: is no known key; did you mean rank\?/,
-    );
+    refuses('seed: 1\nadapter:\n  rnk: 4\n', /^mine\.c3\.yaml, line 3: adapter\.rnk: unknown key; did you mean rank\?/);
     refuses('adapter:\n  rank: 0\n', /line 2: adapter\.rank:/);
     refuses('adapter:\n  alpha: -1\n', /line 2: adapter\.alpha:/);
     refuses('adapter:\n  target_modules: [q_proj, lm_head]\n', /line 2: adapter\.target_modules\[1\]: .*q_proj/);

@@ -39,8 +39,8 @@ describe('checkConfig', () => {
   it('finds all problems at once, each where it stands', () => {
     assertFound(
       'seed: 1\nstepz: 5\nppo:\n  lerning_rate: 1\n  epochs: many\n\n# a remark\nmethod: ppo\nsampling: {temperature: 0, top_p: 2}\n',
-      /^2:1 stepz \| stepz: is no known key; did you mean steps\?$/,
-      /^4:3 lerning_rate \| ppo\.lerning_rate: is no known key; did you mean learning_rate\?$/,
+      /^2:1 stepz \| stepz: unknown key; did you mean steps\?$/,
+      /^4:3 lerning_rate \| ppo\.lerning_rate: unknown key; did you mean learning_rate\?$/,
       /^5:11 many \| ppo\.epochs: .*expected number/,
       /^8:9 ppo \| method: did you mean mappo\? It must be one of c3, .*, sft\.$/,
       /^9:25 0 \| sampling\.temperature: /,
@@ -64,7 +64,7 @@ describe('checkConfig', () => {
   it('says where a key of another section belongs, and which key of another section was meant', () => {
     assertFound(
       'learning_rate: 1\n',
-      /^1:1 learning_rate \| learning_rate: is no known key here; write it as ppo: learning_rate or value_head: learning_rate\.$/,
+      /^1:1 learning_rate \| learning_rate: unknown key here; write it as ppo: learning_rate or value_head: learning_rate\.$/,
     );
     assertFound('temprature: 1\n', /did you mean sampling: temperature\?$/);
   });

@@ -112,7 +112,7 @@ describe('readConfig', () => {
     refused('chat:\n  template: none\n  thinking: true\n', [], /line 3: chat\.thinking: needs chat\.template: auto/);
     assert.deepEqual(readConfig('chat: {thinking: true}\n', 'x').chat, { template: 'auto', thinking: true });
     refused('chat:\n  template: qwen\n', [], /line 2: chat\.template:/);
-    refused('chat:\n  thinks: true\n', [], /line 2: chat\.thinks: is no known key; did you mean thinking\?/);
+    refused('chat:\n  thinks: true\n', [], /line 2: chat\.thinks: unknown key; did you mean thinking\?/);
     refused(
       'method: magrpo\ncredit:\n  estimator: full_mean\n',
       [],
@@ -147,7 +147,7 @@ describe('readConfig', () => {
     refused(
       'policies:\n  checker:\n    kind: scripted\n    answers:\n      - {anser: a, answer: b}\n',
       [],
-      /line 5: policies\.checker\.answers\[0\]\.anser: is no known key; did you mean answer\?/,
+      /line 5: policies\.checker\.answers\[0\]\.anser: unknown key; did you mean answer\?/,
     );
     refused(
       'policies:\n  checker: {kind: scripted, answers: [{answer: a, context_key: 12}]}\n',
@@ -156,7 +156,7 @@ describe('readConfig', () => {
     );
     refused('policies:\n  checker: {kind: scripted, answers: [{answer: a, turn: 0}]}\n', [], /answers\[0\]\.turn: /);
     refused('policies: [checker]\n', [], /line 1: policies: .*expected record/);
-    refused('answer: 4\n', [], /line 1: answer: is no known key/);
+    refused('answer: 4\n', [], /line 1: answer: unknown key/);
   });
 
   it('trains nothing where the method is sft', () => {
@@ -189,16 +189,16 @@ describe('readConfig', () => {
   });
 
   it('says which override is wrong', () => {
-    refused('', ['stepz=3'], /^--override stepz: is no known key; did you mean steps\?/);
-    refused('', ['ppo.epoch=3'], /^--override ppo\.epoch: is no known key; did you mean epochs\?/);
+    refused('', ['stepz=3'], /^--override stepz: unknown key; did you mean steps\?/);
+    refused('', ['ppo.epoch=3'], /^--override ppo\.epoch: unknown key; did you mean epochs\?/);
     refused('', ['steps=many'], /^--override steps: .*expected number/);
     refused('', ['steps'], /^--override steps: write key\.path=value/);
     refused('', ['=3'], /^--override =3: write key\.path=value/);
     refused('', ['steps=[1'], /^--override steps=\[1: the value is not YAML/);
-    refused('steps: 4\n', ['steps.more=1'], /^--override steps\.more=1: steps is no mapping/);
-    refused('fanout: [2, 4]\n', ['fanout.0=3'], /^--override fanout\.0=3: fanout is no mapping/);
+    refused('steps: 4\n', ['steps.more=1'], /^--override steps\.more=1: steps is not a mapping/);
+    refused('fanout: [2, 4]\n', ['fanout.0=3'], /^--override fanout\.0=3: fanout is not a mapping/);
     refused('fanout: [2, 4]\n', ['fanout=[9, 9]'], /^--override fanout: \[9, 9\] needs 81 evaluator calls/);
-    refused('', ['__proto__.polluted=1'], /is no known key/);
+    refused('', ['__proto__.polluted=1'], /unknown key/);
     assert.equal(Object.hasOwn(Object.prototype, 'polluted'), false);
   });
 });

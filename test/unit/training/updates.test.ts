@@ -225,7 +225,7 @@ describe('agents that learn in turn', () => {
           },
         },
       }),
-      /Step 2 of run run-1 goes back to what it did not keep/,
+      /Step 2 of run run-1 restores weights that it did not save/,
     );
     assert.equal(ended, 2);
   });

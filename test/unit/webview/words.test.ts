@@ -129,11 +129,11 @@ test('what is left out of the cases is counted by its reason', () => {
   assert.equal(leftOutWords({ requested: 0, otherDistribution: 0 }), null);
   assert.equal(
     leftOutWords({ requested: 1, otherDistribution: 0 }),
-    'Not counted: 1 requested replay, which is no case of this run.',
+    'Not counted: 1 requested replay, which is not a case of this run.',
   );
   assert.equal(
     leftOutWords({ requested: 3, otherDistribution: 2 }),
-    'Not counted: 3 requested replays and 2 buckets of another continuation distribution, which are no cases of this run.',
+    'Not counted: 3 requested replays and 2 buckets of another continuation distribution, which are not cases of this run.',
   );
 });
 

@@ -22,7 +22,7 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
   if (config.steps > 0 && (config.evaluation.before || config.evaluation.every > 0)) {
     throw new C3Error(
       'input',
-      `Run ${run} was evaluated before or during training, which its ledger does not tell apart; set evaluation.before: false and evaluation.every: 0.`,
+      `Run ${run} was evaluated before or during training, and its ledger does not separate the two; set evaluation.before: false and evaluation.every: 0.`,
     );
   }
   const protocol = protocolOf({ config, ...recipe });

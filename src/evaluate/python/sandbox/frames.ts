@@ -48,7 +48,7 @@ export class FrameReader {
       }
       const header = readHeader(this.pieces[0] ?? new Uint8Array(HEADER));
       if (header === null) {
-        throw new Error('the sandbox sent something that is no message');
+        throw new Error('the sandbox sent something that is not a message');
       }
       if (this.held < HEADER + header.length) {
         break;

@@ -174,7 +174,7 @@ export class Interpreter {
       }
       const size = exports.PyBytes_Size(result);
       if (size < 0) {
-        throw new Ended('crash', 'the interpreter answered something that is no message');
+        throw new Ended('crash', 'the interpreter answered something that is not a message');
       }
       const start = exports.PyBytes_AsString(result) >>> 0;
       return new Uint8Array(exports.memory.buffer).slice(start, start + size);

@@ -201,7 +201,7 @@ describe('configurations and data', () => {
     writeFileSync(join(folder, 'bad.json'), '[{"role": "a", "prompt": "x", "depends_on": ["b"]}]');
     await refuses(folder, ['run', 'typo.c3.yaml'], {
       code: 2,
-      says: /typo\.c3\.yaml, line 2: instances_per_stp: is no known key; did you mean instances_per_step\?/,
+      says: /typo\.c3\.yaml, line 2: instances_per_stp: unknown key; did you mean instances_per_step\?/,
     });
     await refuses(folder, ['run', 'broken.c3.yaml'], { code: 2, says: /broken\.c3\.yaml: is neither JSON nor YAML/ });
     await refuses(folder, ['run', 'none.c3.yaml'], {
@@ -211,7 +211,7 @@ describe('configurations and data', () => {
     await refuses(folder, ['run', '.'], { code: 2, says: /Cannot read .*EISDIR/ });
     await refuses(folder, [...RUN, '--override', 'stepz=1'], {
       code: 2,
-      says: /--override stepz: is no known key; did you mean steps\?/,
+      says: /--override stepz: unknown key; did you mean steps\?/,
     });
     await refuses(folder, [...RUN, '--override', 'steps'], { code: 2, says: /write key\.path=value/ });
     await refuses(folder, [...RUN, '--override', 'protocol=bad.json'], {
@@ -240,10 +240,10 @@ describe('configurations and data', () => {
     const folder = copyOf(t, workspace);
     const lines = jsonl(sums(4)).split('\n');
     const cases: readonly (readonly [string, RegExp])[] = [
-      ['{"question": "cut', /data\.jsonl:3: the line is no JSON/],
+      ['{"question": "cut', /data\.jsonl:3: the line is not JSON/],
       ['{"question": "and no answer?"}', /data\.jsonl:3: the row has no answer/],
       ['{"answer": "#### 3"}', /data\.jsonl:3: the row has no question/],
-      ['[1]', /data\.jsonl:3: the line is no JSON object/],
+      ['[1]', /data\.jsonl:3: the line is not a JSON object/],
       [JSON.stringify({ question: 'And?', answer: 'thinking\n#### ' }), /data\.jsonl:3: "answer" holds no answer/],
     ];
     for (const [line, says] of cases) {

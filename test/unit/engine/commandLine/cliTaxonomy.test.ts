@@ -89,7 +89,7 @@ describe('c3 taxonomy with thresholds', () => {
     assert.deepEqual(withoutCredits(replayed['classes']), withoutCredits(found));
     const words = (await c3(workspace, ['taxonomy', '--run', run])).stdout;
     assert.match(words, /^ +\d+ {2}all succeeded: no failure, in no class$/mu);
-    assert.match(words, /^ +Not counted: 1 requested replay, which is no case of this run\.$/mu);
+    assert.match(words, /^ +Not counted: 1 requested replay, which is not a case of this run\.$/mu);
     assert.match(words, /^ +Successful Credit Shift: The paper's name for /mu);
     await refuses(['taxonomy', '--run', run, '--thresholds', 'shfit=1'], /did you mean shift\?/);
   });

@@ -132,7 +132,7 @@ const BREAKAGES: readonly Breakage[] = [
   {
     name: 'a weight is no number',
     says: new RegExp(
-      `model\\.safetensors: tensor ${NORM.replaceAll('.', '\\.')} holds a value that is no finite number`,
+      `model\\.safetensors: tensor ${NORM.replaceAll('.', '\\.')} holds a value that is not a finite number`,
     ),
     breaking: (model) => {
       withWeights(model, ({ entries, data }) => {

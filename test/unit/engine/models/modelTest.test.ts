@@ -77,7 +77,7 @@ it('what fails first ends the test', async () => {
     corrupt.steps.map(({ name, passed }) => [name, passed]),
     [...NAMES.slice(0, 3).map((name) => [name, true]), ['Loading', false]],
   );
-  assert.match(corrupt.steps.at(-1)?.detail ?? '', /tensor \S+ holds a value that is no finite number/);
+  assert.match(corrupt.steps.at(-1)?.detail ?? '', /tensor \S+ holds a value that is not a finite number/);
 });
 
 it('a template that refuses or drops the system prompt fails; the model is tried no further', async () => {

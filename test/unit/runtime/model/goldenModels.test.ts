@@ -279,7 +279,7 @@ describe('weights in several files', () => {
     );
     await refuses(
       withMap((map) => (map[norm] = '../../model.safetensors')),
-      /gives tensor model\.norm\.weight a place that is no file beside it: \.\.\/\.\.\/model\.safetensors/,
+      /gives tensor model\.norm\.weight a path that is not a file in its folder: \.\.\/\.\.\/model\.safetensors/,
     );
     await refuses(
       withMap((map) => (map[norm] = present(Object.values(map).find((file) => file !== map[norm])))),
@@ -349,7 +349,7 @@ it('weights that hold no number are refused by tensor, also in half precision', 
     await writeFile(path, bfloat16File(tensors));
     await assert.rejects(
       loadModel(folder),
-      /tensor model\.layers\.1\.self_attn\.k_norm\.weight holds a value that is no finite number/,
+      /tensor model\.layers\.1\.self_attn\.k_norm\.weight holds a value that is not a finite number/,
     );
   }
 });

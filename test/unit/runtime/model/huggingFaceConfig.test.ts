@@ -190,7 +190,7 @@ describe('config.json', () => {
       /rope_scaling\.high_freq_factor: must be above/,
     );
     refuses({ ...QWEN25, num_key_value_heads: undefined }, /num_key_value_heads: missing/);
-    refuses({ ...QWEN25, hidden_size: 897 }, /hidden_size is no multiple of num_attention_heads/);
+    refuses({ ...QWEN25, hidden_size: 897 }, /hidden_size is not a multiple of num_attention_heads/);
     refuses({ ...LLAMA32, vocab_size: -1 }, /vocab_size: /);
     refuses({ ...LLAMA32, rms_norm_eps: 0 }, /rms_norm_eps: /);
   });

@@ -235,9 +235,9 @@ describe('an adapter', () => {
         () => adapterModules(names, 'x'),
         (error) => error instanceof C3Error && error.kind === 'input' && error.message === message,
       );
-    refuses(['q_proj', 'k_prj'], 'x: "k_prj" is no target module; did you mean k_proj?');
-    refuses(['embed_tokens'], `x: "embed_tokens" is no target module; known are ${ADAPTER_MODULES.join(', ')}.`);
-    refuses([], `x: an adapter needs at least one target module; known are ${ADAPTER_MODULES.join(', ')}.`);
+    refuses(['q_proj', 'k_prj'], 'x: "k_prj" is not a target module; did you mean k_proj?');
+    refuses(['embed_tokens'], `x: "embed_tokens" is not a target module; choose from ${ADAPTER_MODULES.join(', ')}.`);
+    refuses([], `x: an adapter needs at least one target module; choose from ${ADAPTER_MODULES.join(', ')}.`);
   });
 });
 

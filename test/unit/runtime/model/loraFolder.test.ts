@@ -140,8 +140,8 @@ async function rewriteTensors(folder: string, change: (tensors: NamedTensor[]) =
 
 describe('an adapter folder that is refused', () => {
   const CONFIGS: readonly (readonly [more: Readonly<Record<string, unknown>>, message: string])[] = [
-    [{ target_modules: ['q_proj', 'vproj'] }, '"vproj" is no target module; did you mean v_proj?'],
-    [{ target_modules: ['lm_head'] }, `"lm_head" is no target module; known are ${ADAPTER_MODULES.join(', ')}.`],
+    [{ target_modules: ['q_proj', 'vproj'] }, '"vproj" is not a target module; did you mean v_proj?'],
+    [{ target_modules: ['lm_head'] }, `"lm_head" is not a target module; choose from ${ADAPTER_MODULES.join(', ')}.`],
     [{ use_dora: true }, 'use_dora asks for weight-decomposed adapters (DoRA), which the runtime does not compute.'],
     [
       { rank_pattern: { q_proj: 4 } },
@@ -222,7 +222,7 @@ describe('an adapter folder that is refused', () => {
       'a number that is none',
       (tensors) =>
         tensors.map((tensor) => (tensor.name === NAME ? { ...tensor, data: tensor.data.map(() => NaN) } : tensor)),
-      `tensor ${NAME} holds a value that is no finite number; copy the weights again from their source.`,
+      `tensor ${NAME} holds a value that is not a finite number; copy the weights again from their source.`,
     ],
   ];
   for (const [what, change, message] of TENSORS) {

@@ -88,7 +88,7 @@ describe('a model folder', () => {
     await refuses(withKeys({ head_dim: 5 }), /head_dim: /);
     await refuses(withKeys({ hidden_size: 16.5 }), /hidden_size: /);
     await refuses(withKeys({ num_hidden_layers: 0 }), /num_hidden_layers: /);
-    await refuses(withKeys({ num_key_value_heads: 3 }), /num_attention_heads is no multiple/);
+    await refuses(withKeys({ num_key_value_heads: 3 }), /num_attention_heads is not a multiple/);
   });
 
   it('whose weights belong to another configuration is refused by tensor', async () => {
@@ -111,7 +111,10 @@ describe('a model folder', () => {
       parameters[view.offset + 3] = value;
       const path = join(folder, 'broken.safetensors');
       await saveParameters(UNTIED, parameters, path);
-      await refuses(loadParameters(UNTIED, path), /tensor model\.norm\.weight holds a value that is no finite number/);
+      await refuses(
+        loadParameters(UNTIED, path),
+        /tensor model\.norm\.weight holds a value that is not a finite number/,
+      );
     }
   });
 

@@ -284,7 +284,11 @@ describe('a runtime', () => {
           pattern.test(error.message) &&
           !error.message.includes('\n'),
       );
-    await refused(base, path, /stands on the weights [0-9a-f]{12}, not on [0-9a-f]{12}; put the original file back/);
+    await refused(
+      base,
+      path,
+      /was trained on the weights [0-9a-f]{12}, not on [0-9a-f]{12}; put the original file back/,
+    );
     await refused(snapshot, join(folder, 'no such head'), /cannot be read \(.*ENOENT.*\); delete it/);
     const bytes = readFileSync(path);
     for (const [changed, pattern] of [
