@@ -1,9 +1,10 @@
 /** Reads a protocol from a roles file: the published list, or a mapping that also has turns. */
 import { asList, asMapping, readDocument, suggestion, type KeyPath, type SourceDocument } from './document.ts';
 import { canonicalOrder, transitiveParents } from './order.ts';
+import { readRounds } from './parseRounds.ts';
 import type { Occurrence, Protocol, Role } from './protocol.ts';
 
-const PROTOCOL_KEYS = ['name', 'roles', 'turns', 'scored'];
+const PROTOCOL_KEYS = ['name', 'roles', 'turns', 'scored', 'rounds'];
 const ROLE_KEYS = ['role', 'name', 'prompt', 'with_answer', 'depends_on', 'max_new_tokens'];
 const TURN_KEYS = ['id', 'role', 'depends_on'];
 const MAX_NAME = 100;
@@ -35,6 +36,8 @@ interface Reference {
  *   and `scored` lists turn ids. A turn's id is its role's name by default, then role#2, role#3, ... Beside `turns` no
  *   role has `depends_on`.
  *
+ * With `rounds` these turns are one round, and come again as readRounds says.
+ *
  * Scored are the turns in `scored`; without it every turn of a role with `with_answer`; without any, the last in
  * canonical order.
  * @param source what the text was read from, for messages and for the default name (its file name without the
@@ -60,7 +63,12 @@ export function parseProtocol(text: string, source: string): Protocol {
   if (scored?.length === 0) {
     throw error(['scored'], 'is empty; name at least one turn, or leave the key out to score the last.');
   }
-  return assemble(name, roles, turns, scored, document);
+  const team = assemble(name, roles, turns, scored, document);
+  if (!fields.has('rounds')) {
+    return team;
+  }
+  const isScoringNamed = scored !== null || roles.some(({ withAnswer }) => withAnswer);
+  return readRounds(fields.get('rounds'), team, isScoringNamed, document);
 }
 
 function defaultName(source: string): string {

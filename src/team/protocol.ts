@@ -1,5 +1,6 @@
 /** Who speaks when, who sees what, and which messages are scored (C3 eq. 1 and 4). Plain data and its helpers. */
 import { C3Error } from '../shared/errors.ts';
+import type { Rounds } from './roundsForm.ts';
 
 /** An event type: one agent with its system prompt. */
 export interface Role {
@@ -33,6 +34,11 @@ export interface Protocol {
   readonly roles: readonly Role[];
   /** In canonical order: Kahn's, with a first-in-first-out queue seeded in the file's order. */
   readonly occurrences: readonly Occurrence[];
+  /**
+   * How the episode unfolds where its length is not known beforehand; `occurrences` then lists all that may come, the
+   * messages of one round after those of the other. Absent: every occurrence comes, in canonical order.
+   */
+  readonly rounds?: Rounds;
 }
 
 /**
@@ -70,11 +76,15 @@ export function descendants(protocol: Protocol, position: number): number[] {
 
 /**
  * True where no scored message lies downstream, so that the text of an alternative settles its return: one replay is
- * enough. A scored message followed by unscored ones is terminal in this sense.
+ * enough. A scored message followed by unscored ones is terminal in this sense. Where an episode unfolds in rounds,
+ * nothing is known of that beforehand: a replay that ends at once is made once all the same.
  */
 export function isTerminal(protocol: Protocol, position: number): boolean {
   occurrenceAt(protocol, position);
-  return !protocol.occurrences.some((other) => other.scored && other.ancestors.includes(position));
+  return (
+    protocol.rounds === undefined &&
+    !protocol.occurrences.some((other) => other.scored && other.ancestors.includes(position))
+  );
 }
 
 /** All positions for which isTerminal holds, ascending. */

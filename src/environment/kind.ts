@@ -1,0 +1,44 @@
+/**
+ * What describes an environment: where events come from that no policy says. One file of src/environment/kinds and one
+ * row of the table in kinds.ts add one.
+ */
+import type { Json } from '../shared/records/methodState.ts';
+import type { Instance } from '../shared/records/records.ts';
+import type { DecisionEvent, LogEvent } from '../shared/records/events.ts';
+
+export interface EnvironmentInput {
+  readonly instance: Instance;
+  /** All events so far. */
+  readonly log: readonly LogEvent[];
+  /** The messages of this round that it reads, in order. */
+  readonly messages: readonly DecisionEvent[];
+  /** One value for each option of its kind. */
+  readonly options: Readonly<Record<string, string>>;
+  /** The number at a place of the event's own stream, uniform in [0, 1). */
+  readonly uniform: (place: number) => number;
+}
+
+export interface EnvironmentOutcome {
+  /** What the roles read; empty where there is nothing to read. */
+  readonly text: string;
+  readonly json?: Json;
+  /** What an evaluator scores instead of the text: the mean over these, and 0 where there are none. */
+  readonly answers?: readonly string[];
+  /** Why the episode ends here, in a few words. */
+  readonly done?: string;
+}
+
+export interface EnvironmentKind {
+  /** The name that a protocol gives it. */
+  readonly name: string;
+  /** What it adds to an episode, in one sentence. */
+  readonly words: string;
+  /** The values of each option; the first holds where a protocol gives none. */
+  readonly options: Readonly<Record<string, readonly [string, ...string[]]>>;
+  /**
+   * True: `run` gives the same outcome for the same input, so that an event can be executed again. False: what it gives
+   * is recorded as it came.
+   */
+  readonly derived: boolean;
+  readonly run: (input: EnvironmentInput) => EnvironmentOutcome | Promise<EnvironmentOutcome>;
+}

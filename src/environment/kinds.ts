@@ -1,0 +1,14 @@
+/** The environments that a protocol may name. The table is their only list. */
+import type { EnvironmentKind } from './kind.ts';
+import { calculator } from './kinds/calculator.ts';
+import { feedback } from './kinds/feedback.ts';
+import { join } from './kinds/join.ts';
+import { last } from './kinds/last.ts';
+import { vote } from './kinds/vote.ts';
+
+export const ENVIRONMENT_KINDS: readonly EnvironmentKind[] = [feedback, calculator, vote, join, last];
+
+const BY_NAME: ReadonlyMap<string, EnvironmentKind> = new Map(ENVIRONMENT_KINDS.map((kind) => [kind.name, kind]));
+
+/** The environment of a name; undefined where there is none. */
+export const environmentKind = (name: string): EnvironmentKind | undefined => BY_NAME.get(name);

@@ -1,0 +1,10 @@
+/** The last message, to be scored in the end. */
+import type { EnvironmentKind } from '../kind.ts';
+
+export const last: EnvironmentKind = {
+  name: 'last',
+  words: 'Takes the last message as the outcome.',
+  options: {},
+  derived: true,
+  run: ({ messages }) => ({ text: messages.at(-1)?.text ?? '' }),
+};

@@ -1,0 +1,219 @@
+/** Reads how a team's turns come again: the key `rounds` of a protocol. */
+import { environmentKind, ENVIRONMENT_KINDS } from '../environment/kinds.ts';
+import { asMapping, suggestion, type KeyPath, type SourceDocument } from './document.ts';
+import type { Occurrence, Protocol } from './protocol.ts';
+import { eventsPerRound } from './rounds.ts';
+import { MEMORIES, ORDERS, type EnvironmentCall, type Rounds } from './roundsForm.ts';
+
+const ROUND_KEYS = ['turns', 'order', 'environment', 'until', 'memory', 'closing', 'discount', 'max_events'];
+const CALL_KEYS = ['name', 'after', 'of'];
+const DEFAULT_MAX_EVENTS = 64;
+const LIMITS = { turns: 64, max_events: 512, calls: 16 } as const;
+
+/** A call with the place at which it is made: the index of a turn, or null between two rounds. */
+interface PlacedCall {
+  readonly call: EnvironmentCall;
+  readonly after: number | null;
+}
+
+/**
+ * Reads `{turns, order?, environment?, until?, memory?, closing?, discount?, max_events?}`:
+ * - `turns`: rounds at most; needed unless the order is `chosen`, where it is as many as `max_events` allow.
+ * - `order`: by_role (default), fixed, reverse, random or chosen. All but by_role need roles without `depends_on`.
+ * - `environment`: a name, or `{name, after?, of?, ...options}`, or a list of these; `after` is the id of a turn, without
+ *   it the environment is called between two rounds; `of` is the role whose messages it reads.
+ * - `until`: ends the episode after a round whose rewards add up to it.
+ * - `closing`: an environment that is called once in the end and whose event is scored; messages then are scored only
+ *   where the file says so.
+ * @param team one round
+ * @param isScoringNamed whether the file says which messages are scored
+ * @throws C3Error('input') naming the source, line and key
+ */
+export function readRounds(
+  value: unknown,
+  team: Protocol,
+  isScoringNamed: boolean,
+  document: SourceDocument,
+): Protocol {
+  const path: KeyPath = ['rounds'];
+  const { error } = document;
+  const fields = asMapping(value, path, ROUND_KEYS, document);
+  const at = (key: string): KeyPath => [...path, key];
+  const order = oneOf(fields.get('order'), ORDERS, at('order'), document);
+  const memory = oneOf(fields.get('memory'), MEMORIES, at('memory'), document);
+  if (order !== 'by_role' && team.occurrences.some(({ parents }) => parents.length > 0)) {
+    throw error(at('order'), `is '${order}', and 'depends_on' orders the roles too; take one of the two out.`);
+  }
+  if (order === 'chosen' && team.occurrences.length !== team.roles.length) {
+    throw error(at('order'), "is 'chosen': list roles without 'turns', each is a speaker to choose.");
+  }
+  const calls = readCalls(fields.get('environment'), at('environment'), team, document);
+  const [closing = null] = fields.has('closing') ? readCalls(fields.get('closing'), at('closing'), team, document) : [];
+  const counted = {
+    order,
+    size: team.occurrences.length,
+    after: placed(calls, order === 'reverse' ? team.occurrences.length - 1 : null),
+    between: calls.flatMap(({ call, after }) => (after === null ? [call] : [])),
+  };
+  const each = eventsPerRound(counted);
+  const ending = closing === null ? 0 : 1;
+  const maxEvents = wholeNumber(
+    fields.get('max_events') ?? DEFAULT_MAX_EVENTS,
+    LIMITS.max_events,
+    at('max_events'),
+    document,
+  );
+  if (each + ending > maxEvents) {
+    throw error(
+      at('max_events'),
+      `is ${String(maxEvents)}, and one round has ${String(each + ending)} events; raise it.`,
+    );
+  }
+  const allowed = Math.min(LIMITS.turns, Math.floor((maxEvents - ending) / each));
+  const turns =
+    order === 'chosen' && !fields.has('turns')
+      ? allowed
+      : wholeNumber(fields.get('turns'), LIMITS.turns, at('turns'), document);
+  if (turns > allowed) {
+    throw error(
+      at('turns'),
+      `is ${String(turns)}: ${String(turns * each + ending)} events, more than max_events (${String(maxEvents)}); change one of the two.`,
+    );
+  }
+  const isScored = closing === null || isScoringNamed;
+  if (order === 'chosen' && (closing === null || isScoringNamed)) {
+    throw error(
+      path,
+      "lets the last message choose the speaker, so who speaks last is not known: score with 'closing: last', and no role.",
+    );
+  }
+  const until = fields.get('until') ?? null;
+  if (until !== null && (typeof until !== 'number' || !Number.isFinite(until) || !isScored)) {
+    throw error(at('until'), isScored ? 'must be a number.' : 'needs scored messages; give a role with_answer: true.');
+  }
+  const discount = fields.get('discount') ?? 1;
+  if (typeof discount !== 'number' || !(discount > 0 && discount <= 1)) {
+    throw error(at('discount'), 'must be a number above 0 and at most 1.');
+  }
+  const rounds: Rounds = { ...counted, turns, until, memory, closing: closing?.call ?? null, discount, maxEvents };
+  return { ...team, occurrences: unfolded(team, rounds, isScored), rounds };
+}
+
+function oneOf<Value extends string>(
+  value: unknown,
+  values: readonly [Value, ...Value[]],
+  path: KeyPath,
+  { error }: SourceDocument,
+): Value {
+  const found = value === undefined ? values[0] : values.find((one) => one === value);
+  if (found === undefined) {
+    throw error(path, `must be one of ${values.join(', ')}.`);
+  }
+  return found;
+}
+
+function wholeNumber(value: unknown, most: number, path: KeyPath, { error }: SourceDocument): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most) {
+    throw error(path, `must be a whole number from 1 to ${String(most)}.`);
+  }
+  return value;
+}
+
+function readCalls(value: unknown, path: KeyPath, team: Protocol, document: SourceDocument): PlacedCall[] {
+  if (value === undefined) {
+    return [];
+  }
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (list.length > LIMITS.calls) {
+    throw document.error(
+      path,
+      `has ${String(list.length)} environments; at most ${String(LIMITS.calls)} are possible.`,
+    );
+  }
+  return list.map((item, index) => readCall(item, Array.isArray(value) ? [...path, index] : path, team, document));
+}
+
+function readCall(value: unknown, path: KeyPath, team: Protocol, document: SourceDocument): PlacedCall {
+  const { error } = document;
+  const given = typeof value === 'string' ? { name: value } : value;
+  const name: unknown = typeof given === 'object' && given !== null && 'name' in given ? given.name : undefined;
+  const kind = typeof name === 'string' ? environmentKind(name) : undefined;
+  if (kind === undefined) {
+    const names = ENVIRONMENT_KINDS.map((one) => one.name);
+    const wrong =
+      typeof name === 'string' ? `no environment is called '${name.slice(0, 100)}'; ` : 'names no environment; ';
+    throw error(path, wrong + suggestion(typeof name === 'string' ? name : '', names));
+  }
+  const fields = asMapping(given, path, [...CALL_KEYS, ...Object.keys(kind.options)], document);
+  const options = Object.entries(kind.options).map(([key, values]): [string, string] => [
+    key,
+    oneOf(fields.get(key), values, [...path, key], document),
+  ]);
+  const named = (key: string, names: readonly string[], what: string): string | null => {
+    const found = fields.get(key) ?? null;
+    if (found !== null && (typeof found !== 'string' || !names.includes(found))) {
+      throw error([...path, key], `no ${what} is called ${JSON.stringify(found)}; ${suggestion(String(found), names)}`);
+    }
+    return found;
+  };
+  const ids = team.occurrences.map(({ id }) => id);
+  const after = named('after', ids, 'turn');
+  if (team.roles.some((role) => role.name === kind.name || role.name === `${kind.name}_output`)) {
+    throw error(path, `a role is called '${kind.name}' too; rename the role.`);
+  }
+  const of = named(
+    'of',
+    team.roles.map((role) => role.name),
+    'role',
+  );
+  return {
+    call: { name: kind.name, options: Object.fromEntries(options), of },
+    after: after === null ? null : ids.indexOf(after),
+  };
+}
+
+/** @param reversed the last index, where the turns come in reverse */
+function placed(
+  calls: readonly PlacedCall[],
+  reversed: number | null,
+): ReadonlyMap<number, readonly EnvironmentCall[]> {
+  const after = new Map<number, EnvironmentCall[]>();
+  for (const { call, after: index } of calls) {
+    if (index !== null) {
+      const slot = reversed === null ? index : reversed - index;
+      after.set(slot, [...(after.get(slot) ?? []), call]);
+    }
+  }
+  return after;
+}
+
+/** Every occurrence that may come, round after round; `ancestors` are all that one may see. */
+function unfolded(team: Protocol, { order, turns, memory, size }: Rounds, isScored: boolean): Occurrence[] {
+  const body = order === 'reverse' ? team.occurrences.toReversed() : team.occurrences;
+  const spoken = new Map<string, number>();
+  const all: Occurrence[] = [];
+  for (let round = 0; round < turns; round++) {
+    const start = round * size;
+    for (const [slot, { role, scored, ...one }] of body.entries()) {
+      const turn = spoken.get(role) ?? 0;
+      spoken.set(role, turn + 1);
+      const others = (length: number): number[] => Array.from({ length }, (_, index) => start + index);
+      const own =
+        order === 'by_role'
+          ? one.ancestors.map((index) => start + index)
+          : others(order === 'random' ? size : slot).filter((position) => position !== start + slot);
+      const seen = memory === 'full' || order === 'chosen' ? 0 : Math.max(0, start - size);
+      const earlier = Array.from({ length: start - seen }, (_, index) => seen + index);
+      all.push({
+        id: round === 0 ? one.id : `${one.id}/${String(round + 1)}`,
+        role,
+        turn,
+        position: start + slot,
+        parents: [...earlier.slice(-size), ...own],
+        ancestors: [...earlier, ...own],
+        scored: scored && isScored,
+      });
+    }
+  }
+  return all;
+}

@@ -1,0 +1,226 @@
+/**
+ * Episodes that unfold in rounds. A round is the team's turns once; environments speak after a turn or between rounds,
+ * and one may close the episode. What comes next is asked of the log, so branches of one tree may have different
+ * lengths.
+ */
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
+import { occurrenceAt, type Occurrence, type Protocol } from './protocol.ts';
+import type { EnvironmentCall, Rounds } from './roundsForm.ts';
+
+/** What the words before the next speaker's name are, where the last message chooses. */
+export const NEXT_SPEAKER = 'next:';
+
+/** What an episode waits for. */
+export type Step =
+  /** Messages that do not see each other, in canonical order. */
+  | { readonly kind: 'decisions'; readonly positions: readonly number[] }
+  | { readonly kind: 'environment'; readonly call: EnvironmentCall; readonly closing: boolean }
+  | { readonly kind: 'end'; readonly reason: string };
+
+const isDecision = (event: LogEvent): event is DecisionEvent => event.kind === 'decision';
+const isEnvironment = (event: LogEvent): event is EnvironmentEvent => event.kind === 'environment';
+
+/**
+ * What comes next in an episode. A pure function of its arguments.
+ * @param uniform a number in [0, 1) that belongs to this place of the episode; asked for where the order is random
+ */
+export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () => number): Step {
+  const { rounds } = protocol;
+  if (rounds === undefined) {
+    const last = log.reduce((most, event) => (isDecision(event) ? Math.max(most, event.position) : most), -1);
+    return decisionsAmong(protocol.occurrences.slice(last + 1)) ?? { kind: 'end', reason: 'every role has spoken' };
+  }
+  const made = log.filter(isDecision);
+  const tail = log.slice(log.findLastIndex(isDecision) + 1).filter(isEnvironment);
+  if (tail.at(-1)?.closing === true) {
+    return { kind: 'end', reason: 'it is closed' };
+  }
+  const end = (reason: string): Step =>
+    rounds.closing === null ? { kind: 'end', reason } : { kind: 'environment', call: rounds.closing, closing: true };
+  const done = tail.find((event) => event.done !== null)?.done;
+  if (done !== undefined && done !== null) {
+    return end(done);
+  }
+  const perRound = messagesPerRound(rounds);
+  const newest = made.at(-1);
+  const after = newest === undefined ? [] : (rounds.after.get(newest.position % rounds.size) ?? []);
+  const called = after[tail.length];
+  if (called !== undefined) {
+    return { kind: 'environment', call: called, closing: false };
+  }
+  const spoken = made.slice(made.length - (made.length % perRound));
+  if (spoken.length === 0) {
+    if (newest !== undefined) {
+      const reward = roundReward(made.slice(-perRound));
+      if (rounds.until !== null && reward !== null && reward >= rounds.until) {
+        return end(`the round has a reward of at least ${String(rounds.until)}`);
+      }
+      if (made.length / perRound >= rounds.turns) {
+        return end(`all ${String(rounds.turns)} rounds are over`);
+      }
+      const between = rounds.between[tail.length - after.length];
+      if (between !== undefined) {
+        return { kind: 'environment', call: between, closing: false };
+      }
+    }
+    if (log.length + eventsPerRound(rounds) > rounds.maxEvents) {
+      return end(`max_events (${String(rounds.maxEvents)}) allows no further round`);
+    }
+  }
+  return speakers(protocol, rounds, made, spoken, uniform, end);
+}
+
+function speakers(
+  protocol: Protocol,
+  rounds: Rounds,
+  made: readonly DecisionEvent[],
+  spoken: readonly DecisionEvent[],
+  uniform: () => number,
+  end: (reason: string) => Step,
+): Step {
+  const of = (positions: readonly number[]): Step => ({ kind: 'decisions', positions });
+  if (rounds.order === 'chosen') {
+    const newest = made.at(-1);
+    const roles = protocol.roles.map(({ name }) => name);
+    const named = newest === undefined ? (roles[0] ?? '') : namedIn(newest.text);
+    if (named === null) {
+      return end('the last message names no next speaker');
+    }
+    const role = roles.find((name) => name.toLowerCase() === named.toLowerCase());
+    if (role === undefined) {
+      return end(`the last message names ${JSON.stringify(named)}, who is no role of ${protocol.name}`);
+    }
+    const turn = made.filter((event) => event.role === role).length;
+    const found = protocol.occurrences.find((occurrence) => occurrence.role === role && occurrence.turn === turn);
+    return found === undefined ? end(`${role} has spoken ${String(turn)} times`) : of([found.position]);
+  }
+  const start = made.length - spoken.length;
+  const open = protocol.occurrences
+    .slice(start, start + rounds.size)
+    .filter(({ position }) => spoken.every((event) => event.position !== position));
+  if (rounds.order === 'random') {
+    const chosen = open[Math.floor(uniform() * open.length)];
+    return chosen === undefined ? end('every role has spoken') : of([chosen.position]);
+  }
+  return decisionsAmong(open, rounds) ?? end('every role has spoken');
+}
+
+/** The first of some occurrences, with those after it that see none of these and that no environment parts from them. */
+function decisionsAmong(open: readonly Occurrence[], rounds?: Rounds): Step | null {
+  const together: number[] = [];
+  for (const { position, ancestors } of open) {
+    const before = together.at(-1);
+    const parted = before !== undefined && rounds?.after.has(before % rounds.size) === true;
+    if (parted || ancestors.some((ancestor) => together.includes(ancestor))) {
+      break;
+    }
+    together.push(position);
+  }
+  return together.length === 0 ? null : { kind: 'decisions', positions: together };
+}
+
+/** The name after the last `next:` of a message, on its line. */
+function namedIn(text: string): string | null {
+  const at = text.toLowerCase().lastIndexOf(NEXT_SPEAKER);
+  const [line = ''] = at < 0 ? [] : text.slice(at + NEXT_SPEAKER.length).split('\n');
+  const name = line.trim().replace(/[.!]$/, '').slice(0, 100);
+  return name === '' ? null : name;
+}
+
+/** The reward of a round: the sum over its scored messages; null where one is masked or none is scored. */
+export function roundReward(messages: readonly DecisionEvent[]): number | null {
+  const rewards = messages.flatMap(({ reward }) => (reward === undefined ? [] : [reward]));
+  return rewards.length === 0
+    ? null
+    : rewards.reduce<number | null>((sum, reward) => (sum === null || reward === null ? null : sum + reward), 0);
+}
+
+/** Messages of one round. */
+const messagesPerRound = ({ order, size }: Rounds): number => (order === 'chosen' ? 1 : size);
+
+/** Events of one round at most. */
+export function eventsPerRound(rounds: Pick<Rounds, 'order' | 'size' | 'after' | 'between'>): number {
+  const calls = [...rounds.after.values()].reduce((sum, list) => sum + list.length, 0);
+  return (rounds.order === 'chosen' ? 1 : rounds.size) + calls + rounds.between.length;
+}
+
+/** The round, from 0, that each event of a log belongs to; an environment event belongs to that of the message before it. */
+function roundsOf(rounds: Rounds, log: readonly LogEvent[]): number[] {
+  const perRound = messagesPerRound(rounds);
+  let decisions = 0;
+  return log.map((event) => {
+    const round = Math.floor((isDecision(event) ? decisions : Math.max(0, decisions - 1)) / perRound);
+    decisions += isDecision(event) ? 1 : 0;
+    return round;
+  });
+}
+
+/** What the role at a position sees of a log that it speaks after, in order. */
+export function visibleEvents(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
+  const { rounds } = protocol;
+  const { ancestors } = occurrenceAt(protocol, position);
+  if (rounds === undefined) {
+    return log.filter((event) => isDecision(event) && ancestors.includes(event.position));
+  }
+  const perRound = messagesPerRound(rounds);
+  const current = Math.floor(log.filter(isDecision).length / perRound);
+  const places = roundsOf(rounds, log);
+  let speaker = -1;
+  return log.filter((event, index) => {
+    speaker = isDecision(event) ? event.position : speaker;
+    const round = places[index] ?? 0;
+    if (round < current) {
+      return rounds.memory === 'full' || round === current - 1;
+    }
+    return rounds.order !== 'by_role' || speaker < 0 || ancestors.includes(speaker);
+  });
+}
+
+/** What an environment reads: the messages of the newest round, or those of one role in it. */
+export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonly LogEvent[]): DecisionEvent[] {
+  const { rounds } = protocol;
+  const made = log.filter(isDecision);
+  const perRound = rounds === undefined ? made.length : messagesPerRound(rounds);
+  const length = made.length % perRound === 0 ? Math.min(perRound, made.length) : made.length % perRound;
+  const newest = made.slice(made.length - length);
+  return of === null ? newest : newest.filter(({ role }) => role === of);
+}
+
+/** What a reward counts of itself in the return of its episode, at the end of a log that it closes. */
+export function discountOf(protocol: Protocol, log: readonly LogEvent[]): number {
+  const { rounds } = protocol;
+  if (rounds === undefined || rounds.discount === 1) {
+    return 1;
+  }
+  return rounds.discount ** (roundsOf(rounds, log).at(-1) ?? 0);
+}
+
+/** Decisions of an episode at most. */
+export const decisionsAtMost = ({ occurrences, rounds }: Protocol): number =>
+  rounds?.order === 'chosen' ? rounds.turns : occurrences.length;
+
+/** Messages of an episode that may be scored, and its closing event where it has one. */
+export const scoredAtMost = ({ occurrences, rounds }: Protocol): number =>
+  occurrences.filter(({ scored }) => scored).length + closingScores(rounds);
+
+const closingScores = (rounds: Rounds | undefined): number => (rounds?.closing == null ? 0 : 1);
+
+/** The scores of an episode that ended with the message at a position. */
+export function scoredThrough({ occurrences, rounds }: Protocol, position: number): number {
+  // An episode of rounds ends with a whole one; where the speaker is chosen, only its closing event is scored.
+  const end = rounds === undefined ? position : position - (position % rounds.size) + rounds.size - 1;
+  return occurrences.filter((one) => one.scored && one.position <= end).length + closingScores(rounds);
+}
+
+/** The return of an episode from which on it counts as solved. */
+export function solvedReturn(protocol: Protocol): number {
+  const { occurrences, rounds } = protocol;
+  const perRound = occurrences.slice(0, rounds?.size).filter(({ scored }) => scored).length;
+  if (rounds === undefined) {
+    return perRound;
+  }
+  const factors = Array.from({ length: rounds.turns }, (_, round) => rounds.discount ** round);
+  const last = factors.at(-1) ?? 1;
+  const own = rounds.until !== null ? perRound * last : factors.reduce((sum, factor) => sum + perRound * factor, 0);
+  return own + (rounds.closing === null ? 0 : last);
+}
