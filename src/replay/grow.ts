@@ -1,5 +1,6 @@
-/** Growing episodes: sampling messages below branches, scoring them, and what a fan-out costs. */
+/** Sampling messages below branches, and scoring them. */
 import { setImmediate } from 'node:timers/promises';
+import type { EnvironmentKind } from '../environment/kind.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
@@ -7,11 +8,12 @@ import { CancelledError } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { type Occurrence, occurrenceAt, type Protocol, roleNamed } from '../team/protocol.ts';
-import { renderContext, type Renderer } from '../team/render.ts';
+import { renderContext, renderLog, type Renderer } from '../team/render.ts';
+import { discountOf } from '../team/rounds.ts';
 import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
 import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
-import type { Branch, TreeNode } from './tree.ts';
+import { depthOf, logOf, type Branch, type TreeNode } from './tree.ts';
 
 /**
  * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
@@ -20,9 +22,6 @@ import type { Branch, TreeNode } from './tree.ts';
 export type Growth =
   | { readonly kind: 'alternatives'; readonly first: number }
   | { readonly kind: 'continuations'; readonly replays?: readonly number[] };
-
-const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
-const CONTINUATIONS: Growth = { kind: 'continuations' };
 
 export interface TreeSettings {
   readonly protocol: Protocol;
@@ -47,6 +46,8 @@ export interface TreeSettings {
   readonly scores?: ScoreBook;
   /** False: every result is paid for, also one that is determined; to compare with. */
   readonly reuse?: boolean;
+  /** Where environments come from; the bundled ones unless given. */
+  readonly environments?: (name: string) => EnvironmentKind | undefined;
 }
 
 /** The sampling of one role: its own cap on new tokens where the protocol sets one. */
@@ -61,12 +62,22 @@ export async function contextOf(
   branch: Branch,
   position: number,
 ): Promise<{ context: string; key: string }> {
+  const { question } = branch.instance;
+  const rendered =
+    protocol.rounds === undefined
+      ? renderContext(protocol, position, question, messagesOf(branch))
+      : renderLog(protocol, position, question, logOf(protocol, branch));
+  const context = await render(rendered);
+  return { context, key: contextKey(context).key };
+}
+
+/** Position -> text of the messages of a branch. */
+function messagesOf(branch: Branch): Map<number, string> {
   const messages = new Map<number, string>();
   for (let node = branch.node; node !== null; node = node.parent) {
     messages.set(node.position, node.answer.text);
   }
-  const context = await render(renderContext(protocol, position, branch.instance.question, messages));
-  return { context, key: contextKey(context).key };
+  return messages;
 }
 
 /** Whose context it is, for messages: one line, whatever a file calls its instances. */
@@ -138,7 +149,7 @@ export async function extend(
   fanout: number,
   control: PolicyControl,
   onNode?: (node: TreeNode) => void,
-  growth: Growth = ALTERNATIVES,
+  growth: Growth = { kind: 'alternatives', first: 0 },
 ): Promise<TreeNode[]> {
   // Looked at before every call: the policy itself may answer faster than it notices.
   if (control.cancelled()) {
@@ -206,6 +217,7 @@ export async function extend(
       answer,
       score: undefined,
       children: [],
+      ...(branch.events !== undefined && { before: branch.events }),
       stored: undefined,
     };
     nodes[plan.index] = node;
@@ -291,51 +303,6 @@ export async function scoreNode(
     graded: { score, rule },
     reused,
   } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), cancelled);
-  node.score = { score, rule, reused };
-}
-
-/** Evaluator calls that one tree of this fan-out costs: one for every message at a scored position. */
-export function callsOfFanout(protocol: Protocol, positions: readonly number[], fanout: readonly number[]): number {
-  let messages = 1;
-  let calls = 0;
-  for (const [level, position] of positions.entries()) {
-    messages *= fanout[level] ?? 1;
-    if (occurrenceAt(protocol, position).scored) {
-      calls += messages;
-    }
-  }
-  return calls;
-}
-
-/**
- * Grows whole episodes below the branches: fanout[i] messages at the i-th position. The first are alternatives, the
- * others continue them; the m-th continuation of one alternative draws the numbers of the m-th of the others, and no
- * two of one alternative share any.
- * @returns the roots, in order
- * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
- */
-export async function grow(
-  settings: TreeSettings,
-  branches: readonly Branch[],
-  positions: readonly number[],
-  fanout: readonly number[],
-  control: PolicyControl,
-): Promise<TreeNode[]> {
-  settings.budget.check(branches.length * callsOfFanout(settings.protocol, positions, fanout));
-  let roots: TreeNode[] | undefined;
-  let frontier = branches;
-  for (const [level, position] of positions.entries()) {
-    const nodes = await extend(
-      settings,
-      frontier,
-      position,
-      fanout[level] ?? 1,
-      control,
-      undefined,
-      level === 0 ? ALTERNATIVES : CONTINUATIONS,
-    );
-    roots ??= nodes;
-    frontier = nodes.map((node) => ({ instance: node.instance, node }));
-  }
-  return roots ?? [];
+  const weight = discountOf(protocol, depthOf(node));
+  node.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
 }

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 import type { NewDecision, NewReplay, Phase } from '../shared/records/records.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { StoreWriter } from '../store/types.ts';
-import { bytesOf, textHash, tokenHash } from '../store/tokens.ts';
+import { bytesOf, eventHash, textHash, tokenHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { callOf, callsOf, leavesOf, returnOf, type TreeNode } from './tree.ts';
+import { callOf, callsOf, eventScores, leavesOf, returnOf, type EnvironmentNode, type TreeNode } from './tree.ts';
 
 /** What the rows of one round have in common. */
 export interface RoundRecord {
@@ -76,6 +76,50 @@ export function decisionRow(
   };
 }
 
+/** Appends a node with what environments said before it. Its parent must be stored. @returns its id */
+export function recordNode(
+  store: StoreWriter,
+  node: TreeNode,
+  protocol: Protocol,
+  round: RoundRecord,
+  bucket: number | null,
+): number {
+  const id = store.insertDecision(decisionRow(node, protocol, round, bucket));
+  node.stored = id;
+  recordEvents(store, round.run, { decision: id, side: 'before', parent: node.parent?.stored ?? null }, node.before);
+  return id;
+}
+
+/** Appends what environments said at the end of an episode. Its leaf must be stored. */
+export function recordEnd(store: StoreWriter, leaf: TreeNode, run: string): void {
+  if (leaf.stored !== undefined) {
+    recordEvents(store, run, { decision: leaf.stored, side: 'after', parent: leaf.stored }, leaf.after);
+  }
+}
+
+/** Appends environment events that are not stored yet, and says where they stand. */
+function recordEvents(
+  store: StoreWriter,
+  run: string,
+  { decision, side, parent }: { decision: number; side: 'before' | 'after'; parent: number | null },
+  events: readonly EnvironmentNode[] = [],
+): void {
+  let previous: number | null = null;
+  for (const one of events) {
+    one.stored ??= store.insertEnvironmentEvent({
+      run,
+      parent,
+      previous,
+      event: one.event,
+      reward: one.score?.score ?? null,
+    });
+    previous = one.stored;
+  }
+  if (previous !== null) {
+    store.linkEnvironmentEvent(decision, side, previous);
+  }
+}
+
 /** Appends the decisions of a subtree and the episodes at its leaves; no buckets. For evaluations and continuations. */
 export function recordSubtree(
   store: StoreWriter,
@@ -84,7 +128,9 @@ export function recordSubtree(
   round: RoundRecord,
 ): void {
   for (const node of nodes) {
-    node.stored ??= store.insertDecision(decisionRow(node, protocol, round, null));
+    if (node.stored === undefined) {
+      recordNode(store, node, protocol, round, null);
+    }
     if (node.children.length === 0) {
       recordEpisode(store, node, round);
     } else {
@@ -120,6 +166,8 @@ export function recordEpisode(
       reused++;
     }
   }
+  rules.push(...eventScores(leaf).map(({ rule }) => rule));
+  recordEnd(store, leaf, round.run);
   store.insertEpisode({
     run: round.run,
     phase: round.phase,
@@ -195,8 +243,8 @@ export function messageHash({
 }
 
 /**
- * The hash of a replay: SHA-256 over its messages, the alternative's first, and what it came to. A row that is changed
- * later no longer gives it.
+ * The hash of a replay: SHA-256 over its messages, the alternative's first, with the environment events between and
+ * after them, and what it came to. A row that is changed later no longer gives it.
  */
 export function replayHash(
   messages: readonly string[],
@@ -225,10 +273,13 @@ function nodeHash(node: TreeNode): string {
   return known;
 }
 
+const hashesOf = (events: readonly EnvironmentNode[] = []): string[] => events.map(({ event }) => eventHash(event));
+
+/** Of the messages from an alternative to a leaf, with those of the environment events among them. */
 function hashesBelow(alternative: TreeNode, leaf: TreeNode): string[] {
-  const hashes: string[] = [];
+  const hashes = hashesOf(leaf.after);
   for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) {
-    hashes.unshift(nodeHash(node));
+    hashes.unshift(...(node === alternative ? [] : hashesOf(node.before)), nodeHash(node));
   }
   return hashes;
 }
@@ -266,7 +317,7 @@ export function recordReplay(
  * below it.
  */
 function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
-  let calls = 0;
+  let calls = eventScores(leaf).length;
   for (let node = leaf; ; node = node.parent) {
     calls += callOf(node);
     if (node === alternative || node.parent === null || node.parent.children[0] !== node) {
@@ -310,7 +361,7 @@ export function recordTrainingTree(
     message: null,
   });
   for (const node of siblings) {
-    node.stored = store.insertDecision(decisionRow(node, protocol, round, bucket));
+    recordNode(store, node, protocol, round, bucket);
     if (node.children.length === 0) {
       recordEpisode(store, node, round);
     }

@@ -9,12 +9,13 @@ import type { ReplayResult } from '../shared/records/settle.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';
 import { unlessCancelled } from './arrivals.ts';
 import { EvaluatorBudget } from './budget.ts';
+import { continueRounds } from './episodes.ts';
 import { extend, samplingOf, scoreNode, type TreeSettings } from './grow.ts';
-import { decisionRow, recordEpisode, recordReplay, type RoundRecord } from './record.ts';
+import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } from './record.ts';
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
-import { frozenBranch, storedNode } from './storedBranch.ts';
-import { type Branch, callOf, type TreeNode } from './tree.ts';
+import { frozenBranch, storedNode, typedNode } from './storedBranch.ts';
+import { type Branch, callsOfReplay, type TreeNode } from './tree.ts';
 
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
 const PAIRS_TOGETHER = 8;
@@ -62,6 +63,8 @@ class Replaying {
   private readonly terminal: boolean;
   /** Replays that have ended, by alternative. */
   private readonly ended = new Map<TreeNode, number>();
+  /** Messages with which an episode ended: one replay completes an alternative that is among them. */
+  private readonly endings = new Set<TreeNode>();
   private replaysEnded = 0;
   private original: TreeNode | undefined;
   private readonly paired: boolean;
@@ -214,22 +217,7 @@ class Replaying {
     const { eventType: agent, context } = this.decision;
     const sampling = samplingOf(this.settings, this.decision.position);
     const answer = await policy.typed({ agent, context, text, temperature: sampling.temperature }, control);
-    const node: TreeNode = {
-      instance: branch.instance,
-      position: this.decision.position,
-      parent: branch.node,
-      sibling,
-      alternative: sibling,
-      replay: null,
-      context: this.decision.context,
-      contextKey: this.decision.contextKey,
-      streamKey: '',
-      sampling,
-      answer,
-      score: undefined,
-      children: [],
-      stored: undefined,
-    };
+    const node = typedNode(branch, this.decision, { sibling, sampling, answer });
     await this.score(node);
     this.appear(node);
     return node;
@@ -239,7 +227,7 @@ class Replaying {
   private appear(node: TreeNode): void {
     const { store, protocol } = this.dependencies;
     store.transaction(() => {
-      node.stored = store.insertDecision(decisionRow(node, protocol, this.round, this.bucket));
+      recordNode(store, node, protocol, this.round, this.bucket);
       if (this.terminal) {
         recordEpisode(store, node, this.round, () => true);
       }
@@ -263,17 +251,18 @@ class Replaying {
     control: PolicyControl,
   ): Promise<void> {
     const { store, protocol } = this.dependencies;
-    const later = protocol.occurrences
-      .map(({ position }) => position)
-      .filter((position) => position > this.decision.position);
+    if (protocol.rounds !== undefined) {
+      await this.unfold(alternatives, numbers, control);
+      return;
+    }
+    const later = protocol.occurrences.filter(({ position }) => position > this.decision.position);
     const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
     let frontier: readonly TreeNode[] = alternatives;
-    for (const [level, position] of later.entries()) {
+    for (const [level, { position }] of later.entries()) {
       const last = level === later.length - 1;
-      const branches = frontier.map((node) => ({ instance: node.instance, node }));
       frontier = await extend(
         this.settings,
-        branches,
+        frontier.map((node) => ({ instance: node.instance, node })),
         position,
         level === 0 && numbers === null ? this.request.replays : 1,
         control,
@@ -284,14 +273,9 @@ class Replaying {
           }
           alternativeOf.set(node, alternative);
           store.transaction(() => {
-            node.stored = store.insertDecision(decisionRow(node, protocol, this.round, null));
+            recordNode(store, node, protocol, this.round, null);
             if (last) {
-              recordEpisode(
-                store,
-                node,
-                this.round,
-                (through) => through !== alternative || this.isFirst(alternative, node),
-              );
+              this.endEpisode(node, alternative);
             }
           });
           if (last) {
@@ -303,14 +287,54 @@ class Replaying {
     }
   }
 
-  private endReplay(alternative: TreeNode, leaf: TreeNode): void {
+  /** The same where the episode unfolds, so that each replay has a length of its own. */
+  private async unfold(
+    alternatives: readonly TreeNode[],
+    numbers: readonly number[] | null,
+    control: PolicyControl,
+  ): Promise<void> {
+    const { store, protocol } = this.dependencies;
+    await continueRounds(
+      this.settings,
+      {
+        alternatives,
+        replays: this.request.replays,
+        numbers,
+        onNode: (node) => void recordNode(store, node, protocol, this.round, null),
+        onEnd: (leaf, alternative, number) => {
+          this.endEpisode(leaf, alternative);
+          this.endReplay(alternative, leaf, number);
+        },
+      },
+      control,
+    );
+  }
+
+  /** Stores an episode that ended; the message itself has one, of which only what ended it now may be new. */
+  private endEpisode(leaf: TreeNode, alternative: TreeNode): void {
+    const { store } = this.dependencies;
+    if (this.endings.has(leaf)) {
+      return;
+    }
+    this.endings.add(leaf);
+    store.transaction(() => {
+      if (leaf !== this.original) {
+        const isFirst = (through: TreeNode): boolean => through !== alternative || this.isFirst(alternative, leaf);
+        recordEpisode(store, leaf, this.round, isFirst);
+      } else if (leaf.after?.some(({ stored }) => stored === undefined) === true) {
+        recordEnd(store, leaf, this.decision.run);
+      }
+    });
+  }
+
+  private endReplay(alternative: TreeNode, leaf: TreeNode, number = leaf.replay ?? 0): void {
     const { store } = this.dependencies;
     recordReplay(
       store,
       this.bucket,
       alternative,
       leaf,
-      leaf.replay ?? 0,
+      number,
       callsOfReplay(alternative, leaf, this.isFirst(alternative, leaf)),
       this.round,
     );
@@ -318,7 +342,7 @@ class Replaying {
     this.ended.set(alternative, count);
     this.replaysEnded++;
     const stride = Math.ceil((this.paired ? this.total : this.total * this.request.replays) / REPORTED_REPLAYS);
-    if (count === this.needed || this.replaysEnded % stride === 0) {
+    if (count === this.needed(alternative) || this.replaysEnded % stride === 0) {
       this.report();
     }
   }
@@ -342,8 +366,8 @@ class Replaying {
   }
 
   /** Replays that complete an alternative. */
-  private get needed(): number {
-    return this.terminal ? 1 : this.request.replays;
+  private needed(alternative: TreeNode): number {
+    return this.terminal || this.endings.has(alternative) ? 1 : this.request.replays;
   }
 
   /** The bucket so far, with the credits that its returns give, beside the headlines that they have a part in. */
@@ -366,19 +390,10 @@ class Replaying {
     }
     let done = this.paired ? this.spent : 0;
     for (const [alternative, count] of this.ended) {
-      if (!this.paired && alternative !== this.original && count >= this.needed) {
+      if (!this.paired && alternative !== this.original && count >= this.needed(alternative)) {
         done++;
       }
     }
     this.control.onProgress(this.credits(), done, this.total);
   }
-}
-
-/** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its first. */
-function callsOfReplay(alternative: TreeNode, leaf: TreeNode, first: boolean): number {
-  let calls = first ? callOf(alternative) : 0;
-  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) {
-    calls += callOf(node);
-  }
-  return calls;
 }

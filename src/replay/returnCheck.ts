@@ -1,17 +1,35 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
+import { onEvents } from '../evaluate/events.ts';
 import { EvaluatorLost, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
 import type { Decision, Instance, Replay } from '../shared/records/records.ts';
-import { returnDifference } from '../shared/records/verification.ts';
-import type { StoreReader } from '../store/types.ts';
-import type { Protocol } from '../team/protocol.ts';
+import { CancelledError, messageOf } from '../shared/errors.ts';
+import type { EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
+import { changedRow, returnDifference } from '../shared/records/verification.ts';
+import type { StoredEvent, StoreReader } from '../store/types.ts';
+import { eventHash } from '../store/tokens.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { discountOf, next } from '../team/rounds.ts';
 import type { Outcome } from './reexecute.ts';
-import { returnOfScores } from './tree.ts';
+import { countedScore, returnOfScores } from './tree.ts';
+import { eventOf, type Environments } from './unfold.ts';
+
+/** The rule of a message that no evaluator is left for. */
+const LOST = 'lost';
+
+/** An episode whose environments gave what is stored. */
+interface Unfolded {
+  readonly verdicts: readonly (Graded & { readonly weight: number })[];
+  /** Events that were recorded as they came. */
+  readonly recorded: number;
+}
 
 /** What the run of the replays says of returns. */
 export interface ReturnRules {
   readonly protocol: Protocol;
   readonly evaluator: Evaluator;
   readonly returnBound: number;
+  /** Where environments come from; the bundled ones unless given. */
+  readonly environments?: Environments;
 }
 
 /**
@@ -34,34 +52,95 @@ export class ReturnCheck {
   /**
    * Compares a replay's return.
    * @param episode its messages from the start of the episode to the leaf
-   * @returns null where it is the stored one; not comparable where the evaluator fails now and did not then
+   * @param events what environments said before each of them, and after the leaf; these are executed again
+   * @returns identical where an environment event was recorded as it came, and says so; null where the return is the
+   *   stored one; not comparable where the evaluator fails now and did not then
    */
-  async outcome({ leaf, return: stored }: Replay, episode: readonly Decision[]): Promise<Outcome | null> {
+  async outcome(
+    replay: Replay,
+    episode: readonly Decision[],
+    events: readonly (readonly StoredEvent[])[] = [],
+  ): Promise<Outcome | null> {
     const { protocol, returnBound } = this.rules;
+    if (protocol.rounds !== undefined) {
+      const unfolded = await this.unfold(episode, events);
+      return 'outcome' in unfolded
+        ? { ...unfolded.outcome, message: replay.leaf, token: null }
+        : (returnOutcome(replay, unfolded.verdicts, returnBound) ?? recordedOutcome(replay, unfolded.recorded));
+    }
     const verdicts = await Promise.all(
       episode
         .filter(({ position }) => protocol.occurrences[position]?.scored === true)
         .map((decision) => this.verdict(decision)),
     );
-    // From the leaf up, as the stored sum was made.
-    const found = returnOfScores(verdicts.map(({ score }) => score).toReversed(), returnBound);
-    if (found === stored) {
+    return returnOutcome(replay, verdicts, returnBound);
+  }
+
+  /** Executes the environments of an episode again, each on the log as it was then. */
+  private async unfold(
+    episode: readonly Decision[],
+    events: readonly (readonly StoredEvent[])[],
+  ): Promise<Unfolded | { readonly outcome: Pick<Outcome, 'result' | 'detail'> }> {
+    const { protocol, evaluator } = this.rules;
+    const log: LogEvent[] = [];
+    const verdicts: (Graded & { weight: number })[] = [];
+    let recorded = 0;
+    for (const [index, said] of [...episode, null].entries()) {
+      for (const { id, event, sha256 } of events[index] ?? []) {
+        const different = await this.differenceOf(id, event, sha256, episode[0]?.instance ?? '', log);
+        if (different !== null) {
+          return { outcome: different };
+        }
+        recorded += event.derived ? 0 : 1;
+        log.push(event);
+      }
+      if (said !== null) {
+        const { id, position, eventType: role, text } = said;
+        const own = occurrenceAt(protocol, position).scored ? await this.verdict(said) : null;
+        if (own !== null) {
+          verdicts.push({ ...own, weight: discountOf(protocol, index) });
+        }
+        log.push({ kind: 'decision', position, role, text, ...(own !== null && { reward: own.score }) });
+        if (own?.score === null && own.rule === LOST) {
+          return { outcome: notAgain(`the evaluator failed for message ${String(id)}: ${own.masked ?? ''}`) };
+        }
+      }
+    }
+    const closing = log.at(-1);
+    if (closing?.kind === 'environment' && closing.closing) {
+      const instance = this.instance(episode[0]?.instance ?? '');
+      const own = await this.orLost(() => onEvents(evaluator).evaluate(instance, log, closing, this.cancelled));
+      verdicts.push({ ...own, weight: discountOf(protocol, episode.length - 1) });
+    }
+    return { verdicts, recorded };
+  }
+
+  /** What a stored event is instead of the one that its environment gives now; null where it is the same. */
+  private async differenceOf(
+    id: number,
+    event: EnvironmentEvent,
+    sha256: string,
+    uidSha: string,
+    log: readonly LogEvent[],
+  ): Promise<Pick<Outcome, 'result' | 'detail'> | null> {
+    const { protocol, environments } = this.rules;
+    const words = `environment event ${String(id)} (${event.source})`;
+    const step = next(protocol, log, () => 0);
+    if (step.kind !== 'environment' || step.call.name !== event.source || step.closing !== event.closing) {
+      return { result: 'different', detail: changedRow(`the protocol has no ${words} at its place`) };
+    }
+    if (!event.derived) {
       return null;
     }
-    if (found !== null) {
-      return { result: 'different', detail: returnDifference(stored, found), message: leaf, token: null };
+    try {
+      const again = await eventOf(protocol, this.instance(uidSha), log, step, event.streamKey, environments);
+      return eventHash(again) === sha256 ? null : { result: 'different', detail: `${words} comes out as another one` };
+    } catch (error) {
+      if (error instanceof CancelledError) {
+        throw error;
+      }
+      return { result: 'notComparable', detail: messageOf(error) };
     }
-    const failed = verdicts.find((verdict) => verdict.score === null);
-    const reason =
-      failed === undefined || !('masked' in failed)
-        ? 'no message of the episode is scored'
-        : `the evaluator failed: ${failed.masked}`;
-    return {
-      result: 'notComparable',
-      detail: `The return cannot be taken again, ${reason}`,
-      message: leaf,
-      token: null,
-    };
   }
 
   private verdict(decision: Decision): Promise<Graded> {
@@ -71,14 +150,18 @@ export class ReturnCheck {
   }
 
   private async evaluate({ instance, text }: Decision): Promise<Graded> {
+    return this.orLost(() => this.rules.evaluator.evaluate(this.instance(instance), text, this.cancelled));
+  }
+
+  private async orLost(evaluate: () => Promise<Graded>): Promise<Graded> {
     try {
-      return await this.rules.evaluator.evaluate(this.instance(instance), text, this.cancelled);
+      return await evaluate();
     } catch (error) {
       if (!(error instanceof EvaluatorLost)) {
         throw error;
       }
       // The messages can be compared all the same.
-      return { score: null, rule: 'lost', masked: error.message };
+      return { score: null, rule: LOST, masked: error.message };
     }
   }
 
@@ -87,4 +170,41 @@ export class ReturnCheck {
     this.instances.set(uidSha, known);
     return known;
   }
+}
+
+/** A stored return against that of the verdicts, which come in the order of the episode; null where it is the same. */
+function returnOutcome(
+  { leaf, return: stored }: Replay,
+  verdicts: readonly (Graded & { readonly weight?: number })[],
+  bound: number,
+): Outcome | null {
+  // From the leaf up, as the stored sum was made.
+  const found = returnOfScores(verdicts.map(countedScore).toReversed(), bound);
+  if (found === stored) {
+    return null;
+  }
+  if (found !== null) {
+    return { result: 'different', detail: returnDifference(stored, found), message: leaf, token: null };
+  }
+  const failed = verdicts.find((verdict) => verdict.score === null);
+  const reason =
+    failed === undefined || !('masked' in failed)
+      ? 'no message of the episode is scored'
+      : `the evaluator failed: ${failed.masked}`;
+  return { ...notAgain(reason), message: leaf, token: null };
+}
+
+const notAgain = (reason: string): Pick<Outcome, 'result' | 'detail'> => ({
+  result: 'notComparable',
+  detail: `The return cannot be taken again, ${reason}`,
+});
+
+/** Says of an episode that is the same which of its events could not be executed again. */
+function recordedOutcome({ leaf }: Replay, recorded: number): Outcome | null {
+  if (recorded === 0) {
+    return null;
+  }
+  const events = recorded === 1 ? '1 environment event was' : `${String(recorded)} environment events were`;
+  const detail = `${events} recorded as they came, and not executed again`;
+  return { result: 'identical', detail, message: leaf, token: null };
 }

@@ -8,6 +8,7 @@ import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { EpisodeCost } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
+import { scoredThrough } from '../team/rounds.ts';
 
 /**
  * For every request the index of the first that is equal to it; its own where there is none. A greedy answer draws
@@ -83,21 +84,21 @@ export class ScoreBook {
 export const nameOf = ({ instance, position, contextKey, text }: ScoredMessage): string =>
   `${instance.uidSha} ${String(position)} ${contextKey} ${text}`;
 
+/** A run's own episodes. */
+export const ownEpisodes = (costs: readonly EpisodeCost[]): number =>
+  costs.reduce((total, { origin, episodes }) => total + (origin === null ? episodes : 0), 0);
+
 /**
  * Evaluations whose result was reused, from the rows: an episode has one call for each scored message up to its leaf,
  * less those that were reused.
  * @param origin null: the run's own
  */
-export function reusedOf(
-  costs: readonly EpisodeCost[],
-  origin: EpisodeCost['origin'],
-  { occurrences }: Protocol,
-): number {
+export function reusedOf(costs: readonly EpisodeCost[], origin: EpisodeCost['origin'], protocol: Protocol): number {
   return costs.reduce((total, cost) => {
     if (cost.origin !== origin) {
       return total;
     }
-    const scored = occurrences.filter((occurrence) => occurrence.scored && occurrence.position <= cost.position).length;
+    const scored = scoredThrough(protocol, cost.position);
     // What was imported may name more calls than its episodes need.
     return total + Math.max(0, scored * cost.episodes - cost.evaluatorCalls);
   }, 0);

@@ -3,7 +3,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { Decision, Message } from '../shared/records/records.ts';
 import { contextOf } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
-import type { Branch, TreeNode } from './tree.ts';
+import type { Branch, EnvironmentNode, TreeNode } from './tree.ts';
 
 /**
  * The messages before a stored one as they were stored.
@@ -18,7 +18,8 @@ export async function frozenBranch(
   for (const message of store.chain(decision.id).slice(0, -1)) {
     node = storedNode(store, instance, message, node);
   }
-  const branch: Branch = { instance, node };
+  const events = storedEvents(store, decision.id, 'before');
+  const branch: Branch = { instance, node, ...(events.length > 0 && { events }) };
   if ((await contextOf({ protocol, render }, branch, decision.position)).context !== decision.context) {
     throw new C3Error(
       'engine',
@@ -28,6 +29,35 @@ export async function frozenBranch(
   return branch;
 }
 
+/** A node that stands for a message that somebody typed in the place of a stored one. */
+export const typedNode = (
+  { instance, node, events }: Branch,
+  { position, context, contextKey }: Decision,
+  { sibling, sampling, answer }: Pick<TreeNode, 'sibling' | 'sampling' | 'answer'>,
+): TreeNode => ({
+  instance,
+  position,
+  parent: node,
+  sibling,
+  alternative: sibling,
+  replay: null,
+  context,
+  contextKey,
+  streamKey: '',
+  sampling,
+  answer,
+  score: undefined,
+  children: [],
+  ...(events !== undefined && { before: events }),
+  stored: undefined,
+});
+
+const storedEvents = (
+  store: ReplayDependencies['store'],
+  decision: number,
+  side: 'before' | 'after',
+): EnvironmentNode[] => store.environmentEvents(decision, side).map(({ id, event }) => ({ event, stored: id }));
+
 /** A node that stands for a stored message. */
 export function storedNode(
   store: ReplayDependencies['store'],
@@ -36,6 +66,7 @@ export function storedNode(
   parent: TreeNode | null,
 ): TreeNode {
   const full = 'tokens' in message ? message : store.decision(message.id);
+  const [before, after] = [storedEvents(store, full.id, 'before'), storedEvents(store, full.id, 'after')];
   return {
     instance,
     position: full.position,
@@ -58,6 +89,8 @@ export function storedNode(
     },
     score: undefined,
     children: [],
+    ...(before.length > 0 && { before }),
+    ...(after.length > 0 && { after }),
     stored: full.id,
   };
 }

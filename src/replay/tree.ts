@@ -3,7 +3,9 @@
  * is a tree whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
 import type { PolicyAnswer } from '../policy/policy.ts';
+import type { EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 
 /** What an evaluator said of a scored message; a null score is masked. */
 export interface Score {
@@ -11,6 +13,16 @@ export interface Score {
   readonly rule: string;
   /** True where it was taken from an equal message: no evaluator call was made for this one. */
   readonly reused?: boolean;
+  /** What it counts of itself in the return, where rewards of later rounds are discounted; all of it where absent. */
+  readonly weight?: number;
+}
+
+/** An environment event in a tree; branches below it share it. */
+export interface EnvironmentNode {
+  readonly event: EnvironmentEvent;
+  /** Of an event that is scored. */
+  score?: Score;
+  stored: number | undefined;
 }
 
 /** Where an episode stands before its next decision: all that a restart needs (replay state). */
@@ -18,6 +30,8 @@ export interface Branch {
   readonly instance: Instance;
   /** The last decision, or null at the start. */
   readonly node: TreeNode | null;
+  /** What environments said since. */
+  readonly events?: readonly EnvironmentNode[];
 }
 
 export interface TreeNode {
@@ -41,8 +55,29 @@ export interface TreeNode {
   /** Scores of a scored occurrence; undefined for the others. */
   score: Score | undefined;
   readonly children: TreeNode[];
+  /** What environments said since the decision before it. */
+  readonly before?: readonly EnvironmentNode[];
+  /** What environments said at the end of the episode, where it ends with this decision and that is known. */
+  after?: readonly EnvironmentNode[];
   /** The decision's id once it is stored; known from the start for a decision that came from the store. */
   stored: number | undefined;
+}
+
+/** Decisions before a node. */
+export function depthOf(node: TreeNode): number {
+  return node.parent === null ? 0 : 1 + depthOf(node.parent);
+}
+
+/** The events of a branch, in order. */
+export function logOf(protocol: Protocol, { node, events = [] }: Omit<Branch, 'instance'>): LogEvent[] {
+  const before: LogEvent[] = node === null ? [] : logOf(protocol, { node: node.parent, events: node.before ?? [] });
+  if (node !== null) {
+    const { role } = occurrenceAt(protocol, node.position);
+    const reward = node.score === undefined ? {} : { reward: node.score.score };
+    before.push({ kind: 'decision', position: node.position, role, text: node.answer.text, ...reward });
+  }
+  before.push(...events.map(({ event }) => event));
+  return before;
 }
 
 /** Leaves below a node in depth-first order; the node itself where it has no children. */
@@ -51,20 +86,33 @@ export function leavesOf(node: TreeNode): TreeNode[] {
 }
 
 /**
- * Return of an episode (equation 4): the sum of the scores of its scored messages, cut to [-bound, bound]; null when
- * any of them is masked, and where none was scored: that is no return of 0.
+ * Return of an episode (equation 4): the sum of the scores of its scored messages and of its closing event, each as
+ * much as it counts, cut to [-bound, bound]; null when any of them is masked, and where none was scored: that is no
+ * return of 0.
  */
 export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
-  const scores: (number | null)[] = [];
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-    if (node.score !== undefined) {
-      scores.push(node.score.score);
-    }
-  }
-  return returnOfScores(scores, bound);
+  return returnOfScores(scoresOf(leaf).map(countedScore), bound);
 }
 
-/** The return that the scores of an episode's scored messages add up to; see returnOf. */
+/** The scores of an episode, from its end to its beginning. */
+export function scoresOf(leaf: TreeNode): Score[] {
+  const scores = eventScores(leaf).toReversed();
+  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
+    if (node.score !== undefined) {
+      scores.push(node.score);
+    }
+  }
+  return scores;
+}
+
+/** The scores of the environment events that end an episode. */
+export const eventScores = ({ after = [] }: TreeNode): Score[] => after.flatMap(({ score }) => score ?? []);
+
+/** What a score adds to a return. */
+export const countedScore = ({ score, weight }: Pick<Score, 'score' | 'weight'>): number | null =>
+  score === null || weight === undefined ? score : score * weight;
+
+/** The return that the scores of an episode add up to, from its end; see returnOf. */
 export function returnOfScores(scores: readonly (number | null)[], bound: number): number | null {
   let total = 0;
   for (const score of scores) {
@@ -83,5 +131,14 @@ export const callOf = ({ score }: TreeNode): 0 | 1 => (score === undefined || sc
 
 /** Evaluator calls that a subtree cost. */
 export function callsOf(node: TreeNode): number {
-  return callOf(node) + node.children.reduce((total, child) => total + callsOf(child), 0);
+  return callOf(node) + eventScores(node).length + node.children.reduce((total, child) => total + callsOf(child), 0);
+}
+
+/** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its first. */
+export function callsOfReplay(alternative: TreeNode, leaf: TreeNode, first: boolean): number {
+  let calls = (first ? callOf(alternative) : 0) + (first || leaf !== alternative ? eventScores(leaf).length : 0);
+  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) {
+    calls += callOf(node);
+  }
+  return calls;
 }

@@ -7,9 +7,10 @@ import type { Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Decision, Replay } from '../shared/records/records.ts';
 import { changedRow, type VerificationReport, type VerificationResult } from '../shared/records/verification.ts';
-import type { StoreReader, StoreWriter } from '../store/types.ts';
-import { tokenHash } from '../store/tokens.ts';
+import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
+import { eventHash, tokenHash } from '../store/tokens.ts';
 import { contextKey } from '../team/contextKey.ts';
+import type { Protocol } from '../team/protocol.ts';
 import { unlessCancelled } from './arrivals.ts';
 import { messageHash, replayHash } from './record.ts';
 import { reexecute, type Outcome } from './reexecute.ts';
@@ -37,6 +38,8 @@ interface Path {
   readonly replay: Replay;
   readonly decisions: readonly Decision[];
   readonly episode: readonly Decision[];
+  /** What environments said before each message of the episode, and after its last one. */
+  readonly events: readonly (readonly StoredEvent[])[];
 }
 
 /**
@@ -61,11 +64,11 @@ export async function verifyReplays(
       const messages = new Map(strange);
       const madeHere = ({ snapshot: made }: Decision): boolean => made === snapshot;
       for (let start = 0; start < members.length; start += TOGETHER) {
-        const paths = pathsOf(store, members.slice(start, start + TOGETHER));
+        const paths = pathsOf(store, rules.protocol, members.slice(start, start + TOGETHER));
         const checking = paths.map(async (path) => ({
           path,
           change: changeIn(path),
-          returned: await returns.outcome(path.replay, path.episode),
+          returned: await returns.outcome(path.replay, path.episode, path.events),
         }));
         const checks = await unlessCancelled(Promise.all(checking), control.cancelled);
         if (control.cancelled()) {
@@ -184,7 +187,7 @@ function bySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string,
   });
 }
 
-function pathsOf(store: StoreReader, replays: readonly Replay[]): Path[] {
+function pathsOf(store: StoreReader, protocol: Protocol, replays: readonly Replay[]): Path[] {
   const known = new Map<number, Decision>();
   const read = (id: number): Decision => {
     const decision = known.get(id) ?? store.decision(id);
@@ -196,9 +199,17 @@ function pathsOf(store: StoreReader, replays: readonly Replay[]): Path[] {
     for (let id: number | null = replay.leaf; id !== null; id = episode[0]?.parent ?? null) {
       episode.unshift(read(id));
     }
+    const sides =
+      protocol.rounds === undefined
+        ? []
+        : [
+            ...episode.map(({ id }) => store.environmentEvents(id, 'before')),
+            store.environmentEvents(replay.leaf, 'after'),
+          ];
     return {
       replay,
       episode,
+      events: sides,
       decisions: episode.slice(
         Math.max(
           0,
@@ -269,7 +280,7 @@ function verdict(
 }
 
 /** The stored hashes were taken when the rows were appended: a row that no longer gives them was changed. */
-function changeIn({ replay, decisions }: Path): Outcome | null {
+function changeIn({ replay, decisions, episode, events }: Path): Outcome | null {
   for (const { id, tokens, tokenHash: stored, context, contextKey: key } of decisions) {
     if (tokenHash(tokens) !== stored) {
       return changed(id, `the stored tokens of message ${String(id)} do not have their hash`);
@@ -278,8 +289,18 @@ function changeIn({ replay, decisions }: Path): Outcome | null {
       return changed(id, `the stored context of message ${String(id)} does not have its key`);
     }
   }
+  for (const { id, event, sha256 } of events.flat()) {
+    if (eventHash(event) !== sha256) {
+      return changed(replay.leaf, `the stored environment event ${String(id)} does not have its hash`);
+    }
+  }
+  const start = episode.length - decisions.length;
+  const hashes = decisions.flatMap((decision, index) => [
+    ...(index === 0 ? [] : hashesOf(events[start + index])),
+    messageHash(decision),
+  ]);
   if (
-    replay.tokenHash === replayHash(decisions.map(messageHash), replay) ||
+    replay.tokenHash === replayHash([...hashes, ...hashesOf(events[episode.length])], replay) ||
     replay.tokenHash === tokensOnly(decisions)
   ) {
     return null;
@@ -296,6 +317,8 @@ const changed = (message: number, what: string): Outcome => ({
   message,
   token: null,
 });
+
+const hashesOf = (events: readonly StoredEvent[] = []): string[] => events.map(({ sha256 }) => sha256);
 
 /** What the hash of a replay covered at first: stores hold such replays. */
 function tokensOnly(decisions: readonly Decision[]): string {

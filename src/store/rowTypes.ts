@@ -1,4 +1,5 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
+import type { EnvironmentEvent } from '../shared/records/events.ts';
 import type { BucketOrigin, Ledger, MessagePage, Phase, Replay } from '../shared/records/records.ts';
 import type { VerificationResult } from '../shared/records/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
@@ -293,4 +294,24 @@ export interface StoreCounts {
   readonly buckets: number;
   readonly replays: number;
   readonly texts: number;
+}
+
+/** An environment event as it is appended. */
+export interface NewEvent {
+  readonly run: string;
+  /** The message that it follows; null at the start of an episode. */
+  readonly parent: number | null;
+  /** The event between that message and this one; null where there is none. */
+  readonly previous: number | null;
+  readonly event: EnvironmentEvent;
+  /** What the evaluator gave it; null where that is masked, or it is not scored. */
+  readonly reward: number | null;
+}
+
+/** An environment event as it is stored. */
+export interface StoredEvent {
+  readonly id: number;
+  readonly event: EnvironmentEvent;
+  /** The hash that was taken when it was appended. */
+  readonly sha256: string;
 }

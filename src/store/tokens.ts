@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { C3Error } from '../shared/errors.ts';
+import type { EnvironmentEvent } from '../shared/records/events.ts';
 
 /** Bytes of a token id, and of a log-probability. */
 const WIDTH = 4;
@@ -16,6 +17,20 @@ export function tokenHash(tokens: Int32Array): string {
 /** SHA-256 (hex) of the UTF-8 bytes of a text. */
 export function textHash(text: string): string {
   return hash('sha256', text);
+}
+
+/** SHA-256 (hex) over everything that an environment event is; what it was scored with is part of the return. */
+export function eventHash({
+  source,
+  text,
+  json,
+  answers,
+  done,
+  derived,
+  streamKey,
+  closing,
+}: EnvironmentEvent): string {
+  return hash('sha256', JSON.stringify([source, text, json, answers ?? null, done, derived, streamKey, closing]));
 }
 
 /** The bytes of the array, not copied. */

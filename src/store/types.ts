@@ -60,6 +60,8 @@ import type {
   ReplayVerdict,
   NewVerification,
   Verification,
+  NewEvent,
+  StoredEvent,
   NewLabel,
   Label,
   DiagnosticSample,
@@ -119,6 +121,11 @@ export interface StoreReader {
    * What a run's method carried on after a step; null where it carries nothing, or the step's messages are not stored.
    */
   methodState(run: string, iteration: number): StoredMethodState | null;
+  /**
+   * What environments said directly before a message, or after one that ends its episode, in order; empty where none
+   * did.
+   */
+  environmentEvents(decision: number, side: 'before' | 'after'): StoredEvent[];
   /** The numbers of the evaluations that a run has episodes of, complete or not, ascending. */
   evaluationNumbers(run: string): number[];
   /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
@@ -319,6 +326,10 @@ export interface StoreWriter extends StoreReader {
    * @throws C3Error('store') for a number that is not finite
    */
   insertMethodState(run: string, iteration: number, state: StoredMethodState): void;
+  /** Appends what an environment said. */
+  insertEnvironmentEvent(event: NewEvent): number;
+  /** Says which event is the last directly before a message, or after one that ends its episode. */
+  linkEnvironmentEvent(decision: number, side: 'before' | 'after', event: number): void;
   /** Rewrites a run's account. */
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;

@@ -20,8 +20,8 @@ interface PlacedCall {
  * Reads `{turns, order?, environment?, until?, memory?, closing?, discount?, max_events?}`:
  * - `turns`: rounds at most; needed unless the order is `chosen`, where it is as many as `max_events` allow.
  * - `order`: by_role (default), fixed, reverse, random or chosen. All but by_role need roles without `depends_on`.
- * - `environment`: a name, or `{name, after?, of?, ...options}`, or a list of these; `after` is the id of a turn, without
- *   it the environment is called between two rounds; `of` is the role whose messages it reads.
+ * - `environment`: a name, or `{name, after?, of?, ...options}`, or a list of these; `after` is the id of a turn,
+ *   without it the environment is called between two rounds; `of` is the role whose messages it reads.
  * - `until`: ends the episode after a round whose rewards add up to it.
  * - `closing`: an environment that is called once in the end and whose event is scored; messages then are scored only
  *   where the file says so.
@@ -151,8 +151,11 @@ function readCall(value: unknown, path: KeyPath, team: Protocol, document: Sourc
   ]);
   const named = (key: string, names: readonly string[], what: string): string | null => {
     const found = fields.get(key) ?? null;
-    if (found !== null && (typeof found !== 'string' || !names.includes(found))) {
-      throw error([...path, key], `no ${what} is called ${JSON.stringify(found)}; ${suggestion(String(found), names)}`);
+    if (found !== null && typeof found !== 'string') {
+      throw error([...path, key], `must be the name of a ${what}.`);
+    }
+    if (found !== null && !names.includes(found)) {
+      throw error([...path, key], `no ${what} is called '${found.slice(0, 100)}'; ${suggestion(found, names)}`);
     }
     return found;
   };

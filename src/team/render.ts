@@ -1,6 +1,8 @@
 /** From a protocol, a question and the messages so far to what a model reads. */
 import { C3Error } from '../shared/errors.ts';
+import type { LogEvent } from '../shared/records/events.ts';
 import { occurrenceAt, roleNamed, type Protocol } from './protocol.ts';
+import { visibleEvents } from './rounds.ts';
 
 /** The two parts of a chat prompt. */
 export interface RenderedContext {
@@ -36,33 +38,67 @@ export function renderContext(
   question: string,
   messages: ReadonlyMap<number, string>,
 ): RenderedContext {
-  const occurrence = occurrenceAt(protocol, position);
+  const { id, ancestors } = occurrenceAt(protocol, position);
+  const visible = ancestors.map((ancestor): Said => {
+    const text = messages.get(ancestor);
+    const { id: missing, role } = occurrenceAt(protocol, ancestor);
+    if (text === undefined) {
+      throw new C3Error(
+        'input',
+        `The context of '${id}' needs the message of '${missing}' (position ${ancestor}), which is missing.`,
+      );
+    }
+    return { name: role, text };
+  });
+  return renderVisible(protocol, position, question, visible);
+}
+
+/**
+ * Renders the context of one occurrence after a log: what it sees are messages, and events under the names of their
+ * environments.
+ * @throws C3Error('input') for an unknown position
+ */
+export function renderLog(
+  protocol: Protocol,
+  position: number,
+  question: string,
+  log: readonly LogEvent[],
+): RenderedContext {
+  const visible = visibleEvents(protocol, position, log).map((event): Said => {
+    return { name: event.kind === 'decision' ? event.role : event.source, text: event.text };
+  });
+  return renderVisible(protocol, position, question, visible);
+}
+
+/** A text that a role sees, and who said it. */
+interface Said {
+  readonly name: string;
+  readonly text: string;
+}
+
+function renderVisible(
+  protocol: Protocol,
+  position: number,
+  question: string,
+  visible: readonly Said[],
+): RenderedContext {
   const values = new Map<string, string>(
     protocol.roles.flatMap((role) => [
       [role.name, ''],
       [`${role.name}_output`, ''],
     ]),
   );
-  const visible: string[] = [];
-  for (const ancestor of occurrence.ancestors) {
-    const text = messages.get(ancestor);
-    const { id, role } = occurrenceAt(protocol, ancestor);
-    if (text === undefined) {
-      throw new C3Error(
-        'input',
-        `The context of '${occurrence.id}' needs the message of '${id}' (position ${ancestor}), which is missing.`,
-      );
-    }
-    values.set(role, text);
-    values.set(`${role}_output`, text);
-    if (text.trim() !== '') {
-      visible.push(text);
-    }
+  for (const { name, text } of visible) {
+    values.set(name, text);
+    values.set(`${name}_output`, text);
   }
-  const context = visible.join('\n\n');
+  const context = visible
+    .map(({ text }) => text)
+    .filter((text) => text.trim() !== '')
+    .join('\n\n');
   values.set('question', question);
   values.set('context', context);
-  const prompt = fillPlaceholders(roleNamed(protocol, occurrence.role).prompt, values);
+  const prompt = fillPlaceholders(roleNamed(protocol, occurrenceAt(protocol, position).role).prompt, values);
   const shown = context.trim();
   return {
     system: unwrapSystem(prompt),

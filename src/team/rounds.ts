@@ -105,7 +105,7 @@ function speakers(
   return decisionsAmong(open, rounds) ?? end('every role has spoken');
 }
 
-/** The first of some occurrences, with those after it that see none of these and that no environment parts from them. */
+/** The first of some occurrences, with those after it that see none of these; an environment between ends them. */
 function decisionsAmong(open: readonly Occurrence[], rounds?: Rounds): Step | null {
   const together: number[] = [];
   for (const { position, ancestors } of open) {
@@ -144,7 +144,7 @@ export function eventsPerRound(rounds: Pick<Rounds, 'order' | 'size' | 'after' |
   return (rounds.order === 'chosen' ? 1 : rounds.size) + calls + rounds.between.length;
 }
 
-/** The round, from 0, that each event of a log belongs to; an environment event belongs to that of the message before it. */
+/** The round of each event of a log, from 0; an environment event belongs to that of the message before it. */
 function roundsOf(rounds: Rounds, log: readonly LogEvent[]): number[] {
   const perRound = messagesPerRound(rounds);
   let decisions = 0;
@@ -186,13 +186,14 @@ export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonl
   return of === null ? newest : newest.filter(({ role }) => role === of);
 }
 
-/** What a reward counts of itself in the return of its episode, at the end of a log that it closes. */
-export function discountOf(protocol: Protocol, log: readonly LogEvent[]): number {
-  const { rounds } = protocol;
-  if (rounds === undefined || rounds.discount === 1) {
-    return 1;
-  }
-  return rounds.discount ** (roundsOf(rounds, log).at(-1) ?? 0);
+/**
+ * What the reward of a message, or of an event after it, counts of itself in the return.
+ * @param index its place among the messages of its episode
+ */
+export function discountOf({ rounds }: Protocol, index: number): number {
+  return rounds === undefined || rounds.discount === 1
+    ? 1
+    : rounds.discount ** Math.floor(index / messagesPerRound(rounds));
 }
 
 /** Decisions of an episode at most. */
@@ -200,16 +201,19 @@ export const decisionsAtMost = ({ occurrences, rounds }: Protocol): number =>
   rounds?.order === 'chosen' ? rounds.turns : occurrences.length;
 
 /** Messages of an episode that may be scored, and its closing event where it has one. */
-export const scoredAtMost = ({ occurrences, rounds }: Protocol): number =>
-  occurrences.filter(({ scored }) => scored).length + closingScores(rounds);
+export const scoredAtMost = (protocol: Protocol): number =>
+  protocol.occurrences.filter(({ scored }) => scored).length + closingScores(protocol);
 
-const closingScores = (rounds: Rounds | undefined): number => (rounds?.closing == null ? 0 : 1);
+/** Closing events of an episode, each of which is scored. */
+export const closingScores = ({ rounds }: Pick<Protocol, 'rounds'>): 0 | 1 =>
+  rounds === undefined || rounds.closing === null ? 0 : 1;
 
 /** The scores of an episode that ended with the message at a position. */
-export function scoredThrough({ occurrences, rounds }: Protocol, position: number): number {
+export function scoredThrough(protocol: Protocol, position: number): number {
+  const { occurrences, rounds } = protocol;
   // An episode of rounds ends with a whole one; where the speaker is chosen, only its closing event is scored.
   const end = rounds === undefined ? position : position - (position % rounds.size) + rounds.size - 1;
-  return occurrences.filter((one) => one.scored && one.position <= end).length + closingScores(rounds);
+  return occurrences.filter((one) => one.scored && one.position <= end).length + closingScores(protocol);
 }
 
 /** The return of an episode from which on it counts as solved. */

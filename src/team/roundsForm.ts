@@ -1,9 +1,9 @@
 /** The form of an episode that unfolds in rounds: plain data. */
 
 /**
- * Who speaks when within a round. by_role: as the roles depend on each other, where parallel ones do not see each other;
- * fixed, reverse: one after another, each sees all before; random: likewise, in an order drawn for each round; chosen:
- * one message is a round, and names the next speaker.
+ * Who speaks when within a round. by_role: as the roles depend on each other, where parallel ones do not see each
+ * other; fixed, reverse: one after another, each sees all before; random: likewise, in an order drawn for each round;
+ * chosen: one message is a round, and names the next speaker.
  */
 export const ORDERS = ['by_role', 'fixed', 'reverse', 'random', 'chosen'] as const;
 export type Order = (typeof ORDERS)[number];

@@ -1,11 +1,12 @@
 /** What a run has cost, over all the processes that worked on it. */
 import { LedgerCounter } from '../replay/budget.ts';
-import { reusedOf } from '../replay/reuse.ts';
-import { callOf, type TreeNode } from '../replay/tree.ts';
+import { ownEpisodes, reusedOf } from '../replay/reuse.ts';
+import { callOf, eventScores, type TreeNode } from '../replay/tree.ts';
 import type { Ledger } from '../shared/records/records.ts';
 import { addTokens } from '../shared/records/stepRows.ts';
 import type { RunAccount, StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { closingScores } from '../team/rounds.ts';
 
 const NOTHING: RunAccount = { pendingCalls: 0, lostCalls: 0, seconds: 0, trainingSeconds: 0, samplingSeconds: 0 };
 
@@ -101,7 +102,7 @@ export class CostAccount {
   private book(nodes: readonly TreeNode[]): void {
     for (const node of nodes) {
       this.counter.addDecision(occurrenceAt(this.protocol, node.position).role, node.answer);
-      this.counter.addCalls(callOf(node));
+      this.counter.addCalls(callOf(node) + eventScores(node).length);
       if (node.score?.reused === true) {
         this.counter.addReusedEvaluations(1);
       }
@@ -112,10 +113,12 @@ export class CostAccount {
 
 /**
  * The cost of the rows that a run has. Every message at a scored position was evaluated once, or took the score of an
- * equal one.
+ * equal one; every closing event was evaluated once.
  */
 function storedCost(store: StoreWriter, run: string, protocol: Protocol, seconds: number): Ledger {
-  const reusedEvaluations = reusedOf(store.episodeCosts(run), null, protocol);
+  const episodes = store.episodeCosts(run);
+  const reusedEvaluations = reusedOf(episodes, null, protocol);
+  const closed = closingScores(protocol) * ownEpisodes(episodes);
   const positions = store
     .costs(run)
     .map(
@@ -140,7 +143,7 @@ function storedCost(store: StoreWriter, run: string, protocol: Protocol, seconds
       }),
     );
   return positions.reduce(sum, {
-    evaluatorCalls: -reusedEvaluations,
+    evaluatorCalls: closed - reusedEvaluations,
     reusedEvaluations,
     tokens: { prompt: 0, reused: 0, completion: 0 },
     decisions: {},

@@ -4,9 +4,10 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
 import { leavesOf, returnOf, type TreeNode } from '../replay/tree.ts';
-import { grow } from '../replay/grow.ts';
+import { grow } from '../replay/episodes.ts';
 import type { EvaluationKind, Instance, Sampling } from '../shared/records/records.ts';
 import type { Protocol } from '../team/protocol.ts';
+import { scoredAtMost, solvedReturn } from '../team/rounds.ts';
 import type { Renderer } from '../team/render.ts';
 import { requireMeasured } from './measured.ts';
 
@@ -51,15 +52,15 @@ export function instanceMeans(episodes: readonly (number | null)[], samples: num
   });
 }
 
-/** 1 where an episode's return reaches the number of its scored messages, else 0; null where it is masked. */
-export const solved = (value: number | null, scored: number): number | null =>
-  value === null ? null : value >= scored ? 1 : 0;
+/** 1 where an episode's return reaches what a solved one has, else 0; null where it is masked. */
+export const solved = (value: number | null, least: number): number | null =>
+  value === null ? null : value >= least ? 1 : 0;
 
 /**
  * Evaluates every instance. The sampled streams depend on the seed and the instance alone, so two policies are compared
  * on the same numbers.
- * @returns the share of solved episodes of each instance in order (solved: the return reaches the number of scored
- *   messages), null where all are masked
+ * @returns the share of solved episodes of each instance in order (solved: the return reaches that of solvedReturn),
+ *   null where all are masked
  * @throws CancelledError; EvaluatorLost
  */
 export async function evaluate(
@@ -67,15 +68,15 @@ export async function evaluate(
   instances: readonly Instance[],
   control: EvaluationControl,
 ): Promise<(number | null)[]> {
-  const scored = settings.protocol.occurrences.filter((occurrence) => occurrence.scored).length;
-  const positions = settings.protocol.occurrences.map(({ position }) => position);
+  const most = scoredAtMost(settings.protocol);
+  const least = solvedReturn(settings.protocol);
   const sampling = settings.kind === 'greedy' ? { ...settings.sampling, temperature: 0 } : settings.sampling;
   const samples = samplesOf(settings);
   const together = Math.max(1, Math.floor(settings.batch / samples));
   const episodes: (number | null)[] = [];
   for (let start = 0; start < instances.length; start += together) {
     const members = instances.slice(start, start + together);
-    const calls = members.length * samples * scored;
+    const calls = members.length * samples * most;
     control.onBegin(calls);
     const roots = await grow(
       {
@@ -92,14 +93,13 @@ export async function evaluate(
         ...(settings.reuse !== undefined && { reuse: settings.reuse }),
       },
       members.map((instance) => ({ instance, node: null })),
-      positions,
-      positions.map((_, level) => (level === 0 ? samples : 1)),
+      [samples],
       { cancelled: control.cancelled },
     );
     requireMeasured(roots);
     for (const root of roots) {
       const leaf = leavesOf(root)[0];
-      episodes.push(solved(leaf === undefined ? null : returnOf(leaf), scored));
+      episodes.push(solved(leaf === undefined ? null : returnOf(leaf), least));
     }
     control.onBatch(Math.min(instances.length, start + members.length), roots);
   }

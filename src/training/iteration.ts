@@ -7,7 +7,7 @@ import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
 import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
 import type { TreeNode } from '../replay/tree.ts';
-import { grow } from '../replay/grow.ts';
+import { grow } from '../replay/episodes.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -48,7 +48,14 @@ export function samplingProblem(
   protocol: Protocol,
   method: Method = methodNamed(config.method),
 ): string | null {
-  return config.steps === 0 ? null : method.problem(config, protocol);
+  if (config.steps === 0) {
+    return null;
+  }
+  // A state is written as the messages of a list of turns.
+  if (protocol.rounds !== undefined && method.valueTarget(config) !== null) {
+    return `${config.method} with a value head cannot learn the protocol ${protocol.name}, which unfolds in rounds; choose c3, c3_no_replay, c3_full_mean or magrpo.`;
+  }
+  return method.problem(config, protocol);
 }
 
 /**
@@ -128,7 +135,6 @@ async function growRollout(
       ...(input.reuse !== undefined && { reuse: input.reuse }),
     },
     instances.map((instance) => ({ instance, node: null })),
-    protocol.occurrences.map(({ position }) => position),
     fanout,
     { cancelled },
   );

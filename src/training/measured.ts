@@ -1,6 +1,6 @@
 /** Whether enough of what was sampled has been measured to go on with. */
 import { EvaluatorLost } from '../evaluate/evaluator.ts';
-import { leavesOf, type TreeNode } from '../replay/tree.ts';
+import { leavesOf, scoresOf, type TreeNode } from '../replay/tree.ts';
 
 /** A score that is missing because something outside ended its sandbox, as evaluate/python/rules.ts says it. */
 const KILLED = 'killed';
@@ -12,14 +12,7 @@ const KILLED = 'killed';
  */
 export function requireMeasured(roots: readonly TreeNode[]): void {
   const leaves = roots.flatMap(leavesOf);
-  const killed = leaves.filter((leaf) => {
-    for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-      if (node.score?.rule === KILLED) {
-        return true;
-      }
-    }
-    return false;
-  });
+  const killed = leaves.filter((leaf) => scoresOf(leaf).some(({ rule }) => rule === KILLED));
   if (killed.length * 2 > leaves.length) {
     throw new EvaluatorLost(
       `The sandbox was ended from outside for ${String(killed.length)} of ${String(leaves.length)} episodes.`,

@@ -7,6 +7,7 @@ import {
   type EvaluationRound,
 } from '../shared/records/evaluationRounds.ts';
 import type { EvaluationKind } from '../shared/records/records.ts';
+import { solvedReturn } from '../team/rounds.ts';
 import { proportion } from './accuracy.ts';
 import { runSampling } from './config.ts';
 import { samplesOf, instanceMeans, solved, evaluate } from './evaluation.ts';
@@ -72,7 +73,7 @@ export class RunEvaluations {
       }
     };
     const round = this.context.round('evaluate', number, snapshot);
-    const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
+    const least = solvedReturn(protocol);
     const { batch, samples: asked } = this.context.config.evaluation;
     const samples = samplesOf({ kind, samples: asked });
     const stored = store.episodes({
@@ -83,7 +84,7 @@ export class RunEvaluations {
       limit: evaluation.length * samples,
     });
     const known = instanceMeans(
-      stored.map((episode) => solved(episode.return, scored)),
+      stored.map((episode) => solved(episode.return, least)),
       samples,
     );
     this.context.remaining.skip(stored.length);

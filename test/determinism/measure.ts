@@ -10,7 +10,7 @@ import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { grow } from '../../src/replay/grow.ts';
+import { grow } from '../../src/replay/episodes.ts';
 import type { Completion, GenerationControl, GenerationRequest } from '../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
@@ -61,7 +61,7 @@ async function recordTeam(folder: string, instances: number): Promise<RecordedRe
   const branches = generateSplit({ seed: 'determinism', train: 0, evaluation: instances }).evaluation.map(
     (instance) => ({ instance, node: null }),
   );
-  await grow(settings, branches, [0, 1], FANOUT, { cancelled: () => false });
+  await grow(settings, branches, FANOUT, { cancelled: () => false });
   await host.close();
   return host.recorded;
 }

@@ -11,7 +11,8 @@ import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { type Branch, leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
-import { grow, type TreeSettings } from '../../src/replay/grow.ts';
+import { grow } from '../../src/replay/episodes.ts';
+import { type TreeSettings } from '../../src/replay/grow.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import type { Interval } from '../../src/shared/records/records.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
@@ -51,15 +52,14 @@ export async function measureTeam(folder: string, count: number, weights?: strin
     commonRandomNumbers: true,
   });
   const branches: Branch[] = instances.map((instance) => ({ instance, node: null }));
-  const greedy = await grow(settings(0, 'greedy'), branches, [0, 1], [1, 1], CONTROL);
+  const greedy = await grow(settings(0, 'greedy'), branches, [1, 1], CONTROL);
   const emptied = await grow(
     settings(0, 'emptied'),
     greedy.map((node) => ({ instance: node.instance, node: emptyPlan(node) })),
     [1],
-    [1],
     CONTROL,
   );
-  const tree = await grow(settings(1, 'leaves'), branches, [0, 1], [2, 4], CONTROL);
+  const tree = await grow(settings(1, 'leaves'), branches, [2, 4], CONTROL);
   await host.close();
   const right = successes(greedy);
   const rightEmptied = successes(emptied);

@@ -32,6 +32,7 @@ import { solved } from '../../training/evaluation.ts';
 import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets.ts';
 import { costOf, type Overhead } from './diagnoseCost.ts';
 import { newestEvaluations } from './newestEvaluations.ts';
+import { solvedReturn } from '../../team/rounds.ts';
 
 export interface DiagnoseSettings {
   /** Which buckets; null takes the newest sample where there is one, else what was trained on. */
@@ -284,7 +285,7 @@ function accuracyOf(
   readonly average: Measured | null;
   readonly passAtK: Record<string, Measured | null>;
 } {
-  const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
+  const scored = solvedReturn(protocol);
   const last = (kind: 'greedy' | 'sampled'): Samples[] => {
     for (const round of newestEvaluations(store, run).filter((one) => one.kind === kind)) {
       const samples = evaluationSamples(store, run, round.iteration, scored);

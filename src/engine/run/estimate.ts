@@ -6,6 +6,7 @@ import type { RunConfig } from '../../training/config.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
 import { runWork, type Pace, type RunWork } from '../../training/remaining.ts';
 import type { RunData } from '../recipe/recipe.ts';
+import { scoredAtMost } from '../../team/rounds.ts';
 
 /** What a run consists of, counted. */
 export interface PlannedWork extends RunWork {
@@ -52,7 +53,7 @@ export function plannedWork(
       }
     });
   }
-  const episodePrograms = code ? protocol.occurrences.filter(({ scored }) => scored).length : 0;
+  const episodePrograms = code ? scoredAtMost(protocol) : 0;
   const episodeMessages = protocol.occurrences.length;
   const counts = { episodeMessages, stepMessages, episodePrograms, stepPrograms };
   return { ...runWork(config, evaluation.length, finished), ...counts };

@@ -4,7 +4,7 @@ import { LocalPolicy } from '../../policy/policy.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import type { TreeNode } from '../../replay/tree.ts';
-import { grow } from '../../replay/grow.ts';
+import { grow } from '../../replay/episodes.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { parameterCount } from '../../runtime/model/model.ts';
 import type { TrainingContext } from '../../runtime/train/pack.ts';
@@ -96,7 +96,6 @@ function faster(a: Round, b: Round): Round {
 async function oneRound(input: TrialInput, count: number): Promise<Round> {
   const { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled } = input;
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
-  const positions = protocol.occurrences.map(({ position }) => position);
   const end = performance.now() + 1000 * LIMIT;
   const stop = (): boolean => cancelled() || performance.now() > end;
   const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
@@ -104,13 +103,7 @@ async function oneRound(input: TrialInput, count: number): Promise<Round> {
   const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
   const branches = instances.slice(0, count).map((instance) => ({ instance, node: null }));
   const started = performance.now();
-  const roots = await grow(
-    settings,
-    branches,
-    positions,
-    positions.map(() => 1),
-    { cancelled: stop },
-  );
+  const roots = await grow(settings, branches, [], { cancelled: stop });
   const sampled = performance.now();
   await runtime.score(info.snapshot, contextsOf(roots, protocol), sampling.temperature, stop);
   const scored = performance.now();

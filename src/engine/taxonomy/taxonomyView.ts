@@ -35,6 +35,7 @@ import {
 } from '../../shared/records/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
+import { solvedReturn } from '../../team/rounds.ts';
 
 /** A bucket as the rules see it, and where it comes from; without its texts, so that thousands can be kept. */
 export interface RunBucket extends TaxonomyBucket {
@@ -73,7 +74,7 @@ const QUESTION = 400;
 export async function readBuckets(store: StoreReader, run: string, protocol: Protocol): Promise<RunCases> {
   const buckets: RunBucket[] = [];
   let [requested, otherDistribution] = [0, 0];
-  const fullReturn = protocol.occurrences.filter(({ scored }) => scored).length;
+  const fullReturn = solvedReturn(protocol);
   const questions = new Map<string, string>();
   for (let offset = 0; ; offset += PAGE) {
     const page = store.bucketsOfRun({ run, offset, limit: PAGE });

@@ -1,4 +1,4 @@
-/** A calculator: the roles write an expression of whole numbers, and its value comes back. Nothing is evaluated as code. */
+/** The roles write an expression of whole numbers, and its value comes back. Nothing is evaluated as code. */
 import type { EnvironmentKind } from '../kind.ts';
 
 /** Longer expressions are refused. */

@@ -2,6 +2,7 @@
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { diagnosticReaders } from '../tables/diagnostics.ts';
+import { environmentEventReaders } from '../tables/environmentEvents.ts';
 import { evaluationReaders } from '../tables/evaluations.ts';
 import { labelReaders } from '../tables/labels.ts';
 import { methodStateReaders } from '../tables/methodStates.ts';
@@ -91,6 +92,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...diagnosticReaders(session),
       ...evaluationReaders(session),
       ...methodStateReaders(session),
+      ...environmentEventReaders(session),
       ...labelReaders(session),
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),

@@ -113,11 +113,33 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       for (const table of ['evaluation', 'method_state']) {
         done.push(copyTable({ source, db, table }, (_, { run }) => runs.has(run)));
       }
+      done.push(...copyEvents({ source, db }, (decision) => whole.get('decision')?.kept.has(decision) === true, runs));
     })();
     return done;
   } finally {
     db.close();
   }
+}
+
+/** Copies what environments said, each event whose message and earlier events are whole, and where they stand. */
+function copyEvents(
+  place: Omit<Place, 'table'>,
+  isKept: (decision: unknown) => boolean,
+  runs: ReadonlySet<unknown>,
+): Salvaged[] {
+  const kept = new Set<unknown>();
+  const events = copyTable({ ...place, table: 'environment_event' }, (key, { run, parent, previous }) => {
+    const isWanted = runs.has(run) && (parent === null || isKept(parent)) && (previous === null || kept.has(previous));
+    if (isWanted) {
+      kept.add(key);
+    }
+    return isWanted;
+  });
+  const links = copyTable(
+    { ...place, table: 'decision_events' },
+    (_, { decision, event }) => isKept(decision) && kept.has(event),
+  );
+  return [events, links];
 }
 
 interface Whole {

@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import { BUCKET_MEASURES } from './bucketMeasures.ts';
 import { VERSION_4 } from './diagnostics.ts';
+import { ENVIRONMENT_EVENTS } from './environmentEvents.ts';
 import { EVALUATIONS } from './evaluations.ts';
 import { HEADLINES } from './headlines.ts';
 import { VERSION_3 } from './instanceTests.ts';
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly string[] = [
   HEADLINES,
   QUESTIONS,
   METHOD_STATES,
+  ENVIRONMENT_EVENTS,
 ];
 
 /** What kind of file stands at a path; `store` also when the file is one of an older version. */

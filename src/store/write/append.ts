@@ -3,6 +3,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { RunStatus, Snapshot } from '../../shared/records/records.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';
+import { environmentEventWriters } from '../tables/environmentEvents.ts';
 import { evaluationWriter } from '../tables/evaluations.ts';
 import type { HeadlineKeeper } from '../tables/headlines.ts';
 import { keyWriter } from './keys.ts';
@@ -68,6 +69,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...diagnosticWriters(session),
     ...evaluationWriter(session),
     ...methodStateWriter(session),
+    ...environmentEventWriters(session),
     ...labelWriter(session),
     insertInstances: together((instances) => {
       instances.forEach(keys.storeInstance);

@@ -4,15 +4,14 @@ import { alternativeReturns } from '../../replay/record.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import { scoredAtMost } from '../../team/rounds.ts';
 import { episodeOf, type Method, type MethodSettings, type SampledStep } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
 
 /** Whole episodes that the budget pays for: one evaluator call for each scored message. */
 function episodesFor({ evaluator_budget: budget }: MethodSettings, protocol: Protocol): number {
-  return Math.floor(budget / Math.max(1, scoredIn(protocol)));
+  return Math.floor(budget / Math.max(1, scoredAtMost(protocol)));
 }
-
-const scoredIn = ({ occurrences }: Protocol): number => occurrences.filter(({ scored }) => scored).length;
 
 /**
  * Whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: the baseline holds
@@ -20,10 +19,7 @@ const scoredIn = ({ occurrences }: Protocol): number => occurrences.filter(({ sc
  * gradient.
  */
 export const wholeEpisodes: Method['plan'] = (settings, protocol) => [
-  {
-    fanout: protocol.occurrences.map((_, level) => (level === 0 ? episodesFor(settings, protocol) : 1)),
-    commonRandomNumbers: false,
-  },
+  { fanout: [episodesFor(settings, protocol)], commonRandomNumbers: false },
 ];
 
 /**
@@ -40,7 +36,7 @@ export function episodesProblem(least: 1 | 2): Method['problem'] {
         ? ['no episode', '']
         : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
     const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance`;
-    return `${budget} with the protocol ${protocol.name}, which has ${String(scoredIn(protocol))} scored messages; raise it${reason}.`;
+    return `${budget} with the protocol ${protocol.name}, which has ${String(scoredAtMost(protocol))} scored messages; raise it${reason}.`;
   };
 }
 

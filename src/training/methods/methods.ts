@@ -1,6 +1,6 @@
 /** The algorithms of the methods, by the names that configurations give them. */
 import { contextEstimatorOf, type CreditEstimator } from '../../credit/estimators.ts';
-import { callsOfFanout } from '../../replay/grow.ts';
+import { callsOfFanout } from '../../replay/episodes.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';
@@ -36,8 +36,7 @@ export function callsPerInstance(settings: NamedSettings, protocol: Protocol): n
 
 /** Evaluator calls of some rollouts of one instance. */
 export function callsOfRollouts(rollouts: readonly Rollout[], protocol: Protocol): number {
-  const positions = protocol.occurrences.map(({ position }) => position);
-  return rollouts.reduce((calls, { fanout }) => calls + callsOfFanout(protocol, positions, fanout), 0);
+  return rollouts.reduce((calls, { fanout }) => calls + callsOfFanout(protocol, fanout), 0);
 }
 
 /** Whether a method's baseline is the value of the state, so that who measures its credit needs the value head. */

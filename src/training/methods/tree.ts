@@ -2,7 +2,8 @@
  * What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for
  * it.
  */
-import { callsOfFanout } from '../../replay/grow.ts';
+import { callsOfFanout } from '../../replay/episodes.ts';
+import { decisionsAtMost } from '../../team/rounds.ts';
 import type { Method } from './method.ts';
 
 /** Trees (Algorithm 1): the leaves below a message are its replays, its siblings what it is compared with. */
@@ -11,11 +12,14 @@ export const replayTrees: Method['plan'] = ({ fanout, credit }) => [
 ];
 
 export const treeProblem: Method['problem'] = ({ fanout, evaluator_budget: budget }, protocol) => {
-  const positions = protocol.occurrences.map(({ position }) => position);
-  if (fanout.length !== positions.length) {
-    return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(positions.length)} decisions; give one for each.`;
+  const decisions = decisionsAtMost(protocol);
+  if (protocol.rounds === undefined && fanout.length !== decisions) {
+    return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(decisions)} decisions; give one for each.`;
   }
-  const calls = callsOfFanout(protocol, positions, fanout);
+  if (fanout.length > decisions) {
+    return `fanout has ${String(fanout.length)} numbers where an episode of the protocol ${protocol.name} has at most ${String(decisions)} decisions; leave some out.`;
+  }
+  const calls = callsOfFanout(protocol, fanout);
   if (calls <= budget) {
     return null;
   }

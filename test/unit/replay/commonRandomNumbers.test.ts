@@ -8,19 +8,9 @@ import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { callsOf, leavesOf, returnOf } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/grow.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import { Stream } from '../../../src/runtime/random.ts';
-import {
-  CountingEvaluator,
-  ENVIRONMENT,
-  instances,
-  NEVER,
-  PAIR,
-  positionsOf,
-  SNAPSHOT,
-  starts,
-  world,
-} from './helpers.ts';
+import { CountingEvaluator, ENVIRONMENT, instances, NEVER, PAIR, SNAPSHOT, starts, world } from './helpers.ts';
 
 const SEEDS = 2500;
 const REPLAYS = 4;
@@ -116,7 +106,6 @@ async function trials(team: Team, commonRandomNumbers: boolean): Promise<Trial[]
     const roots = await grow(
       { ...made.settings, policy: new FinitePolicy(team) },
       starts([INSTANCE ?? assert.fail()]),
-      positionsOf(PAIR),
       [2, REPLAYS],
       NEVER,
     );

@@ -4,7 +4,7 @@ import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/requ
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer } from '../../../src/replay/reuse.ts';
 import { leavesOf } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/grow.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import { drawsOf } from '../../../src/shared/records/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { BucketView, Decision, Replay } from '../../../src/shared/records/records.ts';
@@ -30,7 +30,6 @@ import {
   NEVER,
   PAIR,
   PARALLEL,
-  positionsOf,
   SAMPLING,
   ScriptedPolicy,
   starts,
@@ -65,13 +64,7 @@ async function scene(
 ): Promise<Scene> {
   const made = world(protocol, { policy, evaluator });
   const store = storeFor(t, ALL);
-  const [root] = await grow(
-    made.settings,
-    starts(ALL),
-    positionsOf(protocol),
-    positionsOf(protocol).map(() => 1),
-    NEVER,
-  );
+  const [root] = await grow(made.settings, starts(ALL), [], NEVER);
   const [leaf] = root === undefined ? [] : leavesOf(root);
   assert.ok(leaf);
   storePath(store, protocol, leaf);

@@ -10,7 +10,7 @@ import {
   type SealedReplay,
 } from '../../../src/replay/record.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/grow.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {
@@ -23,7 +23,6 @@ import {
   NEVER,
   PAIR,
   PARALLEL,
-  positionsOf,
   ROUND,
   RUN,
   starts,
@@ -43,7 +42,7 @@ interface Recorded {
 async function recorded(t: TestContext, made: World, fanout: readonly number[]): Promise<Recorded> {
   const { protocol } = made.settings;
   const store = storeFor(t, ALL);
-  const roots = await grow(made.settings, starts(ALL), positionsOf(protocol), fanout, NEVER);
+  const roots = await grow(made.settings, starts(ALL), fanout, NEVER);
   const width = fanout[0] ?? 1;
   const groups = ALL.flatMap((_, index) =>
     recordTrainingTree(store, roots.slice(index * width, (index + 1) * width), protocol, ROUND, LOO),
@@ -268,7 +267,7 @@ describe('recordTrainingTree', () => {
   it('leaves nothing behind when an append fails midway, and can go on afterwards', async (t) => {
     const made = world(PAIR);
     const store = storeFor(t, ALL);
-    const roots = await grow(made.settings, starts(ALL), positionsOf(PAIR), [2, 4], NEVER);
+    const roots = await grow(made.settings, starts(ALL), [2, 4], NEVER);
     const before = store.counts();
     let replays = 0;
     const breaking: StoreWriter = {
@@ -301,7 +300,7 @@ describe('recordSubtree', () => {
   it('stores an episode for each leaf and no bucket', async (t) => {
     const made = world(CHECKPOINTS);
     const store = storeFor(t, ALL);
-    const roots = await grow(made.settings, starts(ALL), [0, 1], [1, 2], NEVER);
+    const roots = await grow(made.settings, starts(ALL), [1, 2], NEVER);
     recordSubtree(store, roots, CHECKPOINTS, { ...ROUND, phase: 'evaluate', iteration: 2 });
     assert.deepEqual([store.counts().decisions, store.counts().episodes, store.counts().buckets], [9, 6, 0]);
     const episodes = store.episodes({ run: RUN, phase: 'evaluate', iteration: 2, offset: 0, limit: 10 });

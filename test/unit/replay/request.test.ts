@@ -4,7 +4,7 @@ import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { TreeNode } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/grow.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { AS_RECORDED, type ContinuationChoice } from '../../../src/shared/records/continuation.ts';
 import { drawsOf } from '../../../src/shared/records/draws.ts';
@@ -24,7 +24,6 @@ import {
   NEVER,
   PAIR,
   PARALLEL,
-  positionsOf,
   RUN,
   SAMPLING,
   ScriptedPolicy,
@@ -57,15 +56,7 @@ async function scene(
   const made = world(protocol, { sampling, ...(changes.policy && { policy: changes.policy }) });
   const store = storeFor(t, ALL);
   const messages: number[] = [];
-  let node: TreeNode | undefined = (
-    await grow(
-      made.settings,
-      starts(ALL),
-      positionsOf(protocol),
-      positionsOf(protocol).map(() => 1),
-      NEVER,
-    )
-  )[0];
+  let node: TreeNode | undefined = (await grow(made.settings, starts(ALL), [], NEVER))[0];
   for (; node !== undefined; node = node.children[0]) {
     storePath(store, protocol, node);
     messages.push(node.stored ?? 0);

@@ -6,7 +6,7 @@ import type { ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer, reusedOf } from '../../../src/replay/reuse.ts';
 import { callOf, leavesOf, type TreeNode } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/grow.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import type { BucketView } from '../../../src/shared/records/records.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -21,7 +21,6 @@ import {
   LOO,
   NEVER,
   PAIR,
-  positionsOf,
   ROUND,
   RUN,
   SAMPLING,
@@ -41,13 +40,7 @@ assert.ok(FIRST && SECOND);
 const repeating = (): ScriptedPolicy =>
   new ScriptedPolicy(({ context, streamKey }) => (digest(context, streamKey) % 2 === 0 ? 'one' : 'other'));
 const growAll = (made: World, fanout: readonly number[], reuse?: false): Promise<TreeNode[]> =>
-  grow(
-    { ...made.settings, ...(reuse === false && { reuse }) },
-    starts([FIRST, SECOND]),
-    positionsOf(made.settings.protocol),
-    fanout,
-    NEVER,
-  );
+  grow({ ...made.settings, ...(reuse === false && { reuse }) }, starts([FIRST, SECOND]), fanout, NEVER);
 
 /** Everything of a node that is no cost. */
 const kept = (node: TreeNode): unknown => ({
@@ -232,13 +225,7 @@ describe('reuse on request', () => {
   ): Promise<{ readonly bucket: BucketView; readonly made: World; readonly store: StoreWriter }> {
     const made = world(protocol, { policy: repeating() });
     const store = storeFor(t, ALL);
-    const [root] = await grow(
-      made.settings,
-      starts(ALL),
-      positionsOf(protocol),
-      positionsOf(protocol).map(() => 1),
-      NEVER,
-    );
+    const [root] = await grow(made.settings, starts(ALL), [], NEVER);
     const [leaf] = root === undefined ? [] : leavesOf(root);
     assert.ok(leaf);
     storePath(store, protocol, leaf);

@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
-import { callsOfFanout, contextOf, extend, grow, samplingOf } from '../../../src/replay/grow.ts';
+import { callsOfFanout, grow } from '../../../src/replay/episodes.ts';
+import { contextOf, extend, samplingOf } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -33,7 +34,7 @@ const [FIRST, SECOND] = instances(2);
 assert.ok(FIRST && SECOND);
 
 const growAll = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeNode[]> =>
-  grow(made.settings, starts(of), positionsOf(made.settings.protocol), fanout, NEVER);
+  grow(made.settings, starts(of), fanout, NEVER);
 
 const pathOf = (node: TreeNode): number[] =>
   node.parent === null ? [node.sibling] : [...pathOf(node.parent), node.sibling];
@@ -90,7 +91,7 @@ describe('grow', () => {
     for (const [protocol, fanout] of cases) {
       const made = world(protocol);
       await growAll(made, fanout);
-      assert.equal(made.evaluator.calls, callsOfFanout(protocol, positionsOf(protocol), fanout), protocol.name);
+      assert.equal(made.evaluator.calls, callsOfFanout(protocol, fanout), protocol.name);
     }
   });
 

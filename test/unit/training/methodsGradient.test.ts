@@ -8,14 +8,14 @@ import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, type TreeNode } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/grow.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
 import type { MethodName } from '../../../src/training/methods/words.ts';
-import { ENVIRONMENT, instances, NEVER, PAIR, positionsOf, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
+import { ENVIRONMENT, instances, NEVER, PAIR, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
 
 const BUDGET = 4;
 /** Without common random numbers: the enumeration below lets every answer be drawn by itself. */
@@ -106,7 +106,8 @@ async function expectedUpdate(
   settings: MethodSettings,
 ): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
   const method = methodNamed(name);
-  const { fanout, commonRandomNumbers } = method.plan(settings, PAIR)[0] ?? assert.fail();
+  const { fanout: planned, commonRandomNumbers } = method.plan(settings, PAIR)[0] ?? assert.fail();
+  const fanout = PAIR.occurrences.map((_, level) => planned[level] ?? 1);
   const messages = fanout.reduce<number[]>((levels, count) => [...levels, (levels.at(-1) ?? 1) * count], []);
   const update = PARAMETERS.map(() => 0);
   const calls = new Set<number>();
@@ -125,7 +126,6 @@ async function expectedUpdate(
         commonRandomNumbers,
       },
       starts([INSTANCE]),
-      positionsOf(PAIR),
       fanout,
       NEVER,
     );

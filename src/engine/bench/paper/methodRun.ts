@@ -7,6 +7,7 @@ import type { StoreReader } from '../../../store/types.ts';
 import { contextEstimator } from '../../../training/methods/methods.ts';
 import { diagnose, evaluationSamples } from '../../diagnose/diagnose.ts';
 import { parseRecipe, protocolOf } from '../../recipe/recipe.ts';
+import { solvedReturn } from '../../../team/rounds.ts';
 
 /**
  * What a run showed: its last evaluation, its newest diagnostic sample, what its training cost. Runs without an
@@ -26,7 +27,7 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     );
   }
   const protocol = protocolOf({ config, ...recipe });
-  const scored = protocol.occurrences.filter((occurrence) => occurrence.scored).length;
+  const scored = solvedReturn(protocol);
   const last = (kind: EvaluationKind): Solved[] => {
     const round = EVALUATION_ROUNDS.find(
       (one) => one.kind === kind && one.stage === (config.steps > 0 ? 'after' : 'before'),

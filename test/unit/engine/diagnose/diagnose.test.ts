@@ -19,7 +19,7 @@ import { fidelity } from '../../../../src/diagnostics/fidelity.ts';
 import { spearman } from '../../../../src/diagnostics/rank.ts';
 import { recordSubtree, recordTrainingTree } from '../../../../src/replay/record.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
-import { grow } from '../../../../src/replay/grow.ts';
+import { grow } from '../../../../src/replay/episodes.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
@@ -34,7 +34,6 @@ import {
   NEVER,
   PAIR,
   PARALLEL,
-  positionsOf,
   ROUND,
   RUN,
   SAMPLING,
@@ -59,13 +58,7 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
   for (const root of starts(all.slice(0, 2))) {
     recordTrainingTree(
       store,
-      await grow(
-        made.settings,
-        [root],
-        positionsOf(protocol),
-        [2, 4, 1, 1].slice(0, protocol.occurrences.length),
-        NEVER,
-      ),
+      await grow(made.settings, [root], [2, 4, 1, 1].slice(0, protocol.occurrences.length), NEVER),
       protocol,
       ROUND,
       LOO,
@@ -80,13 +73,7 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
   const round = { ...ROUND, phase: 'evaluate' as const, iteration: 4 };
   recordSubtree(
     store,
-    await grow(
-      { ...made.settings, scope: 'evaluation:sampled' },
-      starts(all.slice(2, 2 + evaluated)),
-      positionsOf(protocol),
-      positionsOf(protocol).map(() => 1),
-      NEVER,
-    ),
+    await grow({ ...made.settings, scope: 'evaluation:sampled' }, starts(all.slice(2, 2 + evaluated)), [], NEVER),
     protocol,
     round,
   );

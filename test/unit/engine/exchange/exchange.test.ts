@@ -14,7 +14,7 @@ import { canonicalJson, JsonNumber, jsonOf, parseJson } from '../../../../src/en
 import { parseRecipe, protocolOf } from '../../../../src/engine/recipe/recipe.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
-import { grow } from '../../../../src/replay/grow.ts';
+import { grow } from '../../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../../src/replay/record.ts';
 import {
   CountingEvaluator,
@@ -22,7 +22,6 @@ import {
   LOO,
   NEVER,
   PAIR,
-  positionsOf,
   ROUND,
   RUN,
   starts,
@@ -327,13 +326,7 @@ describe('an exported run', () => {
       evaluator: new CountingEvaluator((text) => (text.endsWith('7') ? null : text.length % 2 === 0 ? 1 : 0)),
     });
     for (const root of of) {
-      recordTrainingTree(
-        store,
-        await grow(settings, starts([root]), positionsOf(PAIR), [3, 4], NEVER),
-        PAIR,
-        ROUND,
-        LOO,
-      );
+      recordTrainingTree(store, await grow(settings, starts([root]), [3, 4], NEVER), PAIR, ROUND, LOO);
     }
     const before = [...bucketsOf(store, RUN, 'training', PAIR)];
     const folder = mkdtempSync(join(tmpdir(), 'c3-export-'));

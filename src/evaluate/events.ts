@@ -1,0 +1,45 @@
+/** What scores an event of a log: the door through which evaluators of messages score events too. */
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
+import type { Instance } from '../shared/records/records.ts';
+import type { Evaluator, Graded } from './evaluator.ts';
+
+export interface LogEvaluator {
+  readonly name: string;
+  /**
+   * Scores the event that ends a log; the result is the same for the same arguments.
+   * @param log all events up to it, itself among them
+   * @throws as Evaluator.evaluate
+   */
+  evaluate(instance: Instance, log: readonly LogEvent[], event: LogEvent, cancelled?: () => boolean): Promise<Graded>;
+}
+
+/**
+ * An evaluator of messages as one of logs: a message by its text, an environment event by its answers, each with equal
+ * weight, or by its text where it names none. An event that names an empty list has no answer and scores 0.
+ */
+export function onEvents(evaluator: Evaluator): LogEvaluator {
+  return {
+    name: evaluator.name,
+    async evaluate(instance, _, event, cancelled) {
+      const graded: Graded[] = [];
+      for (const text of textsOf(event)) {
+        const one = await evaluator.evaluate(instance, text, cancelled);
+        if (one.score === null) {
+          return one;
+        }
+        graded.push(one);
+      }
+      const [first] = graded;
+      if (first === undefined) {
+        return { score: 0, rule: 'no answer was chosen' };
+      }
+      const sum = graded.reduce((total, { score }) => total + (score ?? 0), 0);
+      return graded.length === 1
+        ? first
+        : { score: sum / graded.length, rule: `the mean of ${String(graded.length)}: ${first.rule}` };
+    },
+  };
+}
+
+const textsOf = (event: DecisionEvent | EnvironmentEvent): readonly string[] =>
+  event.kind === 'environment' && event.answers !== undefined ? event.answers : [event.text];

@@ -1,0 +1,160 @@
+/** Growing whole episodes: level by level, each branch as its protocol unfolds, and what a fan-out costs. */
+import type { PolicyControl } from '../policy/policy.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { closingScores, decisionsAtMost } from '../team/rounds.ts';
+import { extend, type Growth, type TreeSettings } from './grow.ts';
+import type { Branch, TreeNode } from './tree.ts';
+import { advance } from './unfold.ts';
+
+const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
+const CONTINUATIONS: Growth = { kind: 'continuations' };
+
+/**
+ * Evaluator calls that one tree of this fan-out costs: one for every scored message, and one for every closing event.
+ * Where episodes may end early or take turns by chance it is what they cost at most.
+ */
+export function callsOfFanout(protocol: Protocol, fanout: readonly number[]): number {
+  const { occurrences, rounds } = protocol;
+  let messages = 1;
+  let calls = 0;
+  for (let level = 0; level < decisionsAtMost(protocol); level++) {
+    messages *= fanout[level] ?? 1;
+    const start = rounds === undefined ? 0 : level - (level % rounds.size);
+    const may =
+      rounds?.order === 'random' ? occurrences.slice(start, start + rounds.size) : occurrences.slice(level, level + 1);
+    if (may.some(({ scored }) => scored)) {
+      calls += messages;
+    }
+  }
+  return calls + closingScores(protocol) * messages;
+}
+
+/**
+ * Grows whole episodes below the branches: fanout[i] messages in the place of the i-th decision, 1 where it says
+ * nothing. The first are alternatives, the others continue them; the m-th continuation of one alternative draws the
+ * numbers of the m-th of the others, and no two of one alternative share any.
+ * @returns the roots, in order
+ * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
+ */
+export async function grow(
+  settings: TreeSettings,
+  branches: readonly Branch[],
+  fanout: readonly number[],
+  control: PolicyControl,
+): Promise<TreeNode[]> {
+  settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout));
+  let roots: TreeNode[] | undefined;
+  let frontier = branches;
+  for (let level = 0; frontier.length > 0; level++) {
+    const nodes = await oneLevel(
+      settings,
+      frontier,
+      fanout[level] ?? 1,
+      control,
+      level === 0 ? ALTERNATIVES : CONTINUATIONS,
+    );
+    roots ??= nodes;
+    frontier = nodes.map((node) => ({ instance: node.instance, node }));
+  }
+  return roots ?? [];
+}
+
+/** The next messages of all branches, in the order of these; one that ends has none, and keeps its closing events. */
+async function oneLevel(
+  settings: TreeSettings,
+  branches: readonly Branch[],
+  fanout: number,
+  control: PolicyControl,
+  growth: Growth,
+): Promise<TreeNode[]> {
+  const advanced = await Promise.all(branches.map((branch) => advance(settings, branch, control.cancelled)));
+  const waiting = new Map<number, number[]>();
+  advanced.forEach(({ branch, position }, index) => {
+    if (position !== null) {
+      waiting.set(position, [...(waiting.get(position) ?? []), index]);
+    } else if (branch.node !== null && branch.events !== undefined) {
+      branch.node.after = branch.events;
+    }
+  });
+  const nodes: (readonly TreeNode[])[] = branches.map(() => []);
+  for (const [position, indices] of waiting) {
+    const some = indices.flatMap((index) => advanced[index]?.branch ?? []);
+    const grown = await extend(settings, some, position, fanout, control, undefined, growth);
+    indices.forEach((index, place) => {
+      nodes[index] = grown.slice(place * fanout, (place + 1) * fanout);
+    });
+  }
+  return nodes.flat();
+}
+
+/** Alternatives that are to be continued to the ends of their episodes. */
+export interface Continuing {
+  readonly alternatives: readonly TreeNode[];
+  /** Continuations of each. */
+  readonly replays: number;
+  /**
+   * Of the one continuation of each, where they are not counted from 0; an alternative may then come several times.
+   */
+  readonly numbers: readonly number[] | null;
+  /** Hears of every new message as soon as it is there. */
+  readonly onNode: (node: TreeNode, alternative: TreeNode) => void;
+  /** Hears of every episode that ends; one that ends with its alternative ends once, however often it is asked for. */
+  readonly onEnd: (leaf: TreeNode, alternative: TreeNode, number: number) => void;
+}
+
+/** Continues alternatives in episodes that unfold. @throws CancelledError; C3Error */
+export async function continueRounds(
+  settings: TreeSettings,
+  { alternatives, replays, numbers, onNode, onEnd }: Continuing,
+  control: PolicyControl,
+): Promise<void> {
+  const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
+  let frontier = alternatives.flatMap((node, index) =>
+    (numbers === null ? Array.from({ length: replays }, (_, m) => m) : [numbers[index] ?? 0]).map((number) => ({
+      node,
+      number,
+    })),
+  );
+  for (let level = 0; frontier.length > 0; level++) {
+    const advanced = await Promise.all(
+      frontier.map(({ node, number }) =>
+        advance(settings, { instance: node.instance, node }, control.cancelled, level === 0 ? number : undefined),
+      ),
+    );
+    const waiting = Map.groupBy(advanced.keys(), (index) => advanced[index]?.position ?? null);
+    for (const index of waiting.get(null) ?? []) {
+      const { node = null, number = 0 } = frontier[index] ?? {};
+      const alternative = node === null ? undefined : alternativeOf.get(node);
+      if (node === null || alternative === undefined || (level === 0 && numbers === null && number > 0)) {
+        continue;
+      }
+      node.after ??= advanced[index]?.branch.events ?? [];
+      onEnd(node, alternative, number);
+    }
+    const following: { node: TreeNode; number: number }[] = [];
+    for (const [position, indices] of waiting) {
+      if (position === null) {
+        continue;
+      }
+      const some = indices.flatMap((index) => advanced[index]?.branch ?? []);
+      const own = indices.map((index) => frontier[index]?.number ?? 0);
+      const grown = await extend(
+        settings,
+        some,
+        position,
+        1,
+        control,
+        (node) => {
+          const alternative = node.parent === null ? undefined : alternativeOf.get(node.parent);
+          if (alternative !== undefined) {
+            alternativeOf.set(node, alternative);
+            onNode(node, alternative);
+          }
+        },
+        level === 0 ? { kind: 'continuations', replays: own } : { kind: 'continuations' },
+      );
+      following.push(...grown.map((node) => ({ node, number: node.replay ?? 0 })));
+    }
+    frontier = following;
+  }
+}

@@ -1,0 +1,138 @@
+/** What comes next below a branch: the environments' events are made and scored here, up to the next message. */
+import { environmentKind } from '../environment/kinds.ts';
+import type { EnvironmentKind } from '../environment/kind.ts';
+import { onEvents } from '../evaluate/events.ts';
+import { Stream, streamKey } from '../runtime/random.ts';
+import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../shared/records/events.ts';
+import type { Instance } from '../shared/records/records.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { discountOf, next, readBy } from '../team/rounds.ts';
+import type { EnvironmentCall } from '../team/roundsForm.ts';
+import type { TreeSettings } from './grow.ts';
+import { depthOf, logOf, type Branch, type EnvironmentNode, type Score } from './tree.ts';
+
+/** Environments by their names. */
+export type Environments = (name: string) => EnvironmentKind | undefined;
+
+/** A branch with all that environments say before its next message; `position` is null where the episode ends. */
+export interface Advanced {
+  readonly branch: Branch;
+  readonly position: number | null;
+}
+
+/**
+ * Lets the environments speak until a message is next, or the episode ends.
+ * @param number of the continuation that the branch is, where it is not that of its last message
+ * @throws C3Error('engine') where an environment fails; CancelledError; EvaluatorLost
+ */
+export async function advance(
+  settings: TreeSettings,
+  branch: Branch,
+  cancelled: () => boolean,
+  number?: number,
+): Promise<Advanced> {
+  const { protocol } = settings;
+  const { instance, node } = branch;
+  let events = branch.events ?? node?.after ?? [];
+  // What ended an episode that is stored ends it again.
+  const isEnded = branch.events === undefined && node?.after !== undefined;
+  for (;;) {
+    const log = logOf(protocol, { node, events });
+    const keyOf = (eventType: string): string => keyAt(settings, branch, eventType, log.length, number);
+    const step = next(protocol, log, () => new Stream(keyOf('{order}')).uniform(0));
+    if (step.kind === 'environment' && !isEnded) {
+      const key = keyOf('{environment}');
+      const event = await eventOf(protocol, instance, log, step, key, settings.environments);
+      events = [...events, { event, stored: undefined }];
+      continue;
+    }
+    if (step.kind === 'decisions' && !isEnded) {
+      return { branch: events.length === 0 ? branch : { ...branch, events }, position: step.positions[0] ?? null };
+    }
+    await scoreEvents(settings, branch, events, cancelled);
+    return { branch: events.length === 0 ? branch : { ...branch, events }, position: null };
+  }
+}
+
+function keyAt(
+  { seed, scope, commonRandomNumbers }: TreeSettings,
+  { instance: { uidSha }, node }: Branch,
+  eventType: string,
+  turn: number,
+  number: number | undefined,
+): string {
+  const own = node === null || commonRandomNumbers ? scope : `${scope}/alternative:${String(node.alternative)}`;
+  return streamKey({ seed, scope: own, uidSha, eventType, turn, sibling: number ?? node?.replay ?? 0 });
+}
+
+/**
+ * What an environment adds to a log; the same call with the same log and stream gives the same event where its kind
+ * derives it.
+ * @throws C3Error('engine') where it fails or says too much
+ */
+export async function eventOf(
+  protocol: Protocol,
+  instance: Instance,
+  log: readonly LogEvent[],
+  { call, closing }: { readonly call: EnvironmentCall; readonly closing: boolean },
+  key: string,
+  environments: Environments = environmentKind,
+): Promise<EnvironmentEvent> {
+  const { name, options } = call;
+  const failed = (what: string, cause?: unknown): C3Error =>
+    new C3Error(
+      'engine',
+      `The environment '${name}' of the protocol ${protocol.name} failed after ${String(log.length)} events of the instance ${JSON.stringify(instance.uid.slice(0, 120))}: ${what.replace(/\.$/, '')}. What is stored stays; continue the run once this is fixed.`,
+      { cause },
+    );
+  const kind = environments(name);
+  if (kind === undefined) {
+    throw failed('it is not known here');
+  }
+  const stream = new Stream(key);
+  try {
+    const messages = readBy(protocol, call, log);
+    const outcome = await kind.run({ instance, log, messages, options, uniform: (place) => stream.uniform(place) });
+    const text = outcome.text.toWellFormed();
+    if (text.length > MAX_EVENT_TEXT) {
+      throw new Error(`it says more than ${String(MAX_EVENT_TEXT)} characters`);
+    }
+    const { json = null, answers, done = null } = outcome;
+    return {
+      kind: 'environment',
+      source: name,
+      text,
+      json,
+      ...(answers !== undefined && { answers: answers.map((answer) => answer.toWellFormed()) }),
+      done,
+      derived: kind.derived,
+      streamKey: key,
+      closing,
+    };
+  } catch (error) {
+    if (error instanceof CancelledError) {
+      throw error;
+    }
+    throw failed(messageOf(error), error);
+  }
+}
+
+/** Scores the closing event of an episode that has ended. */
+async function scoreEvents(
+  { protocol, evaluator, budget }: TreeSettings,
+  { instance, node }: Branch,
+  events: readonly EnvironmentNode[],
+  cancelled: () => boolean,
+): Promise<void> {
+  const closing = events.at(-1);
+  if (closing?.event.closing !== true) {
+    return;
+  }
+  budget.reserve(1);
+  budget.spend(1);
+  const log = logOf(protocol, { node, events });
+  const { score, rule } = await onEvents(evaluator).evaluate(instance, log, closing.event, cancelled);
+  const weight = node === null ? 1 : discountOf(protocol, depthOf(node));
+  closing.score = { score, rule, ...(weight !== 1 && { weight }) } satisfies Score;
+}

@@ -1,0 +1,145 @@
+/** What environments said in episodes, and between which messages. Episodes without environments have no rows. */
+import { C3Error } from '../../shared/errors.ts';
+import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
+import type { Json } from '../../shared/records/methodState.ts';
+import { damagedStore, guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import type { StoredEvent } from '../rowTypes.ts';
+import { eventHash } from '../tokens.ts';
+import type { StoreReader, StoreWriter } from '../types.ts';
+import { guardsOf } from './schema.ts';
+
+/**
+ * The SQL that adds them to a store. `parent` is the message that an event follows, `previous` the event between the
+ * two. `decision_events` names the last event before a message, and the last after one that ends an episode.
+ */
+export const ENVIRONMENT_EVENTS = `
+CREATE TABLE environment_event (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES run,
+  parent INTEGER REFERENCES decision,
+  previous INTEGER REFERENCES environment_event,
+  source TEXT NOT NULL,
+  body TEXT NOT NULL,
+  json TEXT NOT NULL,
+  answers TEXT,
+  done TEXT,
+  derived INTEGER NOT NULL CHECK (derived IN (0, 1)),
+  closing INTEGER NOT NULL CHECK (closing IN (0, 1)),
+  stream_key TEXT NOT NULL,
+  reward REAL,
+  sha256 TEXT NOT NULL
+) STRICT;
+CREATE INDEX environment_event_parent ON environment_event (parent) WHERE parent IS NOT NULL;
+${guardsOf('environment_event', 'id = NEW.id')}
+CREATE TABLE decision_events (
+  decision INTEGER NOT NULL REFERENCES decision,
+  side TEXT NOT NULL CHECK (side IN ('before', 'after')),
+  event INTEGER NOT NULL REFERENCES environment_event,
+  PRIMARY KEY (decision, side)
+) STRICT;
+${guardsOf('decision_events', 'decision = NEW.decision AND side = NEW.side')}
+`;
+
+interface EventRow {
+  readonly id: number;
+  readonly previous: number | null;
+  readonly source: string;
+  readonly body: string;
+  readonly json: string;
+  readonly answers: string | null;
+  readonly done: string | null;
+  readonly derived: 0 | 1;
+  readonly closing: 0 | 1;
+  readonly streamKey: string;
+  readonly reward: number | null;
+  readonly sha256: string;
+}
+
+export function environmentEventReaders(session: Session): Pick<StoreReader, 'environmentEvents'> {
+  const { db, path } = session;
+  const last = db
+    .prepare<[number, string], number>('SELECT event FROM decision_events WHERE decision = ? AND side = ?')
+    .pluck();
+  const one = db.prepare<[number], EventRow>(`
+    SELECT id, previous, source, body, json, answers, done, derived, closing, stream_key AS streamKey, reward, sha256
+    FROM environment_event WHERE id = ?`);
+  return {
+    environmentEvents: guarded(session, (decision, side) => {
+      const events: StoredEvent[] = [];
+      let limit = Infinity;
+      for (let id = last.get(decision, side) ?? null; id !== null; id = one.get(id)?.previous ?? null) {
+        const row = one.get(id);
+        // An event is stored before the one that follows it.
+        if (row === undefined || id >= limit) {
+          throw damagedStore(path, `an environment event ${side} message ${String(decision)} does not follow its own`);
+        }
+        limit = id;
+        events.unshift(eventOf(row));
+      }
+      return events;
+    }),
+  };
+}
+
+function eventOf(row: EventRow): StoredEvent {
+  const { id, source, body: text, done, streamKey, reward, sha256 } = row;
+  return {
+    id,
+    sha256,
+    event: {
+      kind: 'environment',
+      source,
+      text,
+      json: JSON.parse(row.json) as Json,
+      ...(row.answers !== null && { answers: JSON.parse(row.answers) as string[] }),
+      done,
+      derived: row.derived === 1,
+      streamKey,
+      closing: row.closing === 1,
+      ...(reward !== null && { reward }),
+    },
+  };
+}
+
+type Writers = Pick<StoreWriter, 'insertEnvironmentEvent' | 'linkEnvironmentEvent'>;
+
+export function environmentEventWriters({ db, path }: Session): Writers {
+  const session = { db, path };
+  const insert = db.prepare<[Omit<EventRow, 'id'> & { readonly run: string; readonly parent: number | null }]>(`
+    INSERT INTO environment_event
+      (run, parent, previous, source, body, json, answers, done, derived, closing, stream_key, reward, sha256)
+    VALUES (@run, @parent, @previous, @source, @body, @json, @answers, @done, @derived, @closing, @streamKey, @reward, @sha256)`);
+  const link = db.prepare<[number, string, number]>(
+    'INSERT INTO decision_events (decision, side, event) VALUES (?, ?, ?)',
+  );
+  return {
+    insertEnvironmentEvent: guarded(session, ({ run, parent, previous, event, reward }) => {
+      if (event.text.length > MAX_EVENT_TEXT || (reward !== null && !Number.isFinite(reward))) {
+        throw new C3Error(
+          'store',
+          `An event of the environment ${event.source} is longer than ${String(MAX_EVENT_TEXT)} characters, or its reward is no number: nothing was stored.`,
+        );
+      }
+      const row = {
+        run,
+        parent,
+        previous,
+        source: event.source,
+        body: event.text,
+        json: JSON.stringify(event.json),
+        answers: event.answers === undefined ? null : JSON.stringify(event.answers),
+        done: event.done,
+        derived: event.derived ? 1 : 0,
+        closing: event.closing ? 1 : 0,
+        streamKey: event.streamKey,
+        reward,
+        sha256: eventHash(event),
+      } as const;
+      return Number(insert.run(row).lastInsertRowid);
+    }),
+    linkEnvironmentEvent: guarded(session, (decision, side, event) => {
+      link.run(decision, side, event);
+    }),
+  };
+}
