@@ -9,14 +9,16 @@ const FLAT = /^\s*-?\d{1,15}(?:\s*[-+*/]\s*\d{1,15})*\s*$/;
 export const calculator: EnvironmentKind = {
   name: 'calculator',
   words: 'Computes the last calc(...) of the last message, or the message itself where it is an expression.',
-  // The bundled arithmetic reads 2+3*4 as (2+3)*4.
-  options: { reading: ['precedence', 'left_to_right'] },
+  // The bundled arithmetic reads 2+3*4 as (2+3)*4. Where nothing is asked, a loop ends; in the middle of a round it
+  // does not.
+  options: { reading: ['precedence', 'left_to_right'], unasked: ['end', 'continue'] },
   derived: true,
   run({ messages, options }) {
     const text = messages.at(-1)?.text ?? '';
     const expression = [...text.matchAll(CALL)].at(-1)?.[1] ?? (FLAT.test(text) ? text : null);
     if (expression === null) {
-      return { text: '', json: { expression }, done: 'nothing was asked of the calculator' };
+      const done = options['unasked'] === 'continue' ? {} : { done: 'nothing was asked of the calculator' };
+      return { text: '', json: { expression }, ...done };
     }
     const asked = expression.trim();
     if (asked.length > MAX_EXPRESSION || !FLAT.test(asked)) {

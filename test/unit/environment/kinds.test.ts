@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
+import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
+import type { DecisionEvent } from '../../../src/shared/records/events.ts';
+import { instances } from '../replay/helpers.ts';
+
+const [INSTANCE = assert.fail()] = instances(1);
+
+async function outcome(
+  name: string,
+  texts: readonly string[],
+  options: Readonly<Record<string, string>> = {},
+  { reward, uniform = 0 }: { readonly reward?: number | null; readonly uniform?: number } = {},
+): Promise<EnvironmentOutcome> {
+  const kind = environmentKind(name) ?? assert.fail(name);
+  const messages = texts.map((text, position): DecisionEvent => ({
+    kind: 'decision',
+    position,
+    role: `role${String(position)}`,
+    text,
+    ...(reward !== undefined && { reward }),
+  }));
+  const defaults = Object.fromEntries(Object.entries(kind.options).map(([key, [first]]) => [key, first]));
+  return kind.run({
+    instance: INSTANCE,
+    log: messages,
+    messages,
+    options: { ...defaults, ...options },
+    uniform: () => uniform,
+  });
+}
+
+describe('the calculator', () => {
+  const answer = async (text: string, options = {}): Promise<string> =>
+    (await outcome('calculator', [text], options)).text;
+
+  it('computes the last call of a message, or a message that is an expression', async () => {
+    assert.equal(await answer('First calc(1+1), then calc(2 + 3*4).'), '2 + 3*4 = 14');
+    assert.equal(await answer('2+3*4', { reading: 'left_to_right' }), '2+3*4 = 20');
+    assert.equal(await answer('-2*3-4'), '-2*3-4 = -10');
+    assert.equal(await answer('8/4/2'), '8/4/2 = 1');
+    assert.equal(
+      await answer('999999999999999*999999999999999'),
+      '999999999999999*999999999999999 = 999999999999998000000000000001',
+    );
+  });
+
+  it('gives no number where there is none, and evaluates nothing', async () => {
+    assert.equal(await answer('calc(1/0)'), '1/0 = no number');
+    assert.equal(await answer('calc(7/2)'), '7/2 = no number');
+    for (const text of ['calc(process.exit)', 'calc(2**3)', 'calc(1e9)', 'calc(0x10)', `calc(1${'+1'.repeat(98)}+)`]) {
+      assert.equal(await answer(text), 'The calculator knows whole numbers with + - * / only.');
+    }
+  });
+
+  it('ends a loop where nothing is asked, unless it is to continue', async () => {
+    assert.equal((await outcome('calculator', ['The answer is 4.'])).done, 'nothing was asked of the calculator');
+    assert.equal((await outcome('calculator', ['The answer.'], { unasked: 'continue' })).done, undefined);
+    assert.equal((await outcome('calculator', [])).text, '');
+  });
+});
+
+describe('a vote', () => {
+  const answers = async (texts: readonly string[], ties: string, uniform = 0): Promise<readonly string[] | undefined> =>
+    (await outcome('vote', texts, { ties }, { uniform })).answers;
+
+  it('takes the answer of most, with equal numbers as one', async () => {
+    assert.deepEqual(await answers(['#### 4', '#### 8/2', '#### 5', 'none'], 'first'), ['#### 4']);
+    assert.deepEqual(await answers(['nothing', ''], 'first'), []);
+  });
+
+  it('has four ways with a tie', async () => {
+    const tie = ['#### 4', '#### 5', '#### 5', '#### 4'];
+    assert.deepEqual(await answers(tie, 'first'), ['#### 4']);
+    assert.deepEqual(await answers(tie, 'expected'), ['#### 4', '#### 5']);
+    assert.deepEqual(await answers(tie, 'abstain'), []);
+    assert.deepEqual(await answers(tie, 'seeded', 0.99), ['#### 5']);
+  });
+});
+
+it('feedback says what the evaluator gave', async () => {
+  const text = async (reward: number | null, show = 'verdict'): Promise<string> =>
+    (await outcome('feedback', ['x'], { show }, { reward })).text;
+  assert.deepEqual(
+    [await text(1), await text(0), await text(null), await text(0.5, 'score')],
+    ['Right.', 'Wrong, try again.', 'This could not be scored.', 'Score: 0.5 of 1.'],
+  );
+});
+
+it('code of several messages becomes one program', async () => {
+  const { text } = await outcome('join', [
+    'Helper:\n```python\ndef f():\n  return 1\n```',
+    '```python\ndef g():\n  return f()\n```',
+  ]);
+  assert.equal(text, '```python\ndef f():\n  return 1\n\n\ndef g():\n  return f()\n```');
+});
+
+it('every environment has a name of its own, words, and options with values', () => {
+  assert.equal(new Set(ENVIRONMENT_KINDS.map(({ name }) => name)).size, ENVIRONMENT_KINDS.length);
+  for (const { words, options } of ENVIRONMENT_KINDS) {
+    assert.match(words, /^[A-Z].*\.$/);
+    assert.ok(Object.values(options).every((values) => values.length > 0));
+  }
+});
