@@ -3,33 +3,31 @@ import {
   isTranscriptFromHost,
   isTranscriptState,
   NO_FILTER,
-  type MessageDetail,
+  sameTarget,
   type ReplayDraft,
-  type ReplayState,
-  type SearchHits,
   type TranscriptFilter,
   type TranscriptFromHost,
-  type TranscriptTarget,
   type TranscriptToHost,
   type TranscriptTop,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
-import type { WhyLost } from '../../src/shared/transcript/whyLost.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
-import { term } from '../common/term.ts';
 import { Arrivals } from './arrivals.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './detail.ts';
 import { withDraft } from './drafts.ts';
 import { NOTHING_FOLDED, type Folding } from './folds.ts';
 import type { WithMathematics } from './formulas.ts';
-import { HitSteps } from './hits.ts';
+import { HitSearch } from './hitSearch.ts';
 import { Drawer } from './drawer.ts';
+import { frame } from './frame.ts';
 import { KeyboardHome } from './keyboardHome.ts';
 import { keySheet } from './keySheet.ts';
+import { comparisonPosts, detailPosts, treePosts } from './posts.ts';
 import { ProtocolMap } from './protocolMap.ts';
 import { sizeWords } from './replayWords.ts';
 import { SearchBar } from './searchBar.ts';
+import { ShownMessage } from './shownMessage.ts';
 import { TreeView } from './tree.ts';
 import type { PanelCommand } from './treeEvents.ts';
 
@@ -49,18 +47,9 @@ export class TranscriptPanel {
   private opened: Opened | null = null;
   private folding: Folding = NOTHING_FOLDED;
   private selected: number | null = null;
-  private replay: ReplayState | null = null;
-  /** A message to be replayed as soon as the pane shows it, with the numbers that stand in the pane. */
-  private awaited: number | null = null;
-  /** Only the answer to the newest question is shown. */
-  private detailRequest = 0;
   private filter: TranscriptFilter = NO_FILTER;
-  private query = '';
-  private readonly steps = new HitSteps();
-  /** Go to the first hit as soon as it is known. */
-  private jump = false;
-  /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
-  private stepped: 'no' | 'row' | 'text' = 'no';
+  private readonly shown: ShownMessage;
+  private readonly hits: HitSearch;
   private readonly map: ProtocolMap;
   private readonly protocol: Drawer;
   /** Where the keyboard is when nothing else asked for it. */
@@ -69,8 +58,6 @@ export class TranscriptPanel {
   private readonly comparison: ComparisonView;
   /** Where the page stood before it was thrown away, until the transcript is there again. */
   private kept: TranscriptTop | null = null;
-  /** The same of the pane. */
-  private keptScroll: number | null = null;
   private keeping: ReturnType<typeof setTimeout> | undefined;
   private readonly arrivals = new Arrivals<Opened>();
   private drafts: readonly ReplayDraft[] = [];
@@ -78,39 +65,26 @@ export class TranscriptPanel {
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>, mathematics: WithMathematics) {
     this.host = host;
+    const post = (message: TranscriptToHost): void => {
+      host.post(message);
+    };
     this.tree = new TreeView({
-      ask: (revision, offset) => {
-        host.post({ type: 'rows', revision, offset });
-      },
+      ...treePosts(post),
       select: (message) => {
         this.select(message);
       },
       replay: (message) => {
-        this.replayWhenShown(message);
-      },
-      verify: (message) => {
-        host.post({ type: 'verify', message });
-      },
-      exportReport: (message) => {
-        host.post({ type: 'exportReport', message });
-      },
-      copyLink: (message) => {
-        host.post({ type: 'copyLink', message });
+        this.shown.replayWhenShown(message);
       },
       arranged: (folding) => {
-        this.arranged(folding);
-      },
-      compare: (message) => {
-        host.post({ type: 'compare', message });
-      },
-      tokens: (message) => {
-        host.post({ type: 'showContext', message });
+        this.folding = folding;
+        this.keep();
       },
       command: (command) => {
         this.command(command);
       },
       moved: () => {
-        this.tellHits();
+        this.hits.showPlace();
       },
       scrolled: () => {
         this.keepSoon();
@@ -142,12 +116,7 @@ export class TranscriptPanel {
       this.protocol.toggle,
     );
     this.comparison = new ComparisonView({
-      openDiff: () => {
-        host.post({ type: 'openDiff' });
-      },
-      open: (message) => {
-        host.post({ type: 'locate', message });
-      },
+      ...comparisonPosts(post),
       close: () => {
         this.compared = null;
         host.post({ type: 'endComparison' });
@@ -157,27 +126,7 @@ export class TranscriptPanel {
     });
     this.detail = new DetailPane(
       {
-        replay: (message, request) => {
-          host.post({ type: 'replay', message, ...request });
-        },
-        cancelReplay: () => {
-          host.post({ type: 'cancelReplay' });
-        },
-        settle: (message, replays) => {
-          host.post({ type: 'settle', message, replays });
-        },
-        verify: (message) => {
-          host.post({ type: 'verify', message });
-        },
-        chooseModel: () => {
-          host.post({ type: 'chooseModel' });
-        },
-        tokens: (message) => {
-          host.post({ type: 'showContext', message });
-        },
-        open: (message) => {
-          host.post({ type: 'locate', message });
-        },
+        ...detailPosts(post),
         draft: (message, fields) => {
           this.drafts = withDraft(this.drafts, message, fields);
           this.keep();
@@ -191,31 +140,13 @@ export class TranscriptPanel {
       },
       mathematics,
     );
-    const columns = h(
-      'div',
-      { class: 'columns' },
-      h('span', {}, 'Message'),
-      h('span', {}, term('return', 'Return')),
-      h('span', {}, term('credit', 'Credit')),
-    );
-    replace(
-      root,
-      h(
-        'div',
-        { class: 'chrome' },
-        h('header', { class: 'panel-head' }, this.title, this.subtitle),
-        this.protocol.element,
-        this.bar.element,
-      ),
-      this.banner,
-      h(
-        'div',
-        { class: 'split' },
-        h('div', { class: 'tree-pane' }, columns, this.tree.element),
-        h('div', { class: 'side-pane' }, this.comparison.element, this.detail.element),
-      ),
-      this.keys.element,
-    );
+    this.shown = new ShownMessage(this.detail, post);
+    this.hits = new HitSearch({ tree: this.tree, detail: this.detail, bar: this.bar }, post);
+    const [above, side] = [
+      [this.protocol, this.bar],
+      [this.comparison, this.detail],
+    ];
+    replace(root, ...frame([this.title, this.subtitle], this.banner, above, this.tree, side, this.keys));
     host.listen(isTranscriptFromHost, (message) => {
       this.receive(message);
     });
@@ -224,15 +155,14 @@ export class TranscriptPanel {
       this.selected = state.selected;
       this.folding = { folded: state.collapsed, opened: state.opened };
       this.filter = state.filter;
-      this.query = state.query;
-      this.bar.query = state.query;
+      this.hits.restore(state.query);
       this.detail.show({ asWritten: state.asWritten, query: state.query.trim() });
       this.detail.keysOpen = state.keysOpen;
       this.detail.whyOpen = state.whyOpen;
       this.compared = state.compared;
       this.kept = state.top;
       this.drafts = state.drafts;
-      this.keptScroll = state.scroll;
+      this.shown.keepScroll(state.scroll);
     }
     this.ready();
   }
@@ -255,28 +185,22 @@ export class TranscriptPanel {
         this.tree.accept(message.revision, message.offset, message.rows);
         break;
       case 'detail':
-        if (message.id === this.detailRequest) {
-          this.showDetail(message.detail);
-        }
+        this.showDetail(message);
         break;
       case 'reveal': {
-        const stepped = this.stepped === 'row';
+        const { place } = message;
         this.release();
-        this.tree.reveal(message.place);
-        this.steps.arrived(message.place.index);
-        this.select(message.place.message);
-        if (stepped) {
-          this.stepped = 'text';
-        }
+        this.tree.reveal(place);
+        this.hits.revealed(place.index, () => {
+          this.select(place.message);
+        });
         break;
       }
       case 'why':
-        if (message.id === this.detailRequest) {
-          this.showWhy(message.why);
-        }
+        this.shown.why(message.why, message.id, this.opened);
         break;
       case 'replay':
-        this.replay = message.state;
+        this.shown.replay = message.state;
         this.detail.replay(message.state);
         break;
       case 'modelChosen':
@@ -286,7 +210,9 @@ export class TranscriptPanel {
         this.home.take();
         break;
       case 'found':
-        this.found(message.revision, message.hits);
+        if (message.revision === this.opened?.layout.revision) {
+          this.hits.found(message.hits, message.revision);
+        }
         break;
       case 'marked':
         this.tree.markCompared(message.message);
@@ -301,7 +227,7 @@ export class TranscriptPanel {
         this.detail.expect(null);
         this.banner.textContent = message.message;
         this.tree.failed();
-        this.steps.failed();
+        this.hits.failed();
         break;
     }
   }
@@ -337,10 +263,10 @@ export class TranscriptPanel {
     const kept = message.selected === this.selected ? this.kept : null;
     this.kept = null;
     if (message.selected !== this.selected) {
-      this.keptScroll = null;
+      this.shown.keepScroll(null);
     }
     this.opened = message;
-    this.replay = message.replay;
+    this.shown.replay = message.replay;
     // What was selected here meanwhile stays so.
     if (!same) {
       this.selected = message.selected;
@@ -357,8 +283,8 @@ export class TranscriptPanel {
     this.tree.open(message.layout, this.folding, this.selected, same, kept);
     this.folding = this.tree.folds();
     this.show(this.selected);
-    if (this.query !== '') {
-      this.search(this.query, false);
+    if (this.hits.query !== '') {
+      this.search(this.hits.query, false);
     }
     // What was compared comes back with the page; the texts come from the store.
     if (this.compared !== null && this.comparison.compared === null) {
@@ -369,39 +295,17 @@ export class TranscriptPanel {
     this.keep();
   }
 
-  private showDetail(detail: MessageDetail): void {
-    if (this.opened === null) {
-      return;
-    }
-    this.detail.message(
-      detail,
-      this.opened.defaults,
-      this.replay,
-      this.drafts.find(({ message }) => message === detail.message.id),
-    );
-    this.restoreScroll();
-    this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
-    if (this.stepped === 'text') {
-      this.detail.seekHit();
-    }
-    this.stepped = 'no';
-    if (this.awaited !== null) {
-      this.replayWhenShown(this.awaited);
-    }
-  }
-
-  private replayWhenShown(message: number): void {
-    const here = this.detail.shows(message);
-    this.awaited = here ? null : message;
-    if (here) {
-      this.detail.startReplay();
+  private showDetail({ id, detail }: Extract<TranscriptFromHost, { type: 'detail' }>): void {
+    if (this.shown.take(detail, id, this.opened, this.drafts)) {
+      this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
+      this.hits.shown();
+      this.shown.replayAwaited();
     }
   }
 
   private select(message: number | null): void {
-    this.awaited = null;
-    this.stepped = 'no';
-    this.keptScroll = null;
+    this.shown.left();
+    this.hits.selected();
     this.selected = message;
     this.host.post({ type: 'selected', message });
     this.show(message);
@@ -409,29 +313,9 @@ export class TranscriptPanel {
   }
 
   private show(message: number | null): void {
-    this.detailRequest++;
-    if (message !== null) {
-      const id = this.detailRequest;
-      this.detail.expect(message);
-      this.host.post({ type: 'detail', id, message });
-      this.host.post({ type: 'why', id, message });
-    } else if (this.opened !== null) {
-      this.showWhy(null);
-      this.detail.question(this.opened.header);
-      this.restoreScroll();
+    if (this.shown.ask(message, this.opened)) {
       this.markMap(null);
     }
-  }
-
-  private showWhy(why: WhyLost | null): void {
-    this.detail.why(why, this.replay, this.opened?.defaults.unavailable === null);
-  }
-
-  private restoreScroll(): void {
-    if (this.keptScroll !== null) {
-      this.detail.element.scrollTop = this.keptScroll;
-    }
-    this.keptScroll = null;
   }
 
   private markMap(selected: { readonly role: string; readonly turn: number } | null): void {
@@ -472,49 +356,14 @@ export class TranscriptPanel {
     if (this.opened === null) {
       return;
     }
-    this.query = query;
-    this.jump = jump;
-    this.tree.highlight(query.trim());
-    this.detail.show({ query: query.trim() });
-    this.steps.asked();
-    this.host.post({ type: 'search', revision: this.opened.layout.revision, query });
+    this.hits.search(query, this.opened.layout.revision, jump);
     this.keep();
-  }
-
-  private found(revision: number, hits: SearchHits): void {
-    if (this.opened?.layout.revision !== revision || hits.query !== this.query) {
-      return;
-    }
-    const owed = this.steps.take(hits);
-    if (this.jump && !hits.rows.includes(this.tree.place)) {
-      this.step(1);
-    } else if (this.jump) {
-      this.detail.seekHit();
-    } else if (owed !== null) {
-      this.step(owed);
-    }
-    this.jump = false;
-    this.tellHits();
   }
 
   private step(direction: 1 | -1): void {
-    const index = this.steps.step(direction, this.tree.place);
-    if (this.opened === null || index === null) {
-      return;
+    if (this.opened !== null) {
+      this.hits.step(direction, this.opened.layout.revision);
     }
-    this.stepped = 'row';
-    this.host.post({ type: 'locateRow', revision: this.opened.layout.revision, index });
-  }
-
-  private tellHits(): void {
-    const { hits } = this.steps;
-    const at = hits?.rows.indexOf(this.tree.place) ?? -1;
-    this.bar.tell(hits, at < 0 ? null : at);
-  }
-
-  private arranged(folding: Folding): void {
-    this.folding = folding;
-    this.keep();
   }
 
   /** Scrolling is kept once it rests. */
@@ -536,18 +385,14 @@ export class TranscriptPanel {
       collapsed: this.folding.folded,
       opened: this.folding.opened,
       filter: this.filter,
-      query: this.query,
+      query: this.hits.query,
       asWritten: this.detail.written,
       keysOpen: this.detail.keysOpen,
       whyOpen: this.detail.whyOpen,
       compared: this.compared,
       top: this.tree.top,
       drafts: this.drafts,
-      scroll: this.keptScroll ?? Math.round(this.detail.element.scrollTop),
+      scroll: this.shown.scroll,
     });
   }
-}
-
-function sameTarget(a: TranscriptTarget, b: TranscriptTarget): boolean {
-  return a.run === b.run && a.phase === b.phase && a.iteration === b.iteration && a.instance === b.instance;
 }

@@ -36,6 +36,11 @@ export const isTranscriptTarget = object({
 });
 export type TranscriptTarget = Guarded<typeof isTranscriptTarget>;
 
+/** Whether two targets are the same transcript. */
+export function sameTarget(a: TranscriptTarget, b: TranscriptTarget): boolean {
+  return a.run === b.run && a.phase === b.phase && a.iteration === b.iteration && a.instance === b.instance;
+}
+
 /** Hits of a search that the panel is told of, the first in the order of rows. */
 export const MOST_HITS = 20_000;
 /** Longest search. */
