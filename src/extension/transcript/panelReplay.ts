@@ -4,19 +4,23 @@ import { AS_RECORDED } from '../../shared/records/continuation.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
-import type { ReplayState } from '../../shared/protocols/transcriptProtocol.ts';
+import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
+import { confirmReplayModel } from './replayModel.ts';
 
 export class PanelReplay implements Disposable {
-  private readonly services: Pick<Services, 'engine' | 'log' | 'store'>;
+  private readonly services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders'>;
   private readonly changed: (state: ReplayState) => void;
   private readonly watching: Disposable;
   private current: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
 
   /** @param changed hears how far it is */
-  constructor(services: Pick<Services, 'engine' | 'log' | 'store'>, changed: (state: ReplayState) => void) {
+  constructor(
+    services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders'>,
+    changed: (state: ReplayState) => void,
+  ) {
     this.services = services;
     this.changed = changed;
     this.watching = services.engine.onReplayProgress(({ message, bucket, done, total }) => {
@@ -29,6 +33,22 @@ export class PanelReplay implements Disposable {
   /** What goes on, or went on last; null before the first. */
   get state(): ReplayState | null {
     return this.current;
+  }
+
+  /** Starts what a page asked for; a model that the user did not choose is confirmed first. */
+  async request({
+    message,
+    alternatives,
+    replays,
+    text,
+    independent,
+    continuation,
+  }: Extract<TranscriptToHost, { type: 'replay' }>): Promise<void> {
+    const { model } = continuation;
+    const { modelFolders } = this.services;
+    if (model === null || modelFolders.wasChosen(model) || (await confirmReplayModel(model, modelFolders))) {
+      this.start({ message, alternatives, replays, text, independent, continuation });
+    }
   }
 
   /** Starts a replay, unless one goes on. @throws where there is no engine to ask */

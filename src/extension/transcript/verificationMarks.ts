@@ -24,13 +24,16 @@ export function remembering<Base extends Pick<StoreReader, 'message' | 'messages
   };
 }
 
-type Reader = Pick<StoreReader, 'message' | 'outline' | 'requestsOf' | 'verdictsOfBucket' | 'continuationOf'>;
+export type MarkReader = Pick<
+  StoreReader,
+  'message' | 'outline' | 'requestsOf' | 'verdictsOfBucket' | 'continuationOf'
+>;
 
 type VerdictsByMessage = ReadonlyMap<number, readonly ReplayVerdict[]>;
 
 /** Answers for the rows of one window; every bucket is read once. */
 export class VerificationMarks {
-  private readonly reader: Reader;
+  private readonly reader: MarkReader;
   private readonly verdicts = new Map<number, readonly ReplayVerdict[]>();
   private readonly direct = new Map<number, VerdictsByMessage>();
   private readonly through = new Map<number, VerdictsByMessage>();
@@ -38,7 +41,7 @@ export class VerificationMarks {
   private readonly requests = new Map<string, readonly Bucket[]>();
   private readonly others = new Map<number, string | null>();
 
-  constructor(reader: Reader) {
+  constructor(reader: MarkReader) {
     this.reader = reader;
   }
 

@@ -1,0 +1,103 @@
+/** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
+import { estimatesOf } from '../../report/estimates.ts';
+import type {
+  DrawnBucket,
+  MarkedRow,
+  MessageDetail,
+  TranscriptHeader,
+  TranscriptRow,
+  TranscriptTarget,
+} from '../../shared/protocols/transcriptProtocol.ts';
+import { drawsOf } from '../../shared/records/draws.ts';
+import { roundTitle } from '../../shared/records/evaluationRounds.ts';
+import type { Message } from '../../shared/records/records.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { continuationsOf } from './continuations.ts';
+import type { ProtocolReader } from './protocolReader.ts';
+import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
+
+/** Request buckets shown for one message, newest first. */
+const REQUESTS_SHOWN = 12;
+/** Alternatives shown of one bucket; every other one has its row in the tree. */
+const ALTERNATIVES_SHOWN = 100;
+
+/** Question, answer and place of a transcript. @param protocols null while it is not loaded */
+export function headerOf(
+  reader: StoreReader,
+  target: TranscriptTarget,
+  protocols: ProtocolReader | null,
+): TranscriptHeader {
+  const { question, answer, source } = reader.instance(target.instance);
+  return {
+    title: roundTitle(target.phase, target.iteration),
+    subtitle: reader.run(target.run).title,
+    question,
+    answer,
+    source,
+    protocol: protocols?.(reader, target.run) ?? null,
+  };
+}
+
+/** The roles of the run's protocol. */
+export function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
+  return [...new Set(protocol?.nodes.map(({ role }) => role))];
+}
+
+/** Rows with the marks that they wear. */
+export function markedRows(reader: MarkReader, rows: readonly TranscriptRow[]): readonly MarkedRow[] {
+  const marks = new VerificationMarks(reader);
+  return rows.map((row) => {
+    const { message, lane, branch } = row;
+    if (message === null || lane !== null) {
+      return { ...row, verification: null, other: null };
+    }
+    return { ...row, verification: marks.of(message, branch), other: branch ? marks.otherOf(message) : null };
+  });
+}
+
+/** A message in full, with its buckets and what its replays can be continued with. */
+export function messageDetail(
+  reader: StoreReader,
+  target: TranscriptTarget,
+  protocols: ProtocolReader | null,
+  id: number,
+): MessageDetail {
+  const [message, decision, known] = [
+    reader.message(id),
+    reader.decision(id),
+    reader.bucketsFor(id, ALTERNATIVES_SHOWN),
+  ];
+  const buckets = known.map((bucket): DrawnBucket => ({
+    ...bucket,
+    draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey),
+  }));
+  const requests = buckets
+    .filter((bucket) => bucket.origin === 'request')
+    .slice(-REQUESTS_SHOWN)
+    .reverse();
+  const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
+  return {
+    message,
+    code: isCode(reader, target, protocols, message),
+    context: decision.context,
+    streamKey: decision.streamKey,
+    tokenHash: decision.tokenHash,
+    buckets: shown,
+    estimates: estimatesOf(message, known),
+    ...continuationsOf(reader, decision),
+  };
+}
+
+/** Whether a message is what the tests of its instance run. */
+function isCode(
+  reader: StoreReader,
+  { run, instance }: TranscriptTarget,
+  protocols: ProtocolReader | null,
+  { eventType, turn }: Pick<Message, 'eventType' | 'turn'>,
+): boolean {
+  return (
+    reader.instance(instance).tests !== undefined &&
+    protocols?.(reader, run)?.nodes.some((node) => node.scored && node.role === eventType && node.turn === turn) ===
+      true
+  );
+}
