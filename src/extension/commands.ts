@@ -10,6 +10,7 @@ import type { Dashboard } from './dashboard/dashboardPanel.ts';
 import { copyLink } from './sharing/deepLinks.ts';
 import { Disposables } from './common/disposables.ts';
 import type { Doctor } from './engine/doctor.ts';
+import { openGuide } from './documents/guide.ts';
 import type { Episodes } from './episodes/episodesPanel.ts';
 import { exportReport } from './sharing/exportReport.ts';
 import { findMessage } from './transcript/findMessage.ts';
@@ -37,6 +38,7 @@ const WITHOUT_STORE: ReadonlySet<string> = new Set([
   'c3.cancelRun',
   'c3.chooseModel',
   'c3.doctor',
+  'c3.openGuide',
   'c3.planRun',
   'c3.refresh',
   'c3.showLog',
@@ -113,6 +115,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     },
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),
+    'c3.openGuide': (argument) => openGuide(services.extensionUri, argument),
     'c3.refresh': () => {
       services.store.touch();
     },

@@ -1,0 +1,38 @@
+/** The guide: the pages of media/guide in the editor's Markdown preview. */
+import { commands, Uri, window } from 'vscode';
+
+/** The pages, by their file names, with what the list of pages shows. */
+export const GUIDE_PAGES = {
+  panels: 'Panels and keys',
+  credit: 'Replay and credit',
+  configuration: 'Configurations',
+  models: 'Models and devices',
+  runs: 'Runs and interruptions',
+  'command-line': 'Command line',
+  reports: 'Reports and links',
+  measured: 'Measured',
+} as const;
+
+type GuidePage = keyof typeof GUIDE_PAGES;
+
+const isPage = (value: unknown): value is GuidePage => typeof value === 'string' && Object.hasOwn(GUIDE_PAGES, value);
+const NAMES: readonly GuidePage[] = Object.keys(GUIDE_PAGES).filter(isPage);
+
+/**
+ * Opens a page of the guide.
+ * @param argument the name of a page, as links in the walkthrough give it; the user chooses where it is anything else
+ */
+export async function openGuide(extensionUri: Uri, argument: unknown): Promise<void> {
+  const page = isPage(argument) ? argument : await choosePage();
+  if (page !== undefined) {
+    await commands.executeCommand('markdown.showPreview', Uri.joinPath(extensionUri, 'media', 'guide', `${page}.md`));
+  }
+}
+
+async function choosePage(): Promise<GuidePage | undefined> {
+  const chosen = await window.showQuickPick(
+    NAMES.map((page) => ({ label: GUIDE_PAGES[page], page })),
+    { title: 'C3 guide', placeHolder: 'Page' },
+  );
+  return chosen?.page;
+}
