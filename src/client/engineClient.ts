@@ -60,7 +60,7 @@ export class EngineClient {
   }
 
   /**
-   * Puts a run into the queue; answers with its job. It goes on whether or not this client stays.
+   * Puts a run into the queue; answers with its job. It continues whether or not this client stays.
    * @throws C3Error with the engine's one-line message where it cannot be run
    */
   startRun(params: StartRunParams): Promise<RunJob> {
@@ -143,7 +143,7 @@ export class EngineClient {
     await this.ask((connection) => connection.sendRequest(UpdateStoreRequest));
   }
 
-  /** Ends the engine with what goes on in it; nothing where none lives. */
+  /** Ends the engine with what is in progress in it; nothing where none lives. */
   async shutdown(): Promise<void> {
     const live = await this.link.join(false);
     if (live === null) {
@@ -159,7 +159,7 @@ export class EngineClient {
     await live.ended;
   }
 
-  /** Ends the connection; the engine goes on with its runs. */
+  /** Ends the connection; the engine continues its runs. */
   dispose(): Promise<void> {
     return this.link.dispose();
   }

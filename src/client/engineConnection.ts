@@ -236,7 +236,7 @@ export class EngineConnection {
     return live;
   }
 
-  /** Ends the connection; the engine goes on with its runs. */
+  /** Ends the connection; the engine continues its runs. */
   async dispose(): Promise<void> {
     this.ended = true;
     const live = this.live ?? (await this.joining?.catch(() => null)) ?? null;

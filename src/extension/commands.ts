@@ -194,7 +194,7 @@ async function plan(services: Services, { reports }: Views, argument: unknown): 
 }
 
 /**
- * The configuration that a command was given, as it stands in the editor: what is not on the disk yet is saved.
+ * The configuration that a command was given, as it is in the editor: what is not on the disk yet is saved.
  * Undefined where none was given, null where saving was left.
  */
 async function configurationOf(argument: unknown): Promise<Uri | undefined | null> {
@@ -242,7 +242,7 @@ async function cancelRun(services: Services, argument: unknown): Promise<void> {
 }
 
 async function chooseModel(services: Services, { model, modelFolders }: Views): Promise<void> {
-  // A folder names files to load, so a workspace that is not trusted is told before anything is asked.
+  // A folder names files to load, so an untrusted workspace is refused before anything is asked.
   services.engine.client();
   const folder = await askForModelFolder(modelFolders);
   if (folder !== undefined) {

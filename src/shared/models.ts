@@ -46,7 +46,7 @@ export interface MemoryTotal {
   readonly place: MemoryPlace;
   /** Needed at the same time, at most. */
   readonly bytes: number;
-  /** What there is; null where the system does not tell. */
+  /** What there is; null where the system does not say. */
   readonly available: number | null;
   /** Null where that is not known. */
   readonly fits: boolean | null;

@@ -10,7 +10,7 @@ import { creditText, signed } from './format.ts';
 /** Credits of returns in [0, 1] lie in [-1, 1]; others are cut at the edge and keep their number. */
 const EDGE = 1;
 
-/** Where a value stands on the bar, in percent from the left. */
+/** Where a value is on the bar, in percent from the left. */
 export function position(value: number): number {
   return 50 + (50 * Math.max(-EDGE, Math.min(EDGE, value))) / EDGE;
 }

@@ -46,7 +46,7 @@ export function replace(element: Element, ...children: readonly Child[]): void {
 }
 
 /**
- * Makes elements the children of another, in order. Those that stand right already are not touched: a click that began
+ * Makes elements the children of another, in order. Those that are right already are not touched: a click that began
  * on one still hits it.
  */
 export function arrange(parent: Element, elements: readonly Element[]): void {
@@ -88,7 +88,7 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS;
 
-/** A small line drawing; hidden from assistive technology, so words must stand beside it. */
+/** A small line drawing; hidden from assistive technology, so words must be beside it. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg');
   setAttributes(svg, {

@@ -1,5 +1,5 @@
 /**
- * Texts of models and files in a page: what acts in them unseen stands there by its code, set apart, and turns nothing
+ * Texts of models and files in a page: what acts in them unseen is there by its code, set apart, and turns nothing
  * around.
  */
 import { pieces } from '../../src/shared/text/visible.ts';
@@ -8,7 +8,7 @@ import { h } from './dom.ts';
 /** Codes of one text that are set apart; later ones are codes among the other characters. */
 const SET_APART = 2_000;
 
-/** The nodes of a text. Copied through `copyAsWritten` a code is the character that it stands for. */
+/** The nodes of a text. Copied through `copyAsWritten` a code is the character that it represents. */
 export function shownText(text: string, setApart = SET_APART): readonly (HTMLElement | string)[] {
   return pieces(text, setApart).map((piece) =>
     piece.written === null

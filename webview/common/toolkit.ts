@@ -77,7 +77,7 @@ export function option(value: string, label: string): HTMLElement {
   return create('vscode-option', HTMLElement, { value }, label);
 }
 
-/** Turns while work of unknown length goes on. */
+/** Turns while work of unknown length is in progress. */
 export function progressRing(label: string): HTMLElement {
   return create('vscode-progress-ring', HTMLElement, { 'aria-label': label });
 }

@@ -1,12 +1,12 @@
 /**
- * The runs laid over the shown one: what was asked for counts until the host has told it back, so that quick choices
+ * The runs laid over the shown one: what was asked for counts until the host has confirmed it, so that quick choices
  * build on each other.
  */
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 export class ChosenRuns {
   private runs: readonly string[] = [];
-  /** The host has not told `runs` back yet. */
+  /** The host has not confirmed `runs` yet. */
   private asked = false;
   private shown: string | null = null;
 
@@ -16,17 +16,17 @@ export class ChosenRuns {
   }
 
   /**
-   * Takes what the host tells; what it told before it heard of the newest choice is left, unless another run is shown
+   * Takes what the host says; what it said before it heard of the newest choice is left, unless another run is shown
    * now.
    */
-  tell({ run, runs, compared }: Pick<DashboardSnapshot, 'run' | 'runs' | 'compared'>): void {
-    const told = compared.map(({ id }) => id);
-    // A run that the store no longer has is never told back.
+  receive({ run, runs, compared }: Pick<DashboardSnapshot, 'run' | 'runs' | 'compared'>): void {
+    const confirmed = compared.map(({ id }) => id);
+    // A run that the store no longer has is never confirmed.
     const possible = this.runs.filter((chosen) => runs.some(({ id }) => id === chosen));
-    if (this.asked && this.shown === run.id && possible.join('\n') !== told.join('\n')) {
+    if (this.asked && this.shown === run.id && possible.join('\n') !== confirmed.join('\n')) {
       return;
     }
-    this.runs = told;
+    this.runs = confirmed;
     this.asked = false;
     this.shown = run.id;
   }
@@ -39,7 +39,7 @@ export class ChosenRuns {
     return this.runs;
   }
 
-  /** The host could not do what was asked: what it tells next counts. */
+  /** The host could not do what was asked: what it says next counts. */
   failed(): void {
     this.asked = false;
   }

@@ -1,4 +1,4 @@
-/** Choosing runs to lay over the shown one, and the legend that tells them apart. */
+/** Choosing runs to lay over the shown one, and the legend that distinguishes them. */
 import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { theme } from '../common/theme.ts';
 import { h, replace } from '../common/dom.ts';
@@ -53,7 +53,7 @@ export class RunPicker {
 
   show(snapshot: DashboardSnapshot): void {
     this.snapshot = snapshot;
-    this.chosen.tell(snapshot);
+    this.chosen.receive(snapshot);
     const chosen = snapshot.compared.length;
     this.summary.textContent =
       chosen === 0 ? 'Compare runs' : `Compared with ${count(chosen)} ${chosen === 1 ? 'run' : 'runs'}`;

@@ -87,7 +87,7 @@ const same = (a: DataRow, b: DataRow | undefined): boolean =>
   b !== undefined && a.cells.every(({ raw }, index) => raw === b.cells[index]?.raw);
 
 /**
- * The cell that names the row leads to what it stands for. Not a tab stop: thousands of rows have one, and the chart
+ * The cell that names the row leads to what it represents. Not a tab stop: thousands of rows have one, and the chart
  * above leads there by keyboard.
  */
 function rowOf({ cells }: DataRow, { columns }: DataTable, named: number): HTMLElement {

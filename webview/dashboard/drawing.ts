@@ -11,10 +11,10 @@ import type { Line, LinePoint } from './lines.ts';
 export interface DrawnLine {
   readonly line: Line;
   readonly points: readonly LinePoint[];
-  /** Means over steps, which stand for the points; null where these are drawn as they are. */
+  /** Means over steps, which replace the points; null where these are drawn as they are. */
   readonly means: readonly { readonly x: number; readonly y: number }[] | null;
   /**
-   * Shifts the points to the side, so that those of several lines at the same place can be told apart. In units of x.
+   * Shifts the points to the side, so that those of several lines at one place can be distinguished. In units of x.
    */
   readonly shift: number;
 }
@@ -29,7 +29,7 @@ type LineCanvas = Chart<'line', { x: number; y: number }[]>;
 const LABEL_HEIGHT = 12;
 const BOX_WIDEST = 14;
 
-/** What stands behind the points. */
+/** What is behind the points. */
 export function drawBehind(chart: LineCanvas, { lines, boxes }: Scene): void {
   const { ctx } = chart;
   ctx.save();
@@ -49,7 +49,7 @@ export function drawBehind(chart: LineCanvas, { lines, boxes }: Scene): void {
   ctx.restore();
 }
 
-/** What stands before them. */
+/** What is before them. */
 export function drawBefore(
   chart: LineCanvas,
   { lines }: Scene,
@@ -76,7 +76,7 @@ export function drawBefore(
   ctx.restore();
 }
 
-/** Where a point stands on the canvas, in its pixels. */
+/** Where a point is on the canvas, in its pixels. */
 export function placeOf(
   chart: LineCanvas,
   point: Pick<LinePoint, 'x' | 'y'>,
@@ -220,7 +220,7 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
 }
 
 /**
- * Labels of single points stand beside them: those of shown runs in any case, moved down where another stands already,
+ * Labels of single points are beside them: those of shown runs in any case, moved down where another is already,
  * those of others where there is room.
  */
 function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {

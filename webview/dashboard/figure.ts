@@ -245,7 +245,7 @@ export class Figure {
     this.tip.style.top = `${String(Math.max(0, Math.min(at.top - this.tip.offsetHeight / 2, height - this.tip.offsetHeight)))}px`;
   }
 
-  private openTable(open: boolean, told = true): void {
+  private openTable(open: boolean, notify = true): void {
     this.table.element.hidden = !open;
     this.tableButton.setAttribute('aria-expanded', String(open));
     if (open && this.view !== null) {
@@ -254,7 +254,7 @@ export class Figure {
         this.view.runs.map(({ record }) => record.id).join(' '),
       );
     }
-    if (told) {
+    if (notify) {
       this.doors.tableToggled();
     }
   }

@@ -1,4 +1,4 @@
-/** What a figure of the dashboard is: how it is drawn, and which table stands behind it. */
+/** What a figure of the dashboard is: how it is drawn, and which table is behind it. */
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 import type { Interval } from '../../src/shared/records/records.ts';
 import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
@@ -20,7 +20,7 @@ export interface FigureSpec {
   readonly always: readonly number[];
   /** Boxes are drawn where there is one line of them. */
   readonly boxes: boolean;
-  /** Whether a mean over steps may stand for the line. */
+  /** Whether a mean over steps may replace the line. */
   readonly smooth: boolean;
   readonly lines: (view: View, axis?: ChartAxis) => readonly Line[];
   readonly table: (view: View, axis?: ChartAxis) => DataTable;
@@ -43,7 +43,7 @@ export const overTraining: FigureSpec['x'] = (axis) => ({
   format: AXIS_WORDS[axis].tick,
 });
 
-/** The column of where a row stands on an axis; the step has one of its own. */
+/** The column of where a row is on an axis; the step has one of its own. */
 export const axisColumns = (axis: ChartAxis): DataTable['columns'] =>
   axis === 'step' ? [] : [{ name: AXIS_WORDS[axis].column, numeric: true }];
 
@@ -54,7 +54,7 @@ export const axisCells = (axis: ChartAxis, at: number | null): readonly Cell[] =
 export const axisWords = (axis: ChartAxis, at: number): readonly string[] =>
   axis === 'step' ? [] : [AXIS_WORDS[axis].full(at)];
 
-/** The columns that tell runs apart; none where there is one only. */
+/** The columns that distinguish runs; none where there is one only. */
 export const runColumns = (view: View): DataTable['columns'] =>
   view.runs.length < 2 ? [] : [{ name: 'Run', numeric: false }];
 

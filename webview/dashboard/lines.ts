@@ -44,7 +44,7 @@ export function pointAt(lines: readonly Line[], place: Place | null): LinePoint 
   return place === null ? null : (lines[place.line]?.points[place.index] ?? null);
 }
 
-/** The index of the point whose x is nearest; -1 without points. Points stand in the order of x. */
+/** The index of the point whose x is nearest; -1 without points. Points are in the order of x. */
 export function nearestIndex(points: readonly Pick<LinePoint, 'x'>[], x: number): number {
   let low = 0;
   let high = points.length - 1;

@@ -1,4 +1,4 @@
-/** How the lines of runs are told apart: by colour, and without it by dashes, marker and letter. */
+/** How the lines of runs are distinguished: by colour, and without it by dashes, marker and letter. */
 export interface Look {
   /** One of the theme's chart colours. */
   readonly colour: string;

@@ -109,7 +109,7 @@ interface Evaluation {
   readonly target: Target;
 }
 
-/** The evaluations of one kind by step; those before and after training stand there unmeasured until they are. */
+/** The evaluations of one kind by step; those before and after training are there unmeasured until they are. */
 function evaluationsIn({ record, evaluations }: ShownRun, kind: EvaluationKind): readonly Evaluation[] {
   const known = evaluations.filter((one) => one.kind === kind);
   const awaited = EVALUATION_ROUNDS.filter(

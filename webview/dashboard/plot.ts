@@ -1,6 +1,6 @@
 /**
- * A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; where points stand is asked of
- * all of them.
+ * A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; the places of points are read
+ * from all of them.
  */
 import {
   Chart,
@@ -88,7 +88,7 @@ export class Plot {
     let best: Place | null = null;
     let least = REACH;
     for (const [line, { points, joined }] of this.lines.entries()) {
-      // Points that are not joined can stand above each other, so each is looked at.
+      // Points that are not joined can be above each other, so each is looked at.
       for (const index of joined ? [nearestIndex(points, value)] : points.keys()) {
         const at = this.placeOf({ line, index });
         if (at === null) {
@@ -106,7 +106,7 @@ export class Plot {
     return best;
   }
 
-  /** Where a point stands on the canvas. */
+  /** Where a point is on the canvas. */
   placeOf(place: Place): { readonly left: number; readonly top: number } | null {
     const point = pointAt(this.lines, place);
     return point === null ? null : placeOf(this.chart, point, this.scene.lines[place.line]?.shift ?? 0);
@@ -157,7 +157,7 @@ export class Plot {
       ],
       always,
     ) ?? { low: 0, high: 1 };
-    // Boxes, points beside each other and points that stand alone need room at the sides.
+    // Boxes, points beside each other and points that are alone need room at the sides.
     const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
     const apart = this.lines.flatMap(({ points }) => points).length;
     const half = scene.boxes ? (axis === 'step' ? 0.6 : (0.6 * (xs.high - xs.low)) / Math.max(1, apart)) : 0;
@@ -251,7 +251,7 @@ function meansOf(points: readonly LinePoint[], size: number): Data {
   return decimate(means, POINTS_DRAWN).map((index) => ({ x: points[index]?.x ?? 0, y: means[index] ?? 0 }));
 }
 
-/** The points of a line, and its means where these stand for it; beside other lines the points would only hide them. */
+/** The points of a line, and its means where these replace it; beside other lines the points would only hide them. */
 function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
   const { line, points, means, shift } = drawn;
   const look = lookOf(line.look);

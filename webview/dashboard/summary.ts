@@ -14,7 +14,7 @@ const STAGES = {
   'evaluate-after': 'evaluation after',
 } as const;
 
-/** Where the run stands, in a few words. */
+/** Progress of the run, in a few words. */
 export function stageWords({ run, live }: DashboardSnapshot): string {
   const steps = `step ${count(run.steps)} of ${count(run.plannedSteps)}`;
   if (live === null) {

@@ -57,7 +57,7 @@ export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
   });
 }
 
-/** Where the end of a step stands on an axis, step 0 being the beginning; null while what it cost is not known here. */
+/** Where the end of a step is on an axis, step 0 being the beginning; null while what it cost is not known here. */
 export function along(
   { rows, totals }: Pick<ShownRun, 'rows' | 'totals'>,
   step: number,

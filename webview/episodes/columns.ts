@@ -1,4 +1,4 @@
-/** The columns of the grid: what stands in each cell, and what it says to those who do not see it. */
+/** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { NOT_CLASSIFIED, type ProblemColumn } from '../../src/shared/records/problems.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';

@@ -19,7 +19,7 @@ export function rowElement(row: ShownProblem, index: number): HTMLElement {
   return element;
 }
 
-/** What stands in a row's place while its data is on the way. */
+/** What is shown in a row's place while its data is on the way. */
 export function waitingElement(index: number): HTMLElement {
   const element = shell(index);
   setAttributes(element, { 'aria-busy': 'true' });

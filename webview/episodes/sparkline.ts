@@ -19,7 +19,7 @@ export interface SparkPoint {
 }
 
 /**
- * Where the rounds with a score stand, from left to right in the order of time; the scale is 0 to 1, and wider where
+ * Where the rounds with a score are, from left to right in the order of time; the scale is 0 to 1, and wider where
  * returns leave it.
  */
 export function sparkPoints(rounds: readonly ProblemRound[]): readonly SparkPoint[] {

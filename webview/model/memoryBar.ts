@@ -24,7 +24,7 @@ export interface NumberedItem extends MemoryItem {
   readonly number: number;
 }
 
-/** Colours that the pieces take in turn; their numbers tell them apart too. */
+/** Colours that the pieces take in turn; their numbers distinguish them too. */
 export const COLOURS = 12;
 /** Narrower pieces have no room for their number, in percent. */
 const ROOM = 4;
@@ -42,7 +42,7 @@ export function barLayout(items: readonly NumberedItem[], { available }: Pick<Me
   return { pieces, limit: available === null ? null : available * scale };
 }
 
-/** The bar; hidden from screen readers, for its table stands below it. */
+/** The bar; hidden from screen readers, for its table is below it. */
 export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): HTMLElement {
   const { pieces, limit } = barLayout(items, total);
   const bar = h('div', { class: 'stack' });

@@ -57,7 +57,7 @@ export class SelfTestView {
     this.drawSteps(test?.steps ?? []);
   }
 
-  /** One button stands in the other's place, and the focus stays in it. */
+  /** One button replaces the other, and the focus stays in it. */
   private swap(running: boolean): void {
     const [shown, hidden] = running ? [this.cancel, this.start] : [this.start, this.cancel];
     const focused = focusedIn(hidden) !== null;

@@ -77,7 +77,7 @@ export function budgetWords({ steps, evaluations, total }: RunBudget): string {
   return `${plural(steps, 'training step')} and ${plural(evaluations, 'evaluation')}: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${decisions}.`;
 }
 
-/** Where a self-test stands. */
+/** Progress of a self-test. */
 export function testWords(test: ModelTestState): string {
   const failed = test.steps.filter((step) => !step.passed).length;
   const ended = plural(test.steps.length, 'step');

@@ -151,7 +151,7 @@ export class RunsTablePanel {
   private draw(): void {
     const { differing, all } = settingKeys(this.rows);
     const keys = this.allBox.checked ? all : differing;
-    // What differs is what outcomes are read against; what is the same in all runs stands behind them.
+    // What differs is what outcomes are read against; what is the same in all runs is behind them.
     const columns = [
       TITLE,
       ...RUN_TABLE_COLUMNS,

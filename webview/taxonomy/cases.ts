@@ -21,7 +21,7 @@ import { CaseDetailView, type CaseActions } from './caseDetail.ts';
 import { originWords } from './words.ts';
 
 export interface CaseListActions extends CaseActions {
-  /** Told which case is unfolded. */
+  /** Receives the case that is expanded. */
   unfold(bucket: number | null): void;
   more(limit: number): void;
 }

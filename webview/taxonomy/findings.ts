@@ -11,7 +11,7 @@ export class Findings {
   private drawn = '';
   private unfolded: string | null;
 
-  /** @param open shows a message in its transcript @param onUnfold told which finding is unfolded */
+  /** @param open shows a message in its transcript @param onUnfold receives which finding is unfolded */
   constructor(unfolded: string | null, open: (message: number) => void, onUnfold: (name: string | null) => void) {
     this.unfolded = unfolded;
     this.open = open;

@@ -1,4 +1,4 @@
-/** The thresholds, each as a slider and a number; every change that makes sense is told at once. */
+/** The thresholds, each as a slider and a number; every change that makes sense is sent at once. */
 import {
   sameThresholds,
   TAXONOMY_THRESHOLDS,

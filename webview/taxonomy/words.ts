@@ -28,7 +28,7 @@ export function ruleOf(
   }
 }
 
-/** Where a class stands in the order in which the rules are tried: `1`, or nothing for what is left. */
+/** Where a class is in the order in which the rules are tried: `1`, or nothing for what is left. */
 export function rankOf(name: VerdictName): string {
   const rank = PRECEDENCE.findIndex((known) => known === name);
   return rank === -1 ? '' : String(rank + 1);

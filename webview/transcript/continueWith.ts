@@ -14,7 +14,7 @@ import { parseTemperature, snapshotLabel } from './replayWords.ts';
 export class ContinueWith {
   readonly element: HTMLDetailsElement;
   private readonly snapshot: Dropdown = dropdown('Snapshot', () => {
-    this.tell();
+    this.updateSummary();
   });
   private readonly temperature = textField('Temperature', { size: 6, inputmode: 'decimal' });
   private readonly model = textField('Model folder', { size: 24, placeholder: "the run's own" });
@@ -43,7 +43,7 @@ export class ContinueWith {
     this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${String(own.temperature)}`;
     for (const field of [this.temperature, this.model]) {
       field.addEventListener('input', () => {
-        this.tell();
+        this.updateSummary();
       });
     }
     for (const field of [this.temperature, this.model]) {
@@ -84,7 +84,7 @@ export class ContinueWith {
         "The model input stays the same, byte for byte. Alternatives and their continuations are sampled with these settings; their credit belongs to that distribution and never replaces the message's own.",
       ),
     );
-    this.tell();
+    this.updateSummary();
   }
 
   /** What is chosen, or a sentence that says what is wrong. */
@@ -105,7 +105,7 @@ export class ContinueWith {
   setModel(folder: string): void {
     this.model.value = folder;
     this.snapshot.value = '';
-    this.tell();
+    this.updateSummary();
     this.changed();
     this.model.focus();
   }
@@ -116,19 +116,19 @@ export class ContinueWith {
     return typeof value === 'string' && value !== '' ? value : null;
   }
 
-  /** What stands in the fields. */
+  /** What is in the fields. */
   get fields(): Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'> {
     return { snapshot: this.chosen, temperature: this.temperature.value, model: this.model.value };
   }
 
   /**
-   * Puts back what stood in the fields; the list must be on the page. A snapshot that is offered no more is left out.
+   * Puts back what was in the fields; the list must be on the page. A snapshot that is offered no more is left out.
    */
   restore({ snapshot, temperature, model }: Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'>): void {
     this.snapshot.value = snapshot ?? '';
     this.temperature.value = temperature;
     this.model.value = model;
-    this.element.open = this.tell();
+    this.element.open = this.updateSummary();
   }
 
   private reset(): void {
@@ -138,7 +138,7 @@ export class ContinueWith {
   }
 
   /** Says whether something else than what was recorded is chosen. */
-  private tell(): boolean {
+  private updateSummary(): boolean {
     const changed = this.chosen !== null || this.temperature.value.trim() !== '' || this.model.value.trim() !== '';
     this.state.textContent = changed ? OTHER_DISTRIBUTION : 'as recorded';
     this.element.classList.toggle('changed', changed);

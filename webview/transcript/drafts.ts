@@ -6,7 +6,7 @@ import {
   type ReplayDraft,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
 
-/** What stands in the fields of a replay form. */
+/** What is in the fields of a replay form. */
 export type ReplayFields = Omit<ReplayDraft, 'message'>;
 
 /**
@@ -30,7 +30,7 @@ export function withDraft(
   return kept;
 }
 
-/** Whether the fields stand as they were offered. */
+/** Whether the fields are as they were offered. */
 export function sameFields(fields: ReplayFields, offered: ReplayFields): boolean {
   return JSON.stringify(bounded(fields)) === JSON.stringify(bounded(offered));
 }

@@ -37,7 +37,7 @@ export class EstimatesView {
       return;
     }
     this.drawn = drawn;
-    // Whoever stands on a button that goes stays in the table.
+    // Whoever is on a button that goes stays in the table.
     const held = focusedIn(this.body) !== null;
     replace(this.body, ...estimates.map((estimate) => this.row(estimate)));
     if (held) {

@@ -13,7 +13,7 @@ const NAME = 'c3Mathematics';
 /**
  * Loads the bundle by a script element with the nonce of the page's own script, the only one that the content policy
  * lets run.
- * @param own the page's script; told while it runs
+ * @param own the page's script; known only while it runs
  */
 export function mathematicsBeside(own: HTMLOrSVGScriptElement | null): WithMathematics {
   let loading: Promise<SetFormula> | null = null;

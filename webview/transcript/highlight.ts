@@ -5,13 +5,13 @@ export interface Stretch {
   readonly hit: boolean;
 }
 
-/** A word is told apart by its beginning; what follows a beginning of this length is not looked at. */
+/** A word is distinguished by its beginning; what follows a beginning of this length is not looked at. */
 const LONGEST_WORD = 2_000;
 
 /**
  * Cuts a text at the beginnings of words that the query's words begin, as the store's search finds them: without case
  * and accents.
- * @param most hits that are told apart; the text beyond them is one stretch
+ * @param most hits that are distinguished; the text beyond them is one stretch
  */
 export function highlighted(text: string, query: string, most = Infinity): readonly Stretch[] {
   const words = query

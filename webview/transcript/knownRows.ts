@@ -1,6 +1,6 @@
 /** The indexes, in this layout, of rows that the host was, or will be, asked about, by their keys. */
 import type { TranscriptLayout } from '../../src/shared/protocols/transcriptProtocol.ts';
-import { carried, type Standing } from './carried.ts';
+import { carried, type RowPosition } from './carried.ts';
 
 export class KnownRows {
   private readonly indexes = new Map<number, number>();
@@ -11,7 +11,7 @@ export class KnownRows {
   }
 
   /** The index that a row of this layout has in the next one. */
-  carry(row: Standing, layout: TranscriptLayout): number {
+  carry(row: RowPosition, layout: TranscriptLayout): number {
     return carried(row, this.indexes, indexesIn(layout), layout.rows);
   }
 
@@ -24,7 +24,7 @@ export class KnownRows {
   }
 
   /** Rows that the host is asked about now. @returns their keys */
-  ask(rows: readonly (Standing | null)[]): readonly number[] {
+  ask(rows: readonly (RowPosition | null)[]): readonly number[] {
     const keys = new Set<number>();
     for (const row of rows) {
       if (row !== null && row.message !== null) {

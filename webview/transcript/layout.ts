@@ -38,7 +38,7 @@ export class Layout {
     this.visible = rows - hidden;
   }
 
-  /** The row that stands at a visible place. */
+  /** The row that is at a visible place. */
   rowAt(place: number): number {
     let low = 0;
     let high = this.gaps.length;

@@ -21,7 +21,7 @@ const MOST_ELEMENTS = 4_000;
 /**
  * A formula as an element; null where it is no mathematics that is known, or is refused: it is then shown as it was
  * written.
- * @param display whether it stands on a line of its own
+ * @param display whether it is on a line of its own
  */
 export function formulaOf(tex: string, display: boolean): HTMLElement | null {
   if (REFUSED.test(tex)) {

@@ -93,7 +93,7 @@ export class MessageText {
           ),
         ];
       case 'formula': {
-        // It stands as it was written until it is set.
+        // It is shown as it was written until it is set.
         const element = h('span', {}, written);
         formulas.push({ segment, element });
         return [

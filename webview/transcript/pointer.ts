@@ -25,7 +25,7 @@ export class Pointer {
   }
 
   /**
-   * What a click means stands elsewhere now: it is sought until the rows in sight are here, or the keyboard goes
+   * What a click means is elsewhere now: it is sought until the rows in sight are here, or the keyboard goes
    * elsewhere.
    */
   seek(row: MarkedRow): void {

@@ -1,5 +1,5 @@
 /**
- * The protocol as a small map: who speaks, who sees whom, where the selected message stands. A click sifts for the
+ * The protocol as a small map: who speaks, who sees whom, where the selected message is. A click filters for the
  * role.
  */
 import { placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
@@ -53,13 +53,13 @@ export class ProtocolMap {
     replace(this.element, picture);
   }
 
-  /** Marks the place of the selected message, and the role that is sifted for. */
-  mark(selected: { readonly role: string; readonly turn: number } | null, sifted: string | null): void {
+  /** Marks the place of the selected message, and the role that is filtered for. */
+  mark(selected: { readonly role: string; readonly turn: number } | null, filtered: string | null): void {
     for (const { node, element } of this.boxes) {
       const here = selected !== null && node.role === selected.role && node.turn === selected.turn;
       element.classList.toggle('here', here);
-      element.classList.toggle('sifted', node.role === sifted);
-      setAttributes(element, { 'aria-pressed': String(node.role === sifted), 'aria-current': here ? 'step' : null });
+      element.classList.toggle('filtered', node.role === filtered);
+      setAttributes(element, { 'aria-pressed': String(node.role === filtered), 'aria-current': here ? 'step' : null });
     }
   }
 

@@ -38,7 +38,7 @@ export interface ReplayFormEvents {
   verify(): void;
   /** Ask for the folder of another model. */
   chooseModel(): void;
-  /** What stands in the fields and was not asked for yet; null where they stand as offered. */
+  /** What is in the fields and was not asked for yet; null where they are as offered. */
   draft(fields: ReplayFields | null): void;
 }
 
@@ -147,7 +147,7 @@ export class ReplayForm {
 
   /** Puts back what was begun; the form must be on the page. */
   restore(fields: ReplayFields): void {
-    // Some controls tell of a value that they are given as if it was typed.
+    // Some controls report a value that they are given as if it was typed.
     this.restoring = true;
     this.alternatives.value = fields.alternatives;
     this.replays.value = fields.replays;
@@ -163,14 +163,14 @@ export class ReplayForm {
     this.verify.hidden = false;
   }
 
-  /** Starts with what stands in the fields, as the button does. */
+  /** Starts with what is in the fields, as the button does. */
   submit(): void {
     if (!this.running) {
       this.start.click();
     }
   }
 
-  /** Replays the message emptied, as it was made, with the number of replays that stands in the field. */
+  /** Replays the message emptied, as it was made, with the number of replays that is in the field. */
   removeMessage(): void {
     const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
     this.problem.textContent = typeof replays === 'string' ? replays : '';

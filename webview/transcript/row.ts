@@ -71,7 +71,7 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
   return element;
 }
 
-/** What stands in a row's place while its data is on the way. */
+/** What is shown in a row's place while its data is on the way. */
 export function waitingElement(index: number): HTMLElement {
   const element = shell(index);
   setAttributes(element, { 'aria-busy': 'true', 'aria-label': 'Loading' });

@@ -137,7 +137,7 @@ export class SearchBar {
     return this.field.value;
   }
 
-  /** Puts words into the field, as they stood before. */
+  /** Puts words into the field, as they were before. */
   set query(words: string) {
     this.field.value = words;
   }
@@ -182,7 +182,7 @@ export class SearchBar {
     }
   }
 
-  /** @param at place of the hit that the keyboard stands on, from 0; null where it stands on none */
+  /** @param at place of the hit that the keyboard is on, from 0; null where it is on none */
   tell(hits: SearchHits | null, at: number | null): void {
     this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : hitWords(hits, at);
   }

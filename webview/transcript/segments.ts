@@ -1,7 +1,7 @@
 /**
  * What a message is made of: prose, code and mathematics. Pure; linear in the length of the text.
  *
- * Whatever is in doubt is prose, which stands as it was written:
+ * Whatever is in doubt is prose, which is kept as it was written:
  * - A block of code lies between two lines of three or more ` or ~, the second of the same sign, at least as long and
  *   otherwise blank. The first may name a language in one word.
  * - Code in a line lies between two equally long runs of at most eight ` in that line.
@@ -39,7 +39,7 @@ export interface Segment {
   readonly text: string;
   /** Language of a block; empty where none is named. */
   readonly language: string;
-  /** Whether a formula stands on a line of its own. */
+  /** Whether a formula is on a line of its own. */
   readonly display: boolean;
 }
 

@@ -60,7 +60,7 @@ export class SettleControl {
       this.words.textContent = words;
     }
     this.element.hidden = this.start.hidden && this.cancel.hidden && words === '';
-    // Who pressed the one goes on at the other.
+    // The focus moves from the one to the other.
     if (held && settling) {
       this.cancel.focus();
     } else if (held && offered) {

@@ -70,7 +70,7 @@ export class TreeView {
 
   /**
    * Shows another layout. What the user looks at stays where it is when the transcript is the same.
-   * @param kept where a page stood that was thrown away; null where what is selected is to be seen
+   * @param kept where a page was that was thrown away; null where what is selected is to be seen
    */
   open(
     layout: TranscriptLayout,
@@ -81,10 +81,10 @@ export class TreeView {
   ): void {
     const { sight } = this;
     const places = new Map(layout.places.map((place) => [place.message, place]));
-    const standing = sight.standing(this.active);
-    const active = same ? sight.known.carry(standing, layout) : (indexesIn(layout).get(selected ?? -1) ?? 0);
+    const position = sight.positionOf(this.active);
+    const active = same ? sight.known.carry(position, layout) : (indexesIn(layout).get(selected ?? -1) ?? 0);
     const due =
-      same && this.due?.index === this.active && places.get(standing.message ?? -1)?.index === active ? this.due : null;
+      same && this.due?.index === this.active && places.get(position.message ?? -1)?.index === active ? this.due : null;
     const top = sight.next(layout, same, kept);
     const from = sight.scroll.top;
     if (!same) {
@@ -178,7 +178,7 @@ export class TreeView {
 
   /** The rows whose places a new layout must give, by their keys, so that what is read stays in sight. */
   landmarks(): readonly number[] {
-    return this.sight.known.ask([this.sight.anchor(), this.sight.standing(this.active)]);
+    return this.sight.known.ask([this.sight.anchor(), this.sight.positionOf(this.active)]);
   }
 
   /** What was first in sight when every row was last there; null while nothing has been drawn. */
@@ -191,7 +191,7 @@ export class TreeView {
     this.folded.unfold(place.ancestors);
     this.relayout(this.sight.layout.rows);
     this.selected = place.message;
-    this.stand(place.index);
+    this.focusRow(place.index);
     this.sight.toRow(place.index);
     this.schedule();
     this.events.arranged(this.folds());
@@ -231,7 +231,7 @@ export class TreeView {
       if (index === undefined) {
         this.due = null;
       }
-      this.stand(index ?? this.active);
+      this.focusRow(index ?? this.active);
     }
     this.drawn.retain(rows);
     let place = first;
@@ -252,7 +252,7 @@ export class TreeView {
   }
 
   /** A row has the keyboard. */
-  private stand(index: number): void {
+  private focusRow(index: number): void {
     this.pointer.leave();
     this.active = index;
     this.events.moved(index);
@@ -305,7 +305,7 @@ export class TreeView {
   /** Moves the keyboard to a visible place; the selection stays. */
   private activate(place: number): void {
     const bounded = Math.max(0, Math.min(this.sight.layout.visible - 1, place));
-    this.stand(this.sight.layout.rowAt(bounded));
+    this.focusRow(this.sight.layout.rowAt(bounded));
     this.sight.toRow(this.active);
     this.schedule();
   }
@@ -352,7 +352,7 @@ export class TreeView {
     if (row === undefined) {
       return;
     }
-    this.stand(index);
+    this.focusRow(index);
     this.selected = row.message;
     this.schedule();
     this.events.select(row.message);
@@ -389,7 +389,7 @@ export class TreeView {
     }
     // A lane is a heading: a click anywhere on it opens or closes it.
     if (row !== undefined && (row.lane !== null || target.closest('.foldable') !== null)) {
-      this.stand(index);
+      this.focusRow(index);
       this.toggle(row);
     } else {
       this.choose(index);

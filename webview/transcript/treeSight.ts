@@ -6,7 +6,7 @@ import {
   type TranscriptTop,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { RowWindows } from '../common/rowWindows.ts';
-import type { Standing } from './carried.ts';
+import type { RowPosition } from './carried.ts';
 import { placeOfWord } from './keys.ts';
 import { indexesIn, KnownRows } from './knownRows.ts';
 import { Layout } from './layout.ts';
@@ -20,7 +20,7 @@ const WINDOWS_KEPT = 64;
 const FIRST_ROWS = 'c3: first rows';
 
 /** The first row in sight, and the pixels of it that are scrolled away. */
-type Anchor = Standing & { readonly offset: number };
+type Anchor = RowPosition & { readonly offset: number };
 
 export class TreeSight {
   readonly known = new KnownRows();
@@ -39,14 +39,14 @@ export class TreeSight {
   }
 
   /** A row with its message, where that is known. */
-  standing(index: number): Standing {
+  positionOf(index: number): RowPosition {
     return { index, message: this.windows.peek(index)?.key ?? this.known.keyAt(index) };
   }
 
   /** The first row in sight, when the top has been scrolled away. */
   anchor(): Anchor | null {
     const { place, offset } = this.scroll.first;
-    return place === 0 ? null : { ...this.standing(this.layout.rowAt(place)), offset };
+    return place === 0 ? null : { ...this.positionOf(this.layout.rowAt(place)), offset };
   }
 
   /**

@@ -83,7 +83,7 @@ export class ConfigurationActions implements CodeLensProvider {
       ];
     }
     return [
-      // While a run goes on, another one waits for its turn.
+      // While a run is in progress, another one waits for its turn.
       {
         title: this.services.runs.running ? `$(watch)${GAP}Queue this run` : `$(play)${GAP}Start this run`,
         command: 'c3.startRun',

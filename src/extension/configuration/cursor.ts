@@ -1,5 +1,5 @@
 /**
- * Where in a configuration a cursor stands: at a key of some section, or at the value of a key. The text may be
+ * Where in a configuration a cursor is: at a key of some section, or at the value of a key. The text may be
  * unfinished.
  */
 import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
@@ -9,7 +9,7 @@ import { keyAt } from './keys.ts';
 export type KeyPath = readonly (string | number)[];
 
 interface Word {
-  /** Offsets of the word that the cursor stands in or behind. */
+  /** Offsets of the word that the cursor is in or behind. */
   readonly start: number;
   readonly end: number;
 }
@@ -82,7 +82,7 @@ function find(document: Document): Found | null {
     } else if (value === MARK) {
       at.found = { kind: 'value', path: path() };
     }
-    // A value that goes on beside the cursor is text, of which nothing is known.
+    // A value that continues beside the cursor is text, of which nothing is known.
     return true;
   });
   return at.found;

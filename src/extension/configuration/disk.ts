@@ -19,7 +19,7 @@ const ENDINGS: Readonly<Record<NamedPath, readonly string[]>> = {
 };
 /** Entries that are offered of one folder. */
 const MOST = 200;
-/** Names that need no quotes in YAML, whatever stands around them. */
+/** Names that need no quotes in YAML, whatever is around them. */
 const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.+=-]*$/u;
 
 /**

@@ -11,7 +11,7 @@ export interface Suggestion {
   readonly label: string;
   /** In the editor's snippet syntax. */
   readonly snippet: string;
-  /** Stands beside the label. */
+  /** Shown beside the label. */
   readonly detail: string;
   readonly markdown: string;
   readonly kind: 'section' | 'key' | 'value';

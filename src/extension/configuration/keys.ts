@@ -27,13 +27,13 @@ export interface ConfigKey {
   /** Values that have a name, with their meaning. */
   readonly choices: ReadonlyMap<string, string>;
   readonly names: NamedPath | null;
-  /** The key of this section that a bare value stands for. */
+  /** The key of this section that a bare value represents. */
   readonly shortFor: string | null;
   /** Keys of a section, in the order of the schema. */
   readonly keys: readonly ConfigKey[];
   /** What a list holds. */
   readonly item: ConfigKey | null;
-  /** What stands under every name of a section whose names are the user's own. */
+  /** What is under every name of a section whose names are the user's own. */
   readonly entry: ConfigKey | null;
 }
 

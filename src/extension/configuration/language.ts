@@ -37,7 +37,7 @@ const DOCUMENTS: readonly DocumentFilter[] = ['file', 'untitled'].map((scheme) =
   language: CONFIGURATION_LANGUAGE,
   scheme,
 }));
-/** Writing goes on for so long before what is written is checked. */
+/** Typing may continue for so long before what is written is checked. */
 const CHECK_MILLISECONDS = 200;
 /** The other problems wait so long for an overlap that is known already. */
 const OVERLAP_MILLISECONDS = 50;
@@ -208,7 +208,7 @@ export class ConfigurationLanguage {
     return found === null ? undefined : new Hover(new MarkdownString(found.markdown), rangeIn(document, found));
   }
 
-  /** Quick fixes are worked out when they are asked for, from what stands in the file then. */
+  /** Quick fixes are worked out when they are asked for, from what is in the file then. */
   private async fixes(document: TextDocument, diagnostics: readonly Diagnostic[]): Promise<CodeAction[]> {
     return (await loadService()).checkConfig(document.getText()).flatMap((problem) => {
       const range = rangeIn(document, problem);

@@ -8,7 +8,7 @@ import { choicesOf, valueWords } from './keyWords.ts';
 
 const WIDTH = 72;
 
-/** Keys that are written out; all others stand behind a #. */
+/** Keys that are written out; all others are behind a #. */
 const WRITTEN: ReadonlyMap<string, string | null> = new Map([
   ['title', 'My run'],
   ['method', null],
@@ -28,7 +28,7 @@ const HEAD = [
 ];
 
 /**
- * A configuration that can be run as it stands. With every `#` before a key taken away it still says the defaults, but
+ * A configuration that can be run as it is. With every `#` before a key taken away it still says the defaults, but
  * for its title.
  */
 export function templateText(): string {

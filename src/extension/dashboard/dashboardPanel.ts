@@ -25,7 +25,7 @@ import { isBeingWritten } from '../engine/storeOwner.ts';
 import { Throttle } from '../common/throttle.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-/** The panel is told at most this often. */
+/** The panel is updated at most this often. */
 const TELL_MILLISECONDS = 500;
 /** Runs in the choosers and in the Pareto chart, newest first. */
 const RUNS_SHOWN = 200;
@@ -87,7 +87,7 @@ export class Dashboard {
       this.run = run;
       this.compared = compared;
       this.panel.reveal();
-      this.tell();
+      this.publish();
       return;
     }
     const [kept] = tabsOfPanel(DASHBOARD_PANEL.view);
@@ -138,7 +138,7 @@ export class Dashboard {
     const disposables = new Disposables();
     const throttle = disposables.add(
       new Throttle(TELL_MILLISECONDS, () => {
-        this.tell();
+        this.publish();
       }),
     );
     this.panel = panel;
@@ -167,7 +167,7 @@ export class Dashboard {
     switch (message.type) {
       case 'ready':
         this.sent.clear();
-        this.tell();
+        this.publish();
         break;
       case 'choose':
         if (!this.offered.has(message.run)) {
@@ -175,11 +175,11 @@ export class Dashboard {
         }
         this.run = message.run;
         this.compared = this.compared.filter((run) => run !== message.run);
-        this.tell();
+        this.publish();
         break;
       case 'compare':
         this.compared = message.runs.filter((run) => this.offered.has(run));
-        this.tell();
+        this.publish();
         break;
       case 'openRound':
         if (this.offered.has(message.run)) {
@@ -219,7 +219,7 @@ export class Dashboard {
     }
   }
 
-  /** Only the run that is shown, while it goes on; it can be resumed. */
+  /** Only the run that is shown, while it is in progress; it can be resumed. */
   private cancel(): void {
     const run = this.shown?.id;
     if (run !== undefined && this.services.runs.current?.run === run) {
@@ -232,7 +232,7 @@ export class Dashboard {
   }
 
   /** Tells what is known at once, and reads on from there. */
-  private tell(): void {
+  private publish(): void {
     this.attempt((reader) => {
       const runs = reader?.runs(0, RUNS_SHOWN) ?? [];
       const run = reader === null ? undefined : this.chosen(reader, runs);
@@ -261,7 +261,7 @@ export class Dashboard {
 
   /**
    * One turn of reading after another, each followed by the editor's own work, until nothing is left or something newer
-   * is told.
+   * is sent.
    */
   private readOn(shown: readonly string[], runs: readonly RunRecord[]): void {
     if (this.reading !== null) {
@@ -284,7 +284,7 @@ export class Dashboard {
         if (open) {
           this.readOn(shown, runs);
         } else if (this.outcomesTold !== this.outcomes.of(runs).length) {
-          this.tell();
+          this.publish();
         }
       });
     });
@@ -302,7 +302,7 @@ export class Dashboard {
     this.sent.set(run, rows.length);
   }
 
-  /** Works with the store while a page listens; what fails is told in the panel. */
+  /** Works with the store while a page listens; what fails is shown in the panel. */
   private attempt(work: (reader: StoreReader | null) => void): void {
     if (this.door?.open !== true) {
       return;

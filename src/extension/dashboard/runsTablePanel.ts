@@ -18,7 +18,7 @@ import { isBeingWritten } from '../engine/storeOwner.ts';
 import { Throttle } from '../common/throttle.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
-/** The panel is told at most this often. */
+/** The panel is updated at most this often. */
 const TELL_MILLISECONDS = 1000;
 
 export class RunsTable {
@@ -64,7 +64,7 @@ export class RunsTable {
     });
     const throttle = disposables.add(
       new Throttle(TELL_MILLISECONDS, () => {
-        this.tell(door);
+        this.publish(door);
       }),
     );
     this.panel = panel;
@@ -87,7 +87,7 @@ export class RunsTable {
   private receive(message: RunsTableToHost, door: WebviewDoor<RunsTableToHost, RunsTableFromHost>): void {
     switch (message.type) {
       case 'ready':
-        this.tell(door);
+        this.publish(door);
         break;
       case 'compare':
         this.compare(message.runs.filter((run) => this.offered.has(run)));
@@ -103,7 +103,7 @@ export class RunsTable {
     }
   }
 
-  private tell(door: WebviewDoor<RunsTableToHost, RunsTableFromHost>): void {
+  private publish(door: WebviewDoor<RunsTableToHost, RunsTableFromHost>): void {
     if (!door.open) {
       return;
     }

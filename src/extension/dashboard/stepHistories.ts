@@ -39,7 +39,7 @@ export class StepHistories {
     // Those between these steps are all there: a step begins after the evaluation before it.
     const evaluated = page.length === 0 ? [] : reader.evaluationNumbers(run);
     for (const { iteration, metrics, ledger, episodes } of page) {
-      // A step without metrics goes on; it is read again when it has ended.
+      // A step without metrics is in progress; it is read again when it has ended.
       if (metrics === null) {
         return false;
       }

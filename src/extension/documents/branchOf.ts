@@ -66,7 +66,7 @@ function titleOf({ id, phase, iteration, eventType }: Message): string {
 
 /**
  * A branch as a document. Ids and credits stay out of it, because they differ between any two branches and would hide
- * what matters. The texts stand as they are; only what the lines around them say is ours.
+ * what matters. The texts are unchanged; only what the lines around them say is ours.
  */
 export function branchText(branch: Branch): string {
   const parts = [`──── question`, branch.question];

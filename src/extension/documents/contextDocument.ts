@@ -14,7 +14,7 @@ const MOST_ROWS = 50_000;
 const MOST_BYTES = 12;
 
 /**
- * One row per token: its byte offset, id, bytes and text, between bars; a token that is part of a character stands with
+ * One row per token: its byte offset, id, bytes and text, between bars; a token that is part of a character comes with
  * the rest of it.
  * @param tokens what the engine said; a sentence where it could not
  */

@@ -101,7 +101,7 @@ export class Engine {
       });
   }
 
-  /** Leaves the engine, which goes on with its runs and ends itself otherwise. */
+  /** Leaves the engine, which continues its runs and ends itself otherwise. */
   async dispose(): Promise<void> {
     for (const timer of this.pending) {
       clearTimeout(timer);

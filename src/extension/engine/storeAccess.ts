@@ -15,7 +15,7 @@ export class StoreAccess {
   private readonly changed = this.disposables.add(new EventEmitter<void>());
   private readonly throttle = this.disposables.add(
     new Throttle(REFRESH_MILLISECONDS, () => {
-      this.tell();
+      this.publish();
     }),
   );
   private readonly gate: StoreGate;
@@ -26,8 +26,8 @@ export class StoreAccess {
   private opened: string | null = null;
   private watcher: FileSystemWatcher | null = null;
   private watched: string | null = null;
-  /** What the store held when it was opened, or the views were last told. */
-  private told: string | null = null;
+  /** What the store held when it was opened, or the views were last updated. */
+  private published: string | null = null;
   /** Fires, not too often, when the store may hold something new. */
   readonly onDidChange = this.changed.event;
 
@@ -81,7 +81,7 @@ export class StoreAccess {
       this.requireWhole();
       this.open = openStoreForReading(path);
       this.opened = found.file;
-      this.told = this.version();
+      this.published = this.version();
     }
     return this.open;
   }
@@ -99,7 +99,7 @@ export class StoreAccess {
     return found.known.then(() => {
       if (this.missed) {
         this.missed = false;
-        this.tell();
+        this.publish();
       }
     });
   }
@@ -132,12 +132,12 @@ export class StoreAccess {
     this.disposables.dispose();
   }
 
-  private tell(): void {
+  private publish(): void {
     if (this.pending() !== null) {
       this.missed = true;
       return;
     }
-    this.told = this.version();
+    this.published = this.version();
     this.changed.fire();
   }
 
@@ -188,7 +188,7 @@ export class StoreAccess {
         this.gate.remember(this.open.path);
       }
       const version = /(?:-wal|-shm|\.seal)$/u.test(uri.fsPath) ? this.version() : null;
-      if (version === null || version !== this.told) {
+      if (version === null || version !== this.published) {
         this.touch();
       }
     };

@@ -21,7 +21,7 @@ export class Verifier {
   }
 
   /**
-   * Verifies the replays of a message; asked again meanwhile, it goes on with what it does. What was found before a
+   * Verifies the replays of a message; asked again meanwhile, it continues what it does. What was found before a
    * cancel is kept.
    */
   async verify(message: number): Promise<void> {

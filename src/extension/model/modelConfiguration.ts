@@ -32,7 +32,7 @@ export function configurationText(folder: string, home: string, { adapterRank, d
   ].join('\n');
 }
 
-/** What the engine is told to plan: the same keys and values as in `configurationText`. */
+/** What the engine is asked to plan: the same keys and values as in `configurationText`. */
 export function configurationOverrides(folder: string, { adapterRank, device }: ModelSettings): readonly string[] {
   const adapter =
     adapterRank === null ? 'null' : `{rank: ${String(adapterRank)}, alpha: ${String(adapterAlpha(adapterRank))}}`;

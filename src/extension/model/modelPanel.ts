@@ -62,7 +62,7 @@ export class ModelPanel {
     const disposables = new Disposables();
     this.throttle = disposables.add(
       new Throttle(TELL_MILLISECONDS, () => {
-        this.tell();
+        this.publish();
       }),
     );
     this.panel = panel;
@@ -108,7 +108,7 @@ export class ModelPanel {
   private receive(message: ModelToHost): void {
     switch (message.type) {
       case 'ready':
-        this.tell();
+        this.publish();
         break;
       case 'chooseFolder':
         void commands.executeCommand('c3.chooseModel');
@@ -143,7 +143,7 @@ export class ModelPanel {
     }
   }
 
-  private tell(): void {
+  private publish(): void {
     if (this.session !== null) {
       this.door?.post({ type: 'snapshot', snapshot: this.session.snapshot });
     }

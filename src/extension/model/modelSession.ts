@@ -83,7 +83,7 @@ export class ModelSession {
     }
   }
 
-  /** Runs the self-test to its end; asked again meanwhile, it goes on with what it does. Never rejects. */
+  /** Runs the self-test to its end; asked again meanwhile, it continues what it does. Never rejects. */
   async runTest(): Promise<void> {
     if (this.cancellation !== null || this.disposed) {
       return;
@@ -137,7 +137,7 @@ export class ModelSession {
     this.cancellation?.cancel();
   }
 
-  /** Stops what goes on and says nothing any more. */
+  /** Stops what is in progress and says nothing any more. */
   dispose(): void {
     this.disposed = true;
     this.cancellation?.cancel();

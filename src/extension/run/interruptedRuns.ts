@@ -64,7 +64,7 @@ export class InterruptedRuns {
         void this.offerAgain(job);
       }
     }
-    // What goes on may be the very run that was interrupted.
+    // What is in progress may be the very run that was interrupted.
     if (runs.running) {
       return;
     }

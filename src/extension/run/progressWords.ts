@@ -1,4 +1,4 @@
-/** Where a run stands, in words and in percent. */
+/** Progress of a run, in words and in percent. */
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 
@@ -30,7 +30,7 @@ export function progressWords(progress: Pick<RunProgress, 'stage' | 'done' | 'to
   return `${stageWords(progress)}${remaining === '' ? '' : `, ${remaining}`}`;
 }
 
-/** Where a whole run stands, in percent; stages are given shares, for nobody knows beforehand how long each takes. */
+/** Progress of a whole run, in percent; stages are given shares, for nobody knows beforehand how long each takes. */
 export function overallPercent({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): number {
   const [from, to] = SHARES[stage];
   return from + (total === 0 ? 0 : ((to - from) * done) / total);

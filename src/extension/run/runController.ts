@@ -22,11 +22,11 @@ export class RunController {
   private readonly store: StoreAccess;
   private readonly log: Log;
   private list: JobList = NO_JOBS;
-  /** Newer than the list's word on the job that goes on. */
+  /** Newer than the list's word on the job in progress. */
   private latest: RunProgress | null = null;
   private meanReturn: number | null = null;
-  /** Jobs whose end was told, or that had ended before this window looked. */
-  private readonly told = new Set<string>();
+  /** Jobs whose end was reported, or that had ended before this window looked. */
+  private readonly reported = new Set<string>();
   private seen = false;
   readonly onDidChange = this.changed.event;
 
@@ -46,7 +46,7 @@ export class RunController {
     );
   }
 
-  /** Whether a run goes on. */
+  /** Whether a run is in progress. */
   get running(): boolean {
     return this.job !== null;
   }
@@ -66,17 +66,17 @@ export class RunController {
     return this.list.unstarted;
   }
 
-  /** The newest word on the run that goes on; null before the first and when there is none. */
+  /** The newest word on the run in progress; null before the first and when there is none. */
   get current(): RunProgress | null {
     return this.running ? this.latest : null;
   }
 
-  /** Mean return of the last finished step of the run that goes on. */
+  /** Mean return of the last finished step of the run in progress. */
   get currentReturn(): number | null {
     return this.running ? this.meanReturn : null;
   }
 
-  /** Asks for a run and shows it to its end; while another one goes on it waits for its turn. */
+  /** Asks for a run and shows it to its end; while another one is in progress it waits for its turn. */
   start(params: StartRunParams): Promise<void> {
     return this.follow(() => this.engine.client().startRun(params));
   }
@@ -92,7 +92,7 @@ export class RunController {
   }
 
   /**
-   * Cancels a run: the one that is named by its own id or its job's, else the one that goes on. What is stored stays.
+   * Cancels a run: the one that is named by its own id or its job's, else the one in progress. What is stored stays.
    */
   async cancel(name: string | undefined = this.job?.id): Promise<void> {
     if (name === undefined) {
@@ -187,9 +187,9 @@ export class RunController {
       this.latest = job?.progress ?? null;
       this.meanReturn = job?.meanReturn ?? null;
     }
-    const ended = list.jobs.filter(({ id, state }) => state === 'finished' && !this.told.has(id));
+    const ended = list.jobs.filter(({ id, state }) => state === 'finished' && !this.reported.has(id));
     for (const one of ended) {
-      this.told.add(one.id);
+      this.reported.add(one.id);
       // What ended before this window looked is no news.
       if (this.seen) {
         void this.announce(one);

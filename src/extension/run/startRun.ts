@@ -16,7 +16,7 @@ interface SubjectItem extends QuickPickItem {
   readonly task?: string;
 }
 
-/** Stands for the team that comes with the product, where a command is given what to run. */
+/** Represents the team that comes with the product, where a command is given what to run. */
 export const BUNDLED = 'bundled';
 
 /**

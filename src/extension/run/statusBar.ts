@@ -1,11 +1,11 @@
-/** The one status bar item: the stage of the run that goes on; a click opens the dashboard. */
+/** The one status bar item: the stage of the run in progress; a click opens the dashboard. */
 import { StatusBarAlignment, window } from 'vscode';
 import { Disposables } from '../common/disposables.ts';
 import type { RunController } from './runController.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { stageWords } from './progressWords.ts';
 
-/** Shows the item while a run goes on. */
+/** Shows the item while a run is in progress. */
 export function createStatusBar(runs: RunController): Disposables {
   const disposables = new Disposables();
   const item = disposables.add(window.createStatusBarItem('c3.run', StatusBarAlignment.Left, 10));

@@ -52,7 +52,7 @@ async function show(target: Uri): Promise<void> {
   await commands.executeCommand('vscode.openWith', target, REPORT_EDITOR);
 }
 
-/** Beside the user's work, under a name that tells what it is. */
+/** Beside the user's work, under a name that says what it is. */
 function defaultPlace(subject: Subject): { readonly defaultUri?: Uri } {
   const folder = workspace.workspaceFolders?.[0]?.uri;
   const name = `${subject.kind}-${subject.kind === 'run' ? subject.run : String(subject.id)}`

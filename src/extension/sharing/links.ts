@@ -8,7 +8,7 @@ import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/
 import type { StoreReader } from '../../store/read/reader.ts';
 
 /**
- * What a link, a report or a menu is about. Numbers of messages and buckets are those of one store; their run tells
+ * What a link, a report or a menu is about. Numbers of messages and buckets are those of one store; their run says
  * whether it is the same.
  */
 export type Subject =
@@ -33,7 +33,7 @@ const LONGEST_FOLDER = 4096;
 export const NO_LINK = 'This is not a link that C3 made; nothing was opened.';
 
 /**
- * The address of a subject as text, to be put behind the extension's own. The folder stands last: whatever it holds is
+ * The address of a subject as text, to be put behind the extension's own. The folder comes last: whatever it holds is
  * part of it.
  */
 export function linkText({ subject, folder }: Link): string {

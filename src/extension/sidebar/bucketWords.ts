@@ -108,7 +108,7 @@ export function bucketLabel(ranked: RankedBucket, order: BucketOrder): string {
   return isMeasured(ranked, order) ? `${ranked.eventType} ${figureOf(ranked, order)}` : ranked.eventType;
 }
 
-/** What stands beside a bucket: what was said, what the figure rests on, and where it stands. */
+/** What is beside a bucket: what was said, what the figure rests on, and where it is. */
 export function bucketDescription(ranked: RankedBucket, order: BucketOrder): string {
   return [
     ...(isMeasured(ranked, order) ? [] : [figureOf(ranked, order)]),
@@ -218,7 +218,7 @@ export function alternativeLabel({ credit, returns }: Alternative): string {
   return `${credit === null || credit.verdict === 'alone' ? 'credit not measured' : signed(credit.value)}, ${mean}`;
 }
 
-/** What stands beside that. */
+/** What is beside that. */
 export function alternativeDescription({ text, original }: Alternative): string {
   return `${original ? 'as sampled: ' : ''}${oneLine(text) || 'empty message'}`;
 }

@@ -155,7 +155,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
           ? []
           : bucketsOf(reader, run.id, this.order, node ?? null, this.limits, this.filter);
       if (node === undefined) {
-        this.tell(
+        this.updateContext(
           run !== undefined && (children.length > 0 || (reader?.countBuckets({ run: run.id }) ?? 0) > 0),
           run?.title,
         );
@@ -167,7 +167,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       }
       // The view "Runs" says what is wrong with the store.
       if (node === undefined) {
-        this.tell(false, undefined);
+        this.updateContext(false, undefined);
       }
       return [];
     }
@@ -202,11 +202,11 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     return reader.runs(0, 1)[0];
   }
 
-  private tell(hasBuckets: boolean, title: string | undefined): void {
+  private updateContext(hasBuckets: boolean, title: string | undefined): void {
     void commands.executeCommand('setContext', 'c3.noBuckets', !hasBuckets);
     const filter = hasBuckets ? bucketFilterWords(this.filter) : '';
     void commands.executeCommand('setContext', 'c3.bucketsFiltered', filter !== '');
-    // What is filtered for stands first: a narrow side bar cuts the end off.
+    // What is filtered for comes first: a narrow side bar cuts the end off.
     this.view.description =
       title === undefined
         ? ''

@@ -6,7 +6,7 @@ import { isResumable } from '../../shared/records/runStatus.ts';
 import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 
-/** What is shown next to a run in the tree. @param current the newest word on the run that goes on, whichever it is */
+/** What is shown next to a run in the tree. @param current the newest word on the run in progress, whichever it is */
 export function runDescription(
   { run, status }: Pick<RunNode, 'run' | 'status'>,
   current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null,

@@ -26,7 +26,7 @@ export function isFiltering({ words, methods, statuses }: RunsFilter): boolean {
   return words.trim() !== '' || methods.length > 0 || statuses.length > 0;
 }
 
-/** Whether a run is shown: every word stands in its title, method, status or id, in any case. */
+/** Whether a run is shown: every word is in its title, method, status or id, in any case. */
 export function passes({ words, methods, statuses }: RunsFilter, { run, status }: FilteredRun): boolean {
   if (methods.length > 0 && !methods.includes(run.method)) {
     return false;

@@ -14,7 +14,7 @@ const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
   interrupted: new ThemeIcon('warning', new ThemeColor('list.warningForeground')),
 };
 
-/** How a node is shown. @param current the newest word on the run that goes on */
+/** How a node is shown. @param current the newest word on the run in progress */
 export function itemOf(node: RunsNode, current: RunProgress | null): TreeItem {
   switch (node.kind) {
     case 'run':

@@ -39,7 +39,7 @@ export interface EpisodeNode {
   readonly kind: 'episode';
   readonly id: string;
   readonly episode: Episode;
-  /** The scored message: what tells the episodes of one question apart. */
+  /** The scored message: what distinguishes the episodes of one question. */
   readonly text: string;
 }
 
@@ -96,7 +96,7 @@ export class Limits {
   }
 }
 
-/** The children of a node, or of the tree when it is null. @param filter which runs stand at the top */
+/** The children of a node, or of the tree when it is null. @param filter which runs are at the top */
 export function childrenOf(
   reader: Reader,
   node: RunsNode | null,
@@ -131,7 +131,7 @@ export function allRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): re
   return runNodes(reader, reader.countRuns());
 }
 
-/** The run that a node is, or stands under. */
+/** The run that a node is, or is under. */
 export function runOfNode(node: RunsNode): string | undefined {
   switch (node.kind) {
     case 'run':
@@ -155,7 +155,7 @@ function runs(reader: Reader, limits: Limits, filter: RunsFilter): readonly Runs
   return withMore(runNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
 }
 
-/** The node that a node stands under; undefined at the top. */
+/** The node that a node is under; undefined at the top. */
 export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
   switch (node.kind) {
     case 'run':

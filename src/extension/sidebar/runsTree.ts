@@ -55,7 +55,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   /** Ids of the nodes that were opened in this window and are open still. */
   private readonly expanded = new Set<string>();
   private problem: string | null = null;
-  /** The item of the run that goes on, with the words that it was last shown with. */
+  /** The item of the run in progress, with the words that it was last shown with. */
   private live: { readonly node: RunNode; words: string } | null = null;
   /** The jobs that were last shown as queued. */
   private queue = '';
@@ -184,7 +184,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     const { children, hasRuns, error, words } = this.read(node);
     this.drawn.set(node?.id ?? TOP, { node, words });
     if (node === undefined) {
-      this.tell(hasRuns, error);
+      this.updateContext(hasRuns, error);
     }
     return [...children];
   }
@@ -269,7 +269,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   /**
-   * Draws the item of the run that goes on again where its words have changed; the rest of the tree follows the store.
+   * Draws the item of the run in progress again where its words have changed; the rest of the tree follows the store.
    */
   private follow(): void {
     const queue = this.running.queued.map(({ id }) => id).join(' ');
@@ -296,8 +296,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.disposables.dispose();
   }
 
-  /** Lets the welcome text and the palette know what there is; a broken store is told in the view and logged once. */
-  private tell(hasRuns: boolean, error: C3Error | null): void {
+  /** Lets the welcome text and the palette know what there is; a broken store is shown in the view and logged once. */
+  private updateContext(hasRuns: boolean, error: C3Error | null): void {
     const problem = error?.message ?? null;
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
@@ -309,7 +309,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     const filtering = hasRuns && isFiltering(this.filter);
     void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);
     this.view.description = filtering ? filterWords(this.filter) : '';
-    // A message stands in the place of the welcome text, which has a button for this.
+    // A message replaces the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
   }
 }

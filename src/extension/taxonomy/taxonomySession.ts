@@ -1,5 +1,5 @@
 /**
- * What one taxonomy panel asks and is told: another choice is an answer at once, the newest one wins, and labels are
+ * What one taxonomy panel asks and receives: another choice is an answer at once, the newest one wins, and labels are
  * appended by the engine.
  */
 import { hasCode, messageOf } from '../../shared/errors.ts';
@@ -36,7 +36,7 @@ export interface TaxonomySurroundings {
   readonly thresholds: { get(): TaxonomyThresholds; remember(thresholds: TaxonomyThresholds): Promise<void> };
   post(message: TaxonomyFromHost): void;
   openMessage(message: number): void;
-  /** An error that the page is told too. */
+  /** An error that the page receives too. */
   failed(message: string): void;
 }
 
@@ -104,7 +104,7 @@ export class TaxonomySession {
       const buckets = CASE_ORIGINS.reduce((sum, origin) => sum + reader.countBuckets({ run: this.run, origin }), 0);
       this.around.post({ type: 'grown', buckets });
     } catch {
-      // A store that cannot be read is told of when it is asked for.
+      // A store that cannot be read is reported when it is asked for.
     }
   }
 

@@ -75,7 +75,7 @@ function questionItem({ run, phase, iteration, question, message }: FoundQuestio
 
 function itemOf(message: Message): MessageItem {
   const round = `${message.phase} ${String(message.iteration)}`;
-  // The store has matched already; the editor must not sift once more by the label.
+  // The store has matched already; the editor must not filter once more by the label.
   return {
     label: withoutIcons(message.eventType),
     description: withoutIcons(oneLine(message.text)),

@@ -232,7 +232,7 @@ export class TranscriptOutline {
     return node === undefined ? null : placeOf(node);
   }
 
-  /** Where a row stands; null for the question and for no row. */
+  /** Where a row is; null for the question and for no row. */
   placeAt(index: number): RowPlace | null {
     const node = this.nodes[index - 1];
     return node === undefined ? null : placeOf(node);
@@ -277,7 +277,7 @@ export class TranscriptOutline {
   }
 }
 
-/** The transcript in which a message stands; one that a request sampled stands in that of the message asked about. */
+/** The transcript in which a message is; one that a request sampled is in that of the message asked about. */
 export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>, id: number): TranscriptTarget {
   const message = reader.message(id);
   if (message.phase !== 'replay') {

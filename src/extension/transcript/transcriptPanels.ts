@@ -11,7 +11,7 @@ import { createPanel } from '../webview/webviewDoor.ts';
 
 export class TranscriptPanels {
   private readonly services: Services;
-  /** The one last looked at stands last. */
+  /** The one last looked at comes last. */
   private readonly panels: TranscriptPanel[] = [];
 
   constructor(services: Services) {

@@ -90,7 +90,7 @@ export class TranscriptReading {
     return this.shown.window(reader, this.target, offset);
   }
 
-  /** Where a message stands; null when the layout does not have it. */
+  /** Where a message is; null when the layout does not have it. */
   place(message: number): RowPlace | null {
     return this.shown.place(message);
   }
@@ -114,7 +114,7 @@ export class TranscriptReading {
     return 0;
   }
 
-  /** Where a row stands; null for the question and for no row. */
+  /** Where a row is; null for the question and for no row. */
   placeAt(index: number): RowPlace | null {
     return this.shown.placeAt(index);
   }

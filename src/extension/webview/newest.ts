@@ -17,7 +17,7 @@ export class Newest<Message extends { readonly type: string }> {
    * Sends a message at once, or once the one of its type that is on its way has arrived; a newer one takes its place
    * until then.
    */
-  tell(message: Message): void {
+  post(message: Message): void {
     const { type } = message;
     const { underWay } = this;
     if (underWay.has(type)) {
@@ -29,7 +29,7 @@ export class Newest<Message extends { readonly type: string }> {
       const next = underWay.get(type) ?? null;
       underWay.delete(type);
       if (next !== null && underWay === this.underWay) {
-        this.tell(next);
+        this.post(next);
       }
     };
     this.send(message).then(arrived, arrived);

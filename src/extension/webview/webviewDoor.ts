@@ -50,7 +50,7 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
           return;
         }
         if (message.type === 'ready') {
-          // A page that was thrown away never tells that something arrived.
+          // A page that was thrown away never confirms that something arrived.
           if (!this.listening) {
             this.newest.forget();
           }
@@ -93,22 +93,22 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
     });
   }
 
-  /** Whether the page is there to be told; a hidden one gets everything with its next "ready". */
+  /** Whether the page is there to receive it; a hidden one gets everything with its next "ready". */
   get open(): boolean {
     return this.listening;
   }
 
-  /** Tells the page, when it listens. */
+  /** Sends to the page, when it listens. */
   post(message: FromHost): void {
     if (this.listening) {
       void this.panel.webview.postMessage(message);
     }
   }
 
-  /** Tells the page what makes earlier messages of its type stale. */
+  /** Sends to the page what makes earlier messages of its type stale. */
   postNewest(message: FromHost): void {
     if (this.listening) {
-      this.newest.tell(message);
+      this.newest.post(message);
     }
   }
 }

@@ -7,7 +7,7 @@ import type { ShownStatus } from '../records/runStatus.ts';
 import type { StepRow } from '../records/stepRows.ts';
 import type { Panel } from './panel.ts';
 
-/** Most runs that are compared with the shown one: as many as lines can be told apart without colour. */
+/** Most runs that are compared with the shown one: as many as lines can be distinguished without colour. */
 export const COMPARED_MOST = 5;
 /** Most steps of a run that are shown; the first ones of a longer run. */
 export const STEPS_MOST = 20_000;
@@ -32,7 +32,7 @@ export const isDashboardState = object({
   smoothing: literal('automatic', 'none', '10', '50'),
   axis: literal(...CHART_AXES),
   scale: literal('linear', 'x', 'y', 'xy'),
-  /** Steps of each run that a paused view shows, the chosen run first; null while it goes on. */
+  /** Steps of each run that a paused view shows, the chosen run first; null while it is in progress. */
   paused: nullable(list(integer(), COMPARED_MOST + 1)),
   /** Pixels scrolled down. */
   scroll: integer(),
@@ -47,7 +47,7 @@ export interface RunChoice {
   readonly started: string;
 }
 
-/** Where a run stands that this window started. */
+/** Progress of a run that this window started. */
 export interface LiveProgress {
   readonly stage: RunStage;
   readonly done: number;

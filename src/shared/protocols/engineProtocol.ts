@@ -30,7 +30,7 @@ export interface InitializeResult {
 }
 
 export interface YieldResult {
-  /** Whether the engine ends now, because nothing goes on in it. */
+  /** Whether the engine ends now, because nothing is in progress in it. */
   readonly ending: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface ReplayProgress {
 }
 
 export interface VerifyParams {
-  /** The replays that this message stands for are re-executed. */
+  /** The replays that this message represents are re-executed. */
   readonly message: number;
 }
 
@@ -158,7 +158,7 @@ export interface TestModelProgress {
 
 /** Requests; `replay/start` and `verify/start` answer at the end of the work and honour JSON-RPC cancellation. */
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
-/** Asks an engine of another version to end where nothing goes on in it. */
+/** Asks an engine of another version to end where nothing is in progress in it. */
 export const YieldRequest = new RequestType0<YieldResult, void>('engine/yield');
 /**
  * Both answer with the job as soon as it is in the queue; what cannot be run is refused before. Progress comes to all
@@ -186,7 +186,7 @@ export const PlanRequest = new RequestType<PlanParams, RunPlan, void>('run/plan'
 /** Answers with all steps at the end, among them those that failed; honours cancellation. */
 export const TestModelRequest = new RequestType<TestModelParams, readonly SelfTestStep[], void>('model/test');
 export const DoctorRequest = new RequestType0<DoctorReport, void>('doctor');
-/** Ends the engine: what goes on is cancelled. */
+/** Ends the engine: what is in progress is cancelled. */
 export const ShutdownRequest = new RequestType0<null, void>('shutdown');
 
 /** To all clients. */

@@ -32,7 +32,7 @@ export const isProblemFilter = object({
 export const isProblemSort = object({ column: literal(...PROBLEM_COLUMNS), descending: literal(true, false) });
 
 /**
- * What stands where: the row with the keyboard, the first row in sight, and how many pixels of that are scrolled away.
+ * What is where: the row with the keyboard, the first row in sight, and how many pixels of that are scrolled away.
  */
 const isPlace = object({ active: nullable(integer()), top: nullable(integer()), offset: integer(0, 1000) });
 export type ProblemPlace = Guarded<typeof isPlace>;
@@ -88,7 +88,7 @@ export interface ClassState {
 export interface EpisodesRun {
   readonly id: string;
   readonly title: string;
-  /** Method, seed, steps: what tells runs of one title apart. */
+  /** Method, seed, steps: what distinguishes runs of one title. */
   readonly description: string;
   readonly status: ShownStatus;
   readonly plannedSteps: number;

@@ -37,7 +37,7 @@ export interface ModelTestState {
   readonly status: 'running' | 'done' | 'cancelled' | 'failed';
   /** Steps that have ended, in order. */
   readonly steps: readonly SelfTestStep[];
-  /** What goes on, in a few words; null where nothing does. */
+  /** What is in progress, in a few words; null where nothing does. */
   readonly current: string | null;
   /** How far that is, in [0, 1]; null where nobody knows. */
   readonly share: number | null;

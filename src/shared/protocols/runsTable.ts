@@ -102,7 +102,7 @@ export type RunColumn = (typeof RUN_COLUMNS)[number];
 /** In front of a setting's key where a column is named. */
 export const SETTING_PREFIX = 'setting:';
 
-/** What a row is sorted by; null stands last in both directions. */
+/** What a row is sorted by; null comes last in both directions. */
 export function sortValue(row: RunTableRow, column: string): number | string | null {
   if (column.startsWith(SETTING_PREFIX)) {
     const key = column.slice(SETTING_PREFIX.length);
@@ -121,7 +121,7 @@ export function sortValue(row: RunTableRow, column: string): number | string | n
   return typeof value === 'object' ? (value?.value ?? null) : value;
 }
 
-/** Rows in order; equal ones stay as they stand. */
+/** Rows in order; equal ones stay as they are. */
 export function sortedRuns(rows: readonly RunTableRow[], column: string, descending: boolean): readonly RunTableRow[] {
   return rows.toSorted((a, b) => {
     const [x, y] = [sortValue(a, column), sortValue(b, column)];

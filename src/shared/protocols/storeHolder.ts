@@ -3,7 +3,7 @@ import { isRecord } from '../guard.ts';
 import { oneLine } from '../text/oneLine.ts';
 
 /**
- * What a writer does: a run goes on, a window's engine writes what was asked of it, or a command of the command line
+ * What a writer does: a run is in progress, an engine writes what a window asked for, or a command of the command line
  * does.
  */
 export const HOLDER_KINDS = ['window', 'run', 'command'] as const;

@@ -81,9 +81,9 @@ export function offeredSnapshots(
 /** What a message's own alternatives are continued with. */
 export interface OwnContinuation {
   readonly snapshot: string;
-  /** The step after which the run stood there; null for weights of another model. */
+  /** The step after which the run had these weights; null for weights of another model. */
   readonly step: number | null;
-  /** Null where the run does not tell. */
+  /** Null where the run does not say. */
   readonly temperature: number | null;
 }
 

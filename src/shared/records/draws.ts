@@ -1,5 +1,5 @@
 /**
- * How the continuations of a bucket's alternatives drew their random numbers, told from their stream keys, and the
+ * How the continuations of a bucket's alternatives drew their random numbers, read from their stream keys, and the
  * words for it.
  */
 import type { Replay } from './records.ts';
@@ -19,7 +19,7 @@ export const DRAWS_WORDS: Readonly<Record<Draws, string>> = {
   unseeded: 'no seeds: the endpoint takes none, so random numbers are not shared',
 };
 
-/** What a run or a replay tells of a policy that takes no seeds. */
+/** What a run or a replay says of a policy that takes no seeds. */
 export const NO_SEEDS_REMARK = 'The endpoint takes no seeds: common random numbers and exact verification are off.';
 
 /**

@@ -47,7 +47,7 @@ export interface InstanceTests {
   readonly entryPoint: string | null;
   /** Runs before the tests, where they run. */
   readonly setup: string;
-  /** Code that a message goes on from: it stands before the message's own. Empty where a message is whole. */
+  /** Code that a message continues from: it is before the message's own. Empty where a message is whole. */
   readonly prefix: string;
 }
 
@@ -232,7 +232,7 @@ export interface Alternative {
   readonly decision: number;
   readonly index: number;
   readonly text: string;
-  /** True for the message that was clicked, when it stands in its own request bucket. */
+  /** True for the message that was clicked, when it is in its own request bucket. */
   readonly original: boolean;
   readonly tokenCount: number;
   readonly finish: FinishReason;

@@ -1,5 +1,5 @@
 /**
- * How a run stands, as it is shown. The store keeps what was written last, and a process that is killed writes nothing.
+ * Status of a run, as it is shown. The store keeps what was written last, and a process that is killed writes nothing.
  */
 import type { RunRecord, RunStatus } from './records.ts';
 
@@ -24,7 +24,7 @@ export function shownStatus(
   return status;
 }
 
-/** Whether a run can be taken to its end from where it stands. */
+/** Whether a run can be taken to its end from where it is. */
 export function isResumable(status: ShownStatus): boolean {
   return status === 'cancelled' || status === 'failed' || status === 'interrupted';
 }

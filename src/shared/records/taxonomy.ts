@@ -182,7 +182,7 @@ export interface DetectorReport {
   /** Episodes in which it is present, of `measured`. */
   readonly count: number;
   readonly measured: number;
-  /** Episodes for which it cannot be told. */
+  /** Episodes for which it cannot be known. */
   readonly notMeasured: number;
   /** The first of them. */
   readonly cases: readonly { readonly message: number; readonly question: string; readonly evidence: string }[];

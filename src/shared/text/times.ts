@@ -1,4 +1,4 @@
-/** Spans of time as people read them: what a run will take, and what remains of one that goes on. */
+/** Spans of time as people read them: what a run will take, and what remains of one in progress. */
 
 /** What a run will take, in seconds, and from what that is known. */
 export interface TimeEstimate {

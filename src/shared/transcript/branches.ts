@@ -15,7 +15,7 @@ export interface BranchMessage {
 export interface Branch {
   /** The message that it was chosen by. */
   readonly message: number;
-  /** What tells it from others: `Step 1, actor 2 of 4`. */
+  /** What distinguishes it from others: `Step 1, actor 2 of 4`. */
   readonly title: string;
   readonly question: string;
   readonly messages: readonly BranchMessage[];
@@ -35,7 +35,7 @@ export type Parting =
    */
   | { readonly kind: 'text'; readonly index: number; readonly character: number }
   | { readonly kind: 'role'; readonly index: number }
-  /** One ends where the other goes on. */
+  /** One ends where the other continues. */
   | { readonly kind: 'end'; readonly index: number };
 
 /** The first message and character at which two branches differ. */

@@ -1,6 +1,6 @@
 /** Token boundaries of a model input and of what answered it. */
 
-/** Tokens that together stand for a stretch of text; several where a character is spread over them. */
+/** Tokens that together represent a stretch of text; several where a character is spread over them. */
 export interface TokenSpan {
   readonly ids: readonly number[];
   readonly text: string;
@@ -25,8 +25,8 @@ export interface TokenSpans {
 }
 
 /**
- * Groups tokens so that the pieces join to the text: a token whose own text is only a part of a character stands
- * together with those after it.
+ * Groups tokens so that the pieces join to the text: a token whose own text is only a part of a character is
+ * grouped with those after it.
  * @param decode text of some ids, special tokens included
  * @returns the spans, and whether they join to the text
  */

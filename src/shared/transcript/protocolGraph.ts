@@ -23,7 +23,7 @@ export interface PlacedNode extends ProtocolNode {
 }
 
 /**
- * Places every node: columns by depth, rows in canonical order. A graph whose parents stand before their children, as
+ * Places every node: columns by depth, rows in canonical order. A graph whose parents are before their children, as
  * canonical order has it.
  */
 export function placeNodes({ nodes }: ProtocolGraph): readonly PlacedNode[] {

@@ -639,31 +639,31 @@ test('a paused view comes back as it stood, and what came meanwhile waits', () =
 });
 
 test('runs chosen in quick succession build on each other, whatever the host tells meanwhile', () => {
-  const told = (...compared: readonly string[]): Parameters<ChosenRuns['tell']>[0] => ({
+  const told = (...compared: readonly string[]): Parameters<ChosenRuns['receive']>[0] => ({
     run: record('shown'),
     runs: ['shown', 'a', 'b', 'c'].map((id) => ({ id, title: id, started: '' })),
     compared: compared.map((id) => record(id)),
   });
   const chosen = new ChosenRuns();
-  chosen.tell(told('a'));
+  chosen.receive(told('a'));
   assert.deepEqual(chosen.all, ['a']);
   assert.deepEqual(chosen.toggle('b', true), ['a', 'b']);
-  chosen.tell(told('a'));
+  chosen.receive(told('a'));
   assert.deepEqual(chosen.toggle('c', true), ['a', 'b', 'c']);
-  chosen.tell(told('a', 'b'));
+  chosen.receive(told('a', 'b'));
   assert.deepEqual(chosen.all, ['a', 'b', 'c']);
-  chosen.tell(told('a', 'b', 'c'));
-  chosen.tell(told());
+  chosen.receive(told('a', 'b', 'c'));
+  chosen.receive(told());
   assert.deepEqual(chosen.all, [], 'once told back, what the host says counts');
   chosen.toggle('a', true);
-  chosen.tell({ ...told('b'), run: record('c') });
+  chosen.receive({ ...told('b'), run: record('c') });
   assert.deepEqual(chosen.all, ['b'], 'beside another run');
   chosen.toggle('gone', true);
-  chosen.tell({ ...told('b'), run: record('c') });
+  chosen.receive({ ...told('b'), run: record('c') });
   assert.deepEqual(chosen.all, ['b'], 'a run that the store has no more');
   chosen.toggle('a', true);
   chosen.failed();
-  chosen.tell({ ...told('b'), run: record('c') });
+  chosen.receive({ ...told('b'), run: record('c') });
   assert.deepEqual(chosen.all, ['b']);
 });
 

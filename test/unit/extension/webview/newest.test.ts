@@ -25,26 +25,26 @@ function channel(): {
 test('while a message is on its way the newest of its type waits, and those between are dropped', async () => {
   const { newest, sent, numbers } = channel();
   for (const number of [1, 2, 3]) {
-    newest.tell({ type: 'replay', number });
+    newest.post({ type: 'replay', number });
   }
-  newest.tell({ type: 'changed', number: 10 });
+  newest.post({ type: 'changed', number: 10 });
   assert.deepEqual(numbers(), [1, 10], 'another type does not wait');
   sent[0]?.arrived.resolve(true);
   await turn();
   assert.deepEqual(numbers(), [1, 10, 3]);
   sent[2]?.arrived.reject(new Error('the panel is gone'));
   await turn();
-  newest.tell({ type: 'replay', number: 4 });
+  newest.post({ type: 'replay', number: 4 });
   assert.deepEqual(numbers(), [1, 10, 3, 4], 'what cannot arrive holds nothing up');
 });
 
 test('a page that comes back waits for nothing that its predecessor never got', async () => {
   const { newest, sent, numbers } = channel();
-  newest.tell({ type: 'replay', number: 1 });
-  newest.tell({ type: 'replay', number: 2 });
+  newest.post({ type: 'replay', number: 1 });
+  newest.post({ type: 'replay', number: 2 });
   newest.forget();
-  newest.tell({ type: 'replay', number: 3 });
-  newest.tell({ type: 'replay', number: 4 });
+  newest.post({ type: 'replay', number: 3 });
+  newest.post({ type: 'replay', number: 4 });
   assert.deepEqual(numbers(), [1, 3]);
   sent[0]?.arrived.resolve(false);
   await turn();
