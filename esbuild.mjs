@@ -60,7 +60,7 @@ const webview = (name) => ({
 /** Sets mathematics for a page that has some: loaded by that page, to which it goes by this name. */
 const mathematics = {
   ...webview('transcript'),
-  entryPoints: ['webview/transcript/mathematics.ts'],
+  entryPoints: ['webview/transcript/message/mathematics.ts'],
   outfile: 'dist/webview/mathematics.js',
   globalName: 'c3Mathematics',
 };

@@ -4,7 +4,7 @@ import { theme } from '../common/theme.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, percent1 } from '../common/format.ts';
 import { ChosenRuns } from './chosenRuns.ts';
-import { lookOf } from './looks.ts';
+import { lookOf } from './chart/looks.ts';
 import { plainTitle, type ShownRun, type View } from './view.ts';
 
 /** Pixels between the list of runs and the end of the page. */

@@ -3,8 +3,8 @@ import { CHART_AXES, type ChartAxis, type DashboardSnapshot } from '../../src/sh
 import { isResumable } from '../../src/shared/records/runStatus.ts';
 import { badge, h, replace } from '../common/dom.ts';
 import { button, dropdown, option } from '../common/toolkit.ts';
-import { AXIS_WORDS, SCALE_WORDS, SCALES, type Scale } from './axes.ts';
-import { SMOOTHINGS, type Smoothing } from './smoothing.ts';
+import { AXIS_WORDS, SCALE_WORDS, SCALES, type Scale } from './chart/axes.ts';
+import { SMOOTHINGS, type Smoothing } from './chart/smoothing.ts';
 import { stageWords } from './summary.ts';
 import { plainTitle } from './view.ts';
 

@@ -1,7 +1,7 @@
 /** The figures of the dashboard, in groups. The roles of the runs decide which there are. */
 import { h, replace } from '../common/dom.ts';
-import { Figure, type FigureDoors } from './figure.ts';
-import type { Drawn } from './plot.ts';
+import { Figure, type FigureDoors } from './chart/figure.ts';
+import type { Drawn } from './chart/plot.ts';
 import type { FigureSpec } from './figures.ts';
 import { accuracyFigure, paretoFigure, tasksOf } from './outcomeFigures.ts';
 import {

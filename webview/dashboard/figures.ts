@@ -2,9 +2,9 @@
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 import type { Interval } from '../../src/shared/records/records.ts';
 import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
-import { AXIS_WORDS } from './axes.ts';
-import type { Cell, DataTable } from './dataTable.ts';
-import type { Line } from './lines.ts';
+import { AXIS_WORDS } from './chart/axes.ts';
+import type { Cell, DataTable } from './chart/dataTable.ts';
+import type { Line } from './chart/lines.ts';
 import type { ShownRun, View } from './view.ts';
 
 export interface FigureSpec {

@@ -3,7 +3,7 @@ import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/
 import { EVALUATION_ROUNDS, evaluationRound } from '../../src/shared/records/evaluationRounds.ts';
 import type { EvaluationKind, Interval } from '../../src/shared/records/records.ts';
 import { count, duration, NOT_MEASURED, percent, percent1 } from '../common/format.ts';
-import { AXIS_WORDS, type AxisWords } from './axes.ts';
+import { AXIS_WORDS, type AxisWords } from './chart/axes.ts';
 import {
   axisCells,
   axisColumns,
@@ -18,7 +18,7 @@ import {
   textCell,
   type FigureSpec,
 } from './figures.ts';
-import type { LinePoint, Target } from './lines.ts';
+import type { LinePoint, Target } from './chart/lines.ts';
 import { along, type ShownRun, type View } from './view.ts';
 
 const TITLES: Readonly<Record<EvaluationKind, string>> = {

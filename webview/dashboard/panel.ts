@@ -12,12 +12,12 @@ import { focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { button } from '../common/toolkit.ts';
-import { logScales } from './axes.ts';
+import { logScales } from './chart/axes.ts';
 import { legend, RunPicker } from './comparing.ts';
 import { Controls, type Drawing } from './controls.ts';
 import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
-import type { Target } from './lines.ts';
+import type { Target } from './chart/lines.ts';
 import { ledgerTable, outcomeTable } from './summary.ts';
 import {
   asItStood,

@@ -19,7 +19,7 @@ import {
   runColumns,
   type FigureSpec,
 } from './figures.ts';
-import type { LinePoint } from './lines.ts';
+import type { LinePoint } from './chart/lines.ts';
 import { along, type View } from './view.ts';
 
 interface Measure {

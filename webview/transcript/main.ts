@@ -11,7 +11,7 @@ import './keys.css';
 import './chrome.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';
-import { mathematicsBeside } from './formulas.ts';
+import { mathematicsBeside } from './message/formulas.ts';
 import { TranscriptPanel } from './panel.ts';
 
 new TranscriptPanel(byId('app'), editorHost(), mathematicsBeside(document.currentScript));

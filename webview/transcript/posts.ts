@@ -1,8 +1,8 @@
 /** What the parts of the transcript panel ask the host for. */
 import type { TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { ComparisonEvents } from './comparisonView.ts';
-import type { DetailEvents } from './detail.ts';
-import type { TreeEvents } from './treeEvents.ts';
+import type { DetailEvents } from './message/detail.ts';
+import type { TreeEvents } from './tree/treeEvents.ts';
 
 type Post = (message: TranscriptToHost) => void;
 type AboutMessage = 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'showContext' | 'locate';

@@ -18,7 +18,7 @@ import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { signed as signedInReports } from '../../../src/report/words.ts';
 import { percent1, signed } from '../../../webview/common/format.ts';
 import { returnFigure, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
-import { rowLabel } from '../../../webview/transcript/row.ts';
+import { rowLabel } from '../../../webview/transcript/tree/row.ts';
 import { addMadeRun, CALLS, openMade } from '../../integration/dashboardStore.ts';
 import { view } from '../webview/dashboardFixture.ts';
 

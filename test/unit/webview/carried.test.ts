@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { Arrivals } from '../../../webview/transcript/arrivals.ts';
-import { carried } from '../../../webview/transcript/carried.ts';
+import { carried } from '../../../webview/transcript/tree/carried.ts';
 
 test('a row goes where it is told, or as far as the nearest row that is told of', () => {
   const before = new Map([

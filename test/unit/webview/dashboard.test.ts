@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csvOf } from '../../../webview/dashboard/dataTable.ts';
+import { csvOf } from '../../../webview/dashboard/chart/dataTable.ts';
 import { ChosenRuns } from '../../../webview/dashboard/chosenRuns.ts';
-import { decimate, spaced } from '../../../webview/dashboard/decimate.ts';
+import { decimate, spaced } from '../../../webview/dashboard/chart/decimate.ts';
 import { Hold } from '../../../webview/dashboard/hold.ts';
-import { extent, lastPlace, moved, nearestIndex, type Line, type LinePoint } from '../../../webview/dashboard/lines.ts';
-import { lookOf } from '../../../webview/dashboard/looks.ts';
-import { compact } from '../../../webview/dashboard/axes.ts';
-import { logged } from '../../../webview/dashboard/logScale.ts';
+import {
+  extent,
+  lastPlace,
+  moved,
+  nearestIndex,
+  type Line,
+  type LinePoint,
+} from '../../../webview/dashboard/chart/lines.ts';
+import { lookOf } from '../../../webview/dashboard/chart/looks.ts';
+import { compact } from '../../../webview/dashboard/chart/axes.ts';
+import { logged } from '../../../webview/dashboard/chart/logScale.ts';
 import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
-import { levelScale, logarithmic, logTick, logTicks } from '../../../webview/dashboard/scales.ts';
+import { levelScale, logarithmic, logTick, logTicks } from '../../../webview/dashboard/chart/scales.ts';
 import {
   figureWordsOf,
   measuresBeside,
@@ -25,7 +32,7 @@ import {
   rolesOf,
   varianceFigure,
 } from '../../../webview/dashboard/stepFigures.ts';
-import { trailingMeans, windowOf } from '../../../webview/dashboard/smoothing.ts';
+import { trailingMeans, windowOf } from '../../../webview/dashboard/chart/smoothing.ts';
 import {
   along,
   asItStood,

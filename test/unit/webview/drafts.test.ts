@@ -7,14 +7,14 @@ import {
   NO_FILTER,
   type ReplayDraft,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import { sameFields, withDraft, type ReplayFields } from '../../../webview/transcript/drafts.ts';
+import { sameFields, withDraft, type ReplayFields } from '../../../webview/transcript/replay/drafts.ts';
 import {
   matchingWords,
   progressOf,
   settleLabel,
   settleWords,
   sizeWords,
-} from '../../../webview/transcript/replayWords.ts';
+} from '../../../webview/transcript/replay/replayWords.ts';
 
 const fields: ReplayFields = {
   alternatives: '3',

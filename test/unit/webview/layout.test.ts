@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Layout } from '../../../webview/transcript/layout.ts';
+import { Layout } from '../../../webview/transcript/tree/layout.ts';
 
 /** Every tree shape that 200 draws of a fixed sequence make: depth of each row, row 0 the root. */
 function randomDepths(rows: number, seed: number): readonly number[] {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
-const { formulaOf } = await import('../../../webview/transcript/mathematics.ts');
+const { formulaOf } = await import('../../../webview/transcript/message/mathematics.ts');
 
 /** Elements and attributes of MathML that do nothing but say how mathematics looks. */
 const ELEMENTS = new Set([

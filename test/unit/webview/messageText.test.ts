@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SetFormula, WithMathematics } from '../../../webview/transcript/formulas.ts';
+import type { SetFormula, WithMathematics } from '../../../webview/transcript/message/formulas.ts';
 import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
-const { MessageText, MOST_MARKS } = await import('../../../webview/transcript/messageText.ts');
+const { MessageText, MOST_MARKS } = await import('../../../webview/transcript/message/messageText.ts');
 const { shownText } = await import('../../../webview/common/shownText.ts');
-const { rowElement, rowLabel } = await import('../../../webview/transcript/row.ts');
-const { formulaOf } = await import('../../../webview/transcript/mathematics.ts');
+const { rowElement, rowLabel } = await import('../../../webview/transcript/tree/row.ts');
+const { formulaOf } = await import('../../../webview/transcript/message/mathematics.ts');
 
 /** Mathematics that is there when the test says so. */
 class Later {

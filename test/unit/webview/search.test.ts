@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { highlighted } from '../../../webview/transcript/highlight.ts';
-import { HitSteps, stepFrom } from '../../../webview/transcript/hits.ts';
+import { HitSteps, stepFrom } from '../../../webview/transcript/search/hits.ts';
 import { commandOf, shownKey, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
 
 function press(key: string): {

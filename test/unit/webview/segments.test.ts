@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LONGEST_FORMULA, LONGEST_TEXT, MOST_FORMULAS, segmentsOf } from '../../../webview/transcript/segments.ts';
+import {
+  LONGEST_FORMULA,
+  LONGEST_TEXT,
+  MOST_FORMULAS,
+  segmentsOf,
+} from '../../../webview/transcript/message/segments.ts';
 
 /** The pieces that are no prose, as `kind:text`. */
 function found(text: string): readonly string[] {

@@ -5,7 +5,7 @@ import { WINDOW, type MarkedRow, type RowPlace } from '../../../src/shared/proto
 import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();
-const { TreeView } = await import('../../../webview/transcript/tree.ts');
+const { TreeView } = await import('../../../webview/transcript/tree/tree.ts');
 const HEIGHT = 22;
 /** Rows in sight. */
 const SIGHT = 10;

@@ -26,7 +26,7 @@ import {
   thresholdCaption,
 } from '../../../webview/taxonomy/words.ts';
 import { commandOf, TREE_KEYS } from '../../../webview/transcript/keys.ts';
-import { meanReturn, parseCount } from '../../../webview/transcript/replayWords.ts';
+import { meanReturn, parseCount } from '../../../webview/transcript/replay/replayWords.ts';
 
 const MINUS = '\u2212';
 const credit: Credit = {

@@ -12,7 +12,7 @@ import {
   type ContinuationChoice,
   type OtherContinuation,
 } from '../../../../src/shared/records/continuation.ts';
-import { parseTemperature, snapshotLabel } from '../../../../webview/transcript/replayWords.ts';
+import { parseTemperature, snapshotLabel } from '../../../../webview/transcript/replay/replayWords.ts';
 
 const OTHER: OtherContinuation = {
   snapshot: 'ab'.repeat(32),

@@ -1,0 +1,65 @@
+/** What charts run over: training steps, or what training has cost up to them. */
+import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
+import { count, duration } from '../../common/format.ts';
+
+export interface AxisWords {
+  /** In the chooser. */
+  readonly choice: string;
+  /** Under a chart. */
+  readonly title: string;
+  /** Of a column of a table. */
+  readonly column: string;
+  /** A value at a tick, and in full. */
+  readonly tick: (value: number) => string;
+  readonly full: (value: number) => string;
+}
+
+/** A number in at most three digits: 830, 12.3k, 1.2M. */
+export function compact(value: number): string {
+  const [scale, unit] = value >= 999_500 ? [1e6, 'M'] : value >= 1000 ? [1e3, 'k'] : [1, ''];
+  return `${String(Number((value / scale).toPrecision(3)))}${unit}`;
+}
+
+export const AXIS_WORDS: Readonly<Record<ChartAxis, AxisWords>> = {
+  step: { choice: 'Over steps', title: 'step', column: 'Step', tick: count, full: (value) => `step ${count(value)}` },
+  tokens: {
+    choice: 'Over tokens',
+    title: 'training tokens so far',
+    column: 'Tokens so far',
+    tick: compact,
+    full: (value) => `${count(value)} tokens`,
+  },
+  calls: {
+    choice: 'Over evaluator calls',
+    title: 'evaluator calls in training so far',
+    column: 'Calls so far',
+    tick: compact,
+    full: (value) => `${count(value)} evaluator calls`,
+  },
+  time: {
+    choice: 'Over training time',
+    title: 'training time so far',
+    column: 'Time so far',
+    tick: duration,
+    full: duration,
+  },
+};
+
+/** Which scales are logarithmic, where a chart allows it. */
+export interface LogScales {
+  readonly x: boolean;
+  readonly y: boolean;
+}
+
+export const SCALES = ['linear', 'x', 'y', 'xy'] as const;
+export type Scale = (typeof SCALES)[number];
+export const SCALE_WORDS: Readonly<Record<Scale, string>> = {
+  linear: 'Linear axes',
+  x: 'Logarithmic x',
+  y: 'Logarithmic y',
+  xy: 'Logarithmic x and y',
+};
+export const logScales = (scale: Scale): LogScales => ({
+  x: scale === 'x' || scale === 'xy',
+  y: scale === 'y' || scale === 'xy',
+});

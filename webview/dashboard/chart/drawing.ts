@@ -1,0 +1,252 @@
+/**
+ * What chart.js does not draw by itself: boxes, whiskers, the front, labels at the lines, and the point that is looked
+ * at.
+ */
+import type { Chart } from 'chart.js';
+import { theme } from '../../common/theme.ts';
+import { lookOf } from './looks.ts';
+import type { Line, LinePoint } from './lines.ts';
+
+/** A line with the points of it that are drawn. */
+export interface DrawnLine {
+  readonly line: Line;
+  readonly points: readonly LinePoint[];
+  /** Means over steps, which replace the points; null where these are drawn as they are. */
+  readonly means: readonly { readonly x: number; readonly y: number }[] | null;
+  /**
+   * Shifts the points to the side, so that those of several lines at one place can be distinguished. In units of x.
+   */
+  readonly shift: number;
+}
+
+export interface Scene {
+  readonly lines: readonly DrawnLine[];
+  readonly boxes: boolean;
+}
+
+type LineCanvas = Chart<'line', { x: number; y: number }[]>;
+
+const LABEL_HEIGHT = 12;
+const BOX_WIDEST = 14;
+
+/** What is behind the points. */
+export function drawBehind(chart: LineCanvas, { lines, boxes }: Scene): void {
+  const { ctx } = chart;
+  ctx.save();
+  clip(chart);
+  for (const drawn of lines) {
+    if (drawn.line.front !== undefined) {
+      drawFront(chart, drawn.line.front);
+    }
+    if (boxes) {
+      drawBoxes(chart, drawn);
+    } else {
+      for (const point of drawn.points) {
+        drawWhisker(chart, drawn, point);
+      }
+    }
+  }
+  ctx.restore();
+}
+
+/** What is before them. */
+export function drawBefore(
+  chart: LineCanvas,
+  { lines }: Scene,
+  active: { readonly point: LinePoint; readonly shift: number } | null,
+): void {
+  const { ctx, chartArea } = chart;
+  ctx.save();
+  if (active !== null) {
+    const { left, top } = placeOf(chart, active.point, active.shift);
+    ctx.strokeStyle = theme('--vscode-foreground');
+    ctx.lineWidth = 1;
+    ctx.globalAlpha = 0.5;
+    stroke(ctx, [
+      [Math.round(left) + 0.5, chartArea.top],
+      [Math.round(left) + 0.5, chartArea.bottom],
+    ]);
+    ctx.globalAlpha = 1;
+    ctx.lineWidth = 2;
+    ctx.beginPath();
+    ctx.arc(left, top, 5, 0, 2 * Math.PI);
+    ctx.stroke();
+  }
+  drawLabels(chart, lines);
+  ctx.restore();
+}
+
+/** Where a point is on the canvas, in its pixels. */
+export function placeOf(
+  chart: LineCanvas,
+  point: Pick<LinePoint, 'x' | 'y'>,
+  shift = 0,
+): { readonly left: number; readonly top: number } {
+  return { left: across(chart, point.x + shift), top: upright(chart, point.y) };
+}
+
+const across = (chart: LineCanvas, value: number): number => chart.scales['x']?.getPixelForValue(value) ?? 0;
+const upright = (chart: LineCanvas, value: number): number => chart.scales['y']?.getPixelForValue(value) ?? 0;
+
+function clip({ ctx, chartArea: { left, top, width, height } }: LineCanvas): void {
+  ctx.beginPath();
+  ctx.rect(left - 8, top - 8, width + 16, height + 16);
+  ctx.clip();
+}
+
+function stroke(ctx: CanvasRenderingContext2D, path: readonly (readonly [number, number])[]): void {
+  ctx.beginPath();
+  path.forEach(([x, y], index) => {
+    if (index === 0) {
+      ctx.moveTo(x, y);
+    } else {
+      ctx.lineTo(x, y);
+    }
+  });
+  ctx.stroke();
+}
+
+function drawFront(chart: LineCanvas, front: readonly { readonly x: number; readonly y: number }[]): void {
+  const { ctx, chartArea } = chart;
+  const path: [number, number][] = [];
+  for (const { x, y } of front) {
+    const before = path.at(-1);
+    if (before !== undefined) {
+      path.push([across(chart, x), before[1]]);
+    }
+    path.push([across(chart, x), upright(chart, y)]);
+  }
+  const last = path.at(-1);
+  if (last === undefined) {
+    return;
+  }
+  path.push([chartArea.right, last[1]]);
+  ctx.strokeStyle = theme('--vscode-foreground');
+  ctx.lineWidth = 1;
+  ctx.setLineDash([1, 3]);
+  stroke(ctx, path);
+  ctx.setLineDash([]);
+}
+
+function drawWhisker(chart: LineCanvas, { line, shift }: DrawnLine, point: LinePoint): void {
+  if (point.low === null || point.high === null) {
+    return;
+  }
+  const { ctx } = chart;
+  const x = across(chart, point.x + shift);
+  const [low, high] = [upright(chart, point.low), upright(chart, point.high)];
+  ctx.strokeStyle = theme(lookOf(point.look ?? line.look).colour);
+  ctx.lineWidth = 1;
+  stroke(ctx, [
+    [x, low],
+    [x, high],
+  ]);
+  for (const end of [low, high]) {
+    stroke(ctx, [
+      [x - 3, end],
+      [x + 3, end],
+    ]);
+  }
+}
+
+function drawBoxes(chart: LineCanvas, { line, points }: DrawnLine): void {
+  const { ctx } = chart;
+  const colour = theme(lookOf(line.look).colour);
+  const [first, second] = [points[0], points[1]];
+  const apart =
+    first === undefined || second === undefined ? BOX_WIDEST * 2 : across(chart, second.x) - across(chart, first.x);
+  const half = Math.max(1, Math.min(BOX_WIDEST, 0.6 * apart) / 2);
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1;
+  for (const { x: value, box } of points) {
+    if (box === null) {
+      continue;
+    }
+    const x = across(chart, value);
+    const [low, lower, middle, upper, high] = [box.low, box.lower, box.middle, box.upper, box.high].map((each) =>
+      upright(chart, each),
+    );
+    if (low === undefined || lower === undefined || middle === undefined || upper === undefined || high === undefined) {
+      continue;
+    }
+    stroke(ctx, [
+      [x, low],
+      [x, lower],
+    ]);
+    stroke(ctx, [
+      [x, upper],
+      [x, high],
+    ]);
+    ctx.globalAlpha = 0.25;
+    ctx.fillStyle = colour;
+    ctx.fillRect(x - half, upper, 2 * half, lower - upper);
+    ctx.globalAlpha = 1;
+    ctx.strokeRect(x - half, upper, 2 * half, lower - upper);
+    ctx.lineWidth = 2;
+    stroke(ctx, [
+      [x - half, middle],
+      [x + half, middle],
+    ]);
+    ctx.lineWidth = 1;
+  }
+}
+
+/** Labels at the ends of lines, moved apart where they would meet. */
+function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
+  const { ctx, chartArea } = chart;
+  ctx.font = `600 11px ${theme('--vscode-font-family')}`;
+  ctx.textBaseline = 'middle';
+  const ends = lines
+    .flatMap(({ line, points, means, shift }) => {
+      const last = (means ?? points).at(-1);
+      return last === undefined || !line.joined || line.label === ''
+        ? []
+        : [{ text: line.label, look: line.look, ...placeOf(chart, last, shift) }];
+    })
+    .sort((a, b) => a.top - b.top);
+  const written: { readonly x: number; readonly y: number }[] = [];
+  for (const { text, look, left, top } of ends.length < 2 ? [] : ends) {
+    const x = Math.min(left + 8, chartArea.right + 6);
+    const y = Math.max(
+      top,
+      ...written.filter((other) => Math.abs(other.x - x) < LABEL_HEIGHT).map((other) => other.y + LABEL_HEIGHT),
+    );
+    written.push({ x, y });
+    ctx.fillStyle = theme(lookOf(look).colour);
+    ctx.textAlign = 'left';
+    ctx.fillText(text, x, y);
+  }
+  drawPointLabels(chart, lines);
+}
+
+/**
+ * Labels of single points are beside them: those of shown runs in any case, moved down where another is already,
+ * those of others where there is room.
+ */
+function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
+  const { ctx } = chart;
+  const labelled = lines.flatMap(({ line, points }) =>
+    points.flatMap((point) =>
+      point.label === undefined || point.label === ''
+        ? []
+        : [{ point, look: point.look ?? line.look, text: point.label, ...placeOf(chart, point) }],
+    ),
+  );
+  const shown = labelled.filter(({ look }) => look >= 0).sort((a, b) => a.top - b.top);
+  const taken: { readonly start: number; readonly end: number; readonly y: number }[] = [];
+  for (const { look, text, left, top } of [...shown, ...labelled.filter((label) => label.look < 0)]) {
+    const width = ctx.measureText(text).width;
+    const start = left + 9 + width <= chart.width ? left + 9 : left - 9 - width;
+    const met = taken.filter(
+      (other) => other.start < start + width && start < other.end && Math.abs(other.y - top) < LABEL_HEIGHT,
+    );
+    if (met.length > 0 && look < 0) {
+      continue;
+    }
+    const y = Math.max(top, ...met.map((other) => other.y + LABEL_HEIGHT));
+    taken.push({ start, end: start + width, y });
+    ctx.fillStyle = theme(lookOf(look).colour);
+    ctx.textAlign = 'left';
+    ctx.fillText(text, start, y);
+  }
+}

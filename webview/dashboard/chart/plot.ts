@@ -1,0 +1,304 @@
+/**
+ * A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; the places of points are read
+ * from all of them.
+ */
+import {
+  Chart,
+  LinearScale,
+  LineController,
+  LineElement,
+  LogarithmicScale,
+  PointElement,
+  type ChartConfiguration,
+  type ChartDataset,
+} from 'chart.js';
+import { theme } from '../../common/theme.ts';
+import { h } from '../../common/dom.ts';
+import { decimate, spaced } from './decimate.ts';
+import { drawBefore, drawBehind, placeOf, type Scene } from './drawing.ts';
+import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
+import type { LogScales } from './axes.ts';
+import type { FigureSpec } from '../figures.ts';
+import { extent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
+import { lookOf } from './looks.ts';
+import { levelScale, linear, logarithmic } from './scales.ts';
+import { trailingMeans, windowOf, type Smoothing } from './smoothing.ts';
+
+Chart.register(LinearScale, LineController, LineElement, LogarithmicScale, PointElement);
+
+type Data = { x: number; y: number }[];
+
+/** Points drawn of one line, boxes of one chart, and markers on a line with more points than that. */
+const POINTS_DRAWN = 240;
+const BOXES_DRAWN = 40;
+const MARKERS_DRAWN = 12;
+/** How near to a point the pointer must be, in pixels, to look at it. */
+const REACH = 60;
+
+/** How figures are drawn, the same for all. */
+export interface Drawn {
+  readonly smoothing: Smoothing;
+  readonly axis: ChartAxis;
+  readonly scales: LogScales;
+}
+
+export class Plot {
+  readonly element: HTMLElement;
+  private readonly spec: FigureSpec;
+  private readonly chart: Chart<'line', Data>;
+  private lines: readonly Line[] = [];
+  private scene: Scene = { lines: [], boxes: false };
+  private drawn: Pick<Drawn, 'axis' | 'scales'> = { axis: 'step', scales: { x: false, y: false } };
+  private active: Place | null = null;
+
+  constructor(spec: FigureSpec) {
+    this.spec = spec;
+    const canvas = h('canvas', { 'aria-hidden': 'true' });
+    this.element = h('div', { class: 'chart-canvas' }, canvas);
+    this.chart = new Chart<'line', Data>(canvas, this.configuration());
+  }
+
+  /** Over how many steps the drawn means are taken; null where every step is drawn as it is. */
+  smoothed(lines: readonly Line[], smoothing: Smoothing): number | null {
+    return this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
+  }
+
+  draw(lines: readonly Line[], drawn: Drawn): void {
+    this.lines = lines;
+    this.drawn = drawn;
+    if (pointAt(lines, this.active) === null) {
+      this.active = null;
+    }
+    this.scene = sceneOf(this.spec, lines, this.smoothed(lines, drawn.smoothing), drawn.scales.x);
+    const fresh = this.configuration();
+    this.chart.data = fresh.data;
+    this.chart.options = fresh.options ?? {};
+    this.chart.update('none');
+  }
+
+  /** Marks a point, or none. */
+  look(place: Place | null): void {
+    this.active = place;
+    this.chart.draw();
+  }
+
+  /** The point nearest to a place on the canvas, of all points that there are; null where none is near. */
+  nearest(left: number, top: number): Place | null {
+    const value = this.chart.scales['x']?.getValueForPixel(left) ?? 0;
+    let best: Place | null = null;
+    let least = REACH;
+    for (const [line, { points, joined }] of this.lines.entries()) {
+      // Points that are not joined can be above each other, so each is looked at.
+      for (const index of joined ? [nearestIndex(points, value)] : points.keys()) {
+        const at = this.placeOf({ line, index });
+        if (at === null) {
+          continue;
+        }
+        // On lines the nearest step counts before the nearest line.
+        const distance = Math.hypot(at.left - left, (at.top - top) * (joined ? 0.25 : 1));
+        if (distance >= least) {
+          continue;
+        }
+        best = { line, index };
+        least = distance;
+      }
+    }
+    return best;
+  }
+
+  /** Where a point is on the canvas. */
+  placeOf(place: Place): { readonly left: number; readonly top: number } | null {
+    const point = pointAt(this.lines, place);
+    return point === null ? null : placeOf(this.chart, point, this.scene.lines[place.line]?.shift ?? 0);
+  }
+
+  /** Calls back with the canvas, drawn larger for a picture and without the mark. */
+  picture(scale: number, take: (canvas: HTMLCanvasElement, width: number, height: number) => void): void {
+    const { active } = this;
+    this.active = null;
+    this.resize(scale);
+    take(this.chart.canvas, this.chart.width, this.chart.height);
+    this.active = active;
+    this.resize(window.devicePixelRatio);
+  }
+
+  private resize(ratio: number): void {
+    this.chart.options.devicePixelRatio = ratio;
+    this.chart.resize();
+    this.chart.draw();
+  }
+
+  private activePoint(): { readonly point: LinePoint; readonly shift: number } | null {
+    const point = pointAt(this.lines, this.active);
+    return point === null || this.active === null
+      ? null
+      : { point, shift: this.scene.lines[this.active.line]?.shift ?? 0 };
+  }
+
+  private configuration(): ChartConfiguration<'line', Data> {
+    const {
+      spec,
+      scene,
+      drawn: { axis, scales },
+    } = this;
+    const level = spec.x(axis);
+    const text = theme('--vscode-descriptionForeground');
+    const grid = theme('--vscode-editorIndentGuide-background1');
+    const font = { family: theme('--vscode-font-family'), size: 11 };
+    const xs = extent(this.lines, ({ x }) => [x]) ?? { low: 0, high: 1 };
+    const always = scales.y ? spec.always.filter((value) => value > 0) : spec.always;
+    const ys = extent(
+      this.lines,
+      ({ y, low, high, box }) => [
+        y,
+        low,
+        high,
+        ...(box === null ? [] : scene.boxes ? [box.low, box.high] : [box.lower, box.upper]),
+      ],
+      always,
+    ) ?? { low: 0, high: 1 };
+    // Boxes, points beside each other and points that are alone need room at the sides.
+    const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
+    const apart = this.lines.flatMap(({ points }) => points).length;
+    const half = scene.boxes ? (axis === 'step' ? 0.6 : (0.6 * (xs.high - xs.low)) / Math.max(1, apart)) : 0;
+    const margin = xs.low === xs.high ? 0.6 : scene.boxes ? half : roomy ? 0.06 * (xs.high - xs.low) : 0;
+    const look = { color: text, font };
+    const labelled = this.lines.length > 1;
+    return {
+      type: 'line',
+      data: { datasets: scene.lines.flatMap((drawn) => datasetsOf(drawn, scene)) },
+      options: {
+        animation: false,
+        maintainAspectRatio: false,
+        events: [],
+        layout: { padding: { top: 6, right: labelled ? 18 : 6 } },
+        scales: {
+          x: {
+            ...(scales.x
+              ? logarithmic(xs, roomy || scene.boxes, level.format, look)
+              : levelScale(xs, margin, axis, level.format, look)),
+            title: { display: true, text: level.title, color: text, font },
+            grid: { display: false },
+            border: { color: grid },
+          },
+          y: {
+            ...(scales.y ? logarithmic(ys, false, spec.formatY, look) : linear(ys, spec.formatY, look)),
+            title: { display: true, text: spec.yAxis, color: text, font },
+            grid: { color: grid, lineWidth: 0.5 },
+            border: { display: false },
+          },
+        },
+      },
+      plugins: [
+        {
+          id: 'c3',
+          beforeDatasetsDraw: (chart) => {
+            drawBehind(chart as Chart<'line', Data>, this.scene);
+          },
+          afterDatasetsDraw: (chart) => {
+            drawBefore(chart as Chart<'line', Data>, this.scene, this.activePoint());
+          },
+        },
+      ],
+    };
+  }
+}
+
+function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, logX: boolean): Scene {
+  const drawn = lines.filter(({ points }) => points.length > 0);
+  const boxes = spec.boxes && drawn.length === 1;
+  const xs = extent(lines, ({ x }) => [x]);
+  const width = xs === null ? 0 : xs.high - xs.low;
+  return {
+    boxes,
+    lines: lines.map((line, index) => {
+      const { points, joined } = line;
+      const kept = boxes
+        ? spaced(points.length, BOXES_DRAWN)
+        : joined
+          ? decimate(
+              points.map(({ y }) => y),
+              POINTS_DRAWN,
+            )
+          : points.map((_, place) => place);
+      const intervals = joined && points.some(({ low }) => low !== null);
+      // Medians of several runs carry their quartiles as whiskers, on as many points as there are markers.
+      const whiskers = spec.boxes && !boxes ? new Set(spaced(kept.length, MARKERS_DRAWN)) : null;
+      return {
+        line,
+        means: size === null ? null : meansOf(points, size),
+        // Where distances grow along the axis, one shift for all would be none or too much.
+        shift: intervals && drawn.length > 1 && !logX ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
+        points: kept.flatMap((place, order) => {
+          const point = points[place];
+          if (point === undefined) {
+            return [];
+          }
+          return whiskers?.has(order) === true && point.box !== null
+            ? [{ ...point, low: point.box.lower, high: point.box.upper }]
+            : [point];
+        }),
+      };
+    }),
+  };
+}
+
+function meansOf(points: readonly LinePoint[], size: number): Data {
+  const means = trailingMeans(
+    points.map(({ y }) => y),
+    size,
+  );
+  return decimate(means, POINTS_DRAWN).map((index) => ({ x: points[index]?.x ?? 0, y: means[index] ?? 0 }));
+}
+
+/** The points of a line, and its means where these replace it; beside other lines the points would only hide them. */
+function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
+  const { line, points, means, shift } = drawn;
+  const look = lookOf(line.look);
+  const colour = theme(look.colour);
+  const alone = lines.filter((other) => other.points.length > 0).length < 2;
+  const markers = (length: number): ReadonlySet<number> =>
+    new Set(spaced(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
+  const common = {
+    borderColor: colour,
+    borderWidth: 1.5,
+    borderDash: [...look.dashes],
+    borderJoinStyle: 'round' as const,
+    tension: 0,
+    clip: 8,
+    showLine: line.joined && !boxes,
+  };
+  if (means !== null) {
+    const marked = markers(means.length);
+    const mean = {
+      ...common,
+      data: [...means],
+      pointStyle: look.marker,
+      pointBackgroundColor: colour,
+      pointBorderColor: colour,
+      pointRadius: means.map((_, index) => (marked.has(index) ? 2.5 : 0)),
+    };
+    const faint = `color-mix(in srgb, ${colour} 28%, transparent)`;
+    return alone
+      ? [
+          { ...common, borderWidth: 1, borderColor: faint, data: points.map(({ x, y }) => ({ x, y })), pointRadius: 0 },
+          mean,
+        ]
+      : [mean];
+  }
+  const marked = markers(points.length);
+  const own = points.map((point) => lookOf(point.look ?? line.look));
+  const colours = own.map((each) => (each === look ? colour : theme(each.colour)));
+  return [
+    {
+      ...common,
+      data: points.map(({ x, y }) => ({ x: x + shift, y })),
+      pointRadius: points.map((point, index) =>
+        boxes || (line.joined && !marked.has(index)) ? 0 : point.look !== undefined && point.look >= 0 ? 5 : 2.5,
+      ),
+      pointStyle: own.map(({ marker }) => marker),
+      pointBackgroundColor: colours,
+      pointBorderColor: colours,
+    },
+  ];
+}

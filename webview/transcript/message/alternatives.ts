@@ -1,0 +1,231 @@
+/**
+ * The alternatives of one bucket, equal ones once: text, returns, credit, cost and whether re-execution gave the same
+ * bytes.
+ */
+import { continuationWords, ownWords } from '../../../src/shared/records/continuation.ts';
+import { DRAWS_WORDS, type Draws } from '../../../src/shared/records/draws.ts';
+import type { Alternative, BucketView } from '../../../src/shared/records/records.ts';
+import { beginning } from '../../../src/shared/text/visible.ts';
+import { creditCell, verdictWords } from '../../common/creditBar.ts';
+import { h, icon } from '../../common/dom.ts';
+import { count, NOT_MEASURED, returnText } from '../../common/format.ts';
+import { markOf } from '../../common/returnMark.ts';
+import { shownText } from '../../common/shownText.ts';
+import { term } from '../../common/term.ts';
+import { verificationBadge } from '../../common/verificationBadge.ts';
+import { basis } from './creditFact.ts';
+import { equalAlternatives, worstMark, type Equal } from './equalAlternatives.ts';
+import { meanReturn } from '../replay/replayWords.ts';
+
+/** Marks drawn one by one; more returns than this are only counted. */
+const MARKS = 12;
+/** Longest text shown before it must be unfolded. */
+const CLAMP = 280;
+
+/**
+ * Keeps one list on screen while alternatives arrive: what is there is not drawn again, so nothing moves under the
+ * reader.
+ */
+export class BucketList {
+  readonly element: HTMLElement;
+  private readonly list = h('ol', { class: 'alternatives' });
+  private readonly note = h('span', { class: 'bucket-note' });
+  private readonly other = h('p', { class: 'other-distribution' });
+  private readonly items = new Map<string, { readonly drawn: string; readonly element: HTMLElement }>();
+  private readonly unfolded = new Set<number>();
+  private readonly message: number;
+  private readonly replayed: boolean;
+  private readonly open: (message: number) => void;
+  private draws: Draws | null = null;
+
+  constructor(bucket: BucketView, draws: Draws | null | undefined, message: number, open: (message: number) => void) {
+    this.message = message;
+    this.replayed = bucket.origin === 'request';
+    this.open = open;
+    const title = bucket.origin === 'training' ? 'Alternatives in the run' : 'Replayed alternatives';
+    const captions = h(
+      'div',
+      { class: 'captions' },
+      h('span', {}, term('return', 'Returns')),
+      h('span', {}, term('credit', 'Credit')),
+    );
+    const heading = h(
+      'h3',
+      {},
+      this.replayed ? term('replay', 'Replayed') : 'Alternatives',
+      this.replayed ? ' alternatives ' : ' in the run ',
+      this.note,
+    );
+    this.element = h('section', { class: 'bucket', 'aria-label': title }, heading, this.other, captions, this.list);
+    this.update(bucket, draws);
+  }
+
+  /**
+   * Shows what is new or changed in the bucket, in the bucket's order; what is not known of its random numbers stays as
+   * it was.
+   */
+  update(bucket: BucketView, draws?: Draws | null): void {
+    if (draws !== undefined) {
+      this.draws = draws;
+    }
+    const { continuation } = bucket;
+    this.other.textContent =
+      continuation === null ? '' : `${continuationWords(continuation)}. ${ownWords(continuation)}`;
+    const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
+    const { length } = bucket.alternatives;
+    const groups = equalAlternatives(bucket.alternatives);
+    const different =
+      groups.length === length ? count(length) : `${count(groups.length)} different of ${count(length)}`;
+    const further =
+      bucket.omitted === undefined ? '' : ` of ${count(length + bucket.omitted)} shown, the others in the tree`;
+    const drawn = this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`;
+    this.note.textContent = `${different}${further} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${drawn}`;
+    groups.forEach((group, place) => {
+      const { key } = group;
+      const state = JSON.stringify([place, group.all]);
+      const present = this.items.get(key);
+      const element =
+        present?.drawn === state ? present.element : renewed(present?.element, this.item(group, place + 1));
+      const there = this.list.children[place] ?? null;
+      if (there !== element) {
+        this.list.insertBefore(element, there);
+      }
+      this.items.set(key, { drawn: state, element });
+    });
+  }
+
+  private item(group: Equal, number: number): HTMLElement {
+    const { first, all } = group;
+    const own = all.some(({ decision }) => decision === this.message);
+    const tags = h(
+      'span',
+      { class: 'tags' },
+      all.length > 1
+        ? h('span', { class: 'tag copies', title: `Sampled ${count(all.length)} times` }, `×${count(all.length)}`)
+        : null,
+      own ? h('span', { class: 'tag' }, 'this message') : null,
+      !own && all.some(({ original }) => original) ? h('span', { class: 'tag' }, 'original') : null,
+      first.finish === 'typed' ? h('span', { class: 'tag' }, 'typed') : null,
+      first.finish === 'length' ? h('span', { class: 'tag cut' }, 'cut off') : null,
+    );
+    return h(
+      'li',
+      { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${String(number)}` },
+      h('span', { class: 'number' }, String(number)),
+      h(
+        'div',
+        { class: 'alternative-body' },
+        h('div', { class: 'words' }, this.words(first), own ? null : this.opener(first.decision)),
+        tags,
+        figures(group, this.replayed),
+      ),
+    );
+  }
+
+  private words(alternative: Alternative): HTMLElement {
+    const { text, decision } = alternative;
+    if (text.trim() === '') {
+      return h('p', { class: 'alternative-text empty' }, 'empty message');
+    }
+    const long = text.length > CLAMP;
+    const clamped = long && !this.unfolded.has(decision);
+    const shown = h(
+      'p',
+      { class: 'alternative-text' },
+      ...shownText(clamped ? beginning(text, CLAMP) : text),
+      clamped ? '…' : null,
+    );
+    if (!long) {
+      return shown;
+    }
+    const toggle = h(
+      'button',
+      { class: 'link', type: 'button', 'aria-expanded': String(this.unfolded.has(decision)) },
+      this.unfolded.has(decision) ? 'less' : 'more',
+    );
+    toggle.addEventListener('click', () => {
+      if (!this.unfolded.delete(decision)) {
+        this.unfolded.add(decision);
+      }
+      const fresh = this.words(alternative);
+      shown.replaceWith(fresh);
+      fresh.querySelector('button')?.focus();
+    });
+    shown.append(' ', toggle);
+    return shown;
+  }
+
+  private opener(decision: number): HTMLElement {
+    const show = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, 'show');
+    show.addEventListener('click', () => {
+      this.open(decision);
+    });
+    return show;
+  }
+}
+
+/**
+ * The item with its new tags and figures. Its words and buttons stay: one of them may have the keyboard, or be half
+ * pressed.
+ */
+function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElement {
+  for (const part of present === undefined ? [] : ['.number', '.tags', '.figures']) {
+    const next = fresh.querySelector(part);
+    if (next !== null) {
+      present?.querySelector(part)?.replaceWith(next);
+    }
+  }
+  present?.setAttribute('aria-label', fresh.getAttribute('aria-label') ?? '');
+  return present ?? fresh;
+}
+
+/** Returns, credit and what is behind them; the same columns in every alternative. */
+function figures(group: Equal, replayed: boolean): HTMLElement {
+  const { credit } = group.first;
+  const returns = group.all.flatMap((alternative) => alternative.returns);
+  const calls = group.all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
+  const worst = worstMark(group);
+  // A message of the run is verified when somebody asks for it; a replay always says where it is.
+  const mark = worst === null || (!replayed && worst.state === 'unverified') ? null : worst;
+  const measured = credit !== null && credit.verdict !== 'alone';
+  return h(
+    'div',
+    { class: 'figures' },
+    h(
+      'span',
+      { class: 'marks' },
+      ...marks(returns),
+      h('span', { class: 'mean' }, returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns))),
+    ),
+    creditCell(credit),
+    credit === null
+      ? h('span', { class: 'behind muted' }, 'credit not measured')
+      : h('span', { class: 'behind' }, verdictWords(credit)),
+    h(
+      'span',
+      { class: 'muted behind' },
+      ...(measured
+        ? [...basis(credit, false), `, ${count(calls)} here`]
+        : [`${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}`]),
+      mark === null ? null : ' · ',
+      mark === null ? null : verificationBadge(mark),
+    ),
+    mark?.state === 'different' || mark?.state === 'notComparable'
+      ? h('span', { class: 'muted behind', 'aria-hidden': 'true' }, mark.detail)
+      : null,
+  );
+}
+
+function marks(returns: readonly (number | null)[]): readonly HTMLElement[] {
+  if (returns.length > MARKS) {
+    return [h('span', { class: 'of' }, `mean of ${count(returns.length)}:`)];
+  }
+  return returns.map((value) => {
+    const mark = markOf(value, value === null);
+    return h(
+      'span',
+      { class: `tone-${mark.tone}`, title: `return ${mark.label}` },
+      mark.icon === null ? mark.label : icon(mark.icon),
+    );
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * A message's one credit in the pane: its bar, what it says in words, what is behind it, and a button that settles it.
+ */
+import type { Headline } from '../../../src/shared/credit/headline.ts';
+import { creditCell, verdictWords } from '../../common/creditBar.ts';
+import { h, replace, type Child } from '../../common/dom.ts';
+import { bounds, count, NOT_MEASURED } from '../../common/format.ts';
+import { term } from '../../common/term.ts';
+
+/**
+ * What is behind a credit: `[0.05, 0.80] · n 20 · effective n 8 · 24 calls`, the words of the glossary explained where
+ * asked for.
+ */
+export function basis(credit: Headline, explained: boolean): readonly Child[] {
+  const { low, high, n, effectiveN, evaluatorCalls, reused } = credit;
+  const named = (name: 'n' | 'effectiveN' | 'interval', words: string): Child =>
+    explained ? term(name, words) : words;
+  const interval = bounds(low, high);
+  return [
+    interval === null ? 'no ' : null,
+    named('interval', interval ?? 'interval'),
+    ' · ',
+    named('n', 'n'),
+    ` ${count(n)}`,
+    ' · ',
+    named('effectiveN', 'effective n'),
+    ` ${count(effectiveN)}`,
+    ` · ${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`,
+    reused === 0 ? null : `, ${count(reused)} reused`,
+  ];
+}
+
+/** Kept on the page while the credit changes, so that what has the keyboard there keeps it. */
+export class CreditFact {
+  readonly element = h('div', { class: 'fact-credit' });
+  private readonly cell = h('span', { class: 'fact-cell' });
+  private readonly words = h('span', { role: 'status' });
+  private readonly behind = h('span', { class: 'muted' });
+  private drawn = '';
+
+  /** @param settle the control that settles it */
+  constructor(settle: HTMLElement) {
+    this.element.append(this.cell, this.words, this.behind, settle);
+  }
+
+  update(credit: Headline | null): void {
+    const drawn = JSON.stringify(credit);
+    if (drawn === this.drawn) {
+      return;
+    }
+    this.drawn = drawn;
+    if (credit === null) {
+      replace(this.cell);
+      replace(this.words, NOT_MEASURED);
+      replace(this.behind);
+      return;
+    }
+    const measured = credit.verdict !== 'alone';
+    replace(this.cell, measured ? creditCell(credit) : null);
+    replace(this.words, verdictWords(credit));
+    replace(this.behind, ...(measured ? basis(credit, true) : []));
+  }
+}

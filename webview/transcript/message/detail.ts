@@ -1,0 +1,388 @@
+/** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
+import type { Draws } from '../../../src/shared/records/draws.ts';
+import type { Headline } from '../../../src/shared/credit/headline.ts';
+import type { BucketView } from '../../../src/shared/records/records.ts';
+import type {
+  MessageDetail,
+  ReplayDefaults,
+  ReplayState,
+  TranscriptHeader,
+} from '../../../src/shared/protocols/transcriptProtocol.ts';
+import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
+import { h, replace } from '../../common/dom.ts';
+import { count } from '../../common/format.ts';
+import { returnCell } from '../../common/returnMark.ts';
+import { copyAsWritten, shownText } from '../../common/shownText.ts';
+import { term } from '../../common/term.ts';
+import { divider } from '../../common/toolkit.ts';
+import { BucketList } from './alternatives.ts';
+import { CreditFact } from './creditFact.ts';
+import { EstimatesView } from './estimates.ts';
+import { fact } from './fact.ts';
+import type { ReplayFields } from '../replay/drafts.ts';
+import type { WithMathematics } from './formulas.ts';
+import { shownKey } from '../keys.ts';
+import { KeysAndHashes } from './keysAndHashes.ts';
+import { MessageText, type TextLook } from './messageText.ts';
+import { ReplayForm, type ReplayRequest } from '../replay/replayForm.ts';
+import { SettleControl } from '../replay/settle.ts';
+import { WhyView } from './why.ts';
+
+export interface DetailEvents {
+  replay(message: number, request: ReplayRequest): void;
+  cancelReplay(): void;
+  /** Replay a message until its credit is decided, with at most so many replays. */
+  settle(message: number, replays: number): void;
+  /** Execute the message's replays again and compare. */
+  verify(message: number): void;
+  /** Ask for the folder of another model. */
+  chooseModel(): void;
+  /** Show the model input token by token. */
+  tokens(message: number): void;
+  /** Show another message in the tree. */
+  open(message: number): void;
+  /** Texts are now shown as they were written, or no longer. */
+  arranged(): void;
+  /** What is begun in the form of a message; null where nothing is. */
+  draft(message: number, fields: ReplayFields | null): void;
+  /** The pane was scrolled. */
+  scrolled(): void;
+}
+
+export class DetailPane {
+  readonly element = h('section', { class: 'detail', 'aria-label': 'Message', tabindex: -1 });
+  private readonly events: DetailEvents;
+  private readonly body = h('div', { class: 'detail-body' });
+  private readonly whyView: WhyView;
+  private form: ReplayForm | null = null;
+  private shown: number | null = null;
+  private readonly returned = h('span', {});
+  private credit: CreditFact | null = null;
+  private settle: SettleControl | null = null;
+  /** The credit of the message on screen. */
+  private headline: Headline | null = null;
+  private readonly keys: KeysAndHashes;
+  private estimates: EstimatesView | null = null;
+  private lists = h('div', { class: 'buckets' });
+  private readonly buckets = new Map<number, BucketList>();
+  private readonly mathematics: WithMathematics;
+  private readonly asWritten = h(
+    'button',
+    {
+      class: 'toggle',
+      type: 'button',
+      'aria-pressed': 'false',
+      title: `The exact text, in a monospace font (${shownKey('written')})`,
+    },
+    'As written',
+  );
+  private text: MessageText | null = null;
+  private look: TextLook = { asWritten: false, query: '' };
+
+  constructor(events: DetailEvents, mathematics: WithMathematics) {
+    this.events = events;
+    this.mathematics = mathematics;
+    this.whyView = new WhyView({
+      open: (message) => {
+        events.open(message);
+      },
+      settle: (message, replays) => {
+        events.settle(message, replays);
+      },
+      cancelReplay: () => {
+        events.cancelReplay();
+      },
+      toggled: () => {
+        events.arranged();
+      },
+    });
+    this.element.append(this.whyView.element, this.body);
+    this.keys = new KeysAndHashes(() => {
+      events.arranged();
+    });
+    copyAsWritten(this.element);
+    this.asWritten.addEventListener('click', () => {
+      this.toggleWritten();
+    });
+    this.element.addEventListener('scroll', () => {
+      events.scrolled();
+    });
+  }
+
+  /**
+   * Another message is on its way, and what is on screen is not it, until why its episode was lost has come too; null
+   * where none is awaited.
+   */
+  expect(message: number | null): void {
+    this.element.setAttribute('aria-busy', String(message !== null && message !== this.shown));
+  }
+
+  /** The question in full. */
+  question(header: TranscriptHeader): void {
+    this.leave();
+    replace(
+      this.body,
+      h('div', { class: 'text-head' }, h('h2', {}, 'Question'), this.asWritten),
+      this.textOf(header.question, false),
+      h(
+        'dl',
+        { class: 'facts' },
+        ...fact('Expected answer', ...shownText(header.answer)),
+        ...fact('Source', ...shownText(header.source)),
+      ),
+    );
+  }
+
+  /**
+   * One message; drawn anew only when it is another one, so that nothing moves under the reader.
+   * @param draft what was begun for it
+   */
+  message(
+    detail: MessageDetail,
+    defaults: ReplayDefaults,
+    replay: ReplayState | null,
+    draft: ReplayFields | undefined,
+  ): void {
+    const { message } = detail;
+    if (this.shown !== message.id) {
+      this.build(detail, defaults);
+      if (draft !== undefined) {
+        this.form?.restore(draft);
+      }
+    }
+    this.headline = message.credit;
+    replace(
+      this.returned,
+      returnCell(message.return),
+      message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null,
+    );
+    this.credit?.update(message.credit);
+    this.keys.show(detail);
+    this.estimates?.update(detail.estimates);
+    for (const bucket of detail.buckets) {
+      this.bucket(bucket, bucket.draws);
+    }
+    if (replay === null) {
+      this.settle?.show(message.credit, null, false);
+    } else {
+      this.replay(replay);
+    }
+  }
+
+  /** How far a replay is, with the alternatives that have arrived. */
+  replay(state: ReplayState): void {
+    const here = state.message === this.shown;
+    this.form?.show(state, here);
+    this.settle?.show(this.headline, state, here);
+    this.whyView.replay(state);
+    if (here && state.bucket !== null) {
+      this.bucket(state.bucket);
+    }
+  }
+
+  /** Shows why the episode was lost; null where it was not. @param possible whether replays can be asked for */
+  why(why: WhyLost | null, replay: ReplayState | null, possible: boolean): void {
+    this.whyView.show(why, replay, possible);
+    this.expect(null);
+  }
+
+  /** Whether the summary of a lost episode is open, not folded to a line; kept across a reload. */
+  get whyOpen(): boolean {
+    return this.whyView.element.open;
+  }
+
+  set whyOpen(open: boolean) {
+    this.whyView.element.open = open;
+  }
+
+  /** Starts the replay that the fields describe. */
+  startReplay(): void {
+    this.form?.submit();
+  }
+
+  /** Fills in the model folder that was chosen. */
+  setModel(folder: string): void {
+    this.form?.setModel(folder);
+  }
+
+  /** Whether this message is the one on screen. */
+  shows(message: number): boolean {
+    return this.shown === message;
+  }
+
+  /** How texts are shown; kept across a reload. */
+  get written(): boolean {
+    return this.look.asWritten;
+  }
+
+  /**
+   * Shows texts in another look, or with the words of another search marked; what stays the same is not drawn again.
+   */
+  show(change: Partial<TextLook>): void {
+    const look = { ...this.look, ...change };
+    if (look.asWritten === this.look.asWritten && look.query === this.look.query) {
+      return;
+    }
+    this.look = look;
+    this.asWritten.setAttribute('aria-pressed', String(look.asWritten));
+    this.text?.show(look);
+  }
+
+  /** Shows texts as they were written, or no longer. */
+  toggleWritten(): void {
+    this.show({ asWritten: !this.look.asWritten });
+    this.events.arranged();
+  }
+
+  /** Whether keys and hashes are open; kept across a reload. */
+  get keysOpen(): boolean {
+    return this.keys.element.open;
+  }
+
+  set keysOpen(open: boolean) {
+    this.keys.element.open = open;
+  }
+
+  /** Brings the first word of the search in the text into sight. */
+  seekHit(): void {
+    this.text?.seekHit();
+  }
+
+  private textOf(text: string, code: boolean): HTMLElement {
+    this.text = new MessageText(text, code, this.look, this.mathematics);
+    return this.text.element;
+  }
+
+  private leave(): void {
+    this.shown = null;
+    this.headline = null;
+    this.credit = null;
+    this.settle = null;
+    this.text = null;
+    this.form = null;
+    this.estimates = null;
+    this.buckets.clear();
+  }
+
+  private build(detail: MessageDetail, defaults: ReplayDefaults): void {
+    this.leave();
+    const { message, context } = detail;
+    this.shown = message.id;
+    const form = new ReplayForm(defaults, detail, {
+      start: (request) => {
+        this.events.replay(message.id, request);
+      },
+      cancel: () => {
+        this.events.cancelReplay();
+      },
+      verify: () => {
+        this.events.verify(message.id);
+      },
+      chooseModel: () => {
+        this.events.chooseModel();
+      },
+      draft: (fields) => {
+        this.events.draft(message.id, fields);
+      },
+    });
+    this.form = form;
+    this.settle = new SettleControl(
+      {
+        settle: (replays) => {
+          this.events.settle(message.id, replays);
+        },
+        cancel: () => {
+          this.events.cancelReplay();
+        },
+      },
+      defaults.unavailable === null,
+    );
+    this.credit = new CreditFact(this.settle.element);
+    this.estimates = new EstimatesView({
+      measure:
+        defaults.unavailable === null
+          ? (name) => {
+              if (name === 'remove') {
+                form.removeMessage();
+              } else {
+                form.submitAsRecorded();
+              }
+            }
+          : null,
+    });
+    this.lists = h('div', { class: 'buckets' });
+    const empty = message.text === '';
+    replace(
+      this.body,
+      h(
+        'div',
+        { class: 'text-head' },
+        h(
+          'h2',
+          {},
+          message.eventType,
+          message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null,
+        ),
+        empty ? null : this.asWritten,
+      ),
+      empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
+      h(
+        'dl',
+        { class: 'facts' },
+        ...fact(term('return', 'Return'), this.returned),
+        ...fact(term('credit', 'Credit'), this.credit.element),
+        ...fact(
+          'Tokens',
+          `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`,
+        ),
+      ),
+      context === null
+        ? null
+        : h(
+            'details',
+            { class: 'context' },
+            h('summary', {}, 'Model input, exactly as the model saw it'),
+            h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)),
+            this.tokens(message.id),
+          ),
+      this.keys.element,
+      divider(),
+      form.element,
+      this.estimates.element,
+      this.lists,
+    );
+    this.element.scrollTop = 0;
+  }
+
+  private tokens(message: number): HTMLElement {
+    const show = h(
+      'button',
+      { class: 'link', type: 'button', title: 'Bytes, token boundaries and invisible characters, in an editor (T)' },
+      'Show tokens and bytes',
+    );
+    show.addEventListener('click', () => {
+      this.events.tokens(message);
+    });
+    return show;
+  }
+
+  /** @param draws how the bucket's continuations drew; undefined while that is not known */
+  private bucket(bucket: BucketView, draws?: Draws | null): void {
+    this.form?.allowVerification();
+    const present = this.buckets.get(bucket.id);
+    if (present !== undefined) {
+      present.update(bucket, draws);
+      return;
+    }
+    const list = new BucketList(bucket, draws, this.shown ?? -1, (message) => {
+      this.events.open(message);
+    });
+    this.buckets.set(bucket.id, list);
+    const newest = bucket.origin === 'request' ? [...this.buckets.keys()].every((id) => id <= bucket.id) : false;
+    if (newest) {
+      this.lists.prepend(list.element);
+    } else {
+      this.lists.append(list.element);
+    }
+  }
+}

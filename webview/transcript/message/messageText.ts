@@ -1,0 +1,120 @@
+/**
+ * The text of one message: prose, code and mathematics, or all of it as it was written; the words of a search marked.
+ */
+import { shownText } from '../../common/shownText.ts';
+import { h } from '../../common/dom.ts';
+import type { WithMathematics } from './formulas.ts';
+import { highlighted } from '../highlight.ts';
+import { segmentsOf, type Segment } from './segments.ts';
+
+/** Words of a search, and codes of what is not seen, that are marked in one text. */
+export const MOST_MARKS = 1_000;
+const MOST_CODES = 2_000;
+
+export interface TextLook {
+  /** All of it to the letter, in letters of one width. */
+  readonly asWritten: boolean;
+  /** The words searched for; empty for none. */
+  readonly query: string;
+}
+
+export class MessageText {
+  readonly element = h('div', { class: 'message-text', role: 'group', 'aria-label': 'Text', tabindex: 0 });
+  private readonly text: string;
+  private readonly code: boolean;
+  private readonly mathematics: WithMathematics;
+  private firstHit: HTMLElement | null = null;
+  /** The first hit is to stay in sight while formulas take their places. */
+  private sought = false;
+  private left = { marks: 0, codes: 0 };
+
+  /** @param code whether the text, where nothing in it is set apart as code, is code as a whole */
+  constructor(text: string, code: boolean, look: TextLook, mathematics: WithMathematics) {
+    this.text = text;
+    this.code = code;
+    this.mathematics = mathematics;
+    this.show(look);
+  }
+
+  /** Draws the text again in another look. */
+  show({ asWritten, query }: TextLook): void {
+    this.left = { marks: MOST_MARKS, codes: MOST_CODES };
+    this.firstHit = null;
+    this.sought = false;
+    const segments = asWritten ? [] : segmentsOf(this.text);
+    const whole = asWritten || (this.code && !segments.some(({ kind }) => kind === 'block'));
+    this.element.classList.toggle('as-written', whole);
+    const formulas: { readonly segment: Segment; readonly element: HTMLElement }[] = [];
+    this.element.replaceChildren(
+      ...(whole ? this.words(this.text, query) : segments.flatMap((segment) => this.piece(segment, query, formulas))),
+    );
+    if (formulas.length === 0) {
+      return;
+    }
+    this.mathematics((set) => {
+      for (const { segment, element } of formulas) {
+        const formula = set(segment.text, segment.display);
+        if (formula === null) {
+          continue;
+        }
+        element.classList.add(segment.display ? 'display-formula' : 'line-formula');
+        element.setAttribute('data-written', segment.written);
+        element.replaceChildren(formula);
+      }
+      if (this.sought) {
+        this.firstHit?.scrollIntoView({ block: 'nearest' });
+      }
+    });
+  }
+
+  /** Brings the first word of the search into sight. */
+  seekHit(): void {
+    this.sought = true;
+    this.firstHit?.scrollIntoView({ block: 'nearest' });
+  }
+
+  private piece(
+    segment: Segment,
+    query: string,
+    formulas: { readonly segment: Segment; readonly element: HTMLElement }[],
+  ): readonly (HTMLElement | string)[] {
+    const { kind, text, written, language } = segment;
+    switch (kind) {
+      case 'prose':
+        return this.words(written, query);
+      case 'code':
+        return [h('code', { class: 'code-span' }, ...this.words(text, query))];
+      case 'block':
+        return [
+          h(
+            'pre',
+            { class: 'code-block', 'data-language': language === '' ? null : language },
+            h('code', {}, ...this.words(text, query)),
+          ),
+        ];
+      case 'formula': {
+        // It is shown as it was written until it is set.
+        const element = h('span', {}, written);
+        formulas.push({ segment, element });
+        return [
+          this.left.marks > 0 && highlighted(written, query, 1).some(({ hit }) => hit) ? this.mark([element]) : element,
+        ];
+      }
+    }
+  }
+
+  private words(text: string, query: string): readonly (HTMLElement | string)[] {
+    return highlighted(text, query, this.left.marks).flatMap(({ text: part, hit }) => {
+      const nodes = shownText(part, this.left.codes);
+      this.left.codes -= nodes.filter((node) => typeof node !== 'string').length;
+      return hit ? [this.mark(nodes)] : nodes;
+    });
+  }
+
+  private mark(nodes: readonly (HTMLElement | string)[]): HTMLElement {
+    const element = h('mark', {}, ...nodes);
+    this.left.marks--;
+    this.firstHit ??= element;
+    return element;
+  }
+}

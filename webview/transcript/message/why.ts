@@ -1,0 +1,154 @@
+/**
+ * Why an episode was lost, on top of the pane: the message that decided it, the best sampled in its place, where the
+ * two differ, what is still unsure.
+ */
+import { sentence } from '../../../src/shared/credit/headline.ts';
+import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import type { WhyLost, WhyMessage } from '../../../src/shared/transcript/whyLost.ts';
+import { creditCell, verdictWords } from '../../common/creditBar.ts';
+import { h, replace } from '../../common/dom.ts';
+import { oneLine, returnText, signed } from '../../common/format.ts';
+import { copyAsWritten, shownText } from '../../common/shownText.ts';
+import { difference } from './difference.ts';
+import { SettleControl } from '../replay/settle.ts';
+
+export interface WhyEvents {
+  /** Show a message in the tree. */
+  open(message: number): void;
+  settle(message: number, replays: number): void;
+  cancelReplay(): void;
+  /** It was opened, or folded to one line. */
+  toggled(): void;
+}
+
+export class WhyView {
+  readonly element: HTMLDetailsElement;
+  private readonly events: WhyEvents;
+  private readonly line = h('summary', {});
+  private readonly body = h('div', { class: 'why-body' });
+  private settle: SettleControl | null = null;
+  private why: WhyLost | null = null;
+  private possible = false;
+  private drawn = '';
+
+  constructor(events: WhyEvents) {
+    this.events = events;
+    this.element = h('details', { class: 'why', open: true }, this.line, this.body);
+    this.element.hidden = true;
+    copyAsWritten(this.body);
+    this.element.addEventListener('toggle', () => {
+      events.toggled();
+    });
+  }
+
+  /** @param possible whether replays can be asked for */
+  show(why: WhyLost | null, replay: ReplayState | null, possible: boolean): void {
+    this.element.hidden = why === null;
+    const drawn = JSON.stringify([why, possible]);
+    const other = why?.decisive?.message !== this.why?.decisive?.message || possible !== this.possible;
+    this.why = why;
+    this.possible = possible;
+    if (drawn !== this.drawn && why !== null) {
+      this.draw(why, other);
+    }
+    this.drawn = drawn;
+    this.replay(replay);
+  }
+
+  /** How far a replay is that settles the message's credit. */
+  replay(state: ReplayState | null): void {
+    const decisive = this.why?.decisive ?? null;
+    if (decisive !== null) {
+      this.settle?.show(decisive.credit, state, state?.message === decisive.message);
+    }
+  }
+
+  /** @param other whether it is another message that decided */
+  private draw(why: WhyLost, other: boolean): void {
+    const { decisive, best, decided } = why;
+    replace(
+      this.line,
+      h('strong', {}, why.return <= 0 ? 'Why it was lost' : `Why it got ${returnText(why.return)}`),
+      ': ',
+      lineOf(why),
+    );
+    if (decisive === null) {
+      replace(
+        this.body,
+        h(
+          'p',
+          {},
+          'No message of this episode has been compared with others yet. Replay one (R) to see what it was worth.',
+        ),
+      );
+      return;
+    }
+    if (other || this.settle === null) {
+      const { message } = decisive;
+      this.settle = new SettleControl(
+        {
+          settle: (replays) => {
+            this.events.settle(message, replays);
+          },
+          cancel: () => {
+            this.events.cancelReplay();
+          },
+        },
+        this.possible,
+      );
+    }
+    replace(
+      this.body,
+      this.side(decided ? 'Decisive message' : 'Clearest candidate', decisive),
+      best === null
+        ? h('p', { class: 'muted' }, 'No better message was sampled in its place.')
+        : this.side(best.typed ? 'Best alternative, typed' : 'Best alternative', best),
+      best === null ? null : difference(decisive.text, best.text),
+      h(
+        'p',
+        { class: 'why-sure' },
+        decided ? 'Decided: ' : 'To be sure: ',
+        verdictWords(decisive.credit),
+        ' ',
+        this.settle.element,
+      ),
+    );
+  }
+
+  private side(name: string, { message, role, turn, credit, return: value }: WhyMessage): HTMLElement {
+    const title = h(
+      'button',
+      { class: 'link', type: 'button', title: 'Show this message in the tree' },
+      turn > 0 ? `${role} ${String(turn + 1)}` : role,
+    );
+    title.addEventListener('click', () => {
+      this.events.open(message);
+    });
+    const facts = h(
+      'span',
+      { class: 'why-facts' },
+      h('span', { class: 'muted' }, `return ${returnText(value)}`),
+      creditCell(credit),
+    );
+    return h('div', { class: 'why-side' }, h('span', { class: 'muted' }, name), title, facts);
+  }
+}
+
+/** The summary in one line. */
+function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
+  if (decisive === null) {
+    return h('span', { class: 'why-line' }, 'no message has been compared yet');
+  }
+  const said = shownText(oneLine(decisive.text.slice(0, 200)));
+  const words = decided
+    ? `${decisive.role} ${sentence(decisive.credit)} `
+    : `${decisive.role} is the clearest candidate `;
+  return h(
+    'span',
+    { class: 'why-line' },
+    `${words}(${signed(decisive.credit.value)}): `,
+    ...said,
+    best === null ? null : ' → ',
+    ...(best === null ? [] : shownText(oneLine(best.text.slice(0, 200)))),
+  );
+}

@@ -1,0 +1,147 @@
+/** "Continue with": another snapshot, temperature or model for a replay. What is left alone is as recorded. */
+import {
+  choiceProblem,
+  OTHER_DISTRIBUTION,
+  type ContinuationChoice,
+  type OfferedSnapshot,
+  type OwnContinuation,
+} from '../../../src/shared/records/continuation.ts';
+import { h } from '../../common/dom.ts';
+import { button, dropdown, option, textField, type Dropdown } from '../../common/toolkit.ts';
+import type { ReplayFields } from './drafts.ts';
+import { parseTemperature, snapshotLabel } from './replayWords.ts';
+
+export class ContinueWith {
+  readonly element: HTMLDetailsElement;
+  private readonly snapshot: Dropdown = dropdown('Snapshot', () => {
+    this.updateSummary();
+  });
+  private readonly temperature = textField('Temperature', { size: 6, inputmode: 'decimal' });
+  private readonly model = textField('Model folder', { size: 24, placeholder: "the run's own" });
+  private readonly state = h('span', { class: 'muted' });
+  private readonly changed: () => void;
+
+  constructor(
+    own: OwnContinuation,
+    snapshots: readonly OfferedSnapshot[],
+    events: { chooseModel(): void; submit(): void; changed(): void },
+  ) {
+    this.changed = () => {
+      events.changed();
+    };
+    this.snapshot.append(
+      option(
+        '',
+        `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : snapshotLabel({ id: own.snapshot, step: own.step, kept: true })}`,
+      ),
+    );
+    for (const offered of snapshots) {
+      if (offered.id !== own.snapshot) {
+        this.snapshot.append(option(offered.id, snapshotLabel(offered)));
+      }
+    }
+    this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${String(own.temperature)}`;
+    for (const field of [this.temperature, this.model]) {
+      field.addEventListener('input', () => {
+        this.updateSummary();
+      });
+    }
+    for (const field of [this.temperature, this.model]) {
+      field.addEventListener('keydown', (event) => {
+        if (event.key === 'Enter') {
+          events.submit();
+        }
+      });
+    }
+    this.element = h(
+      'details',
+      { class: 'continue-with' },
+      h('summary', {}, 'Continue with: ', this.state),
+      h(
+        'div',
+        { class: 'fields' },
+        h('div', { class: 'labelled' }, h('span', { 'aria-hidden': 'true' }, 'Snapshot'), this.snapshot),
+        this.temperature,
+        this.model,
+        button(
+          'Choose folder…',
+          () => {
+            events.chooseModel();
+          },
+          { title: 'Choose the folder of another model' },
+        ),
+        button(
+          'As recorded',
+          () => {
+            this.reset();
+          },
+          { title: "Back to the message's own snapshot, temperature and model" },
+        ),
+      ),
+      h(
+        'p',
+        { class: 'muted' },
+        "The model input stays the same, byte for byte. Alternatives and their continuations are sampled with these settings; their credit belongs to that distribution and never replaces the message's own.",
+      ),
+    );
+    this.updateSummary();
+  }
+
+  /** What is chosen, or a sentence that says what is wrong. */
+  read(): ContinuationChoice | string {
+    const temperature = parseTemperature(this.temperature.value);
+    if (typeof temperature === 'string') {
+      return temperature;
+    }
+    const choice = {
+      snapshot: this.chosen,
+      temperature,
+      model: this.model.value.trim() === '' ? null : this.model.value.trim(),
+    };
+    return choiceProblem(choice) ?? choice;
+  }
+
+  /** Fills in the folder that was chosen in the editor's dialog. */
+  setModel(folder: string): void {
+    this.model.value = folder;
+    this.snapshot.value = '';
+    this.updateSummary();
+    this.changed();
+    this.model.focus();
+  }
+
+  /** The snapshot that was chosen. A list that is not on the page yet has no value at all. */
+  private get chosen(): string | null {
+    const value: unknown = this.snapshot.value;
+    return typeof value === 'string' && value !== '' ? value : null;
+  }
+
+  /** What is in the fields. */
+  get fields(): Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'> {
+    return { snapshot: this.chosen, temperature: this.temperature.value, model: this.model.value };
+  }
+
+  /**
+   * Puts back what was in the fields; the list must be on the page. A snapshot that is offered no more is left out.
+   */
+  restore({ snapshot, temperature, model }: Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'>): void {
+    this.snapshot.value = snapshot ?? '';
+    this.temperature.value = temperature;
+    this.model.value = model;
+    this.element.open = this.updateSummary();
+  }
+
+  private reset(): void {
+    this.restore({ snapshot: null, temperature: '', model: '' });
+    this.element.open = true;
+    this.changed();
+  }
+
+  /** Says whether something else than what was recorded is chosen. */
+  private updateSummary(): boolean {
+    const changed = this.chosen !== null || this.temperature.value.trim() !== '' || this.model.value.trim() !== '';
+    this.state.textContent = changed ? OTHER_DISTRIBUTION : 'as recorded';
+    this.element.classList.toggle('changed', changed);
+    return changed;
+  }
+}

@@ -1,0 +1,288 @@
+/** Asks for a replay of one message and shows how far it is. */
+import { AS_RECORDED, type ContinuationChoice } from '../../../src/shared/records/continuation.ts';
+import {
+  DRAFT_LIMITS,
+  MAX_ALTERNATIVES,
+  MAX_REPLAYS,
+  type MessageDetail,
+  type ReplayDefaults,
+  type ReplayState,
+} from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { focusedIn, h } from '../../common/dom.ts';
+import {
+  button,
+  checkbox,
+  progressRing,
+  textArea,
+  textField,
+  type Button,
+  type Checkbox,
+  type TextArea,
+  type TextField,
+} from '../../common/toolkit.ts';
+import { ContinueWith } from './continueWith.ts';
+import { sameFields, type ReplayFields } from './drafts.ts';
+import { parseCount, progressOf } from './replayWords.ts';
+
+export interface ReplayRequest {
+  readonly alternatives: number;
+  readonly replays: number;
+  readonly text: string | null;
+  readonly independent: boolean;
+  readonly continuation: ContinuationChoice;
+}
+
+export interface ReplayFormEvents {
+  start(request: ReplayRequest): void;
+  cancel(): void;
+  verify(): void;
+  /** Ask for the folder of another model. */
+  chooseModel(): void;
+  /** What is in the fields and was not asked for yet; null where they are as offered. */
+  draft(fields: ReplayFields | null): void;
+}
+
+export class ReplayForm {
+  readonly element: HTMLElement;
+  private readonly alternatives: TextField;
+  private readonly replays: TextField;
+  private readonly typed: TextArea;
+  private readonly common: Checkbox;
+  private readonly start: Button;
+  private readonly verify: Button;
+  private readonly problem = h('p', { class: 'problem', role: 'alert' });
+  private readonly words = h('span', { role: 'status' });
+  private readonly ring = progressRing('Replaying');
+  private readonly cancel: Button;
+  private readonly typedPart: HTMLDetailsElement;
+  private readonly offered: ReplayFields;
+  private readonly events: ReplayFormEvents;
+  private readonly continuation: ContinueWith;
+  private running = false;
+  /** What the last replay of this message failed of, as it was shown. */
+  private failure = '';
+  private restoring = false;
+
+  constructor(
+    defaults: ReplayDefaults,
+    { own, snapshots }: Pick<MessageDetail, 'own' | 'snapshots'>,
+    events: ReplayFormEvents,
+  ) {
+    this.events = events;
+    this.alternatives = textField('Alternatives', { size: 4, inputmode: 'numeric', value: defaults.alternatives });
+    this.replays = textField('Replays each', { size: 4, inputmode: 'numeric', value: defaults.replays });
+    this.typed = textArea('Your own message', { rows: 3, resize: 'vertical', maxlength: DRAFT_LIMITS.text });
+    this.offered = {
+      alternatives: String(defaults.alternatives),
+      replays: String(defaults.replays),
+      text: '',
+      independent: false,
+      snapshot: null,
+      temperature: '',
+      model: '',
+    };
+    this.common = checkbox(
+      'Common random numbers',
+      true,
+      'Replay m of every alternative draws the same random numbers: differences between alternatives vary less. Off: each alternative draws its own.',
+    );
+    this.verify = button(
+      'Verify replay',
+      () => {
+        events.verify();
+      },
+      { title: 'Execute the stored replays of this message again and compare them (V)' },
+    );
+    this.verify.hidden = true;
+    const submit = (): void => {
+      const request = this.running ? null : this.read();
+      if (request === null) {
+        return;
+      }
+      events.start(request);
+      events.draft(null);
+    };
+    this.continuation = new ContinueWith(own, snapshots, {
+      chooseModel: () => {
+        events.chooseModel();
+      },
+      submit,
+      changed: () => {
+        this.keep();
+      },
+    });
+    this.start = button('Replay alternatives', submit, {
+      primary: true,
+      title: 'Sample other messages from the same frozen context (R)',
+    });
+    this.cancel = button('Cancel', () => {
+      events.cancel();
+    });
+    for (const field of [this.alternatives, this.replays]) {
+      field.addEventListener('keydown', (event) => {
+        if (event.key === 'Enter') {
+          submit();
+        }
+      });
+    }
+    this.typedPart = h('details', { class: 'typed' }, h('summary', {}, 'Try your own message'), this.typed);
+    this.element = h(
+      'section',
+      { class: 'replay', 'aria-label': 'Replay' },
+      defaults.unavailable === null
+        ? h('div', { class: 'fields' }, this.alternatives, this.replays, this.common, this.start, this.verify)
+        : h('p', { class: 'muted' }, defaults.unavailable),
+      defaults.unavailable === null ? this.typedPart : null,
+      defaults.unavailable === null ? this.continuation.element : null,
+      this.problem,
+      h('div', { class: 'progress' }, this.ring, this.words, this.cancel),
+    );
+    for (const event of ['input', 'change']) {
+      this.element.addEventListener(event, () => {
+        this.keep();
+      });
+    }
+    this.show(null, false);
+  }
+
+  /** Puts back what was begun; the form must be on the page. */
+  restore(fields: ReplayFields): void {
+    // Some controls report a value that they are given as if it was typed.
+    this.restoring = true;
+    this.alternatives.value = fields.alternatives;
+    this.replays.value = fields.replays;
+    this.typed.value = fields.text;
+    this.common.checked = !fields.independent;
+    this.typedPart.open = fields.text !== '';
+    this.continuation.restore(fields);
+    this.restoring = false;
+  }
+
+  /** There is a replay that can be verified. */
+  allowVerification(): void {
+    this.verify.hidden = false;
+  }
+
+  /** Starts with what is in the fields, as the button does. */
+  submit(): void {
+    if (!this.running) {
+      this.start.click();
+    }
+  }
+
+  /** Replays the message emptied, as it was made, with the number of replays that is in the field. */
+  removeMessage(): void {
+    const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
+    this.problem.textContent = typeof replays === 'string' ? replays : '';
+    if (!this.running && typeof replays !== 'string') {
+      this.events.start({
+        alternatives: 0,
+        replays,
+        text: '',
+        independent: !this.common.checked,
+        continuation: AS_RECORDED,
+      });
+    }
+  }
+
+  /** Replays as recorded what the fields describe. */
+  submitAsRecorded(): void {
+    const request = this.read();
+    if (!this.running && request !== null) {
+      this.events.start({
+        ...request,
+        text: null,
+        alternatives: Math.max(1, request.alternatives),
+        continuation: AS_RECORDED,
+      });
+    }
+  }
+
+  /** The folder of another model was chosen. */
+  setModel(folder: string): void {
+    this.continuation.setModel(folder);
+  }
+
+  /**
+   * Shows a replay; `here` says whether it is one of the message in this pane. The button that cancels stays the same
+   * one: what is being pressed or has the keyboard is not drawn again. A start by keyboard leads to it, and its end
+   * back.
+   */
+  show(state: ReplayState | null, here: boolean): void {
+    const failed = this.running && here && state?.status === 'failed';
+    const started = !this.running && state?.status === 'running';
+    const failure = state !== null && here && state.status === 'failed' ? (state.error ?? 'The replay failed.') : '';
+    this.running = state?.status === 'running';
+    // What is said of a field stays while other things change.
+    if (started || failure !== this.failure) {
+      this.problem.textContent = failure;
+    }
+    this.failure = failure;
+    // How far settling this message is shows beside its own button.
+    const settling = here && state !== null && state.settle !== null;
+    const words = settling ? '' : progressOf(state, here);
+    if (this.words.textContent !== words) {
+      this.words.textContent = words;
+    }
+    this.words.classList.toggle('muted', !this.running);
+    this.ring.hidden = !this.running || settling;
+    if (this.running) {
+      this.cancel.hidden = settling;
+      if (focusedIn(this.start) !== null) {
+        this.cancel.focus();
+      }
+      this.start.disabled = true;
+    } else {
+      this.start.disabled = false;
+      // A button that was disabled can take the keyboard once it has been drawn again.
+      if (focusedIn(this.cancel) !== null) {
+        requestAnimationFrame(() => {
+          this.end();
+        });
+      } else {
+        this.cancel.hidden = true;
+      }
+    }
+    // What failed was asked for, and may be wanted once more.
+    if (failed && !settling) {
+      this.keep();
+    }
+  }
+
+  private end(): void {
+    if (this.running) {
+      return;
+    }
+    if (focusedIn(this.cancel) !== null) {
+      this.start.focus();
+    }
+    this.cancel.hidden = true;
+  }
+
+  private keep(): void {
+    if (this.restoring) {
+      return;
+    }
+    const fields = {
+      alternatives: this.alternatives.value,
+      replays: this.replays.value,
+      text: this.typed.value,
+      independent: !this.common.checked,
+      ...this.continuation.fields,
+    };
+    this.events.draft(sameFields(fields, this.offered) ? null : fields);
+  }
+
+  private read(): ReplayRequest | null {
+    const text = this.typed.value === '' ? null : this.typed.value;
+    const alternatives = parseCount('Alternatives', this.alternatives.value, text === null ? 1 : 0, MAX_ALTERNATIVES);
+    const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
+    const continuation = this.continuation.read();
+    const wrong = [alternatives, replays, continuation].find((value) => typeof value === 'string');
+    this.problem.textContent = typeof wrong === 'string' ? wrong : '';
+    if (typeof alternatives === 'string' || typeof replays === 'string' || typeof continuation === 'string') {
+      return null;
+    }
+    return { alternatives, replays, text, independent: !this.common.checked, continuation };
+  }
+}

@@ -1,0 +1,113 @@
+/** Numbers of a replay, read and put in words. */
+import { isDecided, type Headline } from '../../../src/shared/credit/headline.ts';
+import { TEMPERATURE, type OfferedSnapshot } from '../../../src/shared/records/continuation.ts';
+import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { count } from '../../common/format.ts';
+
+/** A number of things: `1 message`, `2 messages`. */
+function things(number: number, one: string): string {
+  return `${count(number)} ${number === 1 ? one : `${one}s`}`;
+}
+
+/** What replay requests made: `12 replays in 3 requests`. */
+export function replaysWords({ replays, requests }: Replays): string {
+  return `${things(replays, 'replay')} in ${things(requests, 'request')}`;
+}
+
+/** What a transcript holds: `10 messages · 12 replays in 3 requests`. */
+export function sizeWords({ messages, replayed }: Pick<TranscriptLayout, 'messages' | 'replayed'>): string {
+  return [things(messages, 'message'), ...(replayed.requests === 0 ? [] : [replaysWords(replayed)])].join(' · ');
+}
+
+/** What a filter leaves: `4 of 10 messages, 3 of 77 replayed`. */
+export function matchingWords({
+  messages,
+  matching,
+  replayed,
+}: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>): string {
+  const further =
+    replayed.messages === 0 ? '' : `, ${count(replayed.matching)} of ${count(replayed.messages)} replayed`;
+  return `${count(matching)} of ${count(messages)} messages${further}`;
+}
+
+/** The mean of the returns that could be scored; null when there is none. */
+export function meanReturn(returns: readonly (number | null)[]): number | null {
+  const scored = returns.filter((value) => value !== null);
+  return scored.length === 0 ? null : scored.reduce((sum, value) => sum + value, 0) / scored.length;
+}
+
+/** A whole number from a field, or a sentence that says what is wrong. */
+export function parseCount(name: string, value: string, low: number, high: number): number | string {
+  const trimmed = value.trim();
+  const number = Number(trimmed);
+  if (/^\d+$/u.test(trimmed) && number >= low && number <= high) {
+    return number;
+  }
+  return `${name}: a whole number from ${String(low)} to ${String(high)}.`;
+}
+
+/** A temperature from a field; null for one that was left empty, or a sentence that says what is wrong. */
+export function parseTemperature(value: string): number | null | string {
+  const trimmed = value.trim();
+  if (trimmed === '') {
+    return null;
+  }
+  const number = Number(trimmed);
+  // Some write a decimal comma: it is refused, not read as something else.
+  if (/^\d*\.?\d+$/u.test(trimmed) && number >= TEMPERATURE.low && number <= TEMPERATURE.high) {
+    return number;
+  }
+  return `Temperature: a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
+}
+
+/** `Step 3 · 0123456789ab`, and whether the weights are there. */
+export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
+  return `${step === 0 ? 'Before training' : `Step ${String(step)}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
+}
+
+/** What the button that settles a credit says. */
+export function settleLabel(replays: number): string {
+  return `Settle with about ${things(replays, 'replay')}`;
+}
+
+/** How far settling a message's credit is, or how it ended; empty where there is nothing to say. */
+export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'verdict'> | null): string {
+  if (state === null || state.settle === null) {
+    return '';
+  }
+  const { status, done, settle } = state;
+  const spent = things(settle.spent ?? done, 'replay');
+  switch (status) {
+    case 'running':
+      return done === 0 ? 'Preparing' : `${count(done)} of at most ${things(settle.most, 'replay')}`;
+    case 'cancelled':
+      return `Cancelled after ${spent}; finished replays are kept.`;
+    case 'failed':
+      return '';
+    case 'done':
+      return credit !== null && isDecided(credit) ? `Settled with ${spent}.` : `Still undecided after ${spent}.`;
+  }
+}
+
+/**
+ * How far a replay is, in words; empty where there is nothing to say.
+ * @param here whether it is one of the message that is shown
+ */
+export function progressOf(state: ReplayState | null, here: boolean): string {
+  if (state?.status === 'cancelled' && here && state.total > 0 && state.done === state.total) {
+    return 'Verification was cancelled; all replays are kept.';
+  }
+  if (state?.status === 'cancelled' && here) {
+    return `Cancelled after ${count(state.done)} of ${count(state.total)}; finished replays are kept.`;
+  }
+  if (state?.status !== 'running') {
+    return '';
+  }
+  const words =
+    state.total === 0
+      ? 'Preparing'
+      : state.done === state.total
+        ? 'Verifying replays'
+        : `${count(state.done)} of ${count(state.total)}`;
+  return here ? words : `Another message is being replayed: ${words}`;
+}

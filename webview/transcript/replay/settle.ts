@@ -1,0 +1,74 @@
+/** The button that spends what a message's credit needs to be decided, and how far that is. */
+import type { Headline } from '../../../src/shared/credit/headline.ts';
+import { settleReplays } from '../../../src/shared/records/settle.ts';
+import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { focusedIn, h } from '../../common/dom.ts';
+import { button } from '../../common/toolkit.ts';
+import { settleLabel, settleWords } from './replayWords.ts';
+
+export interface SettleEvents {
+  /** Replay until the credit is decided, with at most so many replays. */
+  settle(replays: number): void;
+  cancel(): void;
+}
+
+/** One element for the life of a pane: a button that has the keyboard, or is half pressed, is not drawn again. */
+export class SettleControl {
+  readonly element: HTMLElement;
+  private readonly start: ReturnType<typeof button>;
+  private readonly cancel: ReturnType<typeof button>;
+  private readonly words = h('span', { class: 'muted', role: 'status' });
+  private readonly possible: boolean;
+  private replays = 0;
+
+  /** @param possible whether replays can be asked for here */
+  constructor(events: SettleEvents, possible: boolean) {
+    this.possible = possible;
+    const title = 'Replays pairs of continuations until the interval excludes 0';
+    this.start = button(
+      '',
+      () => {
+        events.settle(this.replays);
+      },
+      { title },
+    );
+    this.cancel = button('Cancel settling', () => {
+      events.cancel();
+    });
+    this.element = h('span', { class: 'settle' }, this.start, this.words, this.cancel);
+  }
+
+  /** @param here whether the replay is one of this message */
+  show(credit: Headline | null, state: ReplayState | null, here: boolean): void {
+    const running = state?.status === 'running';
+    const settling = running && here && state.settle !== null;
+    const more = credit?.verdict === 'undecided' ? credit.more : null;
+    const offered = this.possible && more !== null && more > 0;
+    this.replays = settleReplays(more);
+    if (offered) {
+      const label = settleLabel(more);
+      if (this.start.textContent !== label) {
+        this.start.textContent = label;
+      }
+    }
+    const held = focusedIn(this.element) !== null;
+    this.start.hidden = !offered || settling;
+    this.start.disabled = running;
+    this.cancel.hidden = !settling;
+    const words = here ? settleWords(state, credit) : '';
+    if (this.words.textContent !== words) {
+      this.words.textContent = words;
+    }
+    this.element.hidden = this.start.hidden && this.cancel.hidden && words === '';
+    // The focus moves from the one to the other.
+    if (held && settling) {
+      this.cancel.focus();
+    } else if (held && offered) {
+      requestAnimationFrame(() => {
+        if (focusedIn(this.element) !== null || document.activeElement === document.body) {
+          this.start.focus();
+        }
+      });
+    }
+  }
+}

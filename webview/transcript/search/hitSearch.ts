@@ -1,0 +1,113 @@
+/** The search of the transcript panel: asks for hits, marks them, and steps through them. */
+import type { SearchHits, TranscriptToHost } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import type { DetailPane } from '../message/detail.ts';
+import { HitSteps } from './hits.ts';
+import type { SearchBar } from './searchBar.ts';
+import type { TreeView } from '../tree/tree.ts';
+
+/** What a search is seen in. */
+interface SearchedViews {
+  readonly tree: TreeView;
+  readonly detail: DetailPane;
+  readonly bar: SearchBar;
+}
+
+export class HitSearch {
+  private readonly views: SearchedViews;
+  private readonly post: (message: TranscriptToHost) => void;
+  private readonly steps = new HitSteps();
+  private words = '';
+  /** Go to the first hit as soon as it is known. */
+  private jump = false;
+  /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
+  private stepped: 'no' | 'row' | 'text' = 'no';
+
+  constructor(views: SearchedViews, post: (message: TranscriptToHost) => void) {
+    this.views = views;
+    this.post = post;
+  }
+
+  get query(): string {
+    return this.words;
+  }
+
+  /** Takes what was searched for before the page was thrown away; nothing is asked yet. */
+  restore(query: string): void {
+    this.words = query;
+    this.views.bar.query = query;
+  }
+
+  /**
+   * @param revision of the layout that is searched
+   * @param jump whether to go to the first hit from where the keyboard is
+   */
+  search(query: string, revision: number, jump: boolean): void {
+    this.words = query;
+    this.jump = jump;
+    this.views.tree.highlight(query.trim());
+    this.views.detail.show({ query: query.trim() });
+    this.steps.asked();
+    this.post({ type: 'search', revision, query });
+  }
+
+  /** Takes the hits of a search; of an older one they are ignored. */
+  found(hits: SearchHits, revision: number): void {
+    if (hits.query !== this.words) {
+      return;
+    }
+    const owed = this.steps.take(hits);
+    if (this.jump && !hits.rows.includes(this.views.tree.place)) {
+      this.step(1, revision);
+    } else if (this.jump) {
+      this.views.detail.seekHit();
+    } else if (owed !== null) {
+      this.step(owed, revision);
+    }
+    this.jump = false;
+    this.showPlace();
+  }
+
+  step(direction: 1 | -1, revision: number): void {
+    const index = this.steps.step(direction, this.views.tree.place);
+    if (index === null) {
+      return;
+    }
+    this.stepped = 'row';
+    this.post({ type: 'locateRow', revision, index });
+  }
+
+  /** A row is brought into sight and selected. @param select selects it */
+  revealed(index: number, select: () => void): void {
+    const stepped = this.stepped === 'row';
+    this.steps.arrived(index);
+    select();
+    if (stepped) {
+      this.stepped = 'text';
+    }
+  }
+
+  /** A message was selected, by whatever. */
+  selected(): void {
+    this.stepped = 'no';
+  }
+
+  /** The pane shows a message: one that was stepped to shows its first hit. */
+  shown(): void {
+    if (this.stepped === 'text') {
+      this.views.detail.seekHit();
+    }
+    this.stepped = 'no';
+  }
+
+  /** What was asked for does not come. */
+  failed(): void {
+    this.steps.failed();
+  }
+
+  /** Shows which of the hits has the keyboard. */
+  showPlace(): void {
+    const { hits } = this.steps;
+    const at = hits?.rows.indexOf(this.views.tree.place) ?? -1;
+    this.views.bar.tell(hits, at < 0 ? null : at);
+  }
+}

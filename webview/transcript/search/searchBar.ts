@@ -1,0 +1,281 @@
+/** Searching and filtering above the tree: words with their hits counted, and one chooser per property. */
+import { TAXONOMY_CLASSES } from '../../../src/shared/records/taxonomy.ts';
+import {
+  NO_FILTER,
+  QUERY_LIMIT,
+  type FilterChoices,
+  type SearchHits,
+  type TranscriptFilter,
+  type TranscriptLayout,
+} from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { h, replace } from '../../common/dom.ts';
+import { count } from '../../common/format.ts';
+import { Drawer } from '../drawer.ts';
+import { shownKey } from '../keys.ts';
+import { matchingWords } from '../replay/replayWords.ts';
+
+/** Milliseconds without a key before the store is asked. */
+const PAUSE = 120;
+
+export interface SearchEvents {
+  search(query: string): void;
+  step(direction: 1 | -1): void;
+  filter(filter: TranscriptFilter): void;
+  /** Give the keyboard back to the tree. */
+  leave(): void;
+  /** Show the sheet of keys. */
+  keys(): void;
+}
+
+type Choice = readonly [value: string, words: string];
+
+const CREDITS: readonly Choice[] = [
+  ['', 'Any credit'],
+  ['positive', 'Credit above 0'],
+  ['negative', 'Credit below 0'],
+  ['zero', 'Credit of 0'],
+  ['none', 'Credit not measured'],
+];
+const LANES: readonly Choice[] = [
+  ['', 'Run and replays'],
+  ['run', 'Run only'],
+  ['replays', 'Replays only'],
+];
+const OUTCOMES: readonly Choice[] = [
+  ['', 'Any return'],
+  ['won', 'Return of 1'],
+  ['lost', 'Return of 0'],
+  ['between', 'Return between'],
+  ['none', 'Not scored'],
+];
+
+export class SearchBar {
+  readonly element: HTMLElement;
+  private readonly events: SearchEvents;
+  private readonly field = h('input', {
+    type: 'search',
+    class: 'search-field',
+    placeholder: `Search messages ( ${shownKey('search')} )`,
+    'aria-label': 'Search messages',
+    maxlength: QUERY_LIMIT,
+    spellcheck: 'false',
+  });
+  private readonly hits = h('span', { class: 'muted hits', role: 'status' });
+  private readonly role = chooser('Role');
+  private readonly credit = chooser('Credit');
+  private readonly outcome = chooser('Return');
+  private readonly label = chooser('Label or failure class');
+  private readonly lane = chooser('Run or replays');
+  private readonly clear = h('button', { class: 'link', type: 'button' }, 'Clear filters');
+  private readonly matching = h('span', { class: 'muted matching', role: 'status' });
+  private readonly filters: Drawer;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private filter: TranscriptFilter = NO_FILTER;
+
+  /** @param protocol the button that opens the map of the protocol where space is short */
+  constructor(events: SearchEvents, protocol: HTMLElement) {
+    this.events = events;
+    fill(this.credit, CREDITS);
+    fill(this.outcome, OUTCOMES);
+    fill(this.lane, LANES);
+    this.field.addEventListener('input', () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => {
+        this.ask();
+      }, PAUSE);
+    });
+    this.field.addEventListener('keydown', (event) => {
+      this.onKey(event);
+    });
+    for (const select of this.choosers) {
+      select.addEventListener('change', () => {
+        events.filter(this.chosen());
+      });
+      select.addEventListener('keydown', (event) => {
+        if (event.key === 'Escape') {
+          events.leave();
+        }
+      });
+    }
+    this.clear.addEventListener('click', () => {
+      this.role.focus();
+      events.filter(NO_FILTER);
+    });
+    const sign = h('span', { class: 'key-sign' }, ` ( ${shownKey('keys')} )`);
+    const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys', sign);
+    keys.addEventListener('click', () => {
+      events.keys();
+    });
+    const line = [...this.choosers, this.clear, this.matching];
+    this.filters = new Drawer('Filters', 'filters', h('div', { class: 'filter-line' }, ...line));
+    this.element = h(
+      'div',
+      { class: 'search-bar', role: 'search' },
+      h(
+        'div',
+        { class: 'search-line' },
+        this.field,
+        step('Previous match (P)', '↑', () => {
+          events.step(-1);
+        }),
+        step('Next match (N)', '↓', () => {
+          events.step(1);
+        }),
+        this.hits,
+      ),
+      this.filters.toggle,
+      this.filters.element,
+      protocol,
+      keys,
+    );
+    const replayed = { requests: 0, replays: 0, messages: 0, matching: 0 };
+    this.show(NO_FILTER, { roles: [], labels: [] }, { messages: 0, matching: 0, replayed });
+  }
+
+  /** The words searched for. */
+  get query(): string {
+    return this.field.value;
+  }
+
+  /** Puts words into the field, as they were before. */
+  set query(words: string) {
+    this.field.value = words;
+  }
+
+  focusSearch(): void {
+    this.field.focus();
+    this.field.select();
+  }
+
+  focusFilter(): void {
+    this.filters.show(true);
+    this.role.focus();
+  }
+
+  /** Shows the filter in force and what it leaves. */
+  show(
+    filter: TranscriptFilter,
+    choices: FilterChoices,
+    layout: Pick<TranscriptLayout, 'messages' | 'matching' | 'replayed'>,
+  ): void {
+    this.filter = filter;
+    const roles =
+      filter.role === null || choices.roles.includes(filter.role) ? choices.roles : [...choices.roles, filter.role];
+    fill(this.role, [['', 'Any role'], ...roles.map((role): Choice => [role, role])]);
+    fill(this.label, [
+      ['', 'Any label or class'],
+      ...choices.labels.map((name): Choice => [`label:${name}`, `Label: ${name}`]),
+      ...TAXONOMY_CLASSES.map((name): Choice => [`class:${name}`, `Class: ${name}`]),
+    ]);
+    this.role.value = filter.role ?? '';
+    this.credit.value = filter.credit ?? '';
+    this.outcome.value = filter.outcome ?? '';
+    this.label.value = filter.label ?? '';
+    this.lane.value = filter.lane ?? '';
+    this.lane.hidden = layout.replayed.requests === 0 && filter.lane === null;
+    const set = Object.values(filter).filter((value) => value !== null).length;
+    this.clear.hidden = set === 0;
+    this.matching.textContent = set === 0 ? '' : matchingWords(layout);
+    this.filters.name = set === 0 ? 'Filters' : `Filters (${String(set)})`;
+    for (const select of this.choosers) {
+      select.classList.toggle('set', select.value !== '');
+    }
+  }
+
+  /** @param at place of the hit that the keyboard is on, from 0; null where it is on none */
+  tell(hits: SearchHits | null, at: number | null): void {
+    this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : hitWords(hits, at);
+  }
+
+  private ask(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.events.search(this.field.value);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      // Words that were not asked for yet are asked for now; that goes to their first hit.
+      if (this.timer !== undefined) {
+        this.ask();
+      } else {
+        this.events.step(event.shiftKey ? -1 : 1);
+      }
+    } else if (event.key === 'Escape') {
+      event.preventDefault();
+      // The first press empties the field, the second leaves it.
+      if (this.field.value === '') {
+        this.events.leave();
+      } else {
+        this.field.value = '';
+        this.ask();
+      }
+    } else if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      this.events.leave();
+    }
+  }
+
+  private get choosers(): readonly HTMLSelectElement[] {
+    return [this.role, this.credit, this.outcome, this.label, this.lane];
+  }
+
+  private chosen(): TranscriptFilter {
+    const credit = this.credit.value;
+    const outcome = this.outcome.value;
+    const lane = this.lane.value;
+    return {
+      role: this.role.value === '' ? null : this.role.value,
+      credit: credit === 'positive' || credit === 'negative' || credit === 'zero' || credit === 'none' ? credit : null,
+      outcome: outcome === 'won' || outcome === 'lost' || outcome === 'between' || outcome === 'none' ? outcome : null,
+      label: this.label.value === '' ? null : this.label.value,
+      lane: lane === 'run' || lane === 'replays' ? lane : null,
+    };
+  }
+
+  /** Asks for the messages of one role, or of all again. */
+  toggleRole(role: string): void {
+    this.events.filter({ ...this.filter, role: this.filter.role === role ? null : role });
+  }
+}
+
+/** What the search found, in words: `3 / 17`, and where else. */
+export function hitWords({ rows, total, hidden, elsewhere }: SearchHits, at: number | null): string {
+  const further = [
+    hidden === 0 ? null : `${count(hidden)} hidden by the filter`,
+    elsewhere === null
+      ? 'many elsewhere in the run'
+      : elsewhere === 0
+        ? null
+        : `${count(elsewhere)} elsewhere in the run`,
+  ];
+  const here =
+    total === 0
+      ? 'no match'
+      : `${at === null ? '–' : count(at + 1)} / ${count(total)}${total > rows.length ? `, only the first ${count(rows.length)} can be stepped through` : ''}`;
+  return [here, ...further.filter((words) => words !== null)].join(' · ');
+}
+
+function chooser(label: string): HTMLSelectElement {
+  return h('select', { 'aria-label': label });
+}
+
+/** Fills a chooser, unless it holds these choices already. */
+function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
+  const same =
+    select.options.length === choices.length &&
+    choices.every(
+      ([value, words], index) =>
+        select.options.item(index)?.value === value && select.options.item(index)?.text === words,
+    );
+  if (!same) {
+    replace(select, ...choices.map(([value, words]) => h('option', { value }, words)));
+  }
+}
+
+function step(label: string, sign: string, onClick: () => void): HTMLElement {
+  const element = h('button', { type: 'button', class: 'step', title: label, 'aria-label': label }, sign);
+  element.addEventListener('click', onClick);
+  return element;
+}

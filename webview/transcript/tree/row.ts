@@ -1,0 +1,149 @@
+/** One row of the transcript tree. */
+import { OTHER_DISTRIBUTION } from '../../../src/shared/records/continuation.ts';
+import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { creditCell } from '../../common/creditBar.ts';
+import { disarmed } from '../../../src/shared/text/visible.ts';
+import { h, icon, setAttributes } from '../../common/dom.ts';
+import { creditText, oneLine, returnText } from '../../common/format.ts';
+import { highlighted } from '../highlight.ts';
+import { replaysWords } from '../replay/replayWords.ts';
+import { returnCell } from '../../common/returnMark.ts';
+import { shownText } from '../../common/shownText.ts';
+import { verificationBadge, verificationText } from '../../common/verificationBadge.ts';
+
+/** Pixels of one row, the height of a row in the editor's own trees; as in style.css. */
+export const ROW_HEIGHT = 22;
+
+export interface RowState {
+  readonly folded: boolean;
+  readonly active: boolean;
+  readonly selected: boolean;
+  /** The message waits to be compared with another. */
+  readonly compared: boolean;
+}
+
+/** The element id of a row, for aria-activedescendant. */
+export function rowId(index: number): string {
+  return `row-${String(index)}`;
+}
+
+/** What a screen reader says of a row. */
+export function rowLabel(row: MarkedRow): string {
+  const text = disarmed(oneLine(row.text));
+  if (row.message === null) {
+    return `Question: ${text}`;
+  }
+  if (row.lane !== null) {
+    return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
+  }
+  const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
+  return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
+}
+
+/** The element of a row whose data is here. */
+export function rowElement(row: MarkedRow, state: RowState, query: string): HTMLElement {
+  const element = shell(row.index);
+  setAttributes(element, {
+    'aria-level': row.depth + 1,
+    'aria-posinset': row.position,
+    'aria-setsize': row.siblings,
+    'aria-expanded': row.descendants === 0 ? null : String(!state.folded),
+    'aria-label': rowLabel(row),
+  });
+  mark(element, state);
+  const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...label(row, query));
+  name.style.paddingInlineStart = `${String(4 + 12 * row.depth)}px`;
+  element.append(name);
+  element.classList.toggle('lane', row.lane !== null);
+  if (row.message !== null && row.lane === null) {
+    element.dataset['vscodeContext'] = JSON.stringify({
+      webviewSection: 'message',
+      message: row.message,
+      preventDefaultContextMenuItems: true,
+    });
+    element.classList.toggle('passed', !row.match);
+    const credit = creditCell(row.credit);
+    if (row.credit !== null && row.credit.verdict !== 'alone') {
+      credit.append(h('span', { class: `row-verdict verdict-${row.credit.verdict}` }, row.credit.verdict));
+    }
+    element.append(returnCell(row.return), credit);
+  }
+  return element;
+}
+
+/** What is shown in a row's place while its data is on the way. */
+export function waitingElement(index: number): HTMLElement {
+  const element = shell(index);
+  setAttributes(element, { 'aria-busy': 'true', 'aria-label': 'Loading' });
+  element.append(h('span', { class: 'row-name waiting' }, '…'));
+  return element;
+}
+
+/** Shows whether the row has the keyboard and whether it is the one in the detail pane. */
+export function mark(element: HTMLElement, state: Pick<RowState, 'active' | 'selected' | 'compared'>): void {
+  element.classList.toggle('active', state.active);
+  element.classList.toggle('selected', state.selected);
+  element.classList.toggle('compared', state.compared);
+  element.setAttribute('aria-selected', String(state.selected));
+  if (state.compared) {
+    element.setAttribute('aria-description', 'selected to compare');
+  } else {
+    element.removeAttribute('aria-description');
+  }
+}
+
+function shell(index: number): HTMLElement {
+  return h('div', { class: 'row', role: 'treeitem', id: rowId(index) });
+}
+
+/** The text with the words of a search marked. */
+function words(text: string, query: string): readonly (HTMLElement | string)[] {
+  return highlighted(text, query).flatMap((stretch) =>
+    stretch.hit ? [h('mark', {}, ...shownText(stretch.text))] : shownText(stretch.text),
+  );
+}
+
+function twistie(row: MarkedRow, folded: boolean): HTMLElement {
+  if (row.descendants === 0 || row.key === null) {
+    return h('span', { class: 'twistie' });
+  }
+  return h('span', { class: folded ? 'twistie foldable' : 'twistie foldable open' }, icon('chevron'));
+}
+
+function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
+  const text = oneLine(row.text);
+  if (row.message === null) {
+    return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, ...shownText(text))];
+  }
+  if (row.lane !== null) {
+    return [h('span', { class: 'branch' }, icon('branch')), h('span', { class: 'lane-words' }, replaysWords(row.lane))];
+  }
+  const place =
+    row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
+  return [
+    h('span', { class: 'role' }, row.role),
+    place,
+    row.branch
+      ? h(
+          'span',
+          {
+            class: 'branch',
+            title:
+              row.other === null
+                ? 'Sampled by a replay request; not part of the run itself'
+                : `Sampled by a replay request under ${row.other}`,
+          },
+          icon('branch'),
+        )
+      : null,
+    row.other === null ? null : h('span', { class: 'other', title: row.other }, 'other'),
+    h(
+      'span',
+      { class: text === '' ? 'row-text empty' : 'row-text' },
+      ...(text === '' ? ['empty message'] : words(text, query)),
+    ),
+    h('span', { class: 'compare-mark' }, 'to compare'),
+    row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,
+    row.verification === null ? null : verificationBadge(row.verification),
+  ];
+}

@@ -1,0 +1,398 @@
+/** The transcript tree: one tab stop, rows drawn only where they can be seen. */
+import type {
+  MarkedRow,
+  RowPlace,
+  TranscriptLayout,
+  TranscriptTop,
+} from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { h } from '../../common/dom.ts';
+import { DrawnRows } from './drawnRows.ts';
+import { Folds, type Folding } from './folds.ts';
+import { listenForKeys, type TreeCommand } from '../keys.ts';
+import { indexesIn } from './knownRows.ts';
+import { Layout } from './layout.ts';
+import { Pointer } from './pointer.ts';
+import { ROW_HEIGHT, rowId } from './row.ts';
+import { isMessageCommand, isMove, isRowCommand, MESSAGE_EVENTS, placeAfter } from './treeCommands.ts';
+import type { TreeEvents } from './treeEvents.ts';
+import { TreeSight } from './treeSight.ts';
+
+export class TreeView {
+  readonly element: HTMLElement;
+  private readonly events: TreeEvents;
+  private readonly folded = new Folds();
+  private readonly pointer = new Pointer();
+  private readonly drawn = new DrawnRows(this.pointer);
+  private readonly sight: TreeSight;
+  private active = 0;
+  private selected: number | null = null;
+  private marked: number | null = null;
+  private query = '';
+  /** A key about a row that was not here yet. */
+  private due: { readonly command: TreeCommand; readonly index: number } | null = null;
+  private frame = 0;
+
+  constructor(events: TreeEvents) {
+    this.events = events;
+    this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.drawn.canvas);
+    this.sight = new TreeSight(this.element, (revision, offset) => {
+      events.ask(revision, offset);
+    });
+    this.element.addEventListener('scroll', () => {
+      this.drawn.scrolled(this.sight.scroll.top);
+      this.schedule();
+    });
+    listenForKeys(
+      this.element,
+      (command) => {
+        this.run(command);
+      },
+      (word) => {
+        const place = this.sight.placeOf(word, this.active);
+        if (place !== null) {
+          this.activate(place);
+        }
+      },
+    );
+    this.element.addEventListener('mousedown', ({ target }) => {
+      this.pointer.press(target);
+    });
+    this.element.addEventListener('click', ({ target }) => {
+      this.onClick(target);
+    });
+    this.element.addEventListener('focus', () => {
+      this.schedule();
+    });
+    new ResizeObserver(() => {
+      this.schedule();
+    }).observe(this.element);
+  }
+
+  /**
+   * Shows another layout. What the user looks at stays where it is when the transcript is the same.
+   * @param kept where a page was that was thrown away; null where what is selected is to be seen
+   */
+  open(
+    layout: TranscriptLayout,
+    folding: Folding,
+    selected: number | null,
+    same: boolean,
+    kept: TranscriptTop | null = null,
+  ): void {
+    const { sight } = this;
+    const places = new Map(layout.places.map((place) => [place.message, place]));
+    const position = sight.positionOf(this.active);
+    const active = same ? sight.known.carry(position, layout) : (indexesIn(layout).get(selected ?? -1) ?? 0);
+    const due =
+      same && this.due?.index === this.active && places.get(position.message ?? -1)?.index === active ? this.due : null;
+    const top = sight.next(layout, same, kept);
+    const from = sight.scroll.top;
+    if (!same) {
+      this.pointer.leave();
+    }
+    if (!this.pointer.seeking) {
+      this.due = null;
+    }
+    this.folded.open(folding, places, layout.lanes);
+    // What is opened at a message in a lane shows it; what is only shown again stays as it was.
+    if (!same && kept === null) {
+      this.folded.openLanes(places.get(selected ?? 0)?.ancestors ?? []);
+    }
+    sight.known.open(layout);
+    sight.windows.reset(layout.revision);
+    if (same) {
+      this.drawn.keep();
+    } else {
+      sight.seen = kept;
+      this.drawn.clear();
+    }
+    this.selected = selected;
+    this.relayout(layout.rows);
+    // A row that is folded away leaves the keyboard to the one that hides it.
+    this.active = sight.layout.rowAt(sight.layout.placeOf(active));
+    // A key that waits for its row keeps waiting for it, unless the row was folded away.
+    if (!this.pointer.seeking && due !== null && this.active === active) {
+      this.due = { ...due, index: active };
+    }
+    this.events.moved(this.active);
+    if (top !== null) {
+      sight.toAnchor(top);
+    } else if (same) {
+      sight.scroll.toPixel(from, sight.layout.visible);
+    } else {
+      sight.toRow(this.active);
+    }
+    this.drawn.hold(from, sight.scroll.top);
+    this.schedule();
+  }
+
+  /** The row that has the keyboard. */
+  get place(): number {
+    return this.active;
+  }
+
+  /** The message that waits to be compared. */
+  markCompared(message: number | null): void {
+    this.marked = message;
+    this.schedule();
+  }
+
+  /** Marks the words of a search in the rows. */
+  highlight(query: string): void {
+    if (query === this.query) {
+      return;
+    }
+    this.query = query;
+    this.drawn.clear();
+    this.schedule();
+  }
+
+  /** Takes rows that were asked for. */
+  accept(revision: number, offset: number, rows: readonly MarkedRow[]): void {
+    if (!this.sight.windows.accept(revision, offset, rows)) {
+      return;
+    }
+    this.schedule();
+    if (
+      !this.pointer.seeking &&
+      this.due?.index === this.active &&
+      this.sight.windows.peek(this.active) !== undefined
+    ) {
+      this.run(this.due.command);
+    }
+  }
+
+  /** The host failed to answer: what it owes is asked for again when it is next looked at. */
+  failed(): void {
+    if (this.drawn.held) {
+      this.drawn.clear();
+      this.draw();
+    }
+    this.sight.windows.forgetAsked();
+  }
+
+  /** What is folded, what a filter hides as well, and which lanes are open. */
+  folds(): Folding {
+    return this.folded.folding;
+  }
+
+  /** The rows whose places a new layout must give, by their keys, so that what is read stays in sight. */
+  landmarks(): readonly number[] {
+    return this.sight.known.ask([this.sight.anchor(), this.sight.positionOf(this.active)]);
+  }
+
+  /** What was first in sight when every row was last there; null while nothing has been drawn. */
+  get top(): TranscriptTop | null {
+    return this.sight.seen;
+  }
+
+  /** Selects a message, unfolds what hides it and brings it into sight. */
+  reveal(place: RowPlace): void {
+    this.folded.unfold(place.ancestors);
+    this.relayout(this.sight.layout.rows);
+    this.selected = place.message;
+    this.focusRow(place.index);
+    this.sight.toRow(place.index);
+    this.schedule();
+    this.events.arranged(this.folds());
+  }
+
+  /** Draws again, for example because rows arrived. */
+  schedule(): void {
+    if (this.frame === 0) {
+      this.frame = requestAnimationFrame(() => {
+        this.frame = 0;
+        this.draw();
+      });
+    }
+  }
+
+  private relayout(rows: number): void {
+    this.sight.layout = new Layout(rows, this.folded.rows);
+    this.drawn.canvas.style.height = `${String(this.sight.layout.visible * ROW_HEIGHT)}px`;
+    if (!this.drawn.held) {
+      this.drawn.clear();
+    }
+  }
+
+  private draw(): void {
+    const { first, end, rows } = this.sight.rows();
+    const complete = ![...rows.values()].includes(undefined);
+    if (this.drawn.held) {
+      if (!complete) {
+        return;
+      }
+      this.drawn.clear();
+    }
+    const sought = complete && this.pointer.seeking;
+    if (sought) {
+      const index = this.pointer.find(rows);
+      // A key pressed since means what was clicked, and nothing else.
+      if (index === undefined) {
+        this.due = null;
+      }
+      this.focusRow(index ?? this.active);
+    }
+    this.drawn.retain(rows);
+    let place = first;
+    for (const [index, row] of rows) {
+      this.drawRow(index, row, place++);
+    }
+    if (complete && end > 0 && this.sight.settle(first, end)) {
+      this.events.scrolled();
+    }
+    if (this.drawn.has(this.active)) {
+      this.element.setAttribute('aria-activedescendant', rowId(this.active));
+    } else {
+      this.element.removeAttribute('aria-activedescendant');
+    }
+    if (sought && this.due !== null) {
+      this.run(this.due.command);
+    }
+  }
+
+  /** A row has the keyboard. */
+  private focusRow(index: number): void {
+    this.pointer.leave();
+    this.active = index;
+    this.events.moved(index);
+  }
+
+  private drawRow(index: number, row: MarkedRow | undefined, place: number): void {
+    const state = {
+      folded: row !== undefined && this.folded.has(row.key),
+      active: index === this.active,
+      selected: row !== undefined && row.key === this.selected,
+      compared: row !== undefined && row.key !== null && row.key === this.marked,
+    };
+    this.drawn.draw(index, row, place, state, this.query);
+  }
+
+  private run(command: TreeCommand): void {
+    this.due =
+      (isMessageCommand(command) || isRowCommand(command)) &&
+      (this.pointer.seeking || this.sight.windows.get(this.active) === undefined)
+        ? { command, index: this.active }
+        : null;
+    if (this.due !== null) {
+      if (!this.pointer.seeking) {
+        this.sight.toRow(this.active);
+      }
+      return;
+    }
+    if (isMove(command)) {
+      const { layout, scroll } = this.sight;
+      this.activate(placeAfter(command, layout.placeOf(this.active), scroll.page, layout.visible));
+    } else if (isMessageCommand(command)) {
+      this.withActive((message) => {
+        this.events[MESSAGE_EVENTS[command]](message);
+      });
+    } else if (command === 'open') {
+      this.openOrDescend();
+    } else if (command === 'close') {
+      this.closeOrAscend();
+    } else if (command === 'select') {
+      this.choose(this.active);
+    } else {
+      // Of the episode that the keyboard is in.
+      if (command === 'costliest') {
+        this.choose(this.active);
+      }
+      this.events.command(command);
+    }
+  }
+
+  /** Moves the keyboard to a visible place; the selection stays. */
+  private activate(place: number): void {
+    const bounded = Math.max(0, Math.min(this.sight.layout.visible - 1, place));
+    this.focusRow(this.sight.layout.rowAt(bounded));
+    this.sight.toRow(this.active);
+    this.schedule();
+  }
+
+  private openOrDescend(): void {
+    const row = this.sight.windows.get(this.active);
+    if (row === undefined || row.descendants === 0) {
+      return;
+    }
+    if (this.folded.has(row.key)) {
+      this.toggle(row);
+    } else {
+      this.activate(this.sight.layout.placeOf(this.active) + 1);
+    }
+  }
+
+  private closeOrAscend(): void {
+    const row = this.sight.windows.get(this.active);
+    if (row === undefined) {
+      return;
+    }
+    if (row.key !== null && row.descendants > 0 && !this.folded.has(row.key)) {
+      this.toggle(row);
+      return;
+    }
+    if (row.parent !== null) {
+      this.activate(this.sight.layout.placeOf(row.parent));
+    }
+  }
+
+  private toggle(row: MarkedRow): void {
+    if (row.key === null || row.descendants === 0) {
+      return;
+    }
+    this.folded.toggle(row.key, row);
+    this.relayout(this.sight.layout.rows);
+    this.active = this.sight.layout.rowAt(this.sight.layout.placeOf(this.active));
+    this.schedule();
+    this.events.arranged(this.folds());
+  }
+
+  private choose(index: number): void {
+    const row = this.sight.windows.get(index);
+    if (row === undefined) {
+      return;
+    }
+    this.focusRow(index);
+    this.selected = row.message;
+    this.schedule();
+    this.events.select(row.message);
+  }
+
+  /** Chooses the message that has the keyboard, then does something with it. */
+  private withActive(work: (message: number) => void): void {
+    const row = this.sight.windows.get(this.active);
+    if (row === undefined || row.message === null) {
+      return;
+    }
+    this.choose(this.active);
+    work(row.message);
+  }
+
+  private onClick(target: EventTarget | null): void {
+    if (!(target instanceof Element)) {
+      return;
+    }
+    const meant = this.pointer.click(target);
+    const element = target.closest('.row');
+    const index = this.drawn.indexOf(element);
+    const row = index === undefined ? undefined : this.sight.windows.get(index);
+    if (meant !== undefined && row?.key !== meant.key) {
+      this.selected = meant.message;
+      this.pointer.seek(meant);
+      this.due = null;
+      this.schedule();
+      this.events.select(meant.message);
+      return;
+    }
+    if (index === undefined) {
+      return;
+    }
+    // A lane is a heading: a click anywhere on it opens or closes it.
+    if (row !== undefined && (row.lane !== null || target.closest('.foldable') !== null)) {
+      this.focusRow(index);
+      this.toggle(row);
+    } else {
+      this.choose(index);
+    }
+  }
+}
