@@ -19,7 +19,7 @@ export interface Estimate {
 }
 
 /**
- * The returns that exist, in order; null stands for a failed evaluation, which is no return of 0.
+ * The returns that exist, in order; null represents a failed evaluation, which is no return of 0.
  * @throws C3Error('input') for a return beyond MAX_RETURN
  */
 export function unmasked(returns: readonly (number | null)[]): number[] {

@@ -149,7 +149,7 @@ class ResultNames {
   }
 
   /**
-   * What stands behind a message's credit: distinct results, calls that were paid, and results that were taken from an
+   * What is behind a message's credit: distinct results, calls that were paid, and results that were taken from an
    * equal one.
    */
   behind(buckets: readonly PoolBucket[], key: string): Pick<Headline, 'n' | 'evaluatorCalls' | 'reused'> {

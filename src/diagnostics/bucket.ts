@@ -1,6 +1,6 @@
 /**
  * What the diagnostics are computed on: the alternatives of one context, those that are credited and those that only
- * tell its value.
+ * say its value.
  */
 import { estimateGroup, estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 

@@ -17,7 +17,7 @@ function python(pattern: string, flags: string): RegExp {
   return new RegExp(pattern.replaceAll('_', BLANK.source), flags);
 }
 
-/** The symbol of a text. The published tools hash it to 16 hex digits; the text itself tells the same symbols apart. */
+/** The symbol of a text. The published tools hash it to 16 hex digits; the text itself distinguishes as well. */
 export function symbolOf(text: string, canonicalisation: Canonicalisation): string {
   return canonicalisation === 'paper' ? paperForm(text) : codeForm(text);
 }

@@ -48,7 +48,7 @@ export interface Finding {
   readonly evidence: string;
 }
 
-/** Shorter answers stand in a plan by chance too often to be a leak. */
+/** Shorter answers are in a plan by chance too often to be a leak. */
 const SHORTEST_LEAK = 3;
 const SHOWN = 60;
 
@@ -159,7 +159,7 @@ function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | u
   return [false, `The ${plan.eventType}'s message does not hold the answer.`];
 }
 
-/** Whether a text stands in another as a whole, not as a part of a longer number or word. */
+/** Whether a text is in another as a whole, not as a part of a longer number or word. */
 function standsIn(part: string, text: string): boolean {
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + 1)) {
     const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + part.length, at + part.length + 2)];

@@ -1,5 +1,5 @@
 /**
- * Influence: what the choice of a message tells of the next teammate's, I(J; Y | h) in nats (C3 appendix J; reference
+ * Influence: what the choice of a message says of the next teammate's, I(J; Y | h) in nats (C3 appendix J; reference
  * section 8.3 and 12).
  */
 import type { Interval } from '../shared/records/records.ts';
@@ -46,7 +46,7 @@ export interface Influence {
   readonly warning: string | null;
 }
 
-/** Beyond these shares the vocabulary tells little of what was said. */
+/** Beyond these shares the vocabulary says little of what was said. */
 const MOST_OTHER = 0.5;
 const MOST_SINGLE = 0.5;
 

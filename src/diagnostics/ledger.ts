@@ -11,7 +11,7 @@ export const EMPTY_LEDGER = {
   seconds: 0,
 } as const satisfies Ledger;
 
-/** The sum of any number of ledgers; roles stand in the order of their first appearance. */
+/** The sum of any number of ledgers; roles are in the order of their first appearance. */
 export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
   // A map, because a role may be called like a property that every object has.
   const decisions = new Map<string, number>();

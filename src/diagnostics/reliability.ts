@@ -110,7 +110,7 @@ export function noiseLaw(buckets: readonly DiagnosticBucket[], seed = 0): NoiseL
   const predicted = found.length === 0 ? null : mean(found.map((one) => one.predicted));
   const variance = found.length === 0 ? 0 : mean(found.map((one) => one.variance));
   return {
-    // A ratio of sums: the mean of ratios is too large where few replays tell s^2.
+    // A ratio of sums: the mean of ratios is too large where few replays estimate s^2.
     ratio:
       found.length === 0
         ? null

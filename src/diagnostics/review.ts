@@ -27,7 +27,7 @@ export interface ContextValue {
   readonly value: number;
 }
 
-/** Fewer contexts of a role tell nothing of what is usual there. */
+/** Fewer contexts of a role say nothing of what is usual there. */
 const FEWEST_CONTEXTS = 8;
 /** Tukey's outer fence. */
 const FENCE = 3;
@@ -83,7 +83,7 @@ export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
  * by however little: the evidence has its interval.
  * @param returns mean return of each training step, in order
  * @param accuracy after - before; null where it was not measured
- * @returns null where it does not hold or cannot be told
+ * @returns null where it does not hold or cannot be known
  */
 export function returnsWithoutAccuracy(returns: readonly number[], accuracy: Interval | null): ReviewSignal | null {
   const third = Math.floor(returns.length / 3);

@@ -107,8 +107,8 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
  * 2. Evaluator Ambiguity: all returns, within and between alternatives, lie closer together than `ambiguity`.
  * 3. Successful Credit Shift: the best mean return exceeds the real action's by more than `shift`.
  * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that
- *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not tell the
- *    alternatives apart.
+ *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not separate
+ *    the alternatives.
  */
 export function judge(
   { bucket, measured, succeeded, compared }: BucketStudy,

@@ -1,6 +1,6 @@
 /**
  * The process of a store's engine: `engine.js --store PATH`. It listens where windows and commands find it, outlives
- * them while a run goes on or waits, and ends itself when nobody has needed it for a while. There is one for each store
+ * them while a run is in progress or waits, and ends itself when nobody has needed it for a while. Each store has one
  * and user.
  */
 import { Console } from 'node:console';

@@ -51,7 +51,7 @@ export const PACKAGE_FILE = fileURLToPath(
   new URL(FROM_SOURCE ? '../../package.json' : '../package.json', import.meta.url),
 );
 
-/** Where a store lies unless told otherwise, below the workspace or the current folder. */
+/** Where a store lies unless set otherwise, below the workspace or the current folder. */
 export const DEFAULT_STORE = '.c3/c3.sqlite';
 
 /** Where a package lies that is read and never imported; null where it is not installed. */

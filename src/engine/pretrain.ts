@@ -1,5 +1,5 @@
 /**
- * `npm run pretrain -- [--task NAME] [folder] [work folder]`: makes the bundled team of a task from scratch, or goes on
+ * `npm run pretrain -- [--task NAME] [folder] [work folder]`: makes the bundled team of a task from scratch, or resumes
  * with it.
  */
 import { readFile } from 'node:fs/promises';

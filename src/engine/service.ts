@@ -222,7 +222,7 @@ export class EngineService {
   }
 
   /**
-   * Re-executes the replays that a message stands for.
+   * Re-executes the replays that a message represents.
    * @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found before
    */
   async verifyMessage(message: number, control: VerifyControl): Promise<VerificationReport> {
@@ -386,7 +386,7 @@ export class EngineService {
     return { ...label, id: await this.work.writing('label', cancelled, (store) => store.insertLabel(label)) };
   }
 
-  /** Cancels what goes on, waits for its end, then gives everything back. */
+  /** Cancels what is in progress, waits for its end, then gives everything back. */
   async close(): Promise<void> {
     await this.work.stop();
     await this.models.close().finally(() => {

@@ -5,7 +5,7 @@ import { parseRational, sameNumber } from './math/rational.ts';
 
 export interface Verdict {
   readonly score: 0 | 1;
-  /** Where the answer stood and how it compared, such as `hash-line: equal numbers`; or `no-answer`. */
+  /** Where the answer was and how it compared, such as `hash-line: equal numbers`; or `no-answer`. */
   readonly rule: string;
   readonly answer: string | null;
 }
@@ -13,7 +13,7 @@ export interface Verdict {
 /**
  * Grades a message against the gold: both as exact rationals where both are numbers (no rounding, no tolerance), else
  * as texts in NFC without regard to case or the amount of whitespace.
- * @param gold the expected answer; it may itself stand in one of extractAnswer's forms
+ * @param gold the expected answer; it may itself be in one of extractAnswer's forms
  * @param prediction the whole message
  * @throws C3Error('input') for a blank gold, which no message could match
  */

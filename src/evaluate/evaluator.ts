@@ -13,7 +13,7 @@ export interface Graded {
    * nowhere.
    */
   readonly score: number | null;
-  /** Where the answer stood and how it compared, such as `hash-line: equal numbers`, or what the tests showed. */
+  /** Where the answer was and how it compared, such as `hash-line: equal numbers`, or what the tests showed. */
   readonly rule: string;
   /** One sentence: what failed; absent where there is a score. */
   readonly masked?: string;

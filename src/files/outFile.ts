@@ -11,7 +11,7 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 export function writeOut(path: string, pieces: Iterable<string>): void {
   const file = openNew(path);
   try {
-    // By its number: this goes on where the disk took a part only.
+    // By its number: this continues where the disk took a part only.
     for (const piece of pieces) {
       asWriting(path, () => {
         writeFileSync(file, piece);

@@ -39,7 +39,7 @@ export interface ChatTemplate {
   /**
    * The text of a conversation; nothing is added to it that the template does not add. Some templates put a system
    * prompt of their own where the first message is none, so give one. The text depends on nothing but messages and
-   * options: a template that asks for the date is told that there is none.
+   * options: a template that asks for the date learns that there is none.
    * @throws C3Error('model') with the template's own words where it refuses the messages
    */
   render(messages: readonly ChatMessage[], options?: ChatOptions): string;

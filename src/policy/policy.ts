@@ -53,7 +53,7 @@ export interface PolicyControl {
 
 /** What answers the requests of a role. */
 export interface RolePolicy {
-  /** Answers in the order of the requests; the same request always gets the same answer, whatever stands beside it. */
+  /** Answers in the order of the requests; the same request always gets the same answer, whatever is beside it. */
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
   /** A message that somebody typed: its tokens and what the policy would have given them. */
   typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer>;

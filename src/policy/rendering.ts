@@ -1,6 +1,6 @@
 /**
  * How a model reads a context: through its own chat template, or as plain text. Plain data, which a run's row keeps,
- * and the function that it stands for.
+ * and the function that it represents.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ export const renderingSchema = z.object({
 });
 export type Rendering = z.infer<typeof renderingSchema>;
 
-/** Stands inside a marker that is no control token: zero-width joiner, which every normal form keeps. */
+/** Placed inside a marker that is no control token: zero-width joiner, which every normal form keeps. */
 const JOINER = '\u200d';
 const SINGLE = /^.$/su;
 /** What opens a reasoning part at the end of a prompt. */
@@ -110,7 +110,7 @@ export function breakControls(text: string, controls: readonly string[]): string
 
 /**
  * Renders every role's prompt once, so that a template that cannot be used is refused before a run begins.
- * @param render what the rendering stands for
+ * @param render what the rendering represents
  * @throws C3Error('model') in one sentence: the template raises, drops a prompt, or reasons unasked
  */
 export async function checkRendering(rendering: Rendering, protocol: Protocol, render: Renderer): Promise<void> {

@@ -31,7 +31,7 @@ export interface TokenizerFacts {
   /** Tokens that also end generation, as generation_config.json says. */
   readonly otherEndTokens: readonly number[];
   /**
-   * Texts that `encode` turns into control tokens wherever they stand: the special tokens, and whatever token begins a
+   * Texts that `encode` turns into control tokens wherever they are: the special tokens, and whatever token begins a
    * text or ends a message.
    */
   readonly controls: readonly string[];

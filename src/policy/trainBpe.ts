@@ -3,7 +3,7 @@
 export const END_OF_MESSAGE = '<|end|>';
 
 /**
- * Pieces that merges never cross: digits stand alone; a word takes the space before it, and the space after it where a
+ * Pieces that merges never cross: digits are alone; a word takes the space before it, and the space after it where a
  * digit follows; punctuation takes the white space around it.
  */
 const PIECE = ' ?\\p{L}+(?: (?=\\p{N}))?|\\p{N}|\\s*[^\\s\\p{L}\\p{N}]+\\s*|\\s+';

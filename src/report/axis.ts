@@ -99,7 +99,7 @@ export function axes(
   return `${across.join('')}<path class="axis" d="M${LEFT} ${BOTTOM}H${round(right)}"/>${along.join('')}${names}`;
 }
 
-/** As many digits as tell neighbouring ticks apart. */
+/** As many digits as distinguish neighbouring ticks. */
 export function tickDigits({ ticks: marks }: Axis): number {
   const step = Math.abs((marks[1] ?? 1) - (marks[0] ?? 0));
   return Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));

@@ -20,7 +20,7 @@ import {
 } from './axis.ts';
 import { compact, decimal, escaped } from './words.ts';
 
-/** How a curve, or what it stands for, looks in every picture. */
+/** How a curve, or what it represents, looks in every picture. */
 export interface Look {
   readonly label: string;
   /** Its place among all: colour, dashes and marker follow from it. */
@@ -56,7 +56,7 @@ const LARGEST = 1e100;
 
 export const finite = ({ x, y }: { readonly x: number; readonly y: Interval }): boolean =>
   [x, y.value, y.low ?? 0, y.high ?? 0].every((value) => Math.abs(value) < LARGEST) && x >= 0;
-/** The label as it stands in a picture. */
+/** The label as it is in a picture. */
 export const shown = ({ label }: Look): string => escaped(label, LONGEST_LABEL);
 
 /**
@@ -89,7 +89,7 @@ export function apart(wanted: readonly number[], low: number, high: number, gap 
   return places;
 }
 
-/** What the axes are called, and how the description goes on after `... ends at 0.5 after 12 `. */
+/** What the axes are called, and how the description continues after `... ends at 0.5 after 12 `. */
 export interface CurveWords {
   readonly x: string;
   readonly y: string;

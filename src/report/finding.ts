@@ -59,7 +59,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   const requests = all.filter(({ origin }) => origin === 'request');
   allowance.omit('older replays of this message', requests.length - REQUESTS);
   const shown = [...all.filter(({ origin }) => origin !== 'request'), ...requests.slice(-REQUESTS).reverse()];
-  // What stands first has the first claim on the room that there is.
+  // What comes first has the first claim on the room that there is.
   const credits = {
     credit: reportedCredit(message.credit),
     trainingCredit: message.trainingCredit,
@@ -132,14 +132,14 @@ export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: s
   };
 }
 
-/** The protocol that a stored configuration holds; null where it cannot be told. */
+/** The protocol that a stored configuration holds; null where it cannot be known. */
 function protocolName(configuration: string): string | null {
   const text = keyOf(configuration, 'protocolText');
   const name = typeof text === 'string' ? keyOf(text, 'name') : undefined;
   return typeof name === 'string' ? name.slice(0, 200) : null;
 }
 
-/** What stands under a key of a JSON object; undefined where the text is none. */
+/** What is under a key of a JSON object; undefined where the text is none. */
 export function keyOf(json: string, key: string): unknown {
   try {
     const parsed: unknown = JSON.parse(json);
@@ -252,7 +252,7 @@ function continuationOf(
   asked: Message,
 ): Continuation {
   const { snapshot, run } = bucket;
-  // The original may have been picked greedily; what was sampled in its place tells how the continuations were.
+  // The original may have been picked greedily; what was sampled in its place says how the continuations were.
   const sampled =
     bucket.alternatives.findLast(({ finish, original }) => finish !== 'typed' && !original) ??
     bucket.alternatives.at(-1);

@@ -187,7 +187,7 @@ ${alternativesTable(alternatives, message)}
 ${alternatives.map((alternative) => alternativePart(alternative, message)).join('')}</section>`;
 }
 
-/** The headline, which is the same wherever the message stands; of one that stands alone there is nothing to draw. */
+/** The headline, which is the same wherever the message is; of one that is alone there is nothing to draw. */
 const mainCredit = ({ credit }: ReportedAlternative): MeasuredCredit | null => measuredCredit(credit);
 
 function alternativesTable(alternatives: readonly ReportedAlternative[], message: number): string {

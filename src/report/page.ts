@@ -5,7 +5,7 @@
 import type { Interval } from '../shared/records/records.ts';
 import { escaped, NOT_MEASURED } from './words.ts';
 
-/** How every page begins; what stands here forbids scripts and anything from elsewhere in what follows. */
+/** How every page begins; what is here forbids scripts and anything from elsewhere in what follows. */
 const HEAD = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -37,7 +37,7 @@ export function table(label: string, head: readonly string[], lines: readonly st
 
 /**
  * The page to show in the editor for a file, in the editor's own colours: those follow its theme, where the reader's
- * system may be of another. A file that is gone, or none of ours, is told in one sentence: only what begins as our
+ * system may be of another. A file that is gone, or none of ours, is reported in one sentence: only what begins as our
  * pages do is kept from scripts and the network.
  * @param content null where it cannot be read
  */
@@ -56,7 +56,7 @@ export function shownInEditor(name: string, content: string | null): string {
   return html.replace('</style>', `${EDITOR_STYLE}</style>`);
 }
 
-/** Names with what they stand for, side by side as far as there is room. @param all name and markup */
+/** Names with what they represent, side by side as far as there is room. @param all name and markup */
 export function facts(all: readonly (readonly [name: string, value: string])[]): string {
   return `<dl class="facts">${all.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
 }
@@ -77,7 +77,7 @@ export const bounds = (
   write: (value: number) => string,
 ): string | null => (low === null || high === null ? null : `[${write(low)}, ${write(high)}]`);
 
-/** `2026-11-21 09:14 UTC`; a time that is none stands as it is. */
+/** `2026-11-21 09:14 UTC`; a time that is none is left as it is. */
 export function moment(time: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z$/u.exec(time);
   return parts === null ? escaped(time, 60) : `${parts[1] ?? ''} ${parts[2] ?? ''} UTC`;

@@ -11,5 +11,5 @@ export type { FindingReport, RunReport } from './types.ts';
 export const reportPage = (report: FindingReport | RunReport): string =>
   report.report === 'run' ? runPage(report) : findingPage(report);
 
-/** One JSON document; what UTF-8 cannot hold stands escaped. */
+/** One JSON document; what UTF-8 cannot hold is escaped. */
 export const reportJson = (report: FindingReport | RunReport): string => `${JSON.stringify(report, null, 2)}\n`;

@@ -1,5 +1,5 @@
 /**
- * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what stands
+ * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what is
  * here and nothing else.
  */
 import type { Draws } from '../shared/records/draws.ts';
@@ -48,7 +48,7 @@ export interface ReportedRun {
   readonly finishedAt: string | null;
   readonly steps: number;
   readonly plannedSteps: number;
-  /** The protocol's name; null where the run's configuration does not tell it. */
+  /** The protocol's name; null where the run's configuration does not say it. */
   readonly protocol: string | null;
 }
 
@@ -112,7 +112,7 @@ export interface ReportedAlternative extends ReportedMessage {
 /** What the returns of a bucket assume of everything after an alternative. */
 export interface Continuation {
   readonly snapshot: string;
-  /** Training steps behind these weights; null where the store does not tell. */
+  /** Training steps behind these weights; null where the store does not say. */
   readonly step: number | null;
   /** Whether the weights and the temperature are those of the message. */
   readonly own: boolean;

@@ -53,13 +53,13 @@ export const signed = (value: number, digits = 3): string => figures.signed(valu
 export const count = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: 0 }).replace('-', '\u2212');
 
-/** A return as it stands in the store, in at most four digits; one that was masked says so. */
+/** A return as it is in the store, in at most four digits; one that was masked says so. */
 export const returned = (value: number | null): string =>
   value === null ? 'masked' : String(Number(value.toPrecision(4))).replace('-', '\u2212');
 
 /**
  * Foreign text as the content of a `pre` element: all of it, line ends and tabs kept. What cannot be seen, or would
- * turn round what stands beside it (controls, marks of direction, halves of characters), stands as its code point; the
+ * turn round what is beside it (controls, marks of direction, halves of characters), is shown as its code point; the
  * two joiners that scripts and pictures need stay.
  */
 export function verbatim(text: string): string {

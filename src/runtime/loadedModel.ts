@@ -81,7 +81,7 @@ export class LoadedModel {
   }
 
   /**
-   * The model under adapters: a snapshot that is held or stands under one, or the model folder's, which may have been
+   * The model under adapters: a snapshot that is held or is under one, or the model folder's, which may have been
    * let go.
    */
   async baseModel(base: string): Promise<ModelNumbers> {

@@ -52,7 +52,7 @@ export interface MemoryDemand {
   readonly training: TrainingDemand | null;
 }
 
-/** Bytes that there are; null where the system does not tell. */
+/** Bytes that there are; null where the system does not say. */
 export type AvailableMemory = Readonly<Record<MemoryPlace, number | null>>;
 
 const FLOAT = Float32Array.BYTES_PER_ELEMENT;
@@ -287,7 +287,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
     (accelerated ? 2 : 1) * most('cache'),
     'Fewer new tokens and shorter prompts need less.',
   );
-  // Graphs with an adapter stand beside those without one, which evaluated the model as it came.
+  // Graphs with an adapter are beside those without one, which evaluated the model as it came.
   put(
     'Generation',
     work,

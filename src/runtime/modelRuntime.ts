@@ -30,7 +30,7 @@ export interface ModelRuntime {
   /**
    * Loads a model folder; its weights become a snapshot. One architecture at a time: another folder replaces
    * everything.
-   * @param onProgress told how many bytes of the weights' files have been read, never less than before, in the end all
+   * @param onProgress gets how many bytes of the weights' files have been read, never less than before, in the end all
    *   of them; about ten times a second
    * @param cancelled asked meanwhile; cancelled or failed, what was loaded before stays
    */

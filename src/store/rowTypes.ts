@@ -33,11 +33,11 @@ export interface ContextInstance {
 export interface GroupOutline {
   /** Another text whenever a message, a return or a credit was added to the group. */
   readonly version: string;
-  /** Every message in depth-first order, siblings by their index. A parent may stand outside the group. */
+  /** Every message in depth-first order, siblings by their index. A parent may be outside the group. */
   readonly messages: readonly { readonly id: number; readonly parent: number | null }[];
 }
 
-/** What a transcript is sifted by. */
+/** What a transcript is filtered by. */
 export interface MessageFacts {
   readonly id: number;
   readonly eventType: string;
@@ -138,7 +138,7 @@ export interface NewStep {
   readonly ledger: Ledger;
 }
 
-/** What a run's rows do not tell. */
+/** What a run's rows do not say. */
 export interface RunAccount {
   /**
    * Evaluator calls of the work that was begun last and is not stored yet; lost, at most as many, when the run ends
@@ -206,7 +206,7 @@ export interface StoredCredit extends Credit {
   readonly decision: number;
 }
 
-/** A message's credit as it is shown, without what stands behind it. */
+/** A message's credit as it is shown, without what is behind it. */
 export interface RunCredit {
   readonly bucket: number;
   readonly decision: number;
@@ -281,7 +281,7 @@ export interface DiagnosticRow {
   /** What sampling it took; null where it was not measured. */
   readonly seconds: number | null;
   readonly joules: number | null;
-  /** The line that it was imported from, as it stood there. */
+  /** The line that it was imported from, as it was there. */
   readonly source: string | null;
 }
 

@@ -174,14 +174,14 @@ export interface StoreReader {
   /** Whether the question of an instance (uidSha) contains every word of a query, as searchQuestions finds them. */
   questionHas(instance: string, query: string): boolean;
 
-  /** What every message of a transcript is sifted by, in no order. */
+  /** What every message of a transcript is filtered by, in no order. */
   facts(group: TreeGroup): MessageFacts[];
   /** Ids of up to `limit` messages of a run, replays among them, that contain every word of the query; in no order. */
   searchIds(run: string, query: string, limit: number): number[];
-  /** Names of the labels that messages of a run wear, in alphabetical order. */
+  /** Names of the labels that messages of a run have, in alphabetical order. */
   labelNames(run: string): string[];
   /**
-   * Messages of a run that wear a label: the newest on the message itself, or on the bucket that it is an alternative
+   * Messages of a run that have a label: the newest on the message itself, or on the bucket that it is an alternative
    * of.
    */
   labelledMessages(run: string, name: string): number[];
@@ -207,11 +207,11 @@ export interface StoreReader {
   /** Buckets of a run in the order in which they were appended. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];
   countBuckets(query: BucketQuery): number;
-  /** Buckets of a run by what they are ranked by, largest first; those where it was not measured stand last. */
+  /** Buckets of a run by what they are ranked by, largest first; those where it was not measured are last. */
   rankedBuckets(query: RankingQuery): RankedBucket[];
   /** How many buckets of each kind a run has, roles in alphabetical order. */
   bucketKinds(run: string): BucketKind[];
-  /** Ids of the problems of a run that pass a filter, sorted; those without a value stand last. */
+  /** Ids of the problems of a run that pass a filter, sorted; those without a value are last. */
   problemIds(query: ProblemQuery): number[];
   /** Problems in the order of the ids as given; unknown ids are left out. */
   problems(ids: readonly number[]): ProblemRow[];
@@ -270,7 +270,7 @@ export interface StoreReader {
 }
 
 /**
- * Writing. Appends are immediate unless they stand in a `transaction`; one that fails leaves nothing behind.
+ * Writing. Appends are immediate unless they are in a `transaction`; one that fails leaves nothing behind.
  * Every function throws C3Error('store') when the row cannot be stored.
  */
 export interface StoreWriter extends StoreReader {
@@ -285,7 +285,7 @@ export interface StoreWriter extends StoreReader {
   updateRunStatus(id: string, status: RunStatus, finishedAt: string | null, summary: RunSummary | null): void;
   /**
    * Marks every run that still says 'running' as failed at an unknown time: only for who has just taken the writer
-   * lock, without which none goes on.
+   * lock, without which none continues.
    */
   markInterrupted(): void;
   /** Records weights of a run; again with a file, it adds the file to the record. */
@@ -298,7 +298,7 @@ export interface StoreWriter extends StoreReader {
   /**
    * Appends a message; its texts are stored once. With a bucket it is an alternative of it (no insertAlternative
    * needed).
-   * @throws C3Error('store') naming both hashes when its context key already stands for another context
+   * @throws C3Error('store') naming both hashes when its context key already represents another context
    */
   insertDecision(decision: NewDecision): number;
   /**
@@ -308,7 +308,7 @@ export interface StoreWriter extends StoreReader {
   insertAlternative(bucket: number, decision: number, index: number, original: boolean): void;
   insertEpisode(episode: NewEpisode): number;
   /**
-   * Appends a replay. Headlines follow at the end of its transaction; of one that stands in none, with
+   * Appends a replay. Headlines follow at the end of its transaction; of one that is in none, with
    * refreshHeadlines.
    */
   insertReplay(replay: NewReplay): number;

@@ -47,11 +47,11 @@ interface LevelRule {
   readonly largestTerm: number;
   /** Above 1: at least one step multiplies or divides, by at most this; 0: none does. */
   readonly largestFactor: number;
-  /** True: an irrelevant number may stand in the story. */
+  /** True: an irrelevant number may be in the story. */
   readonly distracted: boolean;
 }
 
-/** Levels 5 to 8 tell the stories of levels 1 to 4 with larger numbers. */
+/** Levels 5 to 8 use the stories of levels 1 to 4 with larger numbers. */
 const LEVEL_RULES: readonly LevelRule[] = [
   { level: 1, steps: 2, limit: 40, largestStart: 20, largestTerm: 12, largestFactor: 0, distracted: false },
   { level: 2, steps: 2, limit: 60, largestStart: 20, largestTerm: 12, largestFactor: 5, distracted: true },

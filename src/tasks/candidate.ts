@@ -1,8 +1,8 @@
-/** The program that a message of code stands for. */
+/** The program that a message of code represents. */
 import type { InstanceTests } from '../shared/records/records.ts';
 
 /**
- * The code as the tests meet it. Where a message goes on from a prefix (HumanEval), the prefix stands before it: what
+ * The code as the tests meet it. Where a message continues from a prefix (HumanEval), the prefix is before it: what
  * is indented completes the prefix's function, a whole function of the same name takes its place, with the prefix's
  * imports and helpers at hand.
  */

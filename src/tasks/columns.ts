@@ -24,7 +24,7 @@ export function firstColumn(row: Row, names: readonly string[], meaning: string)
   return found;
 }
 
-/** A text that is not blank, as it stands. @throws C3Error('input') */
+/** A text that is not blank, as it is. @throws C3Error('input') */
 export function textOf(row: Row, name: string, meaning: string): string {
   const value = column(row, name);
   if (typeof value !== 'string' || value.trim() === '') {

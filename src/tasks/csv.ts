@@ -1,6 +1,6 @@
 /**
  * A strict reader of CSV (RFC 4180). It is our own because the grammar has five rules, and because rows must come
- * streamed, bounded and with the line that they began on, so that a broken quote is named where it stands instead of
+ * streamed, bounded and with the line that they began on, so that a broken quote is named where it is instead of
  * swallowing the rest of the file.
  */
 import { C3Error } from '../shared/errors.ts';
@@ -77,7 +77,7 @@ class RecordReader {
 
   /**
    * Reads the field that begins at `at`.
-   * @returns the position of the comma behind it, or the text's length; null where the field goes on in the next line
+   * @returns the position of the comma behind it, or the text's length; null where the field continues in the next line
    */
   private readField(text: string, at: number, line: number): number | null {
     if (text[at] === '"') {

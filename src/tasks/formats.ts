@@ -32,7 +32,7 @@ const UID_COLUMNS: readonly string[] = ['uid', 'id', 'task_id'];
 const MAX_TESTS = 10_000;
 const FUNCTION_NAME = /^[A-Za-z_]\w{0,199}$/u;
 
-/** The form of a row, told by its columns (of GSM8K, whose two columns are anyone's, by the #### of its answer too). */
+/** The form of a row, known by its columns (GSM8K, whose two columns are anyone's, by the #### of its answer too). */
 export function recogniseRow(row: Row): RowFormat {
   const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
   if (has('prompt', 'entry_point', 'test', 'canonical_solution')) {
@@ -109,7 +109,7 @@ function levelOf(row: Row): number | null {
 
 /**
  * A question with an answer, or with tests of its own: `tests`, or `test` and `entry_point`; `setup` and `prefix` may
- * stand beside.
+ * are beside.
  */
 function plain(row: Row): RowContent {
   const question = textOf(row, firstColumn(row, QUESTION_COLUMNS, 'question'), 'question');
@@ -185,7 +185,7 @@ function withTests(text: string, list: readonly string[], shown: ShownTests): st
 }
 
 /**
- * HumanEval: a message goes on from the prompt. A message that defines the function again overrides it, with the
+ * HumanEval: a message continues from the prompt. A message that defines the function again overrides it, with the
  * prompt's imports and helpers at hand.
  */
 function humanEval(row: Row): RowContent {

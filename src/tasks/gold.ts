@@ -27,7 +27,7 @@ export function boxedGold(text: string): string | undefined {
   return inner?.trim() || undefined;
 }
 
-/** What stands between the first brace and the one that closes it; \{ and \} are no braces. */
+/** What is between the first brace and the one that closes it; \{ and \} are no braces. */
 function braced(text: string): string | undefined {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {

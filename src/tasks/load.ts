@@ -14,7 +14,7 @@ export interface LoadOptions {
    * form of its rows.
    */
   readonly format?: TaskFormat;
-  /** How many of MBPP's tests its questions show; the first unless told otherwise. */
+  /** How many of MBPP's tests its questions show; the first unless set otherwise. */
   readonly showTests?: ShownTests;
 }
 

@@ -37,8 +37,8 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<Pytho
 }
 
 /**
- * Draw `index` of a seed; depends on nothing but its arguments. Draws again until the tests can tell the program from
- * what is wrong.
+ * Draw `index` of a seed; depends on nothing but its arguments. Draws again until the tests can separate the program
+ * from what is wrong.
  */
 function drawProblem(seed: string, index: number, levels: readonly number[]): PythonProblem {
   const stream = new HashedStream(`python\0${seed}\0${index}`);

@@ -1,5 +1,5 @@
 /**
- * Wrong versions of an expression, each wrong in one place: what the unit tests of a problem must tell from the right
+ * Wrong versions of an expression, each wrong in one place: what a problem's unit tests must distinguish from the right
  * one.
  */
 import {

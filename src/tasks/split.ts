@@ -20,7 +20,7 @@ export type Side = 'train' | 'evaluation';
 const EVALUATION_PERIOD = 4;
 
 export interface SplitRequest {
-  /** arithmetic unless told otherwise. */
+  /** arithmetic unless set otherwise. */
   readonly task?: TaskName;
   readonly seed: string;
   /** Training problems wanted. */
@@ -48,7 +48,7 @@ export function sideOf(uidSha: string): Side {
 }
 
 /**
- * Problems of a bundled task for both sides, from one sequence of draws; no question stands on both, whatever the seeds
+ * Problems of a bundled task for both sides, from one sequence of draws; no question is on both, whatever the seeds
  * of two calls.
  * @throws C3Error('input') for counts or levels that cannot be served
  */

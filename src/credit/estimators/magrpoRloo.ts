@@ -29,7 +29,7 @@ export const magrpoRloo = {
  * included; an alternative's credit is the mean over its episodes.
  *
  * With n episodes it equals n / (n - 1) times group centring. With one return per alternative it equals C3's
- * leave-one-out; with more it does not, because the other replays of the same alternative stand in its baseline. A lone
+ * leave-one-out; with more it does not, because the other replays of the same alternative are in its baseline. A lone
  * episode has credit 0.
  * @returns one estimate per alternative, in order; null for one without a return
  */

@@ -49,7 +49,7 @@ export function peerWords({
   return `${PEER_WORDS[status]}: ${reason}`;
 }
 
-/** What every suite is told. */
+/** What every suite gets. */
 export interface BenchOptions {
   /** A shorter form that shows the same figures less exactly. */
   readonly quick: boolean;
@@ -59,7 +59,7 @@ export interface BenchOptions {
   readonly note: (line: string) => void;
 }
 
-/** What the suites that run a team are told besides. */
+/** What the suites that run a team get besides. */
 export interface TeamBenchOptions extends BenchOptions {
   /** A *.c3.yaml, or null for the bundled team's defaults. */
   readonly config: string | null;
@@ -67,7 +67,7 @@ export interface TeamBenchOptions extends BenchOptions {
   readonly folder: string;
 }
 
-/** What the suite that runs a model of a given shape is told besides. */
+/** What the suite that runs a model of a given shape gets besides. */
 export interface ModelBenchOptions extends BenchOptions {
   /** A model's config.json, or null for the built-in one. */
   readonly config: string | null;

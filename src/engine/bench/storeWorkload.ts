@@ -56,7 +56,7 @@ const ITERATIONS_A_REQUEST = 8;
 const ALTERNATIVES_A_REQUEST = 4;
 const REPLAYS = 4;
 const TOKENS = 20;
-/** Words of every message; each stands in about a fifth of them. */
+/** Words of every message; each is in about a fifth of them. */
 export const COMMON_WORDS = [
   'add',
   'take',
@@ -301,7 +301,7 @@ export class StoreWorkload {
   }
 }
 
-/** Where the transcript of 10,000 messages stands. */
+/** Where the transcript of 10,000 messages is. */
 const WIDE = { index: 0, phase: 'train', iteration: 0 } as const;
 const WIDE_PLANS = 2000;
 export const WIDE_GROUP: TreeGroup = {

@@ -10,7 +10,7 @@ import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.
 import { benchStore } from './store.ts';
 import { benchTrain } from './speed/train.ts';
 
-/** What any suite may be told. */
+/** What any suite may be given. */
 export type SuiteOptions = TeamBenchOptions & ModelBenchOptions & PaperTableOptions;
 
 interface Suite {

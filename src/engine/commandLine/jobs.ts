@@ -125,7 +125,7 @@ export async function status(args: readonly string[], context: CommandContext): 
   print(parsed.values['json'] === true ? JSON.stringify(found) : statusWords(found, storeOption(parsed)));
 }
 
-/** What goes on with a store. No engine is started to find out. */
+/** What is in progress with a store. No engine is started to find out. */
 async function statusOf(store: string): Promise<Status> {
   let engine: Status['engine'] = null;
   const list = await withEngine(store, async (client) => ((await client.attach()) ? client.jobs() : null), {
@@ -193,7 +193,7 @@ function unstartedWords({ title, config, run }: UnstartedJob): string {
   return `"${oneLine(title, LONGEST_TITLE)}"${run !== null ? `, run ${run}` : config === null ? '' : `, ${config}`}`;
 }
 
-/** One job on one line: what it is, how it stands, how long it takes. */
+/** One job on one line: what it is, its state, how long it takes. */
 function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJob): string {
   const remaining = remainingWords(progress?.remainingSeconds ?? null);
   const stands =

@@ -41,7 +41,7 @@ export interface DiagnoseSettings {
   readonly protocol: Protocol;
 }
 
-/** An interval with what stands beside it. */
+/** An interval with what is beside it. */
 type Measured = Interval & Readonly<Record<string, unknown>>;
 
 export interface Diagnosis {

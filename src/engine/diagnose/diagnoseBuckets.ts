@@ -18,7 +18,7 @@ export interface StoredBucket extends DiagnosticBucket {
 const PAGE = 200;
 
 /**
- * The buckets of a run of one origin, oldest first, page by page; those of another continuation distribution stand
+ * The buckets of a run of one origin, oldest first, page by page; those of another continuation distribution are
  * among them.
  */
 export function* bucketsOf(

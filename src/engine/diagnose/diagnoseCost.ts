@@ -20,7 +20,7 @@ export interface Overhead {
 }
 
 /**
- * Costs as the store's rows tell them; every message at a scored position was evaluated once, or took the score of an
+ * Costs as the store's rows say them; every message at a scored position was evaluated once, or took the score of an
  * equal one.
  */
 export function costOf(

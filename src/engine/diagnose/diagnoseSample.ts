@@ -26,7 +26,7 @@ export interface SampleSettings {
   readonly alternatives: number;
   /** c: replays of each; a terminal message has one, because its score is settled. */
   readonly replays: number;
-  /** J_V: further alternatives that only tell the value of the context. */
+  /** J_V: further alternatives that only say the value of the context. */
   readonly valueSamples: number;
   /** One role, or null: every role with a scored one downstream, or all where there is none. */
   readonly role: string | null;

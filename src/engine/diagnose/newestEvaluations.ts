@@ -3,7 +3,7 @@ import { roundsInOrder, type EvaluationRound } from '../../shared/records/evalua
 import type { StoreReader } from '../../store/types.ts';
 
 /**
- * The evaluations that a run has episodes of, the newest first; those that an interruption left incomplete stand behind
+ * The evaluations that a run has episodes of, the newest first; those that an interruption left incomplete are behind
  * the complete ones.
  */
 export function newestEvaluations(

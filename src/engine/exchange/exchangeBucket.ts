@@ -28,7 +28,7 @@ export interface ExchangedBucket {
   /** Null where it is not among the credited candidates. */
   readonly real: number | null;
   readonly meta: JsonObject;
-  /** The line as it is to be written: as it stood, unless something had to be filled in. */
+  /** The line as it is to be written: as it was, unless something had to be filled in. */
   readonly line: string;
 }
 
@@ -123,7 +123,7 @@ export function bucketId(bucket: JsonObject): string {
   return `bkt_${Buffer.from(digest).toString('hex')}`;
 }
 
-/** The bucket itself where nothing is missing, so that its line can stay as it stands. */
+/** The bucket itself where nothing is missing, so that its line can stay as it is. */
 function filled(bucket: JsonObject): JsonObject {
   const missing = new Map<string, JsonValue>();
   const restart = bucket.get('restart');
@@ -248,7 +248,7 @@ function readPrefix(value: JsonValue | undefined, fail: Fail): Map<string, strin
   return prefix;
 }
 
-/** Which candidates are credited and which only tell the value, clipped into range as their tools clip it. */
+/** Which candidates are credited and which only say the value, clipped into range as their tools clip it. */
 function segmentsOf(
   meta: JsonObject,
   count: number,

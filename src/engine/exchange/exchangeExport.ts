@@ -7,7 +7,7 @@ import { bucketsOf, type StoredBucket } from '../diagnose/diagnoseBuckets.ts';
 import { bucketId } from './exchangeBucket.ts';
 import { canonicalJson, floatOf, JsonNumber, jsonOf, type JsonValue } from './exchangeJson.ts';
 
-/** Where what only this product knows stands in a bucket's meta. */
+/** Where what only this product knows is in a bucket's meta. */
 export const OWN_KEY = 'c3_replay';
 
 export interface ExportReport {
@@ -22,8 +22,8 @@ export interface ExportReport {
 const ORIGINS: readonly BucketOrigin[] = ['training', 'request', 'diagnostic'];
 
 /**
- * Writes every bucket of a run, one a line; an imported one as its line stood. What their format has no place for
- * (returns that were masked, the rendered context) stands under meta.c3_replay, so that an import has it back.
+ * Writes every bucket of a run, one a line; an imported one as its line was. What their format has no place for
+ * (returns that were masked, the rendered context) is under meta.c3_replay, so that an import has it back.
  * @throws C3Error as writeOut
  */
 export function exportBuckets(store: StoreReader, run: string, protocol: Protocol, out: string): ExportReport {

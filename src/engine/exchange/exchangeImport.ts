@@ -20,7 +20,7 @@ export interface ImportReport {
 }
 
 /**
- * Stores every bucket of a file, all or none. What a file does not tell is marked as imported: weights, environment,
+ * Stores every bucket of a file, all or none. What a file does not say is marked as imported: weights, environment,
  * tokens; so its messages can be measured and not be replayed. Blank lines and lines starting with # are skipped.
  * @param now ISO 8601
  * @throws C3Error('input') naming file, line and key

@@ -1,5 +1,5 @@
 /**
- * JSON as Python's json module reads and writes it, numbers kept as they stand: hashes exceed 2^53, and 1.0 is not 1.
+ * JSON as Python's json module reads and writes it, numbers kept as they are: hashes exceed 2^53, and 1.0 is not 1.
  */
 
 /** Deeper nesting is refused before it can exhaust the stack. */
@@ -21,7 +21,7 @@ export class JsonNumber {
 /** Maps, since any name may be a key. */
 export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | ReadonlyMap<string, JsonValue>;
 
-/** Parses a text. @throws Error saying what stands where, in one line */
+/** Parses a text. @throws Error saying what is where, in one line */
 export function parseJson(text: string): JsonValue {
   const reader = new Reader(text);
   const value = reader.value(0);
@@ -237,7 +237,7 @@ function byCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above all others. */
+/** Surrogates represent code points above all others. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -27,7 +27,7 @@ export class BucketImport {
     this.place = place;
     this.bucket = bucket;
     this.decisions = decisions;
-    // Apart from instances that have a gold answer: a file does not tell it, and one question has one answer in a
+    // Apart from instances that have a gold answer: a file does not say it, and one question has one answer in a
     // store.
     this.instance = createHash('sha256')
       .update(JSON.stringify([IMPORTED, this.question, bucket.answer]))

@@ -20,7 +20,7 @@ export const IMPORT_LIMITS = { bytes: 2 ** 28, buckets: 100_000, compared: 1_000
 /** Largest count that a file may name. */
 export const MOST = 1e9;
 
-/** What weights, environments and methods are called that a file does not tell. */
+/** What weights, environments and methods are called that a file does not say. */
 export const IMPORTED = 'imported';
 
 const count = z.int().min(0).max(MOST);
@@ -158,7 +158,7 @@ function withOwnPart(
   return { ...bucket, ...rest, context, valueFrom: value_from, valueCount: value_count };
 }
 
-/** What stands for a context whose bytes the file does not hold: all that it says of it. */
+/** What represents a context whose bytes the file does not hold: all that it says of it. */
 export function contextText({
   contextHash,
   targetRole,

@@ -48,7 +48,7 @@ export function pythonLines(grader: PythonGrader): LineGrader<z.output<typeof py
   };
 }
 
-/** A verdict whose rule also says where the code stood. */
+/** A verdict whose rule also says where the code was. */
 type MessageVerdict = Pick<PythonVerdict, 'score' | 'masked'> & { readonly rule: string };
 
 /**

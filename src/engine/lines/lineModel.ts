@@ -27,7 +27,7 @@ export interface LineModel {
   readonly snapshot: string;
 }
 
-/** The threads that a run uses unless told otherwise. */
+/** The threads that a run uses unless set otherwise. */
 const THREADS = 2;
 /** Lines that are answered together at most. */
 const MOST_LINES = 64;

@@ -1,4 +1,4 @@
-/** Energy that the processors took, where the system tells it (Linux, RAPL under /sys/class/powercap). */
+/** Energy that the processors took, where the system says it (Linux, RAPL under /sys/class/powercap). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -7,7 +7,7 @@ const POWERCAP = '/sys/class/powercap';
 /**
  * Begins to measure.
  * @returns a function that gives the joules of all processor packages since, whoever used them; null where the system
- *   does not tell
+ *   does not say
  */
 export function startEnergy(folder = POWERCAP): () => number | null {
   const start = readPackages(folder);

@@ -13,7 +13,7 @@ const MEBIBYTE = 2 ** 20;
 
 /**
  * What there is for a run: on the host what is free, this process's own included, less a reserve; on an accelerator
- * what it has, where NVIDIA's program tells.
+ * what it has, where NVIDIA's program says.
  * @param limit bytes that the user allows, in the place of what there is where the work is done; null for no such limit
  */
 export async function availableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {

@@ -30,7 +30,7 @@ const THINKING = 'enable_thinking';
 export const inspectModel = (folder: string, cancelled: () => boolean = () => false): Promise<ModelFacts> =>
   withTexts(folder, (texts) => modelFacts(texts, cancelled));
 
-/** The same, of the folder of a process that goes on. */
+/** The same, of the folder of a process that continues. */
 export async function modelFacts(texts: TextProcess, cancelled: () => boolean): Promise<ModelFacts> {
   const { folder } = texts;
   const config = await loadConfig(folder);

@@ -24,7 +24,7 @@ export interface SelfTestControl {
   readonly onProgress: (progress: SelfTestProgress) => void;
 }
 
-/** The threads that a run uses unless told otherwise. */
+/** The threads that a run uses unless set otherwise. */
 const THREADS = 2;
 /** Words, numbers, code with its indentation, accents, scripts without spaces, a character of four bytes. */
 const TEXTS = [

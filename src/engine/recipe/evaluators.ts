@@ -24,7 +24,7 @@ export class Evaluators {
   private users = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  /** The evaluator that a configuration asks for, while the work goes on. */
+  /** The evaluator that a configuration asks for, while the work continues. */
   async using<Result>(
     { evaluator, task }: Pick<RunConfig, 'evaluator' | 'task'>,
     work: (evaluator: Evaluator) => Promise<Result>,

@@ -43,7 +43,7 @@ export async function changeSince(recipe: StoredRecipe, current: Fingerprint): P
   if (stored.evaluation !== current.evaluation) {
     return `the evaluation instances ${data(evaluationFile ?? trainFile)} have changed since it began; put the old ones back, or start a new run.`;
   }
-  // First: a template may stand in the tokenizer's configuration. A run without a rendering wrote plain text and goes
+  // First: a template may be in the tokenizer's configuration. A run without a rendering wrote plain text and goes
   // on so.
   if (recipe.rendering !== null && stored.template !== current.template) {
     return `the chat template in ${modelFolder} has changed since it began; put the old one back, or start a new run.`;

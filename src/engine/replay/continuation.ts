@@ -47,7 +47,7 @@ export const withModel = (recipe: StoredRecipe, modelFolder: string): StoredReci
 
 /**
  * Notes that another model continues replays of a run. Weights that the run has itself, or that are noted already, stay
- * as they stand there.
+ * as they are there.
  */
 export function noteModel(store: StoreWriter, run: string, snapshot: string, folder: string): void {
   if (store.snapshots(snapshot).every((record) => record.run !== run)) {

@@ -51,7 +51,7 @@ export class Weights {
   }
 
   /**
-   * The file of the value head that stood on a snapshot's weights in its run, the last where they stood for several
+   * The file of the value head that was on a snapshot's weights in its run, the last where they were for several
    * steps; rebuilt there where it is not.
    * @returns null where the run began with these weights: a head that has learned nothing
    * @throws C3Error('model') where it cannot be rebuilt exactly, or the weights are none of the run's; CancelledError
@@ -95,7 +95,7 @@ export class Weights {
 
   private kept({ store, snapshot }: Pick<WeightsRequest, 'store' | 'snapshot'>): string | null {
     const recorded = store.snapshots(snapshot).flatMap(({ file }) => file ?? []);
-    // A workspace may have been moved, and rebuilt weights stand in no row.
+    // A workspace may have been moved, and rebuilt weights are in no row.
     const beside = SNAPSHOT_NAME.test(snapshot) ? [snapshotFile(this.folder, snapshot)] : [];
     return [...recorded, ...beside].find((file) => existsSync(file)) ?? null;
   }

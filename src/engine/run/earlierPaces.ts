@@ -13,7 +13,7 @@ const ENOUGH = 5;
 /**
  * The paces of the newest runs with the same model, team, task, fan-out and machine; steps are scaled by instances.
  * @param instances of a step of the planned run
- * @param steps whether it trains: then only runs that trained tell something
+ * @param steps whether it trains: then only runs that trained say something
  */
 export function earlierPaces(
   store: StoreReader,

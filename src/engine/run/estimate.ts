@@ -33,7 +33,7 @@ const SANDBOX_START = 4;
 /** Of an estimate, how far the truth may be off, as a factor either way. */
 const SPREAD: Readonly<Record<TimeEstimate['basis'], number>> = { 'earlier-runs': 1.25, model: 1.6, products: 3 };
 
-/** Counts the work of a run. @param finished steps of a stored run that goes on */
+/** Counts the work of a run. @param finished steps of a stored run that continues */
 export function plannedWork(
   config: RunConfig,
   protocol: Protocol,

@@ -1,4 +1,4 @@
-/** How often progress is told: what is few one by one, what is many at a pace that whoever shows it can follow. */
+/** How often progress is reported: what is few one by one, what is many at a pace that whoever shows it can follow. */
 
 /** Reports that go out as they come. */
 const AT_ONCE = 32;

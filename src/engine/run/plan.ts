@@ -51,7 +51,7 @@ export interface PlanInputs extends RunInputs {
 const GIGABYTE = 1e9;
 /**
  * Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not
- * tell.
+ * say.
  */
 const COUNTED = 4;
 /** Values that advice tries, from little to much. */
@@ -185,7 +185,7 @@ const sumOf = (costs: readonly WorkCost[]): WorkCost =>
     tokens: total.tokens + cost.tokens,
   }));
 
-/** Tokens of the longest context at each position, before any message stands in it. */
+/** Tokens of the longest context at each position, before any message is in it. */
 function longestPrompts({ protocol, tokenizer, render, data }: RunInputs): Promise<readonly number[]> {
   const longest = [...data.train, ...data.evaluation]
     .map(({ question }) => question)
@@ -303,7 +303,7 @@ function adviceFor(
     return [...sentences, 'Together they are enough.'];
   }
   const smallest = `Even with all settings at their smallest the run needs ${bytesWords(left.bytes)}: choose a smaller model.`;
-  // What helps too little stands behind what helps.
+  // What helps too little is behind what helps.
   return [smallest, ...sentences];
 }
 

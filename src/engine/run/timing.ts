@@ -61,7 +61,7 @@ export class Timing {
 
   /**
    * Says what a run will take whose model is loaded.
-   * @param finished steps of a stored run that goes on
+   * @param finished steps of a stored run that continues
    * @returns the pace to expect of it
    */
   async announce(
@@ -119,7 +119,7 @@ export class Timing {
     return { estimate: null, pace: { ...paceOf(work, UNMEASURED), known: false } };
   }
 
-  /** A store that is not there yet, or that cannot be read, tells nothing of earlier runs. */
+  /** A store that is not there yet, or that cannot be read, says nothing of earlier runs. */
   private async earlier(recipe: Recipe, instances: number): Promise<readonly Pace[]> {
     if (!existsSync(this.storePath)) {
       return [];

@@ -22,7 +22,7 @@ export class EngineLog {
     }
     try {
       const stats = fstatSync(STANDARD_ERROR);
-      // Opened for appending, the file goes on at its new end.
+      // Opened for appending, the file continues at its new end.
       if (stats.isFile() && stats.size > MOST_BYTES) {
         ftruncateSync(STANDARD_ERROR);
       }

@@ -109,7 +109,7 @@ export class EngineServer {
     };
   }
 
-  /** Whether somebody is connected, a run goes on or waits, or something is being answered. */
+  /** Whether somebody is connected, a run is in progress or waits, or something is being answered. */
   get needed(): boolean {
     return this.clients.size > 0 || !this.idle;
   }
@@ -137,7 +137,7 @@ export class EngineServer {
     this.events.changed();
   }
 
-  /** Cancels what goes on, waits for its end and closes every connection. */
+  /** Cancels what is in progress, waits for its end and closes every connection. */
   async close(): Promise<void> {
     await this.service.close();
     for (const { socket } of this.clients) {

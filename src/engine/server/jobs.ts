@@ -1,5 +1,5 @@
 /**
- * The runs that a store's engine was asked for: one goes on, the others wait for their turn, and every client sees all
+ * The runs that a store's engine was asked for: one runs, the others wait for their turn, and every client sees all
  * of them.
  */
 import { randomUUID } from 'node:crypto';
@@ -49,7 +49,7 @@ export class JobQueue {
     this.lost = this.file.read().filter(({ begun }) => !begun);
   }
 
-  /** Whether a run goes on or waits for its turn. */
+  /** Whether a run is in progress or waits for its turn. */
   get busy(): boolean {
     return this.works.some(({ job }) => job.state !== 'finished');
   }
@@ -102,7 +102,7 @@ export class JobQueue {
     return job;
   }
 
-  /** Cancels a run by its job or its own id, wherever it goes on, or forgets one that never began. */
+  /** Cancels a run by its job or its own id, wherever it runs, or forgets one that never began. */
   cancel(name: string): CancelResult {
     const work = this.works.find(({ job }) => job.state !== 'finished' && (job.id === name || job.run === name));
     if (work !== undefined) {

@@ -5,7 +5,7 @@ import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../..
 
 /**
  * One row for each problem that has a bucket. Where several classes have as many buckets, the one that the rules ask
- * for first stands; a problem without any class is one that fits none, or one in which all succeeded.
+ * for first is; a problem without any class is one that fits none, or one in which all succeeded.
  * @param instances the problem (uidSha) of each bucket
  * @param verdicts of the buckets, in the same order
  */

@@ -10,7 +10,7 @@ import { readBuckets, studyRun, taxonomyView, type ReadRun } from './taxonomyVie
 const KEPT = 2;
 
 export class TaxonomyDesk {
-  /** The one asked for last stands last. */
+  /** The one asked for last comes last. */
   private readonly known = new Map<string, ReadRun>();
 
   /**

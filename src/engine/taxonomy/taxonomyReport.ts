@@ -32,7 +32,7 @@ import type { StoreReader } from '../../store/types.ts';
 import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
 import { agreementOf, type RunCases } from './taxonomyView.ts';
 
-/** A label as it stands in the store, and the class of its bucket. */
+/** A label as it is in the store, and the class of its bucket. */
 export interface ReportedLabel extends CaseLabel {
   readonly bucket: number;
   readonly message: number | null;

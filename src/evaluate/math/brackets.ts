@@ -1,4 +1,4 @@
-/** Where a text of tokens is cut: its brackets, and the separators that stand in none of them. */
+/** Where a text of tokens is cut: its brackets, and the separators that are in none of them. */
 import { Unreadable } from './budget.ts';
 import type { Token } from './lex.ts';
 
@@ -6,7 +6,7 @@ export const OPENING = /^(?:[([{]|\\\{)$/u;
 export const CLOSING = /^(?:[)\]}]|\\\})$/u;
 
 /**
- * Parts between the separators that stand in no brackets; `found` gets the separators.
+ * Parts between the separators that are in no brackets; `found` gets the separators.
  * @throws Unreadable for brackets that do not match
  */
 export function split(

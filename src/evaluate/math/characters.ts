@@ -101,7 +101,7 @@ function spelled(character: string): string {
 }
 
 const DIGITS = '零一二三四五六七八九';
-/** The powers of ten that Chinese names; those from ten thousand on multiply all that stands before them. */
+/** The powers of ten that Chinese names; those from ten thousand on multiply all that is before them. */
 const PLACES: Readonly<Record<string, bigint>> = { 十: 10n, 百: 100n, 千: 1000n, 万: 10n ** 4n, 亿: 10n ** 8n };
 
 /**
@@ -144,7 +144,7 @@ function chineseWhole(text: string): bigint | null {
   let total = 0n;
   let section = 0n;
   let digit: bigint | null = null;
-  // Places must fall, within a section and from section to section; a last digit stands below ten or behind a zero.
+  // Places must fall, within a section and from section to section; a last digit is below ten or behind a zero.
   let place = 10n ** 9n;
   let sectionPlace = 10_000n;
   let afterZero = true;

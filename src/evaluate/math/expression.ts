@@ -142,7 +142,7 @@ class Reader {
     }
   }
 
-  /** What stands behind ^: a sign and a factor with its own exponent, so that powers group from the right. */
+  /** What is behind ^: a sign and a factor with its own exponent, so that powers group from the right. */
   private exponent(): Quotient {
     if (++this.depth > LIMITS.depth) {
       throw new LimitReached();
@@ -213,7 +213,7 @@ class Reader {
     if (number !== null) {
       return this.algebra.number(number.numerator < 0n ? { ...number, numerator: -number.numerator } : number);
     }
-    // |x| is |-x|: of the two keys the smaller one stands for both.
+    // |x| is |-x|: of the two keys the smaller one represents both.
     const keys = [value, this.algebra.negated(value)].map((side) => this.algebra.quotientKey(side)).sort();
     return this.algebra.atom(`abs(${keys[0] ?? ''})`);
   }

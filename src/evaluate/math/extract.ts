@@ -1,6 +1,6 @@
 /** Where a message states its answer. */
 
-/** Where the answer stood. */
+/** Where the answer was. */
 export type ExtractionRule = 'hash-line' | 'boxed' | 'answer-phrase' | 'no-answer';
 
 /** A longer stretch of text is no answer; the bound also keeps the search linear in the text. */
@@ -47,7 +47,7 @@ export function extractWithNotes(text: string): Extraction & Readonly<Notes> {
 }
 
 /**
- * An answer that stands alone, without what dresses it: emphasis, math delimiters, closing punctuation. Empty where
+ * An answer that is alone, without what dresses it: emphasis, math delimiters, closing punctuation. Empty where
  * nothing is left.
  */
 export function tidyAnswer(text: string): string {

@@ -187,7 +187,7 @@ function textOf(text: string): string {
   return plain.includes('\\') ? plain : plain.toLowerCase();
 }
 
-/** The last number of a message as it stands there, or null. */
+/** The last number of a message as it is written, or null. */
 function lastNumber(text: string): string | null {
   let last: string | null = null;
   for (const [number] of text.matchAll(/[-\u2212]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?%?/gu)) {

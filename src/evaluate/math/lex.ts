@@ -15,7 +15,7 @@ export interface Token {
   readonly kind: 'number' | 'name' | 'word' | 'matrix' | 'symbol';
   /** Digits alone for a whole number, with a point for any other. */
   readonly text: string;
-  /** True when something blank stands before it. */
+  /** True when something blank is before it. */
   readonly space: boolean;
   /** True inside \text{...} and its kin. */
   readonly prose: boolean;

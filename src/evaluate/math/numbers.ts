@@ -97,7 +97,7 @@ export function exactRoot(budget: Budget, value: bigint, order: number): bigint 
   return guess ** power === value ? guess : null;
 }
 
-/** Trial divisors go up to this; what is left is one factor, so distinct large primes are not told apart. */
+/** Trial divisors go up to this; what is left is one factor, so distinct large primes are not distinguished. */
 const LARGEST_DIVISOR = 1000n;
 
 /**

@@ -38,7 +38,7 @@ export const isGroup = (atom: string): boolean => atom.startsWith('√');
 export class Algebra {
   readonly budget: Budget;
   readonly zero: Polynomial = new Map<string, Term>();
-  /** What the atoms `√(KEY)` stand for. */
+  /** What the atoms `√(KEY)` represent. */
   private readonly groups = new Map<string, Polynomial>();
 
   constructor(budget: Budget) {
@@ -67,7 +67,7 @@ export class Algebra {
     return { above, below: this.constant(ONE) };
   }
 
-  /** The atom that stands for a sum under a root. */
+  /** The atom that represents a sum under a root. */
   group(sum: Polynomial): string {
     const name = `√(${this.key(sum)})`;
     this.groups.set(name, sum);

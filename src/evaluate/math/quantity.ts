@@ -18,7 +18,7 @@ export function letter(tokens: readonly Token[], algebra: Algebra): Value {
   return value.kind === 'quantity' && CHOICE.test(tokens[0]?.text ?? '') ? { ...value, choice: true } : value;
 }
 
-/** A number or expression with its unit, or two of them where a plus-minus sign stands. */
+/** A number or expression with its unit, or two of them where a plus-minus sign is. */
 export function quantity(tokens: readonly Token[], algebra: Algebra): Value {
   const numeric = numericQuantity(tokens, algebra);
   if (numeric !== null) {

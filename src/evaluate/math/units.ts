@@ -102,7 +102,7 @@ const CHINESE_COUNTED =
 export interface Unit {
   /** What the number is multiplied by. */
   readonly multiple: bigint;
-  /** The canonical name; null when only a multiple stood there. */
+  /** The canonical name; null when only a multiple was there. */
   readonly name: string | null;
 }
 

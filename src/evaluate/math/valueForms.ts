@@ -14,7 +14,7 @@ export interface Quantity {
   readonly unit: string | null;
   readonly percent: boolean;
   readonly written: Written;
-  /** What stands before a percent sign: 50 of 50%. Absent where there is none, or where it closes one term of a sum. */
+  /** What is before a percent sign: 50 of 50%. Absent where there is none, or where it closes one term of a sum. */
   readonly unsigned?: Quotient;
   /** True for a letter from A to J alone in brackets or in \text, as a choice is written. */
   readonly choice?: boolean;

@@ -17,7 +17,7 @@ export interface PythonTests {
 
 /** All limits are final: a candidate that reaches one scores 0 by the rule of that name. */
 export interface PythonLimits {
-  /** Seconds of processor time of the candidate's process, where the system tells it (Linux), else of the clock. */
+  /** Seconds of processor time of the candidate's process, where the system says it (Linux), else of the clock. */
   readonly seconds: number;
   /** MiB of the interpreter's whole memory, of which about 32 are its own. */
   readonly memory: number;

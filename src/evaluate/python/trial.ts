@@ -256,7 +256,7 @@ class Trial {
     return { broken: `they reached a limit by themselves: ${detail}` };
   }
 
-  /** One request to the candidate's process. What ends the trial is kept, and the tests are told to stop. */
+  /** One request to the candidate's process. What ends the trial is kept, and the tests are asked to stop. */
   private async candidate(candidate: SandboxProcess, request: Uint8Array): Promise<Uint8Array> {
     if (this.final.length > 0) {
       return encode('f');

@@ -8,7 +8,7 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
  * Writes a file for the user alone beside its place, forces it to the disk and moves it there. Nothing is written
  * through a link.
  * @param content all of it, or its pieces in order, each made when those before are written
- * @throws C3Error('store') where it cannot be written; nothing is left behind and what stood there stays
+ * @throws C3Error('store') where it cannot be written; nothing is left behind and what was there stays
  */
 export async function writeWhole(path: string, content: Uint8Array | Iterable<Uint8Array>): Promise<void> {
   const temporary = unfinishedName(path);

@@ -153,7 +153,7 @@ class Wave {
   private readonly vocabularySize: number;
   private readonly control: GenerationControl;
   private readonly completions: Completion[] = [];
-  /** Waiting request indices; those of one prompt and temperature stand together. */
+  /** Waiting request indices; those of one prompt and temperature are together. */
   private readonly waiting: number[][];
   private readonly rows: Row[] = [];
   /** Once half the rows are free, all of them are filled before the next step. */

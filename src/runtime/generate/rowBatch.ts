@@ -18,7 +18,7 @@ export interface Decoder {
   release(): Promise<void>;
 }
 
-/** What prefill tells of its prompts. */
+/** What prefill says of its prompts. */
 export interface Prefilled {
   /** Log-probabilities of what follows each, [prompts (2 at least), vocabulary]. */
   readonly logprobs: Float32Array;

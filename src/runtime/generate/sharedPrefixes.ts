@@ -20,7 +20,7 @@ export const separately = (prompts: readonly Int32Array[]): PrefixGroup[] =>
 
 /**
  * Groups prompts by what they begin with; every prompt is in one group. Where padding would eat up what is saved, each
- * stands alone. A row ends where its members' own tokens would reach another slice of attention's sums than they reach
+ * is alone. A row ends where its members' own tokens would reach another slice of attention's sums than they reach
  * in a row of their own (see exactSlots): sharing changes no bit.
  */
 export function sharedPrefixes(config: TransformerConfig, prompts: readonly Int32Array[]): readonly PrefixGroup[] {

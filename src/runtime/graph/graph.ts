@@ -56,7 +56,7 @@ const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
   bool: 1,
 };
 
-/** Constants of more bytes are told apart by their hash. */
+/** Constants of more bytes are distinguished by their hash. */
 const LONG_CONSTANT = 256;
 
 /** Builds one ONNX graph node by node; nodes stay in topological order because a value exists before it is used. */
@@ -161,7 +161,7 @@ export class Graph {
 
   /**
    * Several nodes that are differentiated as one: what `build` appends has no derivative of its own, the given one
-   * stands for all of it.
+   * represents all of it.
    * @param vjp as for a node, over `inputs` and the values that `build` returns
    */
   composite(inputs: readonly Value[], build: () => readonly Value[], vjp: Vjp): readonly Value[] {

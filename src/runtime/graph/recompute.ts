@@ -1,7 +1,7 @@
 /**
  * Pieces of a graph whose inner values are computed again in the backward pass instead of kept for it (Chen et al.
  * 2016, Training Deep Nets with Sublinear Memory Cost). ONNX Runtime computes equal nodes once and orders nodes as it
- * likes, so what is built again stands on a value of its own, which is there only when its turn has come.
+ * likes, so what is built again is based on a value of its own, which is there only when its turn has come.
  */
 import { pullback } from './autodiff.ts';
 import type { Graph, Value } from './graph.ts';
@@ -11,7 +11,7 @@ import { reshape } from './ops/shape.ts';
 /** A part of the graph from one value to another; what else it reads it takes from outside. */
 type Build = (x: Value) => Value;
 
-/** What `build(x)` gives. The backward pass builds it again, and has done with it before it goes on. */
+/** What `build(x)` gives. The backward pass builds it again, and has done with it before it continues. */
 export function recomputed(g: Graph, x: Value, build: Build): Value {
   const { y, outside } = asOne(g, x, build);
   const inputs = [x, ...outside];

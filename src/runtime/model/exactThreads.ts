@@ -42,7 +42,7 @@ export function exactThreads(config: TransformerConfig, threads: number): number
 
 /**
  * How many slots attention adds up in one go. Up to here the sum over a row's visible slots is the same wherever they
- * stand among masked ones; beyond, it also depends on which slice of this length they are in.
+ * are among masked ones; beyond, it also depends on which slice of this length they are in.
  */
 export const exactSlots = ({ headDim }: TransformerConfig): number => sliceLength(Infinity, headDim);
 

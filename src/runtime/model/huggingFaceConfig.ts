@@ -66,7 +66,7 @@ const llama3Schema = linearSchema.extend({
   original_max_position_embeddings: count,
 });
 
-/** Keys that change what is computed: the values under which nothing changes, and what another value stands for. */
+/** Keys that change what is computed: the values under which nothing changes, and what another value represents. */
 const NEUTRAL: readonly (readonly [key: string, values: readonly unknown[], meaning: string])[] = [
   ['hidden_act', ['silu'], 'an activation other than silu'],
   ['mlp_bias', [false], 'biases in the gated unit'],
@@ -237,7 +237,7 @@ function readRope(
       `${key}.partial_rotary_factor: ${shown(partial)} asks for rotation of a part of each head, which is not supported; choose a model without`,
     );
   }
-  // One set of parameters per kind of layer stands one level deeper.
+  // One set of parameters per kind of layer is one level deeper.
   if (Object.values(rope).some((value) => typeof value === 'object' && value !== null)) {
     throw fail(`${key}: different rotary positions per kind of layer are not supported; choose a model with one`);
   }

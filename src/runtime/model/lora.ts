@@ -20,7 +20,7 @@ import {
 /** The agent of an adapter that all of a team share. */
 export const WHOLE_TEAM = '';
 
-/** What adapters stand on. */
+/** What adapters are based on. */
 export interface AdapterOrigin {
   readonly settings: AdapterSettings;
   /** Snapshot of the model under them. */

@@ -68,7 +68,7 @@ const isOff = (value: unknown): boolean =>
 /** Adapters as a file or folder holds them. */
 export interface StoredAdapters {
   readonly settings: AdapterSettings;
-  /** Each agent's numbers; one adapter of the whole team stands under its name. */
+  /** Each agent's numbers; one adapter of the whole team is under its name. */
   readonly adapters: ReadonlyMap<string, Float32Array>;
   /** The snapshot that they were trained over, where the file says so. */
   readonly base: string | null;
@@ -84,7 +84,7 @@ export const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings):
 
 /**
  * Reads settings.
- * @param place how messages name where they stand
+ * @param place how messages name where they are
  * @throws C3Error('model') naming the key, for anything that the runtime does not compute as PEFT does;
  *   C3Error('input') for a target module that it does not know
  */
@@ -123,7 +123,7 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   };
 }
 
-/** How the file of several agents tells their tensors apart. */
+/** How the file of several agents distinguishes their tensors. */
 const agentPrefix = (index: number): string => `agent_${String(index)}.`;
 
 /**

@@ -78,7 +78,7 @@ export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32
   );
 }
 
-/** Checkpoint names of what stands outside the layers. */
+/** Checkpoint names of what is outside the layers. */
 export const EMBEDDING = 'model.embed_tokens.weight';
 export const FINAL_NORM = 'model.norm.weight';
 export const headName = ({ tieEmbeddings }: TransformerConfig): string =>

@@ -1,6 +1,6 @@
 /**
  * The measurement behind exact replay: whether a row of a product, or of attention, depends on the rows beside it or on
- * its padding. Products run as generation runs them: weights are inputs, at least two rows stand together, keys are
+ * its padding. Products run as generation runs them: weights are inputs, at least two rows are together, keys are
  * padded to a multiple of TIME_MULTIPLE.
  */
 import type { Tensor } from 'onnxruntime-node';
@@ -38,7 +38,7 @@ const ATTENTIONS: readonly (readonly [heads: number, width: number, keys: number
 const LARGEST = 64;
 const BATCHES = [1, 2, 5, 17, 33];
 
-/** A graph with one output `result`, whose rows should not depend on those that stand beside them. */
+/** A graph with one output `result`, whose rows should not depend on those that are beside them. */
 export interface RowOperator {
   readonly graph: Graph;
   /** Rows `first` to `first + rows - 1` of endless input. */

@@ -1,5 +1,5 @@
 /**
- * The name of the device behind a provider. ONNX Runtime does not tell which adapter it took, so this names what the
+ * The name of the device behind a provider. ONNX Runtime does not say which adapter it took, so this names what the
  * system offers it: enough to keep results of one machine's graphics apart from another's.
  */
 import { execFile } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * A tensor that stays where the graphs compute. ONNX Runtime frees the memory of an accelerator only when it is told
+ * A tensor that stays where the graphs compute. ONNX Runtime frees the memory of an accelerator only when asked
  * to, never by garbage collection; so whoever gets a device tensor disposes of it, and every one that is held is
  * counted.
  */

@@ -24,7 +24,7 @@ type Items = readonly { readonly agent?: string }[];
 export const stateOf = (training: ReadonlyMap<string, unknown>, agent = WHOLE_TEAM): string =>
   training.has(agent) ? agent : WHOLE_TEAM;
 
-/** What the states of a training stand on; undefined where whole models are trained. */
+/** What the states of a training are based on; undefined where whole models are trained. */
 export const adapterOf = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] =>
   [...training.values()][0]?.adapter;
 

@@ -1,5 +1,5 @@
 /**
- * The whole state of training in one file: parameters, or those of each agent's adapter and what they stand on; AdamW's
+ * The whole state of training in one file: parameters, or those of each agent's adapter and their base; AdamW's
  * two moments and its step; a value head with its own.
  */
 import { createHash, type Hash } from 'node:crypto';
@@ -26,7 +26,7 @@ export type TrainingStates = ReadonlyMap<string, TrainingState>;
 
 const agentsSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
 
-/** A vector of the file; the only state of a training stands without a number. */
+/** A vector of the file; the only state of a training is without a number. */
 const tensorName = (vector: (typeof VECTORS)[number], index: number): string =>
   index === 0 ? vector : `${vector}.${String(index)}`;
 
@@ -62,7 +62,7 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
 
 /**
  * Reads the training states of an architecture.
- * @param modelOf the parameters of a snapshot that adapters stand on
+ * @param modelOf the parameters of a snapshot that adapters are based on
  * @throws C3Error('model') when the file is missing, damaged or another model's
  */
 export async function loadTrainingStates(
@@ -155,7 +155,7 @@ function parseAgents(text: string, path: string): [agent: string, step: number][
   }
 }
 
-/** Metadata that say what adapters stand on; none for a whole model's state. */
+/** Metadata that say what adapters are based on; none for a whole model's state. */
 const originToText = (origin: AdapterOrigin | undefined): Record<string, string> =>
   origin === undefined ? {} : { adapter: JSON.stringify(settingsToJson(origin.settings)), base: origin.base };
 

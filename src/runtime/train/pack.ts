@@ -107,7 +107,7 @@ export function checkMessage(config: TransformerConfig, prompt: Int32Array, toke
 /**
  * Rows: a context without its last token, then for each message that last token again, followed by the message without
  * its own last one. Every target is so predicted at a place of its own, and a context is read once for all its
- * messages. A message that is not the first stands at other slots than those at which it was sampled. That changes no
+ * messages. A message that is not the first is at other slots than those at which it was sampled. That changes no
  * bit while they are in the same slice of attention's sums (see exactSlots), so messages share a row only as far as
  * that reaches.
  */

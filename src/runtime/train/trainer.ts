@@ -263,7 +263,7 @@ export class Trainer {
     }
   }
 
-  /** Settings under which a result does not depend on what stands beside it. */
+  /** Settings under which a result does not depend on what is beside it. */
   private get exact(): DeviceSettings {
     return { ...this.device, threads: exactThreads(this.config, this.device.threads) };
   }

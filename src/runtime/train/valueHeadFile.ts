@@ -1,5 +1,5 @@
 /**
- * A value head as it stood with the weights of a snapshot, in a file of its own: what is asked of later; learning goes
+ * A value head as it was with the weights of a snapshot, in a file of its own: what is asked of later; learning goes
  * on from checkpoints alone.
  */
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { writeWhole } from '../files/wholeFile.ts';
 const TENSOR = 'value_head.parameters';
 
 /**
- * Writes the weights of a value head, [hidden] in float32, with the snapshot that they stand on, whole or not at all.
+ * Writes the weights of a value head, [hidden] in float32, with the snapshot of their base, whole or not at all.
  * @throws C3Error('store')
  */
 export async function saveValueHeadFile(path: string, snapshot: string, parameters: Float32Array): Promise<void> {
@@ -26,7 +26,7 @@ export async function saveValueHeadFile(path: string, snapshot: string, paramete
 
 /**
  * Reads the weights of a value head, [hidden].
- * @throws C3Error('model') where the file cannot be read, is damaged, or stands on another snapshot
+ * @throws C3Error('model') where the file cannot be read, is damaged, or is based on another snapshot
  */
 export async function loadValueHeadFile(path: string, snapshot: string, hiddenSize: number): Promise<Float32Array> {
   const parameters = new Float32Array(hiddenSize);

@@ -41,7 +41,7 @@ export function sameTarget(a: TranscriptTarget, b: TranscriptTarget): boolean {
   return a.run === b.run && a.phase === b.phase && a.iteration === b.iteration && a.instance === b.instance;
 }
 
-/** Hits of a search that the panel is told of, the first in the order of rows. */
+/** Hits of a search that the panel receives, the first in the order of rows. */
 export const MOST_HITS = 20_000;
 /** Longest search. */
 export const QUERY_LIMIT = 500;
@@ -86,7 +86,7 @@ export const DRAFTS_LENGTH = TEXT_LIMIT;
 /** Longest values of a form's fields. */
 export const DRAFT_LIMITS = { number: 20, text: TEXT_LIMIT, snapshot: 64, model: 4096 } as const;
 
-/** What stands in the replay form of a message, as it was typed: it may be wrong. */
+/** What is in the replay form of a message, as it was typed: it may be wrong. */
 const isDraft = object({
   message: integer(),
   alternatives: text(DRAFT_LIMITS.number),
@@ -159,11 +159,11 @@ export interface TranscriptRow {
   readonly credit: Headline | null;
   /** True when a replay request sampled it, so that it is no part of the run itself. */
   readonly branch: boolean;
-  /** False for a row that a filter left only because of what stands below it. */
+  /** False for a row that a filter left only because of what is below it. */
   readonly match: boolean;
 }
 
-/** A row with the mark that it wears. */
+/** A row with the mark that it has. */
 export interface MarkedRow extends TranscriptRow {
   /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
   readonly verification: VerificationMark | null;
@@ -198,7 +198,7 @@ export interface FilterChoices {
   readonly labels: readonly string[];
 }
 
-/** Where the words of a search stand. */
+/** Where the words of a search are. */
 export interface SearchHits {
   readonly query: string;
   /** Rows, ascending; at most MOST_HITS. */
@@ -211,7 +211,7 @@ export interface SearchHits {
   readonly elsewhere: number | null;
 }
 
-/** The replay that goes on, or went on last, in this panel. */
+/** The replay in progress, or the last one, in this panel. */
 export interface ReplayState {
   readonly message: number;
   readonly status: 'running' | 'done' | 'cancelled' | 'failed';
@@ -350,13 +350,13 @@ export const isTranscriptToHost = anyOf(
   }),
   // Ask for the folder of another model.
   object({ type: literal('chooseModel') }),
-  // Re-execute the replays that a message stands for.
+  // Re-execute the replays that a message represents.
   object({ type: literal('verify'), message: integer() }),
   object({ type: literal('exportReport', 'copyLink'), message: integer() }),
   object({ type: literal('cancelReplay') }),
   // Replay a message until its credit is decided, with at most so many replays.
   object({ type: literal('settle'), message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) }),
-  // Where a row stands, to bring it into sight.
+  // Where a row is, to bring it into sight.
   object({ type: literal('locateRow'), revision: integer(), index: integer() }),
   // Select the lowest-credit message, or the clearest candidate.
   object({ type: literal('goToCostliest') }),

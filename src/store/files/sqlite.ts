@@ -139,7 +139,7 @@ function makePrivate(path: string): void {
   try {
     closeSync(createNew(path));
   } catch (error) {
-    // What stands in the way of a new file is named when it is opened.
+    // What is in the way of a new file is named when it is opened.
     if (codeOf(error) !== 'EEXIST') {
       throw storeError(path, error);
     }

@@ -1,6 +1,6 @@
 /**
- * Which replay requests were continued otherwise than their message was made: told from the weights and the temperature
- * that stand in the rows.
+ * Which replay requests were continued otherwise than their message was made: read from the weights and the temperature
+ * that are in the rows.
  */
 import type { OtherContinuation } from '../../shared/records/continuation.ts';
 import { OTHER_MODEL } from '../../shared/records/records.ts';

@@ -1,4 +1,4 @@
-/** Reading what transcripts are sifted by: few columns of many messages at once. */
+/** Reading what transcripts are filtered by: few columns of many messages at once. */
 import { WITH_HEADLINE } from './readHeadlines.ts';
 import { matchOf } from './runs/readSearch.ts';
 import type { TreeOf } from './readTrees.ts';
@@ -9,7 +9,7 @@ import type { MessageFacts, StoreReader, TreeGroup } from '../types.ts';
 type FactReaders = Pick<StoreReader, 'facts' | 'searchIds' | 'labelNames' | 'labelledMessages'>;
 
 /**
- * Messages with the name that they wear: the newest label on a message, or on the bucket that it is an alternative of.
+ * Messages with the name that they have: the newest label on a message, or on the bucket that it is an alternative of.
  * An empty name is none. A cross join is walked from left to right: labels are few, decisions many.
  */
 const WORN = `

@@ -7,7 +7,7 @@ import type { Session } from '../files/sqlite.ts';
 import type { MessageHeadline, StoreReader } from '../types.ts';
 
 /**
- * The pool of the message `decision` in the context `context`: that of its own bucket; of one that stands in none, that
+ * The pool of the message `decision` in the context `context`: that of its own bucket; of one that is in none, that
  * of its context, weights and temperature.
  */
 export const POOL = `

@@ -121,7 +121,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
   }
 }
 
-/** Copies what environments said, each event whose message and earlier events are whole, and where they stand. */
+/** Copies what environments said, each event whose message and earlier events are whole, and where they are. */
 function copyEvents(
   place: Omit<Place, 'table'>,
   isKept: (decision: unknown) => boolean,

@@ -115,7 +115,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
   const derive = rule === null ? null : deriver(db, rule);
   /** Buckets of the open transaction. */
   const touched = new Set<number>();
-  /** Buckets that stand in the table of stale ones. */
+  /** Buckets that are in the table of stale ones. */
   const marked = new Set<number>();
 
   function settle(): void {

@@ -3,7 +3,7 @@ import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { Label, NewLabel, StoreReader, StoreWriter } from '../types.ts';
 
-/** The SQL of store version 5. Whatever stood there was written by the user of the workspace. */
+/** The SQL of store version 5. Whatever was there was written by the user of the workspace. */
 export const VERSION_5 = `
 ALTER TABLE label ADD COLUMN author TEXT NOT NULL DEFAULT 'you';
 `;

@@ -42,7 +42,7 @@ export const MIGRATIONS: readonly string[] = [
   ENVIRONMENT_EVENTS,
 ];
 
-/** What kind of file stands at a path; `store` also when the file is one of an older version. */
+/** What kind of file is at a path; `store` also when the file is one of an older version. */
 export type FileKind = 'absent' | 'empty' | 'store';
 
 const HEADER_BYTES = 100;
@@ -51,7 +51,7 @@ const USER_VERSION_OFFSET = 60;
 const APPLICATION_ID_OFFSET = 68;
 
 /**
- * Says what stands at `path` without changing a byte: the file's header is read first, and a write-ahead log that
+ * Says what is at `path` without changing a byte: the file's header is read first, and a write-ahead log that
  * another process left behind is looked at through a read-only connection.
  * @throws C3Error('store') when it is not SQLite, not ours, or of a newer version
  */

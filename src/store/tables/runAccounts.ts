@@ -1,5 +1,5 @@
 /**
- * Where a run stands beside its rows: one account per run, rewritten as the run goes on, so that a resume knows what a
+ * Where a run is beside its rows: one account per run, rewritten as the run continues, so that a resume knows what a
  * crash cost.
  */
 import { guarded } from '../files/sqlite.ts';

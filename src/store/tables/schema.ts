@@ -2,7 +2,7 @@
  * The tables of the store, version 1. Names are those of the design; every table is strict.
  *
  * Long hashes that many rows repeat (instance, snapshot, context, text) are held once and referred to by a small
- * integer; the typed doors of this room speak of the hashes only. Blobs stand last in a row, so that lists never touch
+ * integer; the typed doors of this room speak of the hashes only. Blobs are last in a row, so that lists never touch
  * them.
  */
 

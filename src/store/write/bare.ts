@@ -91,7 +91,7 @@ function insertInto(db: Connection, table: Table): (values: readonly Value[]) =>
 }
 
 /**
- * Every function gives out the id that its row will get. A row's values stand in the order of the schema; SQLite fills
+ * Every function gives out the id that its row will get. A row's values are in the order of the schema; SQLite fills
  * the first, the id.
  */
 function appenderOf(db: Connection, add: Add): BulkAppender {

@@ -1,5 +1,5 @@
 /**
- * The small numbers that stand for instances, snapshots and environments inside the store, remembered while a writer is
+ * The small numbers that represent instances, snapshots and environments inside the store, remembered while a writer is
  * open.
  */
 import { C3Error } from '../../shared/errors.ts';

@@ -9,7 +9,7 @@ const KEPT_CONTEXTS = 256;
 export interface TextWriter {
   /** The row of a text, stored on first sight. */
   readonly textId: (body: string) => number;
-  /** The row of a context. @throws C3Error('store') when its key stands for another context */
+  /** The row of a context. @throws C3Error('store') when its key represents another context */
   readonly contextId: (key: string, body: string) => number;
   /** Forgets what was remembered: rows may have been rolled back. */
   readonly forget: () => void;

@@ -1,5 +1,5 @@
 /**
- * Waiting for the writer lock: whoever waits stands in a line, a file for each, so that no process that comes again and
+ * Waiting for the writer lock: whoever waits is in a line, a file for each, so that no process that comes again and
  * again keeps another one out. A waiter that is gone, or that does not take a free lock, is passed over.
  */
 import { readdirSync, rmSync } from 'node:fs';

@@ -30,7 +30,7 @@ export interface CostPoint extends Look {
 
 /** So far past the last marker, for its label. */
 const ROOM = 1.16;
-/** Whether no other point costs as little and reaches as high, one of them better; equal points stand together. */
+/** Whether no other point costs as little and reaches as high, one of them better; equal points are together. */
 export function onFront<T extends CostPoint>(one: T, all: readonly T[]): boolean {
   return !all.some(
     (other) => other.x <= one.x && other.y.value >= one.y.value && (other.x < one.x || other.y.value > one.y.value),

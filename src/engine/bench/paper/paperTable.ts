@@ -1,6 +1,6 @@
 /**
  * `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and after the same search;
- * goes on where it was stopped.
+ * continues where it was stopped.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { mkdir } from 'node:fs/promises';

@@ -36,7 +36,7 @@ const COLUMNS: readonly Column[] = [
   { measure: 'evaluatorCalls', head: 'evaluator calls', unit: '', form: 'count', better: 'lower', cost: true },
   { measure: 'seconds', head: 'seconds', unit: '', form: 'seconds', better: 'lower', cost: true },
 ];
-/** The decisions by role stand before this column. */
+/** The decisions by role are before this column. */
 const AFTER_ROLES: MeasureName = 'seconds';
 
 export type Writer = (value: number) => string;

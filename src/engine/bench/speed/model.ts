@@ -173,7 +173,7 @@ async function measureWork(model: LoadedModel, device: DeviceSettings, options: 
           ),
         );
       }
-      // The least disturbed one tells what memory gives.
+      // The least disturbed one says what memory gives.
       const reading = Math.min(...measured.map(({ seconds }) => seconds.reading));
       const bandwidth = weightBytes(config) / reading;
       return [

@@ -20,7 +20,7 @@ export const SHAPE: TransformerConfig = {
   tieEmbeddings: false,
 };
 
-/** The threads that a run uses unless told otherwise. */
+/** The threads that a run uses unless set otherwise. */
 export const DEVICE: DeviceSettings = { threads: 2 };
 
 export interface GenerationWork {

@@ -81,7 +81,7 @@ const SECONDS = 30;
 
 /**
  * What code behind a wall could do that it must not, as the end of a sentence; null when it held.
- * A wall that does not stand at all has its reason there.
+ * A wall that does not hold at all has its reason there.
  */
 export async function weakness(
   command: (role: SandboxRole, limits: PythonLimits) => SandboxCommand,

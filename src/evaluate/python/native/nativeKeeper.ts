@@ -13,7 +13,7 @@
 import { HARNESS, HARNESS_MODULE } from '../sandbox/harness.ts';
 import { NO_CHANCE } from './nativeChance.ts';
 
-/** What must be loaded before the wall stands, because libraries of the system lie outside it. */
+/** What must be loaded before the wall is built, because libraries of the system lie outside it. */
 const PRELUDE = String.raw`
 import sys
 sys.path[:] = [entry for entry in sys.path if entry]

@@ -11,7 +11,7 @@ export interface Frame {
   readonly content: Uint8Array;
 }
 
-/** The five bytes that stand before a content. */
+/** The five bytes that are before a content. */
 function frameHeader(kind: string, length: number): Uint8Array {
   const header = new Uint8Array(HEADER);
   new DataView(header.buffer).setUint32(0, length, true);
@@ -25,7 +25,7 @@ export function framePieces(kind: string, content: Uint8Array): readonly Uint8Ar
   return content.length > COPIED ? [header, content] : [Buffer.concat([header, content])];
 }
 
-/** Length and kind as a header tells them; null where the length is beyond every message. */
+/** Length and kind as a header says them; null where the length is beyond every message. */
 export function readHeader(header: Uint8Array): { readonly length: number; readonly kind: string } | null {
   const length = new DataView(header.buffer, header.byteOffset, HEADER).getUint32(0, true);
   return length > MAX_FRAME ? null : { length, kind: String.fromCharCode(header[4] ?? 0) };

@@ -5,7 +5,7 @@
  * functions, `J` runs tests against a candidate in another process. Replies of a candidate begin with `v` (a value),
  * `x` (an exception: type and message), `u` (a value that has no wire form) or `f` (final: rule and detail).
  *
- * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 stand for themselves;
+ * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 represent themselves;
  * everything else is `[tag, content]`: u string with surrogates, i integer in hexadecimal, f NaN or an infinity, c
  * complex, b bytes, a bytearray, l list, t tuple, s set, z frozenset, d dict as a list of keys and a list of values.
  * Only exact builtins are packed, never their subclasses, and what is unpacked consists of exact builtins whatever the

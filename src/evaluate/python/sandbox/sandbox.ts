@@ -117,7 +117,7 @@ function closeDoors(): void {
   }
   // Where this program lies is nobody's business.
   process.argv.splice(1, process.argv.length, 'python');
-  // Calendars do not depend on where the machine stands, nor files on when they were made or read.
+  // Calendars do not depend on where the machine is, nor files on when they were made or read.
   process.env['TZ'] = 'UTC';
   Reflect.set(globalThis, 'Date', Timeless);
   // The interpreter's file system asks for these numbers at start, and this is all that it gets.

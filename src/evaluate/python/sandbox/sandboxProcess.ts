@@ -132,7 +132,7 @@ export class SandboxProcess {
       windowsHide: true,
     });
     living.add(this.child);
-    // Writing to a process that has ended: 'close' tells what is to be told.
+    // Writing to a process that has ended: 'close' says what is to be reported.
     this.child.stdin?.on('error', () => undefined);
     this.child.stdout?.on('data', (piece: Buffer) => {
       this.receive(piece);
@@ -217,7 +217,7 @@ export class SandboxProcess {
   }
 
   /**
-   * What all exchanges may take together from now on: seconds of the processor, where the system tells them (Linux),
+   * What all exchanges may take together from now on: seconds of the processor, where the system says them (Linux),
    * else of the clock.
    */
   allow(seconds: number): void {
@@ -262,7 +262,7 @@ export class SandboxProcess {
     }
   }
 
-  /** Processor seconds that the process has used; null where the system does not tell. */
+  /** Processor seconds that the process has used; null where the system does not say. */
   private processorSeconds(): number | null {
     if (process.platform !== 'linux') {
       return null;

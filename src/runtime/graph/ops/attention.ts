@@ -1,4 +1,4 @@
-/** Attention whose result does not depend on where a visible slot stands among hidden ones. */
+/** Attention whose result does not depend on where a visible slot is among hidden ones. */
 import type { Graph, Value } from '../graph.ts';
 import { sum } from './broadcast.ts';
 import { add, clip, div, exp, mul, sub } from './elementwise.ts';

@@ -3,7 +3,7 @@ import type { Dim, Graph, Value } from '../graph.ts';
 import { reshapeLike } from './broadcast.ts';
 
 /**
- * Reshape to a shape with at most one unknown (named) length, or to names that stand at the same axis of x.
+ * Reshape to a shape with at most one unknown (named) length, or to names that are at the same axis of x.
  * ONNX's 0 copies the length of the same axis, -1 infers one.
  */
 export function reshape(g: Graph, x: Value, shape: readonly Dim[]): Value {

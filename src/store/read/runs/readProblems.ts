@@ -336,11 +336,11 @@ function rowOf(
   };
 }
 
-/** In the order of time: an evaluation stands after the step that it follows. */
+/** In the order of time: an evaluation is after the step that it follows. */
 function inTime(rounds: readonly RoundRow[]): readonly ProblemRound[] {
   const timeOf = ({ phase, iteration }: ProblemRound): number =>
     phase === 'train' ? iteration : (evaluationRound(iteration)?.step ?? Infinity) + 0.5;
-  // Two evaluations after training stand at one time: their difference is no number.
+  // Two evaluations after training are at one time: their difference is no number.
   return rounds
     .map(({ phase, iteration, mean, episodes }) => ({ phase, iteration, mean, episodes }))
     .sort((a, b) => (timeOf(a) === timeOf(b) ? a.iteration - b.iteration : timeOf(a) - timeOf(b)));
