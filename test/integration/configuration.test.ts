@@ -71,7 +71,21 @@ async function pictures(workbench: Workbench, name: string, prepare?: () => Prom
 
 async function closeAll(workbench: Workbench): Promise<void> {
   await workbench.runCommand('View: Revert and Close Editor');
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
+}
+
+/** Rests on a word of the editor until what it means is shown; a line that is drawn anew meanwhile shows nothing. */
+async function hoverOver(workbench: Workbench, word: RegExp, meaning: RegExp): Promise<void> {
+  const hover = workbench.page.locator('.monaco-hover:visible').filter({ hasText: meaning });
+  await eventually(`the meaning of ${String(word)}`, async () => {
+    await workbench.page.mouse.move(700, 5);
+    await workbench.page
+      .locator('.editor-instance .view-line span', { hasText: word })
+      .last()
+      .hover({ timeout: 5_000 });
+    await hover.waitFor({ timeout: 5_000 });
+    return true;
+  });
 }
 
 /** The rows of the Problems panel. */
@@ -190,22 +204,20 @@ scenario(
 scenario('resting on a key says what it means, its bounds and its default', async (workbench) => {
   await workbench.openFile('tiny.c3.yaml');
   await lens(workbench, 'Start this run').waitFor();
-  const colours = await workbench.page
-    .locator('.editor-instance .view-line')
-    .filter({ hasText: 'steps' })
-    .first()
-    .locator('span span')
-    .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).color));
-  assert.ok(new Set(colours).size > 1, 'keys and values have the colours of YAML');
-  await workbench.page
-    .locator('.editor-instance .view-line span', { hasText: /^evaluator_budget$/u })
-    .last()
-    .hover();
-  const hover = workbench.page
-    .locator('.monaco-hover:visible')
-    .filter({ hasText: 'Evaluator calls per instance and step' });
-  await hover.waitFor();
-  assert.match(await hover.innerText(), /Whole number, above 0\. Default: 8\./u);
+  await eventually('keys and values in the colours of YAML', async () => {
+    const colours = await workbench.page
+      .locator('.editor-instance .view-line')
+      .filter({ hasText: 'steps' })
+      .first()
+      .locator('span span')
+      .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).color));
+    return new Set(colours).size > 1;
+  });
+  await hoverOver(
+    workbench,
+    /^evaluator_budget$/u,
+    /Evaluator calls per instance and step.*Whole number, above 0\. Default: 8\./su,
+  );
   await workbench.screenshot('configuration-hover');
   await workbench.page.keyboard.press('Escape');
   await closeAll(workbench);
@@ -276,13 +288,13 @@ scenario('the plan opens beside the configuration, of what stands in the editor'
     'it was saved before it was planned',
   );
   await pictures(workbench, 'configuration-plan');
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
 });
 
 scenario(
   'a new configuration is a template that can be started, from nothing to the end of its run',
   async (workbench) => {
-    await workbench.runCommand('View: Close All Editors');
+    await workbench.closeAllEditors();
     await workbench.runCommand('C3: New configuration');
     await workbench.tab('run.c3.yaml').waitFor();
     await lens(workbench, 'Start this run').waitFor();
@@ -311,7 +323,7 @@ scenario('a YAML file that is no configuration is left alone', async (workbench)
 
 scenario('each of the five steps of the walkthrough has an action that does it', async (workbench) => {
   const { page } = workbench;
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
   const step = async (title: string, action: string): Promise<void> => {
     await eventually(
       `the step "${title}"`,
@@ -351,8 +363,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
   await step('Write your own configuration', 'New configuration');
   await lens(workbench, 'Start this run').waitFor();
-  await workbench.runCommand('Welcome: Open Walkthrough...');
-  await workbench.pick('Which message decided the outcome?');
+  await workbench.runCommandAndPick('Welcome: Open Walkthrough...', 'Which message decided the outcome?');
   await eventually('five steps', async () => (await page.locator('.getting-started-step').count()) === 5);
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
@@ -365,7 +376,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
 
 test(
   'a folder that is not trusted is shown its problems and its hovers, and starts and plans nothing',
-  { timeout: 240_000 },
+  { timeout: 900_000 },
   async () => {
     const workbench = await Workbench.open({
       askForTrust: true,
@@ -380,11 +391,7 @@ test(
       await rows.filter({ hasText: 'stepz: unknown key; did you mean steps?' }).waitFor();
       await workbench.openFile('elsewhere.c3.yaml');
       await lens(workbench, 'Starting and planning require a trusted workspace').waitFor();
-      await workbench.page
-        .locator('.editor-instance .view-line span', { hasText: /^model$/u })
-        .last()
-        .hover();
-      await workbench.page.locator('.monaco-hover:visible').filter({ hasText: 'A model folder' }).waitFor();
+      await hoverOver(workbench, /^model$/u, /A model folder/u);
       // What a path names is not looked for on the disk.
       assert.equal(await rows.filter({ hasText: 'There is no such folder' }).count(), 0);
       await workbench.screenshot('configuration-untrusted');

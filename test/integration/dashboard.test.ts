@@ -165,11 +165,11 @@ scenario(
     await chart(dashboard, 'KL to the starting policy').scrollIntoViewIfNeeded();
     const place = await scrolled(dashboard);
     assert.ok(place > 100);
-    // A place is kept once scrolling rests.
+    // A place is kept once scrolling rests, or the keyboard leaves the panel; here the page has heard of the scrolling.
     await dashboard.locator('html').evaluate(
       () =>
-        new Promise((rested) => {
-          setTimeout(rested, 500);
+        new Promise((drawn) => {
+          requestAnimationFrame(() => requestAnimationFrame(drawn));
         }),
     );
     await reloadWindow(workbench);
@@ -204,7 +204,11 @@ scenario(
       async () => (await view.getByRole('treeitem', { name: /^return [01]: How many is 12/u }).count()) === 4,
     );
     // The focus is in the side bar: on to the first episode.
+    await eventually('the keyboard in the side bar', () =>
+      view.evaluate((list) => list.contains(list.ownerDocument.activeElement)),
+    );
     await workbench.page.keyboard.press('ArrowDown');
+    await view.locator('.monaco-list-row.focused').filter({ hasText: 'How many is 12' }).waitFor();
     await workbench.page.keyboard.press('Enter');
     const transcript = await workbench.webview(/Transcript|How many/u);
     await transcript.getByRole('treeitem').first().waitFor();
@@ -221,8 +225,7 @@ scenario(
     await workbench.treeItem(view, 'Step 7').waitFor();
 
     // A filter of the Runs view that hides the run goes, and that is said.
-    await workbench.runCommand('C3: Filter runs');
-    await workbench.answer('nothing like it');
+    await workbench.runCommandAndAnswer('C3: Filter runs', 'nothing like it');
     await view.getByText('No runs match the filter').waitFor();
     await rows.getByRole('button', { name: '9', exact: true }).first().click();
     await workbench.treeItem(view, 'Step 9').and(view.locator('[aria-selected="true"], .selected')).waitFor();
@@ -291,8 +294,12 @@ scenario(
       await dashboard.getByRole('button', { name: 'Continue' }).click();
       await points(11);
 
-      await frame.hover();
-      await dashboard.locator('.tip', { hasText: /^step \d/u }).waitFor();
+      await eventually('the figures under the pointer', async () => {
+        await workbench.page.mouse.move(700, 5);
+        await frame.hover();
+        await dashboard.locator('.tip', { hasText: /^step \d/u }).waitFor({ timeout: 5_000 });
+        return true;
+      });
       goOn();
       await dashboard.getByText('1 step waiting', { exact: true }).waitFor();
       await dashboard.getByText('Compare runs').hover();
@@ -340,7 +347,7 @@ scenario('a chart is copied as a picture with its title on the background of the
 });
 
 scenario('the numbers are those of c3 diagnose for the same run', async (workbench) => {
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
   const { run } = await c3(workbench.folder, 'run', 'tiny.c3.yaml');
   const diagnosis = await c3(workbench.folder, 'diagnose', '--run', String(run));
   await workbench.runCommand('C3: Open run dashboard');

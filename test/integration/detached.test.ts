@@ -105,7 +105,7 @@ scenario(
     await eventually(
       'the end of the run',
       () => reading(workbench, (store) => store.runs(0, 1)[0]?.status === 'done'),
-      200_000,
+      400_000,
     );
     await workbench.reload();
     const run = reading(workbench, (store) => store.runs(0, 1)[0]);

@@ -32,13 +32,13 @@ scenario(
     const sentence = `There is no such folder: ${join(workbench.folder, 'models', 'away')}`;
     await workbench.openFile('away.c3.yaml');
     await (await problems(workbench)).filter({ hasText: sentence }).waitFor();
-    await workbench.runCommand('View: Close All Editors');
+    await workbench.closeAllEditors();
     await workbench.runCommandAndPick('C3: Start C3 run', 'away.c3.yaml', 'Quick');
     await workbench.notification(`away.c3.yaml, line 9: model: ${sentence}`).waitFor();
     await workbench.screenshot('error-model');
     await workbench.answerNotification(sentence, 'Open line 9');
     await atLine(workbench, 'away.c3.yaml', 9, 1);
-    await workbench.runCommand('View: Close All Editors');
+    await workbench.closeAllEditors();
   },
 );
 
@@ -50,7 +50,7 @@ scenario('a configuration with several problems opens at the first of them', asy
   const rows = await problems(workbench);
   await rows.filter({ hasText: 'ppo.epochs' }).filter({ hasText: '[Ln 3, ' }).waitFor();
   await workbench.screenshot('error-first-problem');
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
   await workbench.runCommand('View: Toggle Panel Visibility');
 });
 

@@ -186,8 +186,8 @@ scenario('the side bar and the lists to pick from show text', async (workbench) 
   const view = await workbench.openView('C3');
   const title = workbench.treeItem(view, 'Hostile');
   await assertText(title, SCRIPT, LINKS, '$(trash)');
-  await title.click();
-  await workbench.treeItem(view, 'Step 3').click();
+  await unfold(title);
+  await unfold(workbench.treeItem(view, 'Step 3'));
   const episode = workbench.treeItem(view, 'Which?');
   await assertText(episode, SCRIPT);
   const buckets = await workbench.openView('C3', 'Buckets');
@@ -212,11 +212,16 @@ scenario('the side bar and the lists to pick from show text', async (workbench) 
   assert.equal(await workbench.page.locator('.part.sidebar .monaco-list-row .codicon-trash').count(), 0);
   await workbench.screenshot('hostile-sidebar');
   await workbench.page.mouse.move(700, 5);
-  await workbench.runCommand('C3: Find message');
-  await workbench.page.locator('.quick-input-widget:visible input.input').fill('esrever');
   const found = workbench.page
     .locator('.quick-input-widget:visible .monaco-list-row')
     .filter({ hasText: '<b>role</b>' });
+  await eventually('the list of messages', async () => {
+    await workbench.runCommand('C3: Find message');
+    const input = workbench.page.locator('.quick-input-widget:visible input.input');
+    await input.fill('esrever', { timeout: 10_000 });
+    await found.first().waitFor({ timeout: 10_000 });
+    return true;
+  });
   await assertText(found, '$(trash)', SCRIPT);
   assert.equal(await workbench.page.locator('.quick-input-widget:visible .monaco-list-row .codicon-trash').count(), 0);
   await workbench.screenshot('hostile-find');

@@ -28,12 +28,17 @@ async function openPlan(
 const newestRequest = (workbench: Workbench, message: number): BucketView | undefined =>
   reading(workbench, (store) => store.bucketsFor(message).findLast(({ origin }) => origin === 'request'));
 
-async function finished(transcript: FrameLocator): Promise<void> {
-  await eventually(
-    'the end of the replay',
-    async () => !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()),
-    180_000,
+/** Waits until the replays of a message have ended: all that the store knows of, once the page knows of them too. */
+async function finished(workbench: Workbench, transcript: FrameLocator, message: number): Promise<void> {
+  const requests = reading(
+    workbench,
+    (store) => store.bucketsFor(message).filter(({ origin }) => origin === 'request').length,
   );
+  await transcript
+    .getByText(new RegExp(`in ${String(requests)} requests?$`, 'u'))
+    .first()
+    .waitFor();
+  await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 180_000 });
 }
 
 const estimate = (transcript: FrameLocator, name: string): Locator =>
@@ -73,7 +78,7 @@ scenario(
         ),
       120_000,
     );
-    await finished(transcript);
+    await finished(workbench, transcript, message);
     // Two returns with the message, two with nothing in its place.
     await eventually(
       'remove is measured',
@@ -90,7 +95,10 @@ scenario(
   async (workbench) => {
     const { transcript, message } = await openPlan(workbench);
     const before = reading(workbench, (store) => store.message(message).credit);
-    const replaced = await estimate(transcript, 'Replace').innerText();
+    const replaced = await eventually('an estimate, or none', async () => {
+      const words = await estimate(transcript, 'Replace').innerText();
+      return /\d\.\d\d|not measured/u.test(words) && words;
+    });
     const disclosure = transcript.locator('.continue-with > summary');
     await disclosure.focus();
     await disclosure.press('Enter');
@@ -113,7 +121,7 @@ scenario(
       () => (newestRequest(workbench, message)?.continuation ?? null) !== null,
       120_000,
     );
-    await finished(transcript);
+    await finished(workbench, transcript, message);
     const bucket = newestRequest(workbench, message);
     assert.ok(bucket?.continuation);
     assert.deepEqual(

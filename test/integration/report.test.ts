@@ -85,6 +85,8 @@ async function saveAs(workbench: Workbench, proposed: string, name: string): Pro
     }
     return false;
   });
+  // A file that is there may still be half written.
+  await workbench.notification(`The report was saved as ${name}`).waitFor();
   return path;
 }
 
@@ -98,8 +100,7 @@ async function clipboard(workbench: Workbench): Promise<string> {
  * the extension may.
  */
 async function openLink(workbench: Workbench, link: string): Promise<void> {
-  await workbench.runCommand('Developer: Open URL');
-  await workbench.answer(link);
+  await workbench.runCommandAndAnswer('Developer: Open URL', link);
   await workbench.page.locator('.monaco-dialog-box').getByRole('button', { name: 'Open', exact: true }).click();
 }
 
@@ -201,16 +202,16 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
     'the link to the next message',
     async () => (await clipboard(workbench)).includes(`/message/${String(plan + 1)}?`) || undefined,
   );
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
   await openLink(workbench, link);
   const opened = await workbench.webview(/^Question 1/u);
   await opened.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
   await workbench.screenshot('link-opened');
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
   const [scheme = ''] = link.split('/message/');
   await openLink(workbench, `${scheme}/run/${RUN}?folder=${encodeURIComponent(workbench.folder)}`);
   await (await workbench.webview('Run dashboard')).getByText(`Run ${RUN}`).first().waitFor({ state: 'attached' });
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
   const bucket = reading(workbench, (store) => store.message(plan).bucket);
   await openLink(
     workbench,
@@ -228,7 +229,7 @@ scenario(
   'a link that is hostile, stale or of another folder says so in one sentence and opens nothing',
   async (workbench) => {
     prepare(workbench);
-    await workbench.runCommand('View: Close All Editors');
+    await workbench.closeAllEditors();
     // With no transcript to look at, it is about the only run.
     await workbench.runCommand('C3: Copy link');
     const link = await eventually('the link on the clipboard', async () => {

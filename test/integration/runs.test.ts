@@ -57,9 +57,12 @@ scenario(
     await workbench.screenshot('welcome');
     await view.getByRole('button', { name: 'Start C3 run' }).click();
     await workbench.pick('tiny.c3.yaml');
-    await workbench.pick('Default length');
-    await workbench.notification('C3 run').waitFor();
-    await workbench.statusBarItem('C3:').waitFor();
+    // They are there for as long as the run takes, which is not long.
+    await Promise.all([
+      workbench.notification('C3 run').waitFor(),
+      workbench.statusBarItem('C3:').waitFor(),
+      workbench.pick('Default length'),
+    ]);
     await workbench.notification('The run ended').waitFor({ timeout: ENDED });
     await workbench.answerNotification('The run ended', 'Open run dashboard');
     const dashboard = await workbench.webview('Run dashboard');

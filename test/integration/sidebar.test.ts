@@ -8,7 +8,7 @@ import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, hasFocus, openFromEpisodes, reading, reloadWindow, storeOf } from './team.ts';
+import { assertQuiet, hasFocus, openFromEpisodes, reading, reloadWindow, storeOf, unfold } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
@@ -67,17 +67,22 @@ scenario('the extension is not activated before it is used', async (workbench) =
     await workbench.runCommand('Developer: Show Running Extensions');
     await running.first().waitFor();
   };
+  // The list has the keyboard a moment after it is drawn.
+  const leave = (): Promise<true> =>
+    eventually('the list to be closed', async () => {
+      await workbench.page.keyboard.press('Escape');
+      await running.first().waitFor({ state: 'detached', timeout: 2_000 });
+      return true;
+    });
   await list();
   assert.equal(await own.count(), 0);
-  await workbench.page.keyboard.press('Escape');
-  await running.first().waitFor({ state: 'detached' });
+  await leave();
   const view = await workbench.openView('C3');
   await view.getByRole('button', { name: 'Start C3 run' }).waitFor();
   await list();
   await own.first().waitFor();
   console.log(`in this editor: ${(await own.first().innerText()).replaceAll(/\s+/gu, ' ')}`);
-  await workbench.page.keyboard.press('Escape');
-  await running.first().waitFor({ state: 'detached' });
+  await leave();
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
 });
 
@@ -101,11 +106,9 @@ scenario(
       /^reasoner: plan 0; Clearest credit: \+0\.90, helped, n = 4; step 1/u.test((await rows(buckets))[0] ?? ''),
     );
     await pictures(workbench, 'sidebar');
-    await workbench.runCommand('C3: Sort buckets');
-    await workbench.pick('Spread of returns');
+    await workbench.runCommandAndPick('C3: Sort buckets', 'Spread of returns');
     await workbench.treeItem(buckets, '±0.58').waitFor();
-    await workbench.runCommand('C3: Sort buckets');
-    await workbench.pick('Replace against remove');
+    await workbench.runCommandAndPick('C3: Sort buckets', 'Replace against remove');
     await workbench.treeItem(buckets, 'remove not measured').waitFor();
     await workbench.treeItem(buckets, 'remove not measured').click();
     const transcript = await workbench.webview(/^Question 9/u);
@@ -227,13 +230,16 @@ scenario(
   'buckets are filtered by what is ticked, say so beside their title, and the filter is cleared from there',
   async (workbench) => {
     const buckets = await workbench.openView('C3', 'Buckets');
-    await workbench.runCommand('C3: Filter buckets');
     const pick = workbench.page.locator('.quick-input-widget:visible');
     const tick = async (label: string): Promise<void> => {
-      await pick.locator('.monaco-list-row').filter({ hasText: label }).first().click();
+      await pick.locator('.monaco-list-row').filter({ hasText: label }).first().click({ timeout: 10_000 });
     };
-    await tick('reasoner');
-    await pick.getByText('Filter buckets: 10 of 30').waitFor();
+    await eventually('the list of filters', async () => {
+      await workbench.runCommand('C3: Filter buckets');
+      await tick('reasoner');
+      await pick.getByText('Filter buckets: 10 of 30').waitFor({ timeout: 10_000 });
+      return true;
+    });
     await workbench.screenshot('sidebar-buckets-filter');
     await tick('credit not measured');
     await workbench.page.keyboard.press('Enter');
@@ -267,7 +273,7 @@ scenario(
 scenario(
   'a problem that is chosen among the episodes opens at its clearest message, and W leads to the lowest-credit message',
   async (workbench) => {
-    await workbench.runCommand('View: Close All Editors');
+    await workbench.closeAllEditors();
     await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
     const transcript = await workbench.webview(/^Question 9/u);
     const chosen = (label: string): Locator =>
@@ -291,8 +297,8 @@ scenario(
     await chosen('reasoner 2 of 2').waitFor();
     // Where none is decided, the clearest candidate is only called so.
     const view = await workbench.openView('C3');
-    await workbench.treeItem(view, `Run ${RUN}`).click();
-    await workbench.treeItem(view, 'Step 1').click();
+    await unfold(workbench.treeItem(view, `Run ${RUN}`));
+    await unfold(workbench.treeItem(view, 'Step 1'));
     await workbench.treeItem(view, 'Question 0').click();
     await workbench.treeItem(view, 'Step 1').click();
     await (await workbench.webview(/^Question 0/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
@@ -316,10 +322,13 @@ scenario(
   async (workbench) => {
     const view = await workbench.openView('C3');
     await workbench.treeItem(view, 'Run empty').waitFor();
-    await workbench.runCommand('C3: Filter runs');
     const input = workbench.page.locator('.quick-input-widget:visible input.input');
-    await input.fill('cancelled');
-    await workbench.treeItem(view, `Run ${RUN}`).waitFor({ state: 'detached' });
+    await eventually('the runs that are left', async () => {
+      await workbench.runCommand('C3: Filter runs');
+      await input.fill('cancelled', { timeout: 10_000 });
+      await workbench.treeItem(view, `Run ${RUN}`).waitFor({ state: 'detached', timeout: 10_000 });
+      return true;
+    });
     await workbench.screenshot('sidebar-filter');
     await input.fill('nothing like it');
     await input.press('Enter');

@@ -52,7 +52,7 @@ scenario(
     await workbench.page.locator('.monaco-diff-editor').waitFor();
     await eventually('both answers after the reload', both);
     await workbench.screenshot('survives-diff');
-    await workbench.runCommand('View: Close All Editors');
+    await workbench.closeAllEditors();
 
     await workbench.openView('C3');
     const buckets = await workbench.openView('C3', 'Buckets');
@@ -79,7 +79,7 @@ scenario(
           .evaluate((element) => element.textContent)
       ).includes('Recorded text cannot be edited'),
     );
-    await workbench.runCommand('View: Close All Editors');
+    await workbench.closeAllEditors();
     assertQuiet(workbench);
   },
 );
@@ -108,6 +108,8 @@ scenario(
       }
       return false;
     });
+    // A file that is there may still be half written.
+    await workbench.notification('The report was saved as run.html').waitFor();
     assert.equal(readFileSync(path, 'utf8'), page);
     await workbench.answerNotification('The report was saved as run.html', 'Open');
     await (await workbench.webview('Report run.html')).getByRole('heading', { name: `Run ${RUN}` }).waitFor();

@@ -351,9 +351,13 @@ scenario('a replay is cancelled, keeps what arrived, and is no failure', async (
 
 scenario('a message is found by its words and by its context menu replayed', async (workbench) => {
   await prepare(workbench);
-  await workbench.runCommand('C3: Find message');
-  await workbench.page.locator('.quick-input-widget:visible input.input').fill('no answer');
-  await workbench.page.locator('.quick-input-widget:visible .monaco-list-row', { hasText: 'no answer at all' }).click();
+  await eventually('the message in the list', async () => {
+    await workbench.runCommand('C3: Find message');
+    const list = workbench.page.locator('.quick-input-widget:visible');
+    await list.locator('input.input').fill('no answer', { timeout: 10_000 });
+    await list.locator('.monaco-list-row', { hasText: 'no answer at all' }).click({ timeout: 10_000 });
+    return true;
+  });
   const { question } = firstEpisode(workbench.folder);
   const transcript = await workbench.webview(titleOf(question));
   const row = transcript.locator('[role="treeitem"][aria-selected="true"][aria-label*="no answer at all"]');
@@ -365,6 +369,7 @@ scenario('a message is found by its words and by its context menu replayed', asy
   await eventually('three alternatives more', async () =>
     / of 4 · |^4 · /u.test(await replayed.locator('.bucket-note').innerText()),
   );
+  await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 120_000 });
 });
 
 scenario('alternatives draw numbers of their own when common random numbers are off', async (workbench) => {
@@ -390,6 +395,7 @@ scenario('alternatives draw numbers of their own when common random numbers are 
     return isNew && streams[0] !== undefined && streams[1] !== undefined ? streams : undefined;
   });
   assert.ok(first !== second);
+  await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 120_000 });
 });
 
 scenario('fields that hold no number say so and start nothing', async (workbench) => {

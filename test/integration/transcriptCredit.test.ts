@@ -125,23 +125,23 @@ scenario(
         .messages.find(({ text }) => text === LOST),
     );
     assert.equal(lost?.credit?.verdict, 'hurt', 'sixteen that won are enough');
-    const shown = await words(why);
-    assert.ok(
-      shown.includes('Why it was lost') && shown.includes('Decided: hurt') && shown.includes(signed(lost.credit.value)),
-      shown,
-    );
-    assert.deepEqual(
-      await why
-        .locator('del')
-        .allTextContents()
-        .then((texts) => texts.map((text) => text.replace(' removed: ', ''))),
-      ['-', '30'],
-    );
-    const came = await why.locator('ins').allTextContents();
-    assert.deepEqual(
-      came.slice(0, 2).map((text) => text.replace(' added: ', '')),
-      ['+', '50'],
-    );
+    const value = signed(lost.credit.value);
+    for (const said of ['Why it was lost', 'Decided: hurt', value]) {
+      await eventually(`"${said}"`, async () => (await words(why)).includes(said));
+    }
+    await eventually('where both differ', async () => {
+      const gone = await why.locator('del').allTextContents();
+      assert.deepEqual(
+        gone.map((text) => text.replace(' removed: ', '')),
+        ['-', '30'],
+      );
+      const came = await why.locator('ins').allTextContents();
+      assert.deepEqual(
+        came.slice(0, 2).map((text) => text.replace(' added: ', '')),
+        ['+', '50'],
+      );
+      return true;
+    });
     // Texts of models are text.
     assert.equal(await why.locator('b').count(), 0);
     assert.ok((await why.locator('.why-difference').innerText()).includes('<b>x</b>'));
@@ -154,14 +154,18 @@ scenario(
     await why.getByText('Decisive message').waitFor();
     await why.locator('summary').click();
     await why.getByText('Decisive message').waitFor({ state: 'hidden' });
-    const line = await words(why);
-    assert.ok(line.startsWith(`Why it was lost: actor hurt (${signed(lost.credit.value)}): The total is`), line);
-    const box = await why.boundingBox();
-    assert.ok((box?.height ?? 0) <= 34, `${String(box?.height)} pixels`);
+    // The editor lays out its panels some frames after the window.
+    await eventually('one line', async () => {
+      const line = await words(why);
+      assert.ok(line.startsWith(`Why it was lost: actor hurt (${value}): The total is`), line);
+      const { height } = (await why.boundingBox()) ?? { height: Infinity };
+      assert.ok(height <= 34, `${String(height)} pixels`);
+      return true;
+    });
     await reloadWindow(workbench);
     const again = await workbench.webview(new RegExp(`^${decided}`, 'u'));
     await again.locator('.why', { hasText: 'Why it was lost' }).waitFor();
-    assert.equal(await again.locator('.why').getAttribute('open'), null, 'folded still');
+    await eventually('it folded still', async () => (await again.locator('.why').getAttribute('open')) === null);
     await again.locator('.why > summary').click();
     await again.getByText('Decisive message').waitFor();
     // An episode that was won has no such summary.
@@ -197,7 +201,7 @@ scenario(
     );
     assert.ok(lost?.credit);
     assert.equal(lost.credit.verdict, 'undecided');
-    assert.ok((await words(why)).includes(`To be sure: ${sentence(lost.credit)}`));
+    await why.getByText(`To be sure: ${sentence(lost.credit)}`).waitFor();
     await why.getByRole('button', { name: `Settle with about ${String(lost.credit.more)} replays` }).waitFor();
     const other = await openQuestion(workbench, never);
     assert.equal(await workbench.tab('Episodes').count(), 1, 'the tab that was kept over the reload is shown again');
@@ -220,6 +224,11 @@ scenario(
     for (let press = 1; press <= 6; press++) {
       await transcript.getByRole('tree').press('r');
       await eventually(`request ${String(press)}`, () => requests() === press || undefined, 120_000);
+      // Messages to a page keep their order, so one that shows what was stored also knows of its replay.
+      await transcript
+        .getByText(new RegExp(`in ${String(press)} requests?$`, 'u'))
+        .first()
+        .waitFor();
       await transcript
         .getByRole('button', { name: 'Cancel', exact: true })
         .waitFor({ state: 'hidden', timeout: 120_000 });
@@ -413,7 +422,7 @@ scenario('the pane says that it is busy until it shows the message that was chos
     });
   assert.equal(busy, 'true', 'what is on screen is not what was chosen');
   await paneReady(transcript);
-  assert.equal(await transcript.getByRole('heading', { name: 'actor' }).count(), 1);
+  await transcript.getByRole('heading', { name: 'actor' }).waitFor();
 });
 
 scenario('what a word means shows under the pointer and for the keyboard, and Escape closes it', async (workbench) => {
@@ -423,14 +432,12 @@ scenario('what a word means shows under the pointer and for the keyboard, and Es
   const pane = transcript.locator('.detail');
   const word = pane.getByRole('button', { name: 'Credit', exact: true }).first();
   // What came of the replays before may still arrive, and moves the words that are explained.
-  let place = '';
-  await eventually('the pane at rest', async () => {
-    const before = place;
-    place = JSON.stringify(await word.boundingBox());
-    return place === before;
+  await eventually('the explanation under the pointer', async () => {
+    await transcript.getByRole('tree').hover();
+    await word.hover();
+    await tip.getByText('How much better episodes end with this message').waitFor({ timeout: 5_000 });
+    return true;
   });
-  await word.hover();
-  await tip.getByText('How much better episodes end with this message').waitFor();
   // The pointer may go on to the explanation.
   await tip.hover();
   await tip.waitFor();
@@ -446,7 +453,7 @@ scenario('what a word means shows under the pointer and for the keyboard, and Es
     await tip.waitFor();
     await workbench.page.screenshot({ path: join(ARTIFACTS, `glossary-${theme}.png`), animations: 'disabled' });
   }
-  await workbench.page.keyboard.press('Escape');
+  await effective.press('Escape');
   await tip.waitFor({ state: 'hidden' });
   assert.ok(await hasFocus(effective), 'the word has the keyboard still');
   await transcript.getByRole('tree').press('?');

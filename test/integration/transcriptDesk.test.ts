@@ -86,9 +86,11 @@ scenario(
     while (!same && first.text[at] === second.text[at] && at < first.text.length) {
       at++;
     }
-    const words = await comparison.locator('.comparison-head').innerText();
     if (!same) {
-      assert.ok(words.includes(`They diverge in message 2 (actor), at character ${String(at + 1)}.`), words);
+      await comparison
+        .locator('.comparison-head')
+        .getByText(`They diverge in message 2 (actor), at character ${String(at + 1)}.`)
+        .waitFor();
     }
     await pictures(workbench, 'comparison');
     await tree.press('d');

@@ -182,15 +182,12 @@ scenario(
     await choose(transcript, 'reasoner');
     await asBefore(transcript);
     const pane = transcript.locator('.detail');
-    await pane.evaluate((element) => {
-      element.scrollTop = 90;
-    });
-    // A place is kept once scrolling rests.
-    await pane.evaluate(
-      () =>
-        new Promise((rested) => {
-          setTimeout(rested, 500);
-        }),
+    // A place is kept once scrolling rests, or the keyboard leaves the panel.
+    await pane.evaluate((element) =>
+      new Promise((scrolled) => {
+        element.addEventListener('scroll', scrolled, { once: true });
+        element.scrollTop = 90;
+      }).then(() => undefined),
     );
     const place = await pane.evaluate((element) => element.scrollTop);
     assert.equal(place, 90, 'the pane is longer than the window');

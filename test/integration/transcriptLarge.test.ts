@@ -117,9 +117,13 @@ scenario('it opens from the palette and draws its rows', async (workbench) => {
   await workbench.treeItem(await workbench.openView('C3'), 'Step 1').click();
   const episode = workbench.treeItem(await workbench.openView('C3'), 'Question 7');
   await episode.waitFor();
+  // The panel that a click on the run opens may take the keyboard until it is there.
+  await (await workbench.webview('Episodes')).locator('.listed').getByText('1 problem', { exact: true }).waitFor();
   before = await heap(workbench.page);
   await workbench.treeItem(await workbench.openView('C3'), 'Step 1').focus();
   await workbench.page.keyboard.press('ArrowDown');
+  const focused = (await workbench.openView('C3')).locator('.monaco-list-row.focused');
+  await focused.filter({ hasText: 'Question 7' }).waitFor();
   start = Date.now();
   await workbench.page.keyboard.press('Enter');
   const transcript = await workbench.webview(TITLE);
@@ -240,8 +244,8 @@ scenario('where it was scrolled to comes back after it was hidden, and after a r
   const place = 1_200_007;
   await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(place)}`);
   await settled(transcript);
-  // A place is kept once scrolling rests.
-  await evaluate(transcript, 'new Promise((rested) => setTimeout(rested, 500))');
+  // A place is kept once scrolling rests, or the keyboard leaves the panel; here the page has heard of the scrolling.
+  await evaluate(transcript, 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
   await workbench.runCommand('C3: Open run dashboard');
   await workbench.webview('Run dashboard');
   await workbench.page.locator('.tabs-container [role="tab"][aria-label^="Question 7"]').click();
@@ -300,7 +304,7 @@ scenario('a search counts every hit, and Enter asks at once', async (workbench) 
 });
 
 scenario('a link opens any of its messages', async (workbench) => {
-  await workbench.runCommand('View: Close All Editors');
+  await workbench.closeAllEditors();
   const ids = reading(workbench, (store) =>
     store
       .outline({ run: BIG_RUN, phase: 'train', iteration: 1, instance: '7'.padStart(64, '0') })
@@ -310,8 +314,8 @@ scenario('a link opens any of its messages', async (workbench) => {
   for (const place of [0, 54_321, DECISIONS - 1]) {
     const id = ids[place] ?? 0;
     const { text } = reading(workbench, (store) => store.message(id));
-    await workbench.runCommand('Developer: Open URL');
-    await workbench.answer(
+    await workbench.runCommandAndAnswer(
+      'Developer: Open URL',
       `code-oss://${EXTENSION_ID}/message/${String(id)}?run=${BIG_RUN}&folder=${encodeURIComponent(workbench.folder)}`,
     );
     await workbench.page.locator('.monaco-dialog-box').getByRole('button', { name: 'Open', exact: true }).click();

@@ -5,11 +5,11 @@ import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, RUN } from '../unit/extension/storeFixture.ts';
 import { makeEndless } from '../support/endlessStore.ts';
 import { Workbench } from './harness/workbench.ts';
-import { storeOf } from './team.ts';
+import { storeOf, unfold } from './team.ts';
 
 test(
   'an untrusted folder shows its runs, and says why nothing can be run or replayed',
-  { timeout: 240_000 },
+  { timeout: 900_000 },
   async () => {
     const workbench = await Workbench.open({ askForTrust: true });
     try {
@@ -20,17 +20,13 @@ test(
       writer.close();
       await workbench.statusBarItem('Restricted Mode').waitFor();
       const view = await workbench.openView('C3');
-      await workbench.treeItem(view, `Run ${RUN}`).click();
-      await workbench.treeItem(view, 'Step 1').click();
+      await unfold(workbench.treeItem(view, `Run ${RUN}`));
+      await unfold(workbench.treeItem(view, 'Step 1'));
       await workbench.treeItem(view, 'Question 1').click();
       const transcript = await workbench.webview(/^Question 1/u);
       await transcript.getByText('Runs and replays require a trusted workspace').waitFor();
       assert.equal(await transcript.getByRole('button', { name: 'Replay alternatives' }).count(), 0);
-      await workbench.page.keyboard.press('F1');
-      await workbench.page.locator('.quick-input-widget input.input').fill('>C3: ');
-      await workbench.page
-        .locator('.quick-input-widget .monaco-list-row', { hasText: 'C3: Open transcript' })
-        .waitFor();
+      await workbench.searchPalette('>C3: ', 'C3: Open transcript');
       assert.equal(
         await workbench.page
           .locator('.quick-input-widget .monaco-list-row', { hasText: /C3: (Start|Replay|Inspect|Check)/u })
@@ -52,7 +48,7 @@ for (const { folder, askForTrust, words } of [
 ]) {
   test(
     `${folder} with a store made to keep its reader busy says so, and the editor stays awake`,
-    { timeout: 240_000 },
+    { timeout: 900_000 },
     async () => {
       const workbench = await Workbench.open({ askForTrust });
       try {

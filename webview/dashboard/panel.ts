@@ -11,6 +11,7 @@ import { onThemeChange } from '../common/theme.ts';
 import { focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
+import { onceRested } from '../common/rest.ts';
 import { button } from '../common/toolkit.ts';
 import { logScales } from './chart/axes.ts';
 import { legend, RunPicker } from './comparing.ts';
@@ -32,8 +33,6 @@ import {
 
 /** While steps stream in, they are drawn at most this often. */
 const DRAW_MILLISECONDS = 250;
-/** Milliseconds without scrolling before the place is kept. */
-const REST = 150;
 const PAUSED = 'paused';
 export class DashboardPanel {
   private readonly root: HTMLElement;
@@ -63,7 +62,6 @@ export class DashboardPanel {
    * How many steps of each run a view showed that was paused when its page was thrown away; null for any other view.
    */
   private stood: readonly number[] | null = null;
-  private keeping: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement, host: Host<DashboardToHost>) {
     this.root = root;
@@ -110,12 +108,9 @@ export class DashboardPanel {
     }
     window.addEventListener(
       'scroll',
-      () => {
-        clearTimeout(this.keeping);
-        this.keeping = setTimeout(() => {
-          this.keep();
-        }, REST);
-      },
+      onceRested(() => {
+        this.keep();
+      }),
       { passive: true },
     );
     this.controls = new Controls(this.picker.element, {

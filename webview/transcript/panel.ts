@@ -12,6 +12,7 @@ import {
 } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
+import { onceRested } from '../common/rest.ts';
 import { Arrivals } from './arrivals.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './message/detail.ts';
@@ -32,9 +33,6 @@ import { TreeView } from './tree/tree.ts';
 import type { PanelCommand } from './tree/treeEvents.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
-
-/** Milliseconds without scrolling before the place is kept. */
-const REST = 150;
 
 export class TranscriptPanel {
   private readonly host: Host<TranscriptToHost>;
@@ -58,7 +56,9 @@ export class TranscriptPanel {
   private readonly comparison: ComparisonView;
   /** Where the page stood before it was thrown away, until the transcript is there again. */
   private kept: TranscriptTop | null = null;
-  private keeping: ReturnType<typeof setTimeout> | undefined;
+  private readonly keepSoon = onceRested(() => {
+    this.keep();
+  });
   private readonly arrivals = new Arrivals<Opened>();
   private drafts: readonly ReplayDraft[] = [];
   private compared: { readonly left: number; readonly right: number } | null = null;
@@ -364,14 +364,6 @@ export class TranscriptPanel {
     if (this.opened !== null) {
       this.hits.step(direction, this.opened.layout.revision);
     }
-  }
-
-  /** Scrolling is kept once it rests. */
-  private keepSoon(): void {
-    clearTimeout(this.keeping);
-    this.keeping = setTimeout(() => {
-      this.keep();
-    }, REST);
   }
 
   private keep(): void {

@@ -54,7 +54,7 @@ const VIEWPORT = { width: 1400, height: 900 };
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
 const LOCATOR_TIMEOUT = 60_000;
 const WORKBENCH_TIMEOUT = 120_000;
-const SCENARIO_TIMEOUT = 480_000;
+const SCENARIO_TIMEOUT = 900_000;
 const CHROMIUM_FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
@@ -212,6 +212,16 @@ export class Workbench {
     await eventually('the editor to be closed', async () => (await tabs.count()) === before - 1);
   }
 
+  /** Closes all editors, and waits until they are gone with their webviews, which are not taken for the next one. */
+  async closeAllEditors(): Promise<void> {
+    await this.runCommand('View: Close All Editors');
+    await eventually(
+      'all editors to be closed',
+      async () =>
+        (await this.page.locator('.tabs-container [role="tab"]').count()) === 0 && (await this.webviews()).length === 0,
+    );
+  }
+
   /** The list is made once per input, so a row that is not there yet is asked for again. */
   private async choose(input: string, label: string): Promise<void> {
     await eventually(
@@ -278,10 +288,36 @@ export class Workbench {
   }
 
   /** Types an answer into the input box that is open, and accepts it. */
-  async answer(text: string): Promise<void> {
+  async answer(text: string, timeout = LOCATOR_TIMEOUT): Promise<void> {
     const input = this.page.locator('.quick-input-widget:visible input.input');
-    await input.fill(text);
-    await input.press('Enter');
+    await input.fill(text, { timeout });
+    await input.press('Enter', { timeout });
+  }
+
+  /** Runs a command and answers the box that it asks with, which a panel that takes the focus back late closes, too. */
+  async runCommandAndAnswer(title: string, text: string): Promise<void> {
+    await eventually(
+      `the box of "${title}"`,
+      async () => {
+        await this.runCommand(title);
+        await this.answer(text, 5_000);
+        return true;
+      },
+      2 * LOCATOR_TIMEOUT,
+    );
+  }
+
+  /** Opens the palette and types into it; the row that has these words. */
+  async searchPalette(input: string, words: string): Promise<Locator> {
+    const row = this.page.locator('.quick-input-widget .monaco-list-row', { hasText: words });
+    await eventually(`"${words}" in the palette`, async () => {
+      await this.page.keyboard.press('Escape');
+      await this.page.keyboard.press('F1');
+      await this.page.locator('.quick-input-widget input.input').fill(input, { timeout: 5_000 });
+      await row.first().waitFor({ timeout: 5_000 });
+      return true;
+    });
+    return row;
   }
 
   private row(label: string | RegExp): Locator {
