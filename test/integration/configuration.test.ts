@@ -342,7 +342,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
           .click({ timeout: 5_000 });
         return true;
       },
-      90_000,
+      240_000,
     );
   };
   await page.setViewportSize({ width: 1280, height: 900 });

@@ -98,7 +98,7 @@ scenario(
         extensionHosts(workbench).every((host) => !hosts.includes(host)),
       );
       await workbench.reload();
-      await eventually('another extension host', () => extensionHosts(workbench).length > 0, 60_000);
+      await eventually('another extension host', () => extensionHosts(workbench).length > 0, 120_000);
     }
     assert.deepEqual(enginesIn(workbench.server.runtime), [pid], 'one engine, the same');
     await workbench.page.goto('about:blank');
@@ -136,7 +136,7 @@ scenario(
     await workbench.statusBarItem('training, step').waitFor({ timeout: 120_000 });
     const second = await workbench.openSecondWindow();
     await second.openView('C3');
-    await second.statusBarItem('training, step').waitFor({ timeout: 60_000 });
+    await second.statusBarItem('training, step').waitFor({ timeout: 120_000 });
     await second.runCommandAndPick('C3: Start C3 run', 'next.c3.yaml', 'Default length');
     await second.notification('"Next" is queued: it starts after "Endless"').waitFor();
     await workbench.statusBarItem('1 queued').waitFor();
@@ -157,7 +157,7 @@ scenario(
     await workbench.statusBarItem('1 queued').waitFor({ state: 'detached' });
     await second.runCommand('C3: Cancel run');
     for (const window of [workbench, second]) {
-      await window.statusBarItem('C3:').waitFor({ state: 'detached', timeout: 60_000 });
+      await window.statusBarItem('C3:').waitFor({ state: 'detached', timeout: 120_000 });
     }
     await eventually(
       'the cancelled run in the store',

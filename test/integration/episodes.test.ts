@@ -557,7 +557,7 @@ scenario('the engine classifies the problems of a run, which then sort and filte
   const cells = panel.locator('.canvas .cell-class');
   await eventually('no class yet', async () => (await cells.first().getAttribute('aria-label')) === 'not classified');
   await panel.getByRole('button', { name: 'Classify', exact: true }).click();
-  await panel.getByRole('button', { name: 'Classify', exact: true }).waitFor({ state: 'hidden', timeout: 60_000 });
+  await panel.getByRole('button', { name: 'Classify', exact: true }).waitFor({ state: 'hidden', timeout: 120_000 });
   await eventually(
     'a class for every problem',
     async () =>

@@ -88,7 +88,7 @@ async function choose(workbench: Workbench, entry: string, panel?: FrameLocator)
       await workbench.pick(entry, 5_000);
       return true;
     },
-    60_000,
+    120_000,
   );
 }
 
@@ -317,7 +317,7 @@ scenario(
         await entry.click({ timeout: 5_000 });
         return true;
       },
-      60_000,
+      120_000,
     );
     await workbench.page.getByPlaceholder(/qwen2 is missing: put it back/u).waitFor();
     await workbench.screenshot('model-missing');

@@ -26,7 +26,7 @@ scenario('the runs of an older version are shown after one click', async (workbe
   await view.getByText('recorded by an older version').waitFor();
   await workbench.screenshot('older-store', 'dark');
   await view.getByRole('button', { name: 'Update store' }).click();
-  await workbench.treeItem(view, 'Recorded before').waitFor({ timeout: 60_000 });
+  await workbench.treeItem(view, 'Recorded before').waitFor({ timeout: 120_000 });
   await view.getByRole('button', { name: 'Update store' }).waitFor({ state: 'detached' });
   assertQuiet(workbench);
 });

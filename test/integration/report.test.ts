@@ -174,7 +174,7 @@ scenario('the palette asks of what, and a dialog that is left writes nothing', a
       await workbench.pick('The whole run', 5_000);
       return true;
     },
-    60_000,
+    120_000,
   );
   const field = await saveField(workbench, `run-${RUN}.html`);
   await field.press('Escape');

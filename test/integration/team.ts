@@ -23,10 +23,10 @@ evaluation: { instances: 8 }
 
 /** Reloads the window as its user would, so that the editor saves what it keeps before it goes. */
 export async function reloadWindow(workbench: Workbench): Promise<void> {
-  const loaded = workbench.page.waitForEvent('load', { timeout: 120_000 });
+  const loaded = workbench.page.waitForEvent('load', { timeout: 300_000 });
   await workbench.runCommand('Developer: Reload Window');
   await loaded;
-  await workbench.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 120_000 });
+  await workbench.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 240_000 });
 }
 
 /** A panel's document, for what is evaluated in it: through the debugging protocol, past the page's content policy. */

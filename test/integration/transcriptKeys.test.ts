@@ -109,7 +109,7 @@ scenario(
       async () =>
         (await words.innerText()) !== first &&
         (await cancel.evaluate((element) => element.hasAttribute('data-seen') && element.matches(':focus'))),
-      60_000,
+      120_000,
     );
     await workbench.page.keyboard.press('Enter');
     await transcript
@@ -130,7 +130,7 @@ scenario(
     const show = item.getByRole('button', { name: 'show' });
     await show.focus();
     const figures = await item.locator('.figures').innerText();
-    await eventually('other figures', async () => (await item.locator('.figures').innerText()) !== figures, 60_000);
+    await eventually('other figures', async () => (await item.locator('.figures').innerText()) !== figures, 120_000);
     assert.ok(await hasFocus(show), 'the keyboard stays on the button of an alternative');
     await workbench.screenshot('replay-cancel');
     // It may end by itself just now.

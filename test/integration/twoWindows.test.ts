@@ -48,7 +48,7 @@ scenario(
           .waitFor();
       }
       for (const { cancel } of windows) {
-        await cancel.waitFor({ state: 'hidden', timeout: 60_000 });
+        await cancel.waitFor({ state: 'hidden', timeout: 120_000 });
       }
     }
     assert.equal(requests(), 2 * ROUNDS);

@@ -33,7 +33,7 @@ const QUIET_SETTINGS = {
 };
 
 const SETTINGS = join('data', 'User', 'settings.json');
-const START_TIMEOUT = 60_000;
+const START_TIMEOUT = 180_000;
 const STOP_TIMEOUT = 5_000;
 
 export interface ServerOptions {

@@ -52,8 +52,8 @@ export type Theme = keyof typeof THEMES;
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
 const VIEWPORT = { width: 1400, height: 900 };
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
-const LOCATOR_TIMEOUT = 60_000;
-const WORKBENCH_TIMEOUT = 120_000;
+const LOCATOR_TIMEOUT = 120_000;
+const WORKBENCH_TIMEOUT = 240_000;
 const SCENARIO_TIMEOUT = 900_000;
 const CHROMIUM_FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
@@ -434,11 +434,19 @@ export class Workbench {
   /** Changes the colour theme as a user does, and waits until the window and its visible webviews wear it. */
   async setTheme(theme: Theme): Promise<void> {
     const { name, label, workbench, webview } = THEMES[theme];
-    await this.runCommand('Preferences: Color Theme');
-    await this.page.locator('.quick-input-widget:visible input.input').fill(label);
-    await this.pick(label);
+    // A panel that takes the focus back late closes the list of themes.
+    await eventually(
+      `the theme "${label}"`,
+      async () => {
+        await this.runCommand('Preferences: Color Theme');
+        await this.page.locator('.quick-input-widget:visible input.input').fill(label, { timeout: 5_000 });
+        await this.pick(label, 10_000);
+        await this.page.locator(`.monaco-workbench.${workbench}`).waitFor({ timeout: 10_000 });
+        return true;
+      },
+      2 * LOCATOR_TIMEOUT,
+    );
     this.settings = { ...this.settings, 'workbench.colorTheme': name };
-    await this.page.locator(`.monaco-workbench.${workbench}`).waitFor();
     for (const frame of await this.webviews()) {
       await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator(`body.${webview}`).waitFor();
     }

@@ -93,9 +93,9 @@ describe('a peer', () => {
 
   it('is given up when it takes too long, and ended', async () => {
     const pid = join(folder, 'late');
-    const { peer, notes, reported } = await measured([python('slow', `echo $$ > '${pid}'\nexec sleep 60`)], 500);
+    const { peer, notes, reported } = await measured([python('slow', `echo $$ > '${pid}'\nexec sleep 60`)], 3000);
     assert.equal(peer, null);
-    assert.match(notes, /the peer is installed and was given up: .*took longer than 0\.5 s/);
+    assert.match(notes, /the peer is installed and was given up: .*took longer than 3 s/);
     assert.equal(reported.peerStatus, 'too-slow');
     assert.throws(() => process.kill(Number(readFileSync(pid, 'utf8')), 0), { code: 'ESRCH' });
   });

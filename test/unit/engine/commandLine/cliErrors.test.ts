@@ -99,7 +99,7 @@ describe('Ctrl+C', () => {
     child.stdin.write(`${line}\n`);
     const deaf = setTimeout(() => {
       child.kill('SIGKILL');
-    }, 10_000);
+    }, 120_000);
     await ended;
     clearTimeout(deaf);
     assert.equal(child.signalCode, 'SIGINT');

@@ -70,7 +70,7 @@ describe('a grader that is closed', () => {
       const started = descendants();
       assert.ok(started.length > 0 || process.platform !== 'linux');
       other.close();
-      for (let wait = 0; started.some(alive) && wait < 200; wait++) {
+      for (let wait = 0; started.some(alive) && wait < 2400; wait++) {
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
       assert.deepEqual(started.filter(alive), []);

@@ -152,7 +152,7 @@ describe('the backend python3', () => {
     const said: string[] = [];
     parent.stdout.on('data', (piece: Buffer) => said.push(piece.toString()));
     const until = async (met: () => boolean): Promise<void> => {
-      for (let wait = 0; !met() && wait < 400; wait++) {
+      for (let wait = 0; !met() && wait < 2400; wait++) {
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
       assert.ok(met(), said.join(''));
