@@ -13,6 +13,7 @@ import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { onceRested } from '../common/rest.ts';
 import { button } from '../common/toolkit.ts';
+import { Asked } from './asked.ts';
 import { logScales } from './chart/axes.ts';
 import { legend, RunPicker } from './comparing.ts';
 import { Controls, type Drawing } from './controls.ts';
@@ -54,8 +55,7 @@ export class DashboardPanel {
   private legendDrawn = '';
   private timer: number | null = null;
   private drawnAt = 0;
-  /** Something was asked for that is not wholly there yet. */
-  private asked = true;
+  private readonly asked = new Asked();
   /** Where to scroll back to; null once that is done, or somebody scrolls. */
   private scroll: number | null = null;
   /**
@@ -170,10 +170,12 @@ export class DashboardPanel {
       this.controls.drawing = this.drawing;
     }
     this.snapshot = snapshot;
-    this.steps = onlyRuns(
-      this.steps,
-      [snapshot.run, ...snapshot.compared].map(({ id }) => id),
-    );
+    const runs = [snapshot.run, ...snapshot.compared].map(({ id }) => id);
+    this.steps = onlyRuns(this.steps, runs);
+    if (this.asked.answered(runs)) {
+      // Something else is to be seen: what a pause held is over.
+      this.stood = null;
+    }
     this.banner.textContent = '';
     this.picker.show(snapshot);
     this.controls.show(snapshot, this.hold.has(PAUSED));
@@ -195,13 +197,14 @@ export class DashboardPanel {
       return;
     }
     const view = viewOf(this.snapshot, this.steps);
+    const { waiting } = this.asked;
     // What the reader asked for is shown whatever holds the view, until its steps are there.
-    if (this.hold.offer(this.stood === null || !this.asked ? view : asItStood(view, this.stood), this.asked)) {
+    if (this.hold.offer(this.stood === null || !waiting ? view : asItStood(view, this.stood), waiting)) {
       this.draw();
     }
     this.drawnAt = performance.now();
-    if (this.asked && isWhole(view)) {
-      this.asked = false;
+    if (waiting && isWhole(view)) {
+      this.asked.complete();
       // What came since waits, as if the page had been there.
       this.hold.offer(view);
       this.keep();
@@ -335,22 +338,11 @@ export class DashboardPanel {
   }
 
   private choose(run: string): void {
-    if (run === this.snapshot?.run.id) {
-      return;
-    }
-    this.ask();
     this.host.post({ type: 'choose', run });
   }
 
   private compare(runs: readonly string[]): void {
-    this.ask();
     this.host.post({ type: 'compare', runs });
-  }
-
-  /** Something else is to be seen: what a pause held is over. */
-  private ask(): void {
-    this.asked = true;
-    this.stood = null;
   }
 
   private keep(): void {
