@@ -74,10 +74,10 @@ if (process.argv[1] === import.meta.filename) {
     console.log(`  ${String(hits.total)} hits`);
   }
   for (const filter of [{ role: 'reasoner' }, { credit: 'negative' }, { outcome: 'lost' }] as const) {
-    const sifted = measured(`filter ${JSON.stringify(filter)}`, () =>
-      reading.sifted(reader, { ...NO_FILTER, ...filter }, null),
+    const filtered = measured(`filter ${JSON.stringify(filter)}`, () =>
+      reading.filtered(reader, { ...NO_FILTER, ...filter }, null),
     );
-    console.log(`  ${String(sifted.sizes.matching)} of ${String(sifted.sizes.messages)}`);
+    console.log(`  ${String(filtered.sizes.matching)} of ${String(filtered.sizes.messages)}`);
   }
   reader.close();
 }

@@ -196,7 +196,7 @@ function unstartedWords({ title, config, run }: UnstartedJob): string {
 /** One job on one line: what it is, its state, how long it takes. */
 function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJob): string {
   const remaining = remainingWords(progress?.remainingSeconds ?? null);
-  const stands =
+  const status =
     state === 'queued'
       ? 'queued'
       : state === 'running'
@@ -204,7 +204,7 @@ function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJo
         : outcome?.kind === 'failed'
           ? `failed  ${outcome.message}`
           : (outcome?.kind ?? 'finished');
-  return `${id.padEnd(10)}"${oneLine(title, LONGEST_TITLE)}"${run === null ? '' : `  ${run}`}  ${stands}`;
+  return `${id.padEnd(10)}"${oneLine(title, LONGEST_TITLE)}"${run === null ? '' : `  ${run}`}  ${status}`;
 }
 
 export async function cancel(args: readonly string[], context: CommandContext): Promise<void> {

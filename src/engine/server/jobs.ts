@@ -130,7 +130,7 @@ export class JobQueue {
 
   private forget(id: string): void {
     this.lost = this.lost.filter((lost) => lost.id !== id);
-    this.tell();
+    this.publish();
   }
 
   private add(what: Omit<QueueEntry, 'id' | 'askedAt' | 'begun'>, recipe: Recipe | null, askedBy: ClientKind): RunJob {
@@ -153,7 +153,7 @@ export class JobQueue {
     };
     const work: Work = { job, entry, recipe, cancelled: false };
     this.works.push(work);
-    this.tell();
+    this.publish();
     void this.workOn();
     return work.job;
   }
@@ -217,7 +217,7 @@ export class JobQueue {
           meanReturn: progress.metrics?.meanReturn ?? work.job.meanReturn,
         };
         if (work.job.run !== before) {
-          this.tell();
+          this.publish();
         }
         this.events.progress(progress);
       },
@@ -236,11 +236,11 @@ export class JobQueue {
 
   private change(work: Work, now: Partial<RunJob>): void {
     work.job = { ...work.job, ...now };
-    this.tell();
+    this.publish();
   }
 
   /** Writes the queue and notifies every client. */
-  private tell(): void {
+  private publish(): void {
     const finished = this.works.filter(({ job }) => job.state === 'finished');
     const old = new Set(finished.slice(0, Math.max(0, finished.length - FINISHED_KEPT)));
     this.works = this.works.filter((work) => !old.has(work));

@@ -143,14 +143,14 @@ class Trial {
 
   async run(code: string): Promise<PythonVerdict> {
     const total = countTests(this.tests);
-    const judge = await this.pool.acquire('tests');
+    const grader = await this.pool.acquire('tests');
     try {
       const candidate = await this.pool.acquire('candidate');
       try {
-        for (const sandbox of [judge, candidate]) {
+        for (const sandbox of [grader, candidate]) {
           sandbox.allow(this.limits.seconds);
         }
-        const report = await this.judge(code, judge, candidate);
+        const report = await this.runTests(code, grader, candidate);
         if ('broken' in report) {
           return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
         }
@@ -164,7 +164,7 @@ class Trial {
       }
       throw error;
     } finally {
-      this.pool.release(judge);
+      this.pool.release(grader);
     }
   }
 
@@ -178,11 +178,11 @@ class Trial {
     }
     const first = outcomes.findIndex(([rule]) => rule !== 'passed');
     const [rule, detail] = outcomes[first] ?? ['wrong-answer', ''];
-    const told = `test ${String(first + 1)}: ${detail}`;
+    const failure = `test ${String(first + 1)}: ${detail}`;
     if (this.passRule === 'fraction' && passed > 0) {
-      return scored(passed / total, 'partly', told, passed, total);
+      return scored(passed / total, 'partly', failure, passed, total);
     }
-    return scored(0, rule === 'passed' ? 'wrong-answer' : rule, told, passed, total);
+    return scored(0, rule === 'passed' ? 'wrong-answer' : rule, failure, passed, total);
   }
 
   /**
@@ -191,11 +191,11 @@ class Trial {
    * @throws Vanished
    * @throws SandboxFailure
    */
-  private async judge(code: string, judge: SandboxProcess, candidate: SandboxProcess): Promise<Report> {
+  private async runTests(code: string, grader: SandboxProcess, candidate: SandboxProcess): Promise<Report> {
     const { setup, tests, test, entryPoint } = this.tests;
     let imports: readonly string[] = [];
     if (setup.trim() !== '') {
-      const report = await this.ask(judge, candidate, { only: 'imports', setup });
+      const report = await this.ask(grader, candidate, { only: 'imports', setup });
       if (!('imports' in report)) {
         return report;
       }
@@ -206,7 +206,7 @@ class Trial {
     if (decode(loaded) !== 'v') {
       throw new Final('crash', 'it did not load');
     }
-    const report = await this.ask(judge, candidate, {
+    const report = await this.ask(grader, candidate, {
       only: null,
       setup,
       tests,
@@ -220,12 +220,12 @@ class Trial {
   }
 
   /** One request to the process of the tests, with all calls that it makes meanwhile. */
-  private async ask(judge: SandboxProcess, candidate: SandboxProcess, request: object): Promise<Report> {
+  private async ask(grader: SandboxProcess, candidate: SandboxProcess, request: object): Promise<Report> {
     try {
-      let frame = await judge.exchange('H', encode(`J${JSON.stringify(request)}`));
+      let frame = await grader.exchange('H', encode(`J${JSON.stringify(request)}`));
       while (frame.kind === 'A') {
         this.calls++;
-        frame = await judge.exchange('B', await this.candidate(candidate, frame.content));
+        frame = await grader.exchange('B', await this.candidate(candidate, frame.content));
       }
       if (frame.kind === 'V') {
         return reportSchema.parse(JSON.parse(decode(frame.content)));

@@ -72,7 +72,7 @@ export class PanelReading {
 
   /** Puts a filter in force. */
   filterBy(filter: TranscriptFilter): void {
-    this.read = this.reading.sifted(this.reader(), filter, this.classes);
+    this.read = this.reading.filtered(this.reader(), filter, this.classes);
     this.inForce = filter;
     this.count++;
   }

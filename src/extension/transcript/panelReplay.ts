@@ -30,7 +30,7 @@ export class PanelReplay implements Disposable {
     });
   }
 
-  /** What goes on, or went on last; null before the first. */
+  /** What is in progress, or was last; null before the first. */
   get state(): ReplayState | null {
     return this.current;
   }
@@ -51,7 +51,7 @@ export class PanelReplay implements Disposable {
     }
   }
 
-  /** Starts a replay, unless one goes on. @throws where there is no engine to ask */
+  /** Starts a replay, unless one is in progress. @throws where there is no engine to ask */
   start(params: ReplayParams): void {
     if (this.current?.status === 'running') {
       return;
@@ -90,7 +90,7 @@ export class PanelReplay implements Disposable {
     });
   }
 
-  /** Stops what goes on; what arrived is kept. */
+  /** Stops what is in progress; what arrived is kept. */
   cancel(): void {
     this.cancellation?.cancel();
   }

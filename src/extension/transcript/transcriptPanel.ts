@@ -38,9 +38,9 @@ export class TranscriptPanel {
   private readonly door: WebviewDoor<TranscriptToHost, TranscriptFromHost>;
   private readonly shown: PanelReading;
   private selected: number | null;
-  /** The revision that the page was last told. */
-  private told = 0;
-  /** A message to be brought into sight as soon as the page has the layout that it stands in. */
+  /** The revision that was last sent to the page. */
+  private sentRevision = 0;
+  /** A message to be brought into sight as soon as the page has the layout that it is in. */
   private wanted: number | null = null;
   private restored = false;
   /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
@@ -301,9 +301,9 @@ export class TranscriptPanel {
     this.tellWanted();
   }
 
-  /** A place is told to a page that has its layout only. */
+  /** A place is sent to a page that has its layout only. */
   private tellWanted(): void {
-    if (this.wanted === null || !this.door.open || this.told !== this.shown.revision) {
+    if (this.wanted === null || !this.door.open || this.sentRevision !== this.shown.revision) {
       return;
     }
     const place = this.shown.reading.place(this.wanted);
@@ -320,7 +320,7 @@ export class TranscriptPanel {
     });
   }
 
-  /** A failure of work that ends later is told as any other. */
+  /** A failure of work that ends later is reported as any other. */
   private later(work: Promise<void>): void {
     work.catch((error: unknown) => {
       this.guarded(() => {
@@ -348,7 +348,7 @@ export class TranscriptPanel {
       choices: { roles: rolesOf(header), labels: reader.labelNames(target.run) },
       marked: this.services.comparing.marked,
     });
-    this.told = this.shown.revision;
+    this.sentRevision = this.shown.revision;
     this.tellWanted();
   }
 

@@ -65,7 +65,7 @@ export class TranscriptReading {
   }
 
   /** The same transcript under another filter. */
-  sifted(reader: Reader, filter: TranscriptFilter, classes: ClassMembers | null): TranscriptReading {
+  filtered(reader: Reader, filter: TranscriptFilter, classes: ClassMembers | null): TranscriptReading {
     return new TranscriptReading(reader, this.target, filter, classes, this.full);
   }
 

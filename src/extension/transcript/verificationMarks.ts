@@ -1,5 +1,5 @@
 /**
- * Which marks a row of the transcript wears: what re-executing the replays of its message showed, and what continued
+ * Which marks a row of the transcript has: what re-executing the replays of its message showed, and what continued
  * it.
  */
 import { continuationWords } from '../../shared/records/continuation.ts';
@@ -49,7 +49,7 @@ export class VerificationMarks {
    * The mark of a message over the replays that begin with it or run through it: those of its own bucket, or of the
    * request that sampled it.
    * @param branch whether a request sampled it: such a message says so too while nothing was verified; a run's own
-   *   wears a mark only once there is one
+   *   has a mark only once there is one
    */
   of(id: number, branch: boolean): VerificationMark | null {
     const message = this.reader.message(id);

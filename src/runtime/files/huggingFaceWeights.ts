@@ -110,7 +110,7 @@ class FileProgress {
   private readonly onProgress: OnLoadProgress | undefined;
   private finished = 0;
   private inFile = 0;
-  private told = -Infinity;
+  private reported = -Infinity;
 
   constructor(total: number, { onPart, onProgress }: Reading) {
     this.total = total;
@@ -118,23 +118,23 @@ class FileProgress {
     this.onPart = (part, bytes) => {
       onPart?.(part, bytes);
       this.inFile += bytes;
-      this.tell();
+      this.report();
     };
   }
 
   fileDone(bytes: number): void {
     this.finished += bytes;
     this.inFile = 0;
-    this.tell();
+    this.report();
   }
 
-  private tell(): void {
+  private report(): void {
     const done = this.finished + this.inFile;
     const now = performance.now();
-    if (done < this.total && now - this.told < PACE) {
+    if (done < this.total && now - this.reported < PACE) {
       return;
     }
-    this.told = now;
+    this.reported = now;
     this.onProgress?.(done, this.total);
   }
 }

@@ -206,7 +206,7 @@ interface TokenRow {
 /** @returns how many rows it looked at, in words */
 function examineHashes(db: Connection, all: boolean, find: (sentence: string) => void): string {
   const said = { texts: 0, messages: 0 };
-  const tell = (kind: keyof typeof said, sentence: string): void => {
+  const report = (kind: keyof typeof said, sentence: string): void => {
     if (said[kind]++ < MOST_FINDINGS) {
       find(sentence);
     }
@@ -216,7 +216,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
     .prepare<[number], TextRow>('SELECT id, sha256, body FROM text WHERE id % ? = 0')
     .iterate(texts.step)) {
     if (typeof body !== 'string' || textHash(body) !== sha256) {
-      tell('texts', `Text ${String(id)} is not the one that was stored: its SHA-256 is another.`);
+      report('texts', `Text ${String(id)} is not the one that was stored: its SHA-256 is another.`);
     }
   }
   const messages = spreadOver(db, 'decision', all);
@@ -230,7 +230,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
       tokenHash(int32Of(tokens)) === hash &&
       (logprobs.length === 0 || logprobs.length === tokens.length);
     if (!whole) {
-      tell('messages', `Message ${String(id)} has not the tokens that were stored: their SHA-256 is another.`);
+      report('messages', `Message ${String(id)} has not the tokens that were stored: their SHA-256 is another.`);
     }
   }
   return `Its pages and references were checked, and the hashes of ${texts.words} texts and ${messages.words} messages.`;

@@ -108,6 +108,6 @@ export class HitSearch {
   showPlace(): void {
     const { hits } = this.steps;
     const at = hits?.rows.indexOf(this.views.tree.place) ?? -1;
-    this.views.bar.tell(hits, at < 0 ? null : at);
+    this.views.bar.showHits(hits, at < 0 ? null : at);
   }
 }

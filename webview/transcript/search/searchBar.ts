@@ -183,7 +183,7 @@ export class SearchBar {
   }
 
   /** @param at place of the hit that the keyboard is on, from 0; null where it is on none */
-  tell(hits: SearchHits | null, at: number | null): void {
+  showHits(hits: SearchHits | null, at: number | null): void {
     this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : hitWords(hits, at);
   }
 

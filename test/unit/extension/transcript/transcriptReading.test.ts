@@ -174,7 +174,7 @@ test('a branch goes down to its message and on by the first continuation; its do
   assert.match(branchText(branchOf(writer, tree[1]?.actors[1] ?? -1)), /──── return\nnot measured\n$/u);
 });
 
-test('what a request sampled is searched and sifted with the rest', () => {
+test('what a request sampled is searched and filtered with the rest', () => {
   const before = new TranscriptReading(writer, target);
   const asked = tree[0]?.actors[0] ?? -1;
   const { alternatives } = addRequest(writer, asked, ['another answer'], [0]);
@@ -194,7 +194,7 @@ test('what a request sampled is searched and sifted with the rest', () => {
     [-asked],
   );
   const [run, replays] = (['run', 'replays'] as const).map((lane) =>
-    after.sifted(writer, { ...NO_FILTER, lane }, null),
+    after.filtered(writer, { ...NO_FILTER, lane }, null),
   );
   assert.deepEqual(run?.sizes, {
     rows: 7,
