@@ -1,6 +1,6 @@
 /** How often a context's alternatives repeat each other (reference section 12). */
 import type { Interval } from '../shared/records/records.ts';
-import { bootstrapMean } from './bootstrap.ts';
+import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 
 /** Words shared above this share of all words make two alternatives nearly the same. */

@@ -2,10 +2,10 @@
 import { unmasked } from '../credit/aggregate.ts';
 import { estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../shared/records/records.ts';
-import { bootstrap } from './bootstrap.ts';
+import { bootstrap } from './statistics/bootstrap.ts';
 import { creditedOf, valueSamplesOf, type DiagnosticAlternative, type DiagnosticBucket } from './bucket.ts';
-import { spearman, type Pair } from './rank.ts';
-import { pairwiseSum } from './summation.ts';
+import { spearman, type Pair } from './statistics/rank.ts';
+import { pairwiseSum } from './statistics/summation.ts';
 
 export interface Fidelity {
   /**

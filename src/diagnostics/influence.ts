@@ -3,7 +3,7 @@
  * section 8.3 and 12).
  */
 import type { Interval } from '../shared/records/records.ts';
-import { bootstrapMean } from './bootstrap.ts';
+import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { symbolOf, type Canonicalisation } from './canonical.ts';
 

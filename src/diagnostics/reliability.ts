@@ -7,9 +7,9 @@ import { hasSpread, mean, populationVariance, squaredDeviations } from '../credi
 import { leaveOneOut } from '../credit/estimators/loo.ts';
 import { unmasked } from '../credit/aggregate.ts';
 import type { Interval } from '../shared/records/records.ts';
-import { bootstrap, bootstrapMean } from './bootstrap.ts';
+import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
-import { spearman, type Pair } from './rank.ts';
+import { spearman, type Pair } from './statistics/rank.ts';
 
 /** Fewer alternatives than this have no ranking worth the name. */
 const FEWEST_ALTERNATIVES = 3;

@@ -5,7 +5,7 @@
  */
 import { differenceInterval } from '../credit/interval.ts';
 import type { Interval } from '../shared/records/records.ts';
-import { quantile } from './bootstrap.ts';
+import { quantile } from './statistics/bootstrap.ts';
 
 export type ReviewSignalName = 'high influence' | 'low variance' | 'returns without accuracy';
 

@@ -2,7 +2,7 @@
 import type { CreditEstimator } from '../credit/estimators.ts';
 import { mean, populationVariance, sampleVariance } from '../credit/describe.ts';
 import type { Interval } from '../shared/records/records.ts';
-import { bootstrapMean } from './bootstrap.ts';
+import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditsOf, type DiagnosticBucket } from './bucket.ts';
 
 /** population divides by the number of alternatives, as the paper's code does; sample by one less. */

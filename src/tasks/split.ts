@@ -4,9 +4,9 @@
  */
 import { C3Error } from '../shared/errors.ts';
 import type { TaskName } from '../shared/runNames.ts';
-import { checkCount, distinctProblems } from './arithmetic.ts';
+import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
-import { distinctPythonProblems } from './python.ts';
+import { distinctPythonProblems } from './python/python.ts';
 
 export { TASK_NAMES, type TaskName } from '../shared/runNames.ts';
 

@@ -21,7 +21,7 @@ import type { ModelRuntime } from '../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { float32Of, int32Of } from '../../src/store/tokens.ts';
 import type { StoreWriter } from '../../src/store/types.ts';
-import { loadInstances } from '../../src/tasks/load.ts';
+import { loadInstances } from '../../src/tasks/files/load.ts';
 import { csvOf } from '../../webview/dashboard/chart/dataTable.ts';
 import { c3, makeWorkspace, parseLine } from '../unit/engine/workspace.ts';
 import { scaled, seed, tally } from './harness.ts';

@@ -2,7 +2,13 @@
  * `c3 diagnose`: what a run's buckets say of its credit, with intervals, what was not measured and why, and what it
  * cost.
  */
-import { averageOf, passAtKOf, samplingError, type Accuracy, type Samples } from '../../diagnostics/accuracy.ts';
+import {
+  averageOf,
+  passAtKOf,
+  samplingError,
+  type Accuracy,
+  type Samples,
+} from '../../diagnostics/statistics/accuracy.ts';
 import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import { duplicateRates } from '../../diagnostics/duplicates.ts';
 import { fidelity, publishedFidelity } from '../../diagnostics/fidelity.ts';

@@ -9,7 +9,7 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { startRuntime } from '../../runtime/remote.ts';
-import { LineSplitter, type LineBounds } from '../../tasks/lines.ts';
+import { LineSplitter, type LineBounds } from '../../tasks/files/lines.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { checkTokenizer, type LoadControl } from '../models/models.ts';

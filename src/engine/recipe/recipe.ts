@@ -13,7 +13,7 @@ import type { Instance } from '../../shared/records/records.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { holdOut } from '../../tasks/holdOut.ts';
-import { loadInstances } from '../../tasks/load.ts';
+import { loadInstances } from '../../tasks/files/load.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overlap.ts';
 import { generateSplit, type Side } from '../../tasks/split.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';

@@ -3,7 +3,7 @@
  * tried on them.
  */
 import { setImmediate } from 'node:timers/promises';
-import { cohenKappa } from '../../diagnostics/agreement.ts';
+import { cohenKappa } from '../../diagnostics/statistics/agreement.ts';
 import {
   evidenceOf,
   judge,

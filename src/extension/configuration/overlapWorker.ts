@@ -1,6 +1,6 @@
 /** A thread that reads the data files of a configuration and says what they have in common; it ends with its answer. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadInstances } from '../../tasks/load.ts';
+import { loadInstances } from '../../tasks/files/load.ts';
 import { overlapReport, overlapSentence, WAYS_OUT } from '../../tasks/overlap.ts';
 import type { OverlapQuestion } from './overlap.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cohenKappa } from '../../../src/diagnostics/agreement.ts';
+import { cohenKappa } from '../../../src/diagnostics/statistics/agreement.ts';
 
 /** Every case of a table of counts: rows are what the one says, columns the other. */
 function casesOf(table: readonly (readonly number[])[]): [string, string][] {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fidelity, publishedFidelity } from '../../../src/diagnostics/fidelity.ts';
-import { averageRanks, pearson, spearman } from '../../../src/diagnostics/rank.ts';
-import { pairwiseSum } from '../../../src/diagnostics/summation.ts';
+import { averageRanks, pearson, spearman } from '../../../src/diagnostics/statistics/rank.ts';
+import { pairwiseSum } from '../../../src/diagnostics/statistics/summation.ts';
 import { contextVariance, publishedVariance, withinContextVariance } from '../../../src/diagnostics/variance.ts';
 import { bucket, IRREGULAR } from './buckets.ts';
 

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { averageOf, passAtKOf, samplingError, type Samples } from '../../../src/diagnostics/accuracy.ts';
-import { bootstrap, bootstrapMean, quantile } from '../../../src/diagnostics/bootstrap.ts';
+import { averageOf, passAtKOf, samplingError, type Samples } from '../../../src/diagnostics/statistics/accuracy.ts';
+import { bootstrap, bootstrapMean, quantile } from '../../../src/diagnostics/statistics/bootstrap.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy } from '../../../src/diagnostics/review.ts';
-import { mcnemar, overSeeds, pairedBootstrapOverSeeds, pairedT, signFlip } from '../../../src/diagnostics/seeds.ts';
-import type { Pair } from '../../../src/diagnostics/rank.ts';
+import {
+  mcnemar,
+  overSeeds,
+  pairedBootstrapOverSeeds,
+  pairedT,
+  signFlip,
+} from '../../../src/diagnostics/statistics/seeds.ts';
+import type { Pair } from '../../../src/diagnostics/statistics/rank.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
 const close = (actual: number | null | undefined, expected: number, tolerance = 1e-9): void => {

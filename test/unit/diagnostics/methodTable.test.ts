@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compareMethods, measureOf, type MethodRun } from '../../../src/diagnostics/methodComparison.ts';
-import { methodTable, type Claim } from '../../../src/diagnostics/methodTable.ts';
+import { compareMethods, measureOf, type MethodRun } from '../../../src/diagnostics/methods/methodComparison.ts';
+import { methodTable, type Claim } from '../../../src/diagnostics/methods/methodTable.ts';
 
 /** @param solved of each instance: whether greedily, and of ten samples */
 function run(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gradeAnswer } from '../../../src/evaluate/answer.ts';
 import { extractAnswer, type ExtractionRule } from '../../../src/evaluate/math/extract.ts';
-import { generateArithmetic } from '../../../src/tasks/arithmetic.ts';
+import { generateArithmetic } from '../../../src/tasks/arithmetic/arithmetic.ts';
 import { isInputError } from '../tasks/expect.ts';
 
 function extracts(vectors: readonly (readonly [string, ExtractionRule, string | null])[]): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateArithmetic } from '../../../src/tasks/arithmetic.ts';
-import type { ArithmeticProblem } from '../../../src/tasks/arithmetic.ts';
+import { generateArithmetic } from '../../../src/tasks/arithmetic/arithmetic.ts';
+import type { ArithmeticProblem } from '../../../src/tasks/arithmetic/arithmetic.ts';
 import { splitFingerprint } from '../../../src/tasks/uid.ts';
 import { isInputError } from './expect.ts';
 

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { readCsvRecords } from '../../../src/tasks/csv.ts';
-import { loadInstances } from '../../../src/tasks/load.ts';
+import { readCsvRecords } from '../../../src/tasks/files/csv.ts';
+import { loadInstances } from '../../../src/tasks/files/load.ts';
 import { isInputError } from './expect.ts';
 
 let folder = '';

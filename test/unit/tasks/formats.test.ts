@@ -7,8 +7,8 @@ import { SANDBOX_PLACES } from '../../../src/engine/places.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { candidateCode } from '../../../src/tasks/candidate.ts';
-import type { TaskFormat } from '../../../src/tasks/formats.ts';
-import { loadInstances, type LoadedInstances, type LoadOptions } from '../../../src/tasks/load.ts';
+import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
+import { loadInstances, type LoadedInstances, type LoadOptions } from '../../../src/tasks/files/load.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { isInputError } from './expect.ts';
 

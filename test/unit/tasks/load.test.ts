@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { loadInstances } from '../../../src/tasks/load.ts';
-import type { LoadedInstances, LoadOptions } from '../../../src/tasks/load.ts';
+import { loadInstances } from '../../../src/tasks/files/load.ts';
+import type { LoadedInstances, LoadOptions } from '../../../src/tasks/files/load.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { isInputError } from './expect.ts';
 

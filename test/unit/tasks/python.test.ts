@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SANDBOX_PLACES } from '../../../src/engine/places.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import { overlapReport } from '../../../src/tasks/overlap.ts';
-import { distinctPythonProblems, type PythonProblem } from '../../../src/tasks/python.ts';
+import { distinctPythonProblems, type PythonProblem } from '../../../src/tasks/python/python.ts';
 import { generateSplit, sideOf } from '../../../src/tasks/split.ts';
 import { splitFingerprint, uidSha } from '../../../src/tasks/uid.ts';
 import { isInputError } from './expect.ts';

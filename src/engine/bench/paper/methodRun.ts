@@ -1,5 +1,5 @@
 /** A finished run of the store as the comparison of methods takes it. */
-import type { MethodRun, Solved } from '../../../diagnostics/methodComparison.ts';
+import type { MethodRun, Solved } from '../../../diagnostics/methods/methodComparison.ts';
 import { EVALUATION_ROUNDS } from '../../../shared/records/evaluationRounds.ts';
 import { C3Error } from '../../../shared/errors.ts';
 import type { EvaluationKind, Ledger } from '../../../shared/records/records.ts';

@@ -2,7 +2,7 @@
  * The page of `c3 bench paper-table`: one HTML file without scripts or anything from elsewhere, to be read, printed and
  * put beside a paper. Pure: a report in, text out.
  */
-import type { Claim, MethodRow, MethodTable } from '../../../diagnostics/methodTable.ts';
+import type { Claim, MethodRow, MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';

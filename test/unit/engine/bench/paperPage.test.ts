@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { MeasureName, MethodComparison, MethodRow } from '../../../../src/diagnostics/methodTable.ts';
-import { overSeeds, signFlip, type SeedSummary } from '../../../../src/diagnostics/seeds.ts';
+import type { MeasureName, MethodComparison, MethodRow } from '../../../../src/diagnostics/methods/methodTable.ts';
+import { overSeeds, signFlip, type SeedSummary } from '../../../../src/diagnostics/statistics/seeds.ts';
 import { paperPage, type PaperReport } from '../../../../src/engine/bench/paper/paperPage.ts';
 import { onFront, paretoPicture } from '../../../../src/engine/bench/paper/paperPictures.ts';
 import { amounts, ticks } from '../../../../src/report/axis.ts';

@@ -1,5 +1,5 @@
 /** Chooses the unit tests of a problem: few, and such that every wrong version at hand fails one of them. */
-import type { HashedStream } from './hashedStream.ts';
+import type { HashedStream } from '../hashedStream.ts';
 import { evaluateExpression, PythonError, type Environment, type Expression, type Value } from './pythonExpression.ts';
 import type { Mutant } from './pythonMutants.ts';
 import { HELPER, type Argument } from './pythonWords.ts';

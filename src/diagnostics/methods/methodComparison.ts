@@ -1,11 +1,11 @@
 /** Runs of methods on tasks, and two of them compared on the same instances and seeds. */
-import { mean } from '../credit/describe.ts';
-import { student } from '../credit/interval.ts';
-import { C3Error } from '../shared/errors.ts';
-import type { Interval } from '../shared/records/records.ts';
-import { passAtK } from './passAtK.ts';
-import type { Pair } from './rank.ts';
-import { pairedBootstrapOverSeeds, pairedT, signFlip, type PairedTest } from './seeds.ts';
+import { mean } from '../../credit/describe.ts';
+import { student } from '../../credit/interval.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { Interval } from '../../shared/records/records.ts';
+import { passAtK } from '../statistics/passAtK.ts';
+import type { Pair } from '../statistics/rank.ts';
+import { pairedBootstrapOverSeeds, pairedT, signFlip, type PairedTest } from '../statistics/seeds.ts';
 
 /** One point of a training run, after a step. */
 export interface CurvePoint {

@@ -1,8 +1,8 @@
 /** Percentile bootstrap over units that are drawn whole, so that what belongs together stays together. */
-import { openStream, uniform } from '../credit/counter.ts';
-import { mean } from '../credit/describe.ts';
-import { LEVEL } from '../credit/interval.ts';
-import type { Interval } from '../shared/records/records.ts';
+import { openStream, uniform } from '../../credit/counter.ts';
+import { mean } from '../../credit/describe.ts';
+import { LEVEL } from '../../credit/interval.ts';
+import type { Interval } from '../../shared/records/records.ts';
 
 /** Draws at most, over all resamples: more units are resampled less often. */
 const MOST_DRAWS = 20_000_000;

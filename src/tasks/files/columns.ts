@@ -1,5 +1,5 @@
 /** Columns of a row, read with a sentence for whatever is wrong; a null counts as absent. */
-import { C3Error } from '../shared/errors.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { Row } from './rows.ts';
 
 const MAX_UID_LENGTH = 200;

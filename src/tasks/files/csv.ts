@@ -3,7 +3,7 @@
  * streamed, bounded and with the line that they began on, so that a broken quote is named where it is instead of
  * swallowing the rest of the file.
  */
-import { C3Error } from '../shared/errors.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { MAX_LINE_BYTES, readLines } from './lines.ts';
 import type { Line } from './lines.ts';
 

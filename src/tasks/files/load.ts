@@ -1,10 +1,10 @@
 /** Instances from a user's file: JSONL or CSV, in any of the known forms. */
 import { basename } from 'node:path';
-import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../shared/records/records.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { Instance } from '../../shared/records/records.ts';
 import { readRow, recogniseRow, type RowFormat, type ShownTests, type TaskFormat } from './formats.ts';
 import { readCsvRows, readJsonRows, type Row } from './rows.ts';
-import { uidSha } from './uid.ts';
+import { uidSha } from '../uid.ts';
 
 export interface LoadOptions {
   /** Instances wanted at most; reading stops there. */

@@ -1,10 +1,10 @@
 /** Over seeds, and method against method (C3 appendix G; reference section 6.4). */
-import { openStream, uniform } from '../credit/counter.ts';
-import { hasSpread, mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
-import { LEVEL, student } from '../credit/interval.ts';
-import { regularisedBeta } from '../credit/studentT.ts';
-import { C3Error } from '../shared/errors.ts';
-import type { Interval } from '../shared/records/records.ts';
+import { openStream, uniform } from '../../credit/counter.ts';
+import { hasSpread, mean, sampleVariance, squaredDeviations } from '../../credit/describe.ts';
+import { LEVEL, student } from '../../credit/interval.ts';
+import { regularisedBeta } from '../../credit/studentT.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { Interval } from '../../shared/records/records.ts';
 import { quantile } from './bootstrap.ts';
 import type { Pair } from './rank.ts';
 

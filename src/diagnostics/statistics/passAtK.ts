@@ -1,5 +1,5 @@
 /** The chance that at least one of k samples succeeds (C3 appendix G; Chen et al. 2021, eq. 1). */
-import { C3Error } from '../shared/errors.ts';
+import { C3Error } from '../../shared/errors.ts';
 
 /**
  * Unbiased estimate 1 - C(n-c, k) / C(n, k) from n samples of which c succeeded, as a product: the binomials themselves

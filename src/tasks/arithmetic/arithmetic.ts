@@ -3,7 +3,7 @@
  * the bundled team. A plan is the flat expression, read strictly left to right without precedence: `12+7-5*2` is
  * ((12+7)-5)*2 = 28.
  */
-import { C3Error } from '../shared/errors.ts';
+import { C3Error } from '../../shared/errors.ts';
 import {
   DISTRACTORS,
   EVENTS,
@@ -14,9 +14,9 @@ import {
   SHARED_ENDINGS,
   STARTS,
 } from './arithmeticWords.ts';
-import type { DemonstratedProblem } from './demonstration.ts';
-import { HashedStream } from './hashedStream.ts';
-import { distinctQuestions, uidSha } from './uid.ts';
+import type { DemonstratedProblem } from '../demonstration.ts';
+import { HashedStream } from '../hashedStream.ts';
+import { distinctQuestions, uidSha } from '../uid.ts';
 
 export interface ArithmeticProblem extends DemonstratedProblem {
   /** `12+7-5*2`, read left to right. */

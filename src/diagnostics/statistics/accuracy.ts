@@ -2,9 +2,9 @@
  * Accuracy over instances that were sampled several times: pass@k and avg@k (C3 appendix G; Chen et al. 2021; reference
  * section 6.4 and 12).
  */
-import { mean } from '../credit/describe.ts';
-import { wilson } from '../credit/interval.ts';
-import type { Interval } from '../shared/records/records.ts';
+import { mean } from '../../credit/describe.ts';
+import { wilson } from '../../credit/interval.ts';
+import type { Interval } from '../../shared/records/records.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { passAtK } from './passAtK.ts';
 

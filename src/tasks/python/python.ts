@@ -3,15 +3,15 @@
  * tests and with demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is
  * the function that begins with it.
  */
-import { C3Error } from '../shared/errors.ts';
-import type { InstanceTests } from '../shared/records/records.ts';
-import type { Demonstration, DemonstratedProblem } from './demonstration.ts';
-import { HashedStream } from './hashedStream.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { InstanceTests } from '../../shared/records/records.ts';
+import type { Demonstration, DemonstratedProblem } from '../demonstration.ts';
+import { HashedStream } from '../hashedStream.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';
 import { mutantsOf } from './pythonMutants.ts';
 import { chooseTests, wrongVersions, type Program, type Test, type WrongProgram } from './pythonTests.ts';
 import { type Argument, FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES } from './pythonWords.ts';
-import { distinctQuestions, uidSha } from './uid.ts';
+import { distinctQuestions, uidSha } from '../uid.ts';
 
 export interface PythonProblem extends DemonstratedProblem {
   readonly tests: InstanceTests;

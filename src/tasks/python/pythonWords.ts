@@ -2,7 +2,7 @@
  * The vocabulary of the Python task: what a helper line may find and what may be made of it, each in words and as an
  * expression.
  */
-import type { HashedStream } from './hashedStream.ts';
+import type { HashedStream } from '../hashedStream.ts';
 import { binary, call, callOr, literal, name, slice, type Expression } from './pythonExpression.ts';
 
 export type ValueType = 'number' | 'list' | 'text';

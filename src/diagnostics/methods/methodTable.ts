@@ -2,8 +2,8 @@
  * Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and what came of the claims of the
  * C3 paper. Pure: runs in, tables out.
  */
-import { student } from '../credit/interval.ts';
-import type { Interval } from '../shared/records/records.ts';
+import { student } from '../../credit/interval.ts';
+import type { Interval } from '../../shared/records/records.ts';
 import { claimsOf, type Claim } from './claims.ts';
 import {
   compareMethods,
@@ -14,7 +14,7 @@ import {
   type MethodComparison,
   type MethodRun,
 } from './methodComparison.ts';
-import { overSeeds, type SeedSummary } from './seeds.ts';
+import { overSeeds, type SeedSummary } from '../statistics/seeds.ts';
 
 export type { Claim } from './claims.ts';
 export type { MeasureName, MethodComparison } from './methodComparison.ts';

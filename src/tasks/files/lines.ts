@@ -1,6 +1,6 @@
 /** Lines of a user's text file or input, streamed and bounded, so that none can exhaust memory. */
-import { openRegular } from '../files/regularFile.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { openRegular } from '../../files/regularFile.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
 
 /** Bytes, without the line feed. */
 export const MAX_LINE_BYTES = 2 ** 20;

@@ -1,12 +1,12 @@
 /** The forms of data that are known by name: what each row must hold, and what becomes of it. */
-import { C3Error } from '../shared/errors.ts';
-import type { Instance, InstanceTests } from '../shared/records/records.ts';
-import type { ShownTests, TaskFormat } from '../shared/runNames.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { Instance, InstanceTests } from '../../shared/records/records.ts';
+import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
 import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
-import { boxedGold, hashGold } from './gold.ts';
+import { boxedGold, hashGold } from '../gold.ts';
 import type { Row } from './rows.ts';
 
-export { SHOWN_TESTS, TASK_FORMATS, type ShownTests, type TaskFormat } from '../shared/runNames.ts';
+export { SHOWN_TESTS, TASK_FORMATS, type ShownTests, type TaskFormat } from '../../shared/runNames.ts';
 
 /** The forms of a row; CSV is a form of the file. */
 export type RowFormat = Exclude<TaskFormat, 'auto' | 'csv'>;
