@@ -2,7 +2,7 @@
  * The protocol as a small map: who speaks, who sees whom, where the selected message is. A click filters for the
  * role.
  */
-import { placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
+import { nodeOf, placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
 import { h, replace, setAttributes, type Attributes } from '../common/dom.ts';
 
 const WIDTH = 104;
@@ -18,6 +18,7 @@ export class ProtocolMap {
   private readonly choose: (role: string) => void;
   private readonly boxes: { readonly node: PlacedNode; readonly element: SVGElement }[] = [];
   private drawn = '';
+  private graph: ProtocolGraph | null = null;
 
   /** @param choose a role was clicked */
   constructor(choose: (role: string) => void) {
@@ -32,14 +33,15 @@ export class ProtocolMap {
     }
     this.drawn = name;
     this.boxes.length = 0;
+    this.graph = graph;
     this.element.hidden = graph === null;
     if (graph === null) {
       replace(this.element);
       return;
     }
-    const nodes = placeNodes(graph);
-    const columns = Math.max(0, ...nodes.map(({ column }) => column + 1));
-    const rows = Math.max(0, ...nodes.map(({ row }) => row + 1));
+    const placed = placeNodes(graph);
+    const columns = Math.max(0, ...placed.map(({ column }) => column + 1));
+    const rows = Math.max(0, ...placed.map(({ row }) => row + 1));
     const width = columns * (WIDTH + GAP_X) - GAP_X + 2 * EDGE;
     const height = rows * (HEIGHT + GAP_Y) - GAP_Y + 2 * EDGE;
     const picture = svg('svg', {
@@ -48,15 +50,21 @@ export class ProtocolMap {
       height,
       role: 'presentation',
     });
-    const edges = nodes.flatMap((node) => node.parents.map((parent) => edge(nodes[parent], node)));
-    picture.append(...edges.filter((line) => line !== null), ...nodes.map((node) => this.box(node)));
-    replace(this.element, picture);
+    const edges = placed.flatMap((node) => node.parents.map((parent) => edge(placed[parent], node)));
+    picture.append(
+      ...edges.filter((line) => line !== null),
+      ...placed.map((node) => (node.environment ? environmentBox(node) : this.box(node))),
+    );
+    const words = graph.rounds === undefined ? [] : [h('p', { class: 'protocol-rounds' }, graph.rounds.words)];
+    replace(this.element, picture, ...words);
   }
 
   /** Marks the place of the selected message, and the role that is filtered for. */
   mark(selected: { readonly role: string; readonly turn: number } | null, filtered: string | null): void {
+    const place =
+      selected === null || this.graph === null ? undefined : nodeOf(this.graph, selected.role, selected.turn);
     for (const { node, element } of this.boxes) {
-      const here = selected !== null && node.role === selected.role && node.turn === selected.turn;
+      const here = node.id === place?.id;
       element.classList.toggle('here', here);
       element.classList.toggle('filtered', node.role === filtered);
       setAttributes(element, { 'aria-pressed': String(node.role === filtered), 'aria-current': here ? 'step' : null });
@@ -64,22 +72,13 @@ export class ProtocolMap {
   }
 
   private box(node: PlacedNode): SVGElement {
-    const { x, y } = corner(node);
     const name = node.turn > 0 ? `${node.role} ${String(node.turn + 1)}` : node.role;
     const words = `${name}${node.scored ? ', scored' : ''}: show only messages of ${node.role}`;
-    const group = svg('g', {
+    const group = labelled(node, name, words, {
       class: node.scored ? 'node scored' : 'node',
       role: 'button',
       tabindex: 0,
-      'aria-label': words,
-      transform: `translate(${String(x)} ${String(y)})`,
     });
-    const title = svg('title', {});
-    title.textContent = words;
-    const label = svg('text', { x: WIDTH / 2, y: HEIGHT / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central' });
-    const letters = Array.from(name);
-    label.textContent = letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join('')}…` : name;
-    group.append(title, svg('rect', { width: WIDTH, height: HEIGHT, rx: 3 }), label);
     group.addEventListener('click', () => {
       this.choose(node.role);
     });
@@ -93,6 +92,25 @@ export class ProtocolMap {
     this.boxes.push({ node, element: group });
     return group;
   }
+}
+
+/** What speaks beside the roles; there is nothing to filter for. */
+const environmentBox = (node: PlacedNode): SVGElement =>
+  labelled(node, node.role, `${node.role}, environment${node.scored ? ', scored at the end' : ''}`, {
+    class: node.scored ? 'environment scored' : 'environment',
+    role: 'img',
+  });
+
+function labelled(node: PlacedNode, name: string, words: string, attributes: Attributes): SVGElement {
+  const { x, y } = corner(node);
+  const group = svg('g', { ...attributes, 'aria-label': words, transform: `translate(${String(x)} ${String(y)})` });
+  const title = svg('title', {});
+  title.textContent = words;
+  const label = svg('text', { x: WIDTH / 2, y: HEIGHT / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central' });
+  const letters = Array.from(name);
+  label.textContent = letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join('')}…` : name;
+  group.append(title, svg('rect', { width: WIDTH, height: HEIGHT, rx: node.environment ? HEIGHT / 2 : 3 }), label);
+  return group;
 }
 
 function corner({ column, row }: PlacedNode): { readonly x: number; readonly y: number } {

@@ -10,16 +10,22 @@ import type {
 } from '../../shared/protocols/transcriptProtocol.ts';
 import { drawsOf } from '../../shared/records/draws.ts';
 import { roundTitle } from '../../shared/records/evaluationRounds.ts';
+import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
 import type { Message } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import type { ProtocolReader } from './protocolReader.ts';
+import { nodeOf, roundOf, type ProtocolGraph } from '../../shared/transcript/protocolGraph.ts';
+import { shownEvents, type EventReader } from './shownEvents.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
 
 /** Request buckets shown for one message, newest first. */
 const REQUESTS_SHOWN = 12;
 /** Alternatives shown of one bucket; every other one has its row in the tree. */
 const ALTERNATIVES_SHOWN = 100;
+
+/** Characters of an environment event in a row; the message's page has all of it. */
+const EVENT_PREVIEW = 160;
 
 /** Question, answer and place of a transcript. @param protocols null while it is not loaded */
 export function headerOf(
@@ -43,15 +49,25 @@ export function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
   return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }
 
-/** Rows with the marks that they wear. */
-export function markedRows(reader: MarkReader, rows: readonly TranscriptRow[]): readonly MarkedRow[] {
+/** Rows with the marks that they wear, and the environment events beside them. @param graph null while not loaded */
+export function markedRows(
+  reader: MarkReader & EventReader,
+  graph: ProtocolGraph | null,
+  rows: readonly TranscriptRow[],
+): readonly MarkedRow[] {
   const marks = new VerificationMarks(reader);
   return rows.map((row) => {
     const { message, lane, branch } = row;
     if (message === null || lane !== null) {
-      return { ...row, verification: null, other: null };
+      return { ...row, verification: null, other: null, events: null };
     }
-    return { ...row, verification: marks.of(message, branch), other: branch ? marks.otherOf(message) : null };
+    const events = shownEvents(reader, graph, message, EVENT_PREVIEW);
+    return {
+      ...row,
+      verification: marks.of(message, branch),
+      other: branch ? marks.otherOf(message) : null,
+      events: events.before.length + events.after.length === 0 ? null : events,
+    };
   });
 }
 
@@ -76,9 +92,12 @@ export function messageDetail(
     .slice(-REQUESTS_SHOWN)
     .reverse();
   const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
+  const graph = protocols?.(reader, target.run) ?? null;
   return {
     message,
-    code: isCode(reader, target, protocols, message),
+    code: isCode(reader, target, graph, message),
+    events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
+    round: graph === null ? null : roundOf(graph, message.eventType, message.turn),
     context: decision.context,
     streamKey: decision.streamKey,
     tokenHash: decision.tokenHash,
@@ -91,13 +110,11 @@ export function messageDetail(
 /** Whether a message is what the tests of its instance run. */
 function isCode(
   reader: StoreReader,
-  { run, instance }: TranscriptTarget,
-  protocols: ProtocolReader | null,
+  { instance }: TranscriptTarget,
+  graph: ProtocolGraph | null,
   { eventType, turn }: Pick<Message, 'eventType' | 'turn'>,
 ): boolean {
   return (
-    reader.instance(instance).tests !== undefined &&
-    protocols?.(reader, run)?.nodes.some((node) => node.scored && node.role === eventType && node.turn === turn) ===
-      true
+    reader.instance(instance).tests !== undefined && graph !== null && nodeOf(graph, eventType, turn)?.scored === true
   );
 }

@@ -26,7 +26,9 @@ export function answerTo(
     case 'rows': {
       const { revision, offset } = question;
       const knowing = remembering(reader);
-      return { type: 'rows', revision, offset, rows: markedRows(knowing, shown.reading.window(knowing, offset)) };
+      const graph = protocols?.(reader, shown.target.run) ?? null;
+      const rows = markedRows(knowing, graph, shown.reading.window(knowing, offset));
+      return { type: 'rows', revision, offset, rows };
     }
     case 'detail': {
       const { id, message } = question;

@@ -31,16 +31,67 @@ function protocolOf(reader: Pick<StoreReader, 'runConfig'>, run: string, parse: 
       return null;
     }
     const source = typeof config['protocolSource'] === 'string' ? config['protocolSource'] : 'protocol';
-    const { name, occurrences } = parse(config['protocolText'], source);
-    if (occurrences.length > MOST_NODES) {
-      return null;
-    }
-    return {
-      name,
-      nodes: occurrences.map(({ id, role, turn, parents, scored }) => ({ id, role, turn, parents, scored })),
-    };
+    const graph = graphOf(parse(config['protocolText'], source));
+    return graph.nodes.length > MOST_NODES ? null : graph;
   } catch {
     // A picture is no reason to refuse a transcript.
     return null;
   }
+}
+
+/** The picture of a protocol: all of it, or one round with what environments add. */
+export function graphOf({ name, occurrences, rounds }: ReturnType<Parser>): ProtocolGraph {
+  const shown = rounds === undefined ? occurrences : occurrences.slice(0, rounds.size);
+  const inOrder = rounds?.order !== 'random' && rounds?.order !== 'chosen';
+  const nodes = shown.map(({ id, role, turn, parents, scored }) => ({
+    id,
+    role,
+    turn,
+    parents: inOrder ? parents : [],
+    scored,
+  }));
+  if (rounds === undefined) {
+    return { name, nodes };
+  }
+  const ends = shown.flatMap(({ position }) =>
+    shown.some(({ parents }) => inOrder && parents.includes(position)) ? [] : [position],
+  );
+  const at = (parents: readonly number[], closing: boolean) => (call: { readonly name: string }) => ({
+    name: call.name,
+    parents,
+    closing,
+  });
+  return {
+    name,
+    nodes,
+    rounds: {
+      words: wordsOf(rounds),
+      numbered: rounds.order !== 'chosen',
+      environments: [
+        ...[...rounds.after].flatMap(([slot, calls]) => calls.map(at([slot], false))),
+        ...rounds.between.map(at(ends, false)),
+        ...(rounds.closing === null ? [] : [rounds.closing].map(at(ends, true))),
+      ],
+    },
+  };
+}
+
+const ORDER_WORDS = {
+  by_role: '',
+  fixed: 'one after another',
+  reverse: 'in reverse order',
+  random: 'in random order',
+  chosen: 'each message chooses the next speaker',
+} as const;
+
+function wordsOf({ turns, order, until, memory, discount }: NonNullable<ReturnType<Parser>['rounds']>): string {
+  const unit = order === 'chosen' ? 'message' : 'round';
+  const parts = [
+    turns === 1 ? `1 ${unit}` : `Up to ${String(turns)} ${unit}s`,
+    ORDER_WORDS[order],
+    until === null ? '' : `until the reward of a round is ${String(until)}`,
+    memory === 'last' ? `each sees the last ${unit} only` : '',
+    discount === 1 ? '' : `discount ${String(discount)}`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
 }

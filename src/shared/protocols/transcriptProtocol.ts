@@ -14,6 +14,7 @@ import type { Draws } from '../records/draws.ts';
 import type { Headline } from '../credit/headline.ts';
 import { SETTLE_LIMITS } from '../records/settle.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
+import type { ShownEvents } from '../transcript/shownEvents.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
 import type { BucketView, FinishReason, Message } from '../records/records.ts';
 import type { VerificationMark } from '../records/verification.ts';
@@ -165,6 +166,8 @@ export interface TranscriptRow {
 
 /** A row with the mark that it has. */
 export interface MarkedRow extends TranscriptRow {
+  /** What environments added beside it; null where they added nothing. */
+  readonly events: ShownEvents | null;
   /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
   readonly verification: VerificationMark | null;
   /** What continued it, in words, where that is another distribution than that of the message asked about. */
@@ -232,6 +235,10 @@ export interface MessageDetail {
   readonly message: Message;
   /** Whether the message is what the evaluator runs as code. */
   readonly code: boolean;
+  /** What environments added before it, and after it where it ends its episode. */
+  readonly events: ShownEvents;
+  /** Its round, from 1; null where the protocol has none. */
+  readonly round: number | null;
   /** The exact model input that this message answered; null when it is not stored. */
   readonly context: string | null;
   /** The random stream that it drew from, and the hash of its tokens. */

@@ -9,13 +9,42 @@ export interface ProtocolNode {
   readonly scored: boolean;
 }
 
-/** The occurrences of a protocol in canonical order. */
+/** An environment between messages. */
+export interface ProtocolEnvironment {
+  readonly name: string;
+  /** Positions of the messages that it follows. */
+  readonly parents: readonly number[];
+  /** Called once at the end of the episode, and scored. */
+  readonly closing: boolean;
+}
+
+/** The occurrences of a protocol in canonical order; of one round where it unfolds in rounds. */
 export interface ProtocolGraph {
   readonly name: string;
   readonly nodes: readonly ProtocolNode[];
+  /** Where it unfolds in rounds: what of it, in one line, and what speaks beside the roles. */
+  readonly rounds?: {
+    readonly words: string;
+    /** False where each message chooses the next speaker, so that messages have no round. */
+    readonly numbered: boolean;
+    readonly environments: readonly ProtocolEnvironment[];
+  };
+}
+
+/** The place of a message in its protocol, or in a round of it; undefined where it has none. */
+export function nodeOf({ nodes }: ProtocolGraph, role: string, turn: number): ProtocolNode | undefined {
+  const own = nodes.filter((node) => node.role === role);
+  return own[own.length === 0 ? 0 : turn % own.length];
+}
+
+/** The round of a message, from 1; null where the protocol has none. */
+export function roundOf({ nodes, rounds }: ProtocolGraph, role: string, turn: number): number | null {
+  const own = nodes.filter((node) => node.role === role).length;
+  return rounds?.numbered === true && own > 0 ? Math.floor(turn / own) + 1 : null;
 }
 
 export interface PlacedNode extends ProtocolNode {
+  readonly environment: boolean;
   readonly position: number;
   /** Longest way from a beginning: parallel roles share a column. */
   readonly column: number;
@@ -23,17 +52,31 @@ export interface PlacedNode extends ProtocolNode {
 }
 
 /**
- * Places every node: columns by depth, rows in canonical order. A graph whose parents are before their children, as
- * canonical order has it.
+ * Places every node and environment: columns by depth, rows in canonical order. A graph whose parents stand before
+ * their children, as canonical order has it. What sees a message sees the environments after it.
+ * @returns in an order to which the parents refer
  */
-export function placeNodes({ nodes }: ProtocolGraph): readonly PlacedNode[] {
+export function placeNodes({ nodes, rounds }: ProtocolGraph): readonly PlacedNode[] {
   const placed: PlacedNode[] = [];
   const filled = new Map<number, number>();
-  nodes.forEach((node, position) => {
+  const place = (node: ProtocolNode, environment: boolean): number => {
     const column = node.parents.reduce((deepest, parent) => Math.max(deepest, (placed[parent]?.column ?? -1) + 1), 0);
     const row = filled.get(column) ?? 0;
     filled.set(column, row + 1);
-    placed.push({ ...node, position, column, row });
+    return placed.push({ ...node, environment, position: placed.length, column, row }) - 1;
+  };
+  /** By position: the place of a message, then those of the environments that it alone leads to. */
+  const places = new Map<number, number[]>();
+  nodes.forEach((node, position) => {
+    const own = [place({ ...node, parents: node.parents.flatMap((parent) => places.get(parent) ?? []) }, false)];
+    places.set(position, own);
+    for (const { name, parents, closing } of rounds?.environments ?? []) {
+      if (Math.max(...parents) === position) {
+        const before = parents.flatMap((parent) => places.get(parent)?.slice(0, 1) ?? []);
+        const added = place({ id: name, role: name, turn: 0, parents: before, scored: closing }, true);
+        own.push(...(parents.length === 1 ? [added] : []));
+      }
+    }
   });
   return placed;
 }

@@ -168,6 +168,7 @@ test('a row tells what is not seen, for the eye and for the ear', () => {
     match: true,
     verification: null,
     other: null,
+    events: null,
   };
   const element: unknown = rowElement(row, { folded: false, active: false, selected: false, compared: false }, 'plan');
   assert.ok(element instanceof MadeElement);

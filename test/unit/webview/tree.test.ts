@@ -136,6 +136,7 @@ class Host {
       match: true,
       verification: null,
       other: null,
+      events: null,
     };
   }
 

@@ -28,6 +28,7 @@ function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
     match: true,
     verification: null,
     other: null,
+    events: null,
   }));
 }
 

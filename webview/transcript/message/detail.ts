@@ -18,6 +18,7 @@ import { divider } from '../../common/toolkit.ts';
 import { BucketList } from './alternatives.ts';
 import { CreditFact } from './creditFact.ts';
 import { EstimatesView } from './estimates.ts';
+import { eventBlock, messagePlace } from '../events.ts';
 import { fact } from './fact.ts';
 import type { ReplayFields } from '../replay/drafts.ts';
 import type { WithMathematics } from './formulas.ts';
@@ -314,18 +315,15 @@ export class DetailPane {
     const empty = message.text === '';
     replace(
       this.body,
+      eventBlock(detail.events.before, 'Before the message'),
       h(
         'div',
         { class: 'text-head' },
-        h(
-          'h2',
-          {},
-          message.eventType,
-          message.turn > 0 ? h('span', { class: 'muted' }, ` turn ${count(message.turn + 1)}`) : null,
-        ),
+        h('h2', {}, message.eventType, messagePlace(detail)),
         empty ? null : this.asWritten,
       ),
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
+      eventBlock(detail.events.after, 'After the message'),
       h(
         'dl',
         { class: 'facts' },

@@ -1,10 +1,12 @@
 /** One row of the transcript tree. */
 import { OTHER_DISTRIBUTION } from '../../../src/shared/records/continuation.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import type { ShownEvent } from '../../../src/shared/transcript/shownEvents.ts';
 import { creditCell } from '../../common/creditBar.ts';
 import { disarmed } from '../../../src/shared/text/visible.ts';
 import { h, icon, setAttributes } from '../../common/dom.ts';
 import { creditText, oneLine, returnText } from '../../common/format.ts';
+import { eventChip, eventWords } from '../events.ts';
 import { highlighted } from '../highlight.ts';
 import { replaysWords } from '../replay/replayWords.ts';
 import { returnCell } from '../../common/returnMark.ts';
@@ -37,7 +39,9 @@ export function rowLabel(row: MarkedRow): string {
     return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
   }
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
-  return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}: ${text === '' ? 'empty message' : text}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
+  const said = (events: readonly ShownEvent[] = []): string =>
+    events.map((event) => `, ${eventWords(event)}: ${disarmed(oneLine(event.text))}`).join('');
+  return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
 
 /** The element of a row whose data is here. */
@@ -121,6 +125,7 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
   const place =
     row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
   return [
+    ...(row.events?.before ?? []).map(eventChip),
     h('span', { class: 'role' }, row.role),
     place,
     row.branch
@@ -142,6 +147,7 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
       { class: text === '' ? 'row-text empty' : 'row-text' },
       ...(text === '' ? ['empty message'] : words(text, query)),
     ),
+    ...(row.events?.after ?? []).map(eventChip),
     h('span', { class: 'compare-mark' }, 'to compare'),
     row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,
     row.verification === null ? null : verificationBadge(row.verification),

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { graphOf } from '../../../../src/extension/transcript/protocolReader.ts';
+import { nodeOf, placeNodes, roundOf } from '../../../../src/shared/transcript/protocolGraph.ts';
+import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
+import { PARALLEL, TWICE } from '../../replay/helpers.ts';
+
+const example = (name: string): ReturnType<typeof graphOf> => {
+  const path = join(import.meta.dirname, '../../../../media/examples', `${name}.json`);
+  return graphOf(parseProtocol(readFileSync(path, 'utf8'), path));
+};
+const columns = (graph: ReturnType<typeof graphOf>): string[] =>
+  placeNodes(graph).map(({ id, column }) => `${id} ${String(column)}`);
+
+describe('the picture of a protocol', () => {
+  it('is that of all its messages where it has no rounds', () => {
+    const graph = graphOf(PARALLEL);
+    assert.equal(graph.rounds, undefined);
+    assert.deepEqual(columns(graph), ['planner 0', 'left 1', 'right 1', 'integrator 2']);
+    assert.equal(nodeOf(graphOf(TWICE), 'writer', 1)?.id, 'writer#2');
+    assert.equal(roundOf(graph, 'left', 0), null);
+  });
+
+  it('is one round with its environments, and says how rounds come', () => {
+    const loop = example('feedback');
+    assert.deepEqual(columns(loop), ['reasoner 0', 'actor 1', 'feedback 2']);
+    assert.match(
+      loop.rounds?.words ?? '',
+      /^Up to 3 rounds, until the reward of a round is 1, each sees the last round only/,
+    );
+    assert.equal(nodeOf(loop, 'actor', 2)?.id, 'actor');
+    assert.deepEqual([roundOf(loop, 'actor', 0), roundOf(loop, 'actor', 2), roundOf(loop, 'nobody', 0)], [1, 3, null]);
+  });
+
+  it('draws a tool between the roles that it stands between, and a vote after all voters', () => {
+    assert.deepEqual(columns(example('calculator')), ['reasoner 0', 'calculator 1', 'actor 2']);
+    const voters = placeNodes(example('voters')).at(-1);
+    assert.deepEqual(
+      [voters?.id, voters?.environment, voters?.scored, voters?.parents.length],
+      ['vote', true, true, 4],
+    );
+  });
+
+  it('has no order, and no rounds to count, where each message chooses the next speaker', () => {
+    const graph = graphOf(
+      parseProtocol(
+        JSON.stringify({
+          name: 'talk',
+          roles: ['chair', 'expert'].map((role) => ({ role, prompt: 'Talk.' })),
+          rounds: { order: 'chosen', closing: 'last', max_events: 8 },
+        }),
+        'talk.json',
+      ),
+    );
+    assert.deepEqual(columns(graph), ['chair 0', 'expert 0', 'last 1']);
+    assert.equal(graph.rounds?.words, 'Up to 7 messages, each message chooses the next speaker');
+    assert.equal(roundOf(graph, 'expert', 3), null);
+  });
+});
