@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { TASK_NAMES } from '../tasks/split.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
-import { pretrain } from '../training/pretrain.ts';
-import { pretrainRecipe } from '../training/pretrainRecipes.ts';
+import { pretrain } from '../training/pretrain/pretrain.ts';
+import { pretrainRecipe } from '../training/pretrain/pretrainRecipes.ts';
 import { bundledTeam } from './places.ts';
 
 const { values, positionals } = parseArgs({

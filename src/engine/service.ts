@@ -21,9 +21,9 @@ import {
 } from '../shared/records/taxonomy.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
-import { runSampling } from '../training/config.ts';
+import { runSampling } from '../training/config/config.ts';
 import { valuesStates } from '../training/methods/methods.ts';
-import { snapshotAfter } from '../training/restore.ts';
+import { snapshotAfter } from '../training/state/restore.ts';
 import type { RunControl } from '../training/runContext.ts';
 import { contextTokens } from './replay/contextTokens.ts';
 import { sampleDiagnostics, type SampleControl, type SampleSettings } from './diagnose/diagnoseSample.ts';

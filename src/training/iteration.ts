@@ -12,9 +12,9 @@ import type { Instance } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
-import { runSampling, type RunConfig } from './config.ts';
-import { requireMeasured } from './measured.ts';
-import { stateBefore, storeState } from './methodStates.ts';
+import { runSampling, type RunConfig } from './config/config.ts';
+import { requireMeasured } from './measure/measured.ts';
+import { stateBefore, storeState } from './state/methodStates.ts';
 import type { Method, Rollout, ValueTarget } from './methods/method.ts';
 import { callsOfRollouts, methodNamed } from './methods/methods.ts';
 

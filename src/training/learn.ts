@@ -10,12 +10,12 @@ import { C3Error } from '../shared/errors.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
-import type { RunConfig } from './config.ts';
+import type { RunConfig } from './config/config.ts';
 import { messageDivergence, type Divergence } from './divergence.ts';
-import { stateAfter } from './methodStates.ts';
+import { stateAfter } from './state/methodStates.ts';
 import type { Method, Outcome, Update, Updates, ValueTarget } from './methods/method.ts';
 import { methodNamed } from './methods/methods.ts';
-import { statesOf, type Moment, type StateForm } from './states.ts';
+import { statesOf, type Moment, type StateForm } from './state/states.ts';
 
 export interface LearnInput extends StateForm {
   readonly run: string;

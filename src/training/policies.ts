@@ -6,7 +6,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { suggestion, type KeyPath } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
-import type { RunConfig } from './config.ts';
+import type { RunConfig } from './config/config.ts';
 
 type Policies = Pick<RunConfig, 'policies' | 'steps'>;
 

@@ -6,7 +6,7 @@ import { placeWords, samplingOf } from '../replay/grow.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
-import type { RunConfig } from './config.ts';
+import type { RunConfig } from './config/config.ts';
 
 /** Every instance that a run may ask about. */
 export const runInstances = (

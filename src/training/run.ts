@@ -6,17 +6,23 @@ import { mean } from '../credit/describe.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { EvaluationKind, Instance, RunSummary } from '../shared/records/records.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
-import { comparison } from './accuracy.ts';
-import { checkpointFile, removeOldCheckpoints, removeUnfinished, snapshotFile, valueHeadFile } from './checkpoints.ts';
-import type { RunConfig } from './config.ts';
+import { comparison } from './measure/accuracy.ts';
+import {
+  checkpointFile,
+  removeOldCheckpoints,
+  removeUnfinished,
+  snapshotFile,
+  valueHeadFile,
+} from './state/checkpoints.ts';
+import type { RunConfig } from './config/config.ts';
 import { sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
 import type { Method } from './methods/method.ts';
 import { methodNamed, methodRemarks, valuesStates } from './methods/methods.ts';
-import { restoreTraining, snapshotAfter } from './restore.ts';
-import { treeValues } from './states.ts';
+import { restoreTraining, snapshotAfter } from './state/restore.ts';
+import { treeValues } from './state/states.ts';
 import { RunContext, type RunControl, type RunDependencies } from './runContext.ts';
-import { RunEvaluations } from './runEvaluations.ts';
+import { RunEvaluations } from './measure/runEvaluations.ts';
 
 /** Everything is asked of the store, step by step: a run that begins is one of which nothing is stored yet. */
 export class Run {

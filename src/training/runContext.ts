@@ -11,10 +11,10 @@ import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
-import { CostAccount } from './account.ts';
-import type { RunConfig } from './config.ts';
+import { CostAccount } from './state/account.ts';
+import type { RunConfig } from './config/config.ts';
 import type { Method } from './methods/method.ts';
-import { type ExpectedPace, Remaining, runWork } from './remaining.ts';
+import { type ExpectedPace, Remaining, runWork } from './measure/remaining.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;

@@ -8,7 +8,7 @@ import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { renderPlain } from '../../src/team/render.ts';
-import { readConfig } from '../../src/training/readConfig.ts';
+import { readConfig } from '../../src/training/config/readConfig.ts';
 import { resumeTraining, runTraining } from '../../src/training/startRun.ts';
 import { runningStatistics } from '../support/runningStatistics.ts';
 import { PAIR, sums } from '../unit/training/tinyTeam.ts';

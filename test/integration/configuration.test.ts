@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
-import { readConfig } from '../../src/training/readConfig.ts';
+import { readConfig } from '../../src/training/config/readConfig.ts';
 import { eventually, Workbench, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, TINY } from './team.ts';
 

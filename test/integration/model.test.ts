@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
-import { readConfig } from '../../src/training/readConfig.ts';
+import { readConfig } from '../../src/training/config/readConfig.ts';
 import { eventually, Workbench, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, reloadWindow } from './team.ts';
 

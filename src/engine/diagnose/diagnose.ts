@@ -34,7 +34,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { BucketOrigin, Interval, Sampling } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { solved } from '../../training/evaluation.ts';
+import { solved } from '../../training/measure/evaluation.ts';
 import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets.ts';
 import { costOf, type Overhead } from './diagnoseCost.ts';
 import { newestEvaluations } from './newestEvaluations.ts';

@@ -15,7 +15,7 @@ import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { isTerminal, occurrenceAt, type Occurrence, type Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
 import { stateCredit } from '../../training/methods/mappo.ts';
-import type { Moment } from '../../training/states.ts';
+import type { Moment } from '../../training/state/states.ts';
 import { startEnergy } from '../machine/energy.ts';
 import { momentWords, newestEvaluations } from './newestEvaluations.ts';
 

@@ -8,7 +8,7 @@ import { readRegular } from '../../files/regularFile.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
-import { configSchema } from '../../training/config.ts';
+import { configSchema } from '../../training/config/config.ts';
 import { IMPORT_LIMITS, IMPORTED, protocolFor, readBuckets } from './importFile.ts';
 import { BucketImport } from './importBucket.ts';
 

@@ -6,7 +6,7 @@ import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
 import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';
-import type { RunConfig } from '../../training/config.ts';
+import type { RunConfig } from '../../training/config/config.ts';
 import { SANDBOX_PLACES } from '../places.ts';
 
 /**

@@ -18,8 +18,8 @@ import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overl
 import { generateSplit, type Side } from '../../tasks/split.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { configSchema, type RunConfig } from '../../training/config.ts';
-import { readConfigDocument, type ConfigDocument } from '../../training/readConfig.ts';
+import { configSchema, type RunConfig } from '../../training/config/config.ts';
+import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
 import { samplingProblem } from '../../training/iteration.ts';
 import { policiesProblem } from '../../training/policies.ts';
 import { bundledTeam } from '../places.ts';

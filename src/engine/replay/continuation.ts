@@ -3,7 +3,7 @@ import { C3Error } from '../../shared/errors.ts';
 import { stepNamed } from '../../shared/records/continuation.ts';
 import { OTHER_MODEL } from '../../shared/records/records.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
-import { snapshotAfter } from '../../training/restore.ts';
+import { snapshotAfter } from '../../training/state/restore.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 
 /**

@@ -2,7 +2,7 @@
 import type { PolicyLender } from '../../replay/verify.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { snapshotValue } from '../../training/states.ts';
+import { snapshotValue } from '../../training/state/states.ts';
 import type { SampleLender } from '../diagnose/diagnoseSample.ts';
 import type { LentPolicy, ModelPool, WeightsFinder } from '../models/models.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';

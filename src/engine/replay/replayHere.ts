@@ -11,7 +11,7 @@ import type { Decision, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { capabilitiesOf, requireCapability } from '../../team/rolePolicies.ts';
-import { runSampling } from '../../training/config.ts';
+import { runSampling } from '../../training/config/config.ts';
 import type { LentPolicy, ModelPool } from '../models/models.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { templateRemark } from '../recipe/fingerprint.ts';

@@ -4,9 +4,9 @@
 import { existsSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { snapshotFile, valueHeadFile } from '../../training/checkpoints.ts';
+import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
-import { lastIterationOf, restoreTraining, snapshotAfter } from '../../training/restore.ts';
+import { lastIterationOf, restoreTraining, snapshotAfter } from '../../training/state/restore.ts';
 import type { ModelPool } from '../models/models.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 

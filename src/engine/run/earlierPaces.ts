@@ -3,7 +3,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { NumericEnvironment } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
-import type { Pace } from '../../training/remaining.ts';
+import type { Pace } from '../../training/measure/remaining.ts';
 import { parseRecipe, protocolOf, type Recipe } from '../recipe/recipe.ts';
 
 /** Runs that are looked at, newest first, and those of them that are enough. */

@@ -2,9 +2,9 @@
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import type { RunConfig } from '../../training/config.ts';
+import type { RunConfig } from '../../training/config/config.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
-import { runWork, type Pace, type RunWork } from '../../training/remaining.ts';
+import { runWork, type Pace, type RunWork } from '../../training/measure/remaining.ts';
 import type { RunData } from '../recipe/recipe.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
 

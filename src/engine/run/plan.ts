@@ -24,7 +24,7 @@ import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderContext, type Renderer } from '../../team/render.ts';
-import { configSchema, runAdapter, runSampling, type RunConfig } from '../../training/config.ts';
+import { configSchema, runAdapter, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
-import { runSampling } from '../../training/config.ts';
+import { runSampling } from '../../training/config/config.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';

@@ -1,7 +1,7 @@
 /** What the editor shows at a place of a configuration: completions, hovers, and the paths that the file names. */
 import { isMap, isScalar } from 'yaml';
 import { parseYaml } from '../../shared/text/yaml.ts';
-import { rangeOf, type Range } from '../../training/checkConfig.ts';
+import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
 import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { allKeys, keyAt, type ConfigKey } from './keys.ts';

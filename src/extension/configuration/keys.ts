@@ -1,7 +1,7 @@
 /** The keys of a run configuration as the editor's help knows them, read from the schema that runs are started by. */
 import { z } from 'zod';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
-import { configSchema } from '../../training/config.ts';
+import { configSchema } from '../../training/config/config.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 

@@ -8,9 +8,9 @@ import { Worker } from 'node:worker_threads';
 import { isScalar } from 'yaml';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';
-import { rangeOf, type Range } from '../../training/checkConfig.ts';
-import type { RunConfig } from '../../training/config.ts';
-import { readConfig } from '../../training/readConfig.ts';
+import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
+import type { RunConfig } from '../../training/config/config.ts';
+import { readConfig } from '../../training/config/readConfig.ts';
 
 /** Larger files are read by the run alone, which says the same. */
 export const MAX_OVERLAP_BYTES = 1 << 25;

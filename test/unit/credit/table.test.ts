@@ -17,7 +17,7 @@ import { fidelity, publishedFidelity } from '../../../src/diagnostics/fidelity.t
 import { withinContextVariance } from '../../../src/diagnostics/variance.ts';
 import { estimatorName } from '../../../src/report/parts.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { bucket, IRREGULAR } from '../diagnostics/buckets.ts';
 
 const UNKNOWN = JSON.parse('"full_meen"') as CreditEstimator;

@@ -10,8 +10,8 @@ import {
   PROVIDERS,
   traitsOf,
 } from '../../../src/shared/devices.ts';
-import { configSchema } from '../../../src/training/config.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { configSchema } from '../../../src/training/config/config.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 

@@ -10,7 +10,7 @@ import { loadData, parseRecipe, readRecipe, serialiseRecipe, type Recipe } from 
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { holdOut } from '../../../src/tasks/holdOut.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { isInputError } from './expect.ts';
 
 const instance = (question: string): Instance => ({

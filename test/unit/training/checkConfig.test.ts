@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { checkConfig } from '../../../src/training/checkConfig.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { checkConfig } from '../../../src/training/config/checkConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 
 /** Line and column from 1, counted by hand from the text before. */
 function placeOf(text: string, offset: number): string {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { runSampling } from '../../../src/training/config.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { runSampling } from '../../../src/training/config/config.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 
 const refused = (text: string, overrides: readonly string[], ...patterns: readonly RegExp[]): void => {
   assert.throws(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { evaluate, type EvaluationSettings } from '../../../src/training/evaluation.ts';
+import { evaluate, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { leavesOf } from '../../../src/replay/tree.ts';
 import { renderPlain } from '../../../src/team/render.ts';

@@ -13,8 +13,8 @@ import type { Message } from '../../../src/shared/records/records.ts';
 import { renderContext, renderPlain } from '../../../src/team/render.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { methodRemarks } from '../../../src/training/methods/methods.ts';
-import { statesOf, stateText } from '../../../src/training/states.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { statesOf, stateText } from '../../../src/training/state/states.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
 

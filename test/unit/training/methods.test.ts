@@ -10,7 +10,7 @@ import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import type { Message } from '../../../src/shared/records/records.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { callsPerInstance, methodRemarks } from '../../../src/training/methods/methods.ts';
 import { METHOD_NAMES, type MethodName } from '../../../src/training/methods/words.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';

@@ -11,7 +11,7 @@ import { callsOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
 import type { MethodName } from '../../../src/training/methods/words.ts';

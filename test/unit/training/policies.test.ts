@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { checkScripts, policiesProblem } from '../../../src/training/policies.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, TINY_CONFIG } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { pretrainRecipe } from '../../../src/training/pretrainRecipes.ts';
+import { pretrainRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
 
 it('the recipe of the arithmetic team is the one that made its weights', () => {
   assert.deepEqual(pretrainRecipe('arithmetic'), {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Remaining, runWork, type ExpectedPace, type RunWork } from '../../../src/training/remaining.ts';
-import { configSchema } from '../../../src/training/config.ts';
+import { Remaining, runWork, type ExpectedPace, type RunWork } from '../../../src/training/measure/remaining.ts';
+import { configSchema } from '../../../src/training/config/config.ts';
 
 const KNOWN: ExpectedPace = { episode: 1, step: 10, known: true };
 

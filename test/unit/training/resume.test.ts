@@ -7,11 +7,16 @@ import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
-import { checkpointFile, checkpointsOf, removeUnfinished, valueHeadFile } from '../../../src/training/checkpoints.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import {
+  checkpointFile,
+  checkpointsOf,
+  removeUnfinished,
+  valueHeadFile,
+} from '../../../src/training/state/checkpoints.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { METHOD_NAMES } from '../../../src/training/methods/words.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/restore.ts';
+import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { PAIR } from './tinyTeam.ts';

@@ -9,8 +9,8 @@ import { verifyReplays, type PolicyLender } from '../../../src/replay/verify.ts'
 import type { RunSummary } from '../../../src/shared/records/records.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { runSampling } from '../../../src/training/config.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { runSampling } from '../../../src/training/config/config.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { LOO } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';

@@ -7,7 +7,7 @@ import { EVALUATION_ROUNDS } from '../../../src/shared/records/evaluationRounds.
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { renderContext, renderPlain } from '../../../src/team/render.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { checkContexts, runInstances } from '../../../src/training/room.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';

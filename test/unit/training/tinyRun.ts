@@ -13,7 +13,7 @@ import type { Instance, RunSummary } from '../../../src/shared/records/records.t
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain, type Renderer } from '../../../src/team/render.ts';
-import { readConfig } from '../../../src/training/readConfig.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Method } from '../../../src/training/methods/method.ts';
 import type { RunControl } from '../../../src/training/runContext.ts';
 import { resumeTraining, runTraining } from '../../../src/training/startRun.ts';

@@ -8,7 +8,7 @@ import { pathsIn } from '../../../../src/extension/configuration/help.ts';
 import { loadData, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { C3Error, errorOfFailure, failureData, hasCode } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { checkConfig } from '../../../../src/training/checkConfig.ts';
+import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 
 let folder = '';
 before(() => {

@@ -24,7 +24,7 @@ import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
-import type { Moment } from '../../../../src/training/states.ts';
+import type { Moment } from '../../../../src/training/state/states.ts';
 import {
   CHECKPOINTS,
   digest,

@@ -11,7 +11,7 @@ import { parseRecipe, protocolOf } from '../../../../src/engine/recipe/recipe.ts
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { rendererOf } from '../../../../src/policy/rendering.ts';
 import { ModelHost } from '../../../../src/runtime/host.ts';
-import { restoreTraining } from '../../../../src/training/restore.ts';
+import { restoreTraining } from '../../../../src/training/state/restore.ts';
 import { openStoreForReading, type StoreReader } from '../../../../src/store/read/reader.ts';
 import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../workspace.ts';
 

@@ -8,9 +8,9 @@ import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { loadModel, parameterCount } from '../../../../src/runtime/model/model.ts';
 import { generateSplit, TASK_NAMES, type TaskName } from '../../../../src/tasks/split.ts';
 import { roleNamed } from '../../../../src/team/protocol.ts';
-import { runSampling } from '../../../../src/training/config.ts';
-import { demonstrations } from '../../../../src/training/pretrain.ts';
-import { pretrainRecipe } from '../../../../src/training/pretrainRecipes.ts';
+import { runSampling } from '../../../../src/training/config/config.ts';
+import { demonstrations } from '../../../../src/training/pretrain/pretrain.ts';
+import { pretrainRecipe } from '../../../../src/training/pretrain/pretrainRecipes.ts';
 import { withTeam } from '../../../team/speak.ts';
 
 const ROLES: Readonly<Record<TaskName, readonly string[]>> = {

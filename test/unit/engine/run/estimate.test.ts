@@ -5,7 +5,7 @@ import { earlierPaces } from '../../../../src/engine/run/earlierPaces.ts';
 import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../src/engine/run/estimate.ts';
 import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { perEpisode } from '../../../../src/engine/run/trial.ts';
-import { readConfig } from '../../../../src/training/readConfig.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import type { Instance } from '../../../../src/shared/records/records.ts';
 import type { StepMetrics } from '../../../../src/shared/records/stepMetrics.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';

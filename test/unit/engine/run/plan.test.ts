@@ -19,7 +19,7 @@ import { TextPool } from '../../../../src/engine/models/texts.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { bytesWords, countWords } from '../../../../src/shared/text/sizes.ts';
-import { readConfig } from '../../../../src/training/readConfig.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { c3, errorOf, makeWorkspace, parseLine } from '../workspace.ts';
 
 const LARGE: TransformerConfig = {

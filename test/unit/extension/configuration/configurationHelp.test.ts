@@ -10,8 +10,8 @@ import { hoverAt, pathsIn, suggestionsAt, type Suggestions } from '../../../../s
 import { allKeys, CONFIGURATION, keyAt } from '../../../../src/extension/configuration/keys.ts';
 import { summaryWords, valueWords } from '../../../../src/extension/configuration/keyWords.ts';
 import { templateText } from '../../../../src/extension/configuration/template.ts';
-import { checkConfig } from '../../../../src/training/checkConfig.ts';
-import { readConfig } from '../../../../src/training/readConfig.ts';
+import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { METHOD_NAMES } from '../../../../src/training/methods/words.ts';
 
 /** What is offered at the `|` of a text. */
@@ -314,7 +314,7 @@ describe('what is loaded when', () => {
 
   it('the help for configurations brings neither engine, runtime nor store', async () => {
     const files = await inputs('src/extension/configuration/service.ts');
-    assert.ok(files.includes('src/training/checkConfig.ts'));
+    assert.ok(files.includes('src/training/config/checkConfig.ts'));
     // Descriptors of estimators and evaluators are words and pure functions.
     assert.deepEqual(
       files.filter((path) =>

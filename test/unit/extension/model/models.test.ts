@@ -12,7 +12,7 @@ import {
 } from '../../../../src/extension/model/modelConfiguration.ts';
 import { ModelFolders, type ListKeeper } from '../../../../src/extension/model/modelFolders.ts';
 import { isModelState, isModelToHost } from '../../../../src/shared/protocols/modelProtocol.ts';
-import { readConfig } from '../../../../src/training/readConfig.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
 
 const CPU = { adapterRank: 16, device: 'cpu' } as const;
 

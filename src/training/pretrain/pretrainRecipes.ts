@@ -1,5 +1,5 @@
 /** How the bundled team of each bundled task is made: all that its pretraining depends on. */
-import type { TaskName } from '../tasks/split.ts';
+import type { TaskName } from '../../tasks/split.ts';
 import type { PretrainSettings } from './pretrain.ts';
 
 export type PretrainRecipe = Pick<

@@ -6,13 +6,13 @@
  * message before it, so that parallel roles' messages are in it too; the role's prompt says who speaks next. The value
  * is read at its last token. A state that is longer than the model has positions loses its beginning.
  */
-import type { Tokenizer } from '../policy/tokenizer.ts';
-import type { TreeNode } from '../replay/tree.ts';
-import type { ModelRuntime } from '../runtime/modelRuntime.ts';
-import type { ValueState } from '../runtime/train/valueHead.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { renderContext, type Renderer } from '../team/render.ts';
-import type { ValueTarget } from './methods/method.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import type { TreeNode } from '../../replay/tree.ts';
+import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
+import type { ValueState } from '../../runtime/train/valueHead.ts';
+import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { renderContext, type Renderer } from '../../team/render.ts';
+import type { ValueTarget } from '../methods/method.ts';
 
 export interface StateForm {
   readonly protocol: Protocol;

@@ -1,14 +1,14 @@
 /** The keys of a run configuration (`*.c3.yaml`), each optional, with its bounds, its default and its words. */
 import { z } from 'zod';
-import { CONFIGURABLE_ESTIMATORS } from '../credit/estimators.ts';
-import { EVALUATOR_KINDS } from '../evaluate/kinds.ts';
-import type { AdapterStart } from '../runtime/modelRuntime.ts';
-import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../shared/devices.ts';
-import type { Sampling } from '../shared/records/records.ts';
-import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../shared/runNames.ts';
-import type { Protocol } from '../team/protocol.ts';
+import { CONFIGURABLE_ESTIMATORS } from '../../credit/estimators.ts';
+import { EVALUATOR_KINDS } from '../../evaluate/kinds.ts';
+import type { AdapterStart } from '../../runtime/modelRuntime.ts';
+import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
+import type { Sampling } from '../../shared/records/records.ts';
+import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
+import type { Protocol } from '../../team/protocol.ts';
 import { described, oneOf, pathTo, positive, share, type KeyMeta } from './configKeys.ts';
-import { METHOD_NAMES, methodWords } from './methods/words.ts';
+import { METHOD_NAMES, methodWords } from '../methods/words.ts';
 import { rolePolicySchema } from './policyKeys.ts';
 
 /**

@@ -1,10 +1,10 @@
 /** Checks a configuration as an editor does: all problems at once, each with the characters that it is about. */
 import { isScalar, type Document, type Node } from 'yaml';
-import { messageOf } from '../shared/errors.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
-import { parseYaml } from '../shared/text/yaml.ts';
-import { showPath } from '../team/document.ts';
-import { Locator } from '../team/located.ts';
+import { messageOf } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { parseYaml } from '../../shared/text/yaml.ts';
+import { showPath } from '../../team/document.ts';
+import { Locator } from '../../team/located.ts';
 import { configSchema } from './config.ts';
 import { examine, type Problem } from './configProblems.ts';
 

@@ -4,26 +4,26 @@
  */
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeWhole } from '../runtime/files/wholeFile.ts';
-import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../policy/tokenizer.ts';
-import { trainBpe } from '../policy/trainBpe.ts';
+import { writeWhole } from '../../runtime/files/wholeFile.ts';
+import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../policy/tokenizer.ts';
+import { trainBpe } from '../../policy/trainBpe.ts';
 import {
   initialParameters,
   loadParameters,
   parameterCount,
   saveModel,
   saveParameters,
-} from '../runtime/model/model.ts';
-import type { TrainingContext } from '../runtime/train/pack.ts';
-import type { DeviceSettings } from '../runtime/session/session.ts';
-import { Trainer } from '../runtime/train/trainer.ts';
-import { initialState, type TrainingState } from '../runtime/train/trainingState.ts';
-import type { TransformerConfig } from '../runtime/model/transformer.ts';
-import type { DemonstratedProblem } from '../tasks/demonstration.ts';
-import { generateSplit, type TaskName } from '../tasks/split.ts';
-import type { Protocol } from '../team/protocol.ts';
-import { renderContext, renderPlain } from '../team/render.ts';
-import { cosineSchedule } from './schedule.ts';
+} from '../../runtime/model/model.ts';
+import type { TrainingContext } from '../../runtime/train/pack.ts';
+import type { DeviceSettings } from '../../runtime/session/session.ts';
+import { Trainer } from '../../runtime/train/trainer.ts';
+import { initialState, type TrainingState } from '../../runtime/train/trainingState.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import type { DemonstratedProblem } from '../../tasks/demonstration.ts';
+import { generateSplit, type TaskName } from '../../tasks/split.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { renderContext, renderPlain } from '../../team/render.ts';
+import { cosineSchedule } from '../schedule.ts';
 
 export interface PretrainSettings {
   /** The finished team's folder; the log lies beside the weights. */

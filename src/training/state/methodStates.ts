@@ -2,10 +2,10 @@
  * What a method carries from step to step. It is always read from the store: a step after an interruption, or executed
  * again, has the same as any other.
  */
-import { C3Error } from '../shared/errors.ts';
-import type { MethodState } from '../shared/records/methodState.ts';
-import type { StoreReader, StoreWriter } from '../store/types.ts';
-import type { Method, MethodSettings } from './methods/method.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { MethodState } from '../../shared/records/methodState.ts';
+import type { StoreReader, StoreWriter } from '../../store/types.ts';
+import type { Method, MethodSettings } from '../methods/method.ts';
 
 /** Of methods that carry nothing. */
 const NO_STATE: MethodState = { json: null, tensors: {} };

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writerOfUnfinished } from '../files/newFile.ts';
-import type { RunConfig } from './config.ts';
+import { writerOfUnfinished } from '../../files/newFile.ts';
+import type { RunConfig } from '../config/config.ts';
 
 /** The newest checkpoints, which stay for a resume: the second is for the case that the first is damaged. */
 const KEPT_CHECKPOINTS = 2;

@@ -1,6 +1,6 @@
 /** Whether enough of what was sampled has been measured to go on with. */
-import { EvaluatorLost } from '../evaluate/evaluator.ts';
-import { leavesOf, scoresOf, type TreeNode } from '../replay/tree.ts';
+import { EvaluatorLost } from '../../evaluate/evaluator.ts';
+import { leavesOf, scoresOf, type TreeNode } from '../../replay/tree.ts';
 
 /** A score that is missing because something outside ended its sandbox, as evaluate/python/rules.ts says it. */
 const KILLED = 'killed';

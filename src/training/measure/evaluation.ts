@@ -1,14 +1,14 @@
 /** Held-out accuracy: one greedy episode per instance, or some sampled ones. */
-import { mean } from '../credit/describe.ts';
-import type { Evaluator } from '../evaluate/evaluator.ts';
-import type { Policy } from '../policy/policy.ts';
-import { EvaluatorBudget } from '../replay/budget.ts';
-import { leavesOf, returnOf, type TreeNode } from '../replay/tree.ts';
-import { grow } from '../replay/episodes.ts';
-import type { EvaluationKind, Instance, Sampling } from '../shared/records/records.ts';
-import type { Protocol } from '../team/protocol.ts';
-import { scoredAtMost, solvedReturn } from '../team/rounds.ts';
-import type { Renderer } from '../team/render.ts';
+import { mean } from '../../credit/describe.ts';
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { EvaluatorBudget } from '../../replay/budget.ts';
+import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { grow } from '../../replay/episodes.ts';
+import type { EvaluationKind, Instance, Sampling } from '../../shared/records/records.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
+import type { Renderer } from '../../team/render.ts';
 import { requireMeasured } from './measured.ts';
 
 export interface EvaluationSettings {

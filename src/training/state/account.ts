@@ -1,12 +1,12 @@
 /** What a run has cost, over all the processes that worked on it. */
-import { LedgerCounter } from '../replay/budget.ts';
-import { ownEpisodes, reusedOf } from '../replay/reuse.ts';
-import { callOf, eventScores, type TreeNode } from '../replay/tree.ts';
-import type { Ledger } from '../shared/records/records.ts';
-import { addTokens } from '../shared/records/stepRows.ts';
-import type { RunAccount, StoreWriter } from '../store/types.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { closingScores } from '../team/rounds.ts';
+import { LedgerCounter } from '../../replay/budget.ts';
+import { ownEpisodes, reusedOf } from '../../replay/reuse.ts';
+import { callOf, eventScores, type TreeNode } from '../../replay/tree.ts';
+import type { Ledger } from '../../shared/records/records.ts';
+import { addTokens } from '../../shared/records/stepRows.ts';
+import type { RunAccount, StoreWriter } from '../../store/types.ts';
+import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { closingScores } from '../../team/rounds.ts';
 
 const NOTHING: RunAccount = { pendingCalls: 0, lostCalls: 0, seconds: 0, trainingSeconds: 0, samplingSeconds: 0 };
 

@@ -1,12 +1,12 @@
 /**
  * What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be.
  */
-import { nearestName } from '../shared/errors.ts';
-import { TASK_FORMATS } from '../shared/runNames.ts';
-import type { KeyPath } from '../team/document.ts';
+import { nearestName } from '../../shared/errors.ts';
+import { TASK_FORMATS } from '../../shared/runNames.ts';
+import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
-import { methodReads, methodsThatRead, methodWords } from './methods/words.ts';
+import { methodReads, methodsThatRead, methodWords } from '../methods/words.ts';
 
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;

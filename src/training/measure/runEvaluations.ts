@@ -1,17 +1,17 @@
 /** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
-import { recordSubtree } from '../replay/record.ts';
+import { recordSubtree } from '../../replay/record.ts';
 import {
   isEvaluatedAfter,
   roundDuring,
   EVALUATION_ROUNDS,
   type EvaluationRound,
-} from '../shared/records/evaluationRounds.ts';
-import type { EvaluationKind } from '../shared/records/records.ts';
-import { solvedReturn } from '../team/rounds.ts';
+} from '../../shared/records/evaluationRounds.ts';
+import type { EvaluationKind } from '../../shared/records/records.ts';
+import { solvedReturn } from '../../team/rounds.ts';
 import { proportion } from './accuracy.ts';
-import { runSampling } from './config.ts';
+import { runSampling } from '../config/config.ts';
 import { samplesOf, instanceMeans, solved, evaluate } from './evaluation.ts';
-import type { RunContext } from './runContext.ts';
+import type { RunContext } from '../runContext.ts';
 
 /**
  * What an evaluation found, per instance: its share of solved episodes, null where all are masked; empty where none was

@@ -2,10 +2,10 @@
  * Reads a run configuration (`*.c3.yaml`) with overrides: unknown keys and impossible combinations are refused by name
  * and line.
  */
-import { C3Error, messageOf } from '../shared/errors.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
-import { parseYaml, yamlValue } from '../shared/text/yaml.ts';
-import { readDocument, type KeyPath, type SourceDocument } from '../team/document.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
+import { readDocument, type KeyPath, type SourceDocument } from '../../team/document.ts';
 import { configSchema, type RunConfig } from './config.ts';
 import { examine, type Problem } from './configProblems.ts';
 

@@ -1,10 +1,10 @@
 /** Weights of any moment of a run: from the nearest checkpoint, by executing the optimiser's steps after it again. */
-import { C3Error } from '../shared/errors.ts';
-import type { Snapshot } from '../shared/records/records.ts';
-import type { StoreReader } from '../store/types.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { Snapshot } from '../../shared/records/records.ts';
+import type { StoreReader } from '../../store/types.ts';
 import { checkpointFile, checkpointsOf } from './checkpoints.ts';
-import { runAdapter } from './config.ts';
-import { learn, type LearnInput } from './learn.ts';
+import { runAdapter } from '../config/config.ts';
+import { learn, type LearnInput } from '../learn.ts';
 
 export interface RestoreInput extends LearnInput {
   readonly snapshotFolder: string;
