@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
-import { capabilitiesOf, requireCapability } from '../team/rolePolicies.ts';
+import { capabilitiesOf, requireCapability } from '../shared/rolePolicies.ts';
 import { checkRequest, type ReplayControl } from '../replay/request.ts';
 import { replaysOfMessage, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';

@@ -1,7 +1,7 @@
 /** A role that answers from a table: for tests, and for what people wrote themselves. */
 import { CancelledError, C3Error } from '../shared/errors.ts';
 import { contextKey } from '../team/contextKey.ts';
-import type { Script, ScriptRow } from '../team/rolePolicies.ts';
+import type { Script, ScriptRow } from '../shared/rolePolicies.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 

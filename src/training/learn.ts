@@ -2,7 +2,7 @@
  * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash
  * or to rebuild a snapshot, is the same step.
  */
-import { learns } from '../team/rolePolicies.ts';
+import { learns } from '../shared/rolePolicies.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';

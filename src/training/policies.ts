@@ -1,5 +1,5 @@
 /** Whether the policies of a configuration fit its team and its questions. */
-import { learns } from '../team/rolePolicies.ts';
+import { learns } from '../shared/rolePolicies.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';

@@ -1,6 +1,6 @@
 /** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
 import { checkRoom } from '../policy/policy.ts';
-import { capabilitiesOf, type RolePolicies } from '../team/rolePolicies.ts';
+import { capabilitiesOf, type RolePolicies } from '../shared/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { placeWords, samplingOf } from '../replay/grow.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';

@@ -10,7 +10,7 @@ import { AS_RECORDED } from '../../shared/records/continuation.ts';
 import type { Decision, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
-import { capabilitiesOf, requireCapability } from '../../team/rolePolicies.ts';
+import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { LentPolicy, ModelPool } from '../models/models.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';

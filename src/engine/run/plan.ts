@@ -3,7 +3,7 @@
  * configuration allows.
  */
 import { readRendering } from '../../policy/rendering.ts';
-import { capabilitiesOf } from '../../team/rolePolicies.ts';
+import { capabilitiesOf } from '../../shared/rolePolicies.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { samplingOf } from '../../replay/grow.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';

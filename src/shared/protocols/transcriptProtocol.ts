@@ -17,6 +17,7 @@ import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { ShownEvents } from '../transcript/shownEvents.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
 import type { BucketView, FinishReason, Message } from '../records/records.ts';
+import type { PolicyKind } from '../rolePolicies.ts';
 import type { VerificationMark } from '../records/verification.ts';
 import type { Panel } from './panel.ts';
 
@@ -235,6 +236,8 @@ export interface MessageDetail {
   readonly message: Message;
   /** Whether the message is what the evaluator runs as code. */
   readonly code: boolean;
+  /** What answered in place of the run's model; null where the model did. */
+  readonly policy: PolicyKind | null;
   /** What environments added before it, and after it where it ends its episode. */
   readonly events: ShownEvents;
   /** Its round, from 1; null where the protocol has none. */

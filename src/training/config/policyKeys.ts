@@ -1,6 +1,6 @@
 /** The keys of a role's policy in a run configuration. */
 import { z } from 'zod';
-import { POLICY_KINDS } from '../../team/rolePolicies.ts';
+import { POLICY_KINDS } from '../../shared/rolePolicies.ts';
 import { described, positive } from './configKeys.ts';
 
 /** Rows of one script, and characters of one answer. */

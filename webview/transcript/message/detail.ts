@@ -267,9 +267,11 @@ export class DetailPane {
 
   private build(detail: MessageDetail, defaults: ReplayDefaults): void {
     this.leave();
-    const { message, context } = detail;
+    const { message, context, policy } = detail;
     this.shown = message.id;
-    const form = new ReplayForm(defaults, detail, {
+    const samples = policy?.capabilities.samples ?? true;
+    // Without alternatives to sample, what somebody types is all that can be replayed.
+    const form = new ReplayForm(samples ? defaults : { ...defaults, alternatives: 0 }, detail, {
       start: (request) => {
         this.events.replay(message.id, request);
       },
@@ -296,7 +298,7 @@ export class DetailPane {
           this.events.cancelReplay();
         },
       },
-      defaults.unavailable === null,
+      defaults.unavailable === null && samples,
     );
     this.credit = new CreditFact(this.settle.element);
     this.estimates = new EstimatesView({
@@ -329,6 +331,7 @@ export class DetailPane {
         { class: 'facts' },
         ...fact(term('return', 'Return'), this.returned),
         ...fact(term('credit', 'Credit'), this.credit.element),
+        ...(policy === null ? [] : fact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),
         ...fact(
           'Tokens',
           `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`,
@@ -339,9 +342,9 @@ export class DetailPane {
         : h(
             'details',
             { class: 'context' },
-            h('summary', {}, 'Model input, exactly as the model saw it'),
+            h('summary', {}, policy === null ? 'Model input, exactly as the model saw it' : 'Context that it answered'),
             h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)),
-            this.tokens(message.id),
+            policy?.capabilities.tokens === false ? null : this.tokens(message.id),
           ),
       this.keys.element,
       divider(),

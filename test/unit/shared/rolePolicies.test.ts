@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { capabilitiesOf, learns, requireCapability } from '../../../src/team/rolePolicies.ts';
+import { capabilitiesOf, learns, requireCapability } from '../../../src/shared/rolePolicies.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 
 const POLICIES = { checker: { kind: 'scripted', answers: [{ answer: 'Right.' }] } } as const;

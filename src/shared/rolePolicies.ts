@@ -1,5 +1,5 @@
 /** Which policy answers for which role of a team, and what it can do. */
-import { C3Error } from '../shared/errors.ts';
+import { C3Error } from './errors.ts';
 
 /** What not every policy can do. */
 export interface PolicyCapabilities {
@@ -13,6 +13,13 @@ export interface PolicyCapabilities {
   readonly learns: boolean;
 }
 
+/** What a kind of policy is and can do. */
+export interface PolicyKind {
+  readonly name: string;
+  readonly words: string;
+  readonly capabilities: PolicyCapabilities;
+}
+
 /** What the run's own model can do. */
 const MODEL: PolicyCapabilities = { tokens: true, logprobs: true, samples: true, learns: true };
 
@@ -23,11 +30,7 @@ export const POLICY_KINDS = [
     words: 'A table of answers. It has one answer for a context, no log-probabilities, and learns nothing.',
     capabilities: { tokens: false, logprobs: false, samples: false, learns: false },
   },
-] as const satisfies readonly {
-  readonly name: string;
-  readonly words: string;
-  readonly capabilities: PolicyCapabilities;
-}[];
+] as const satisfies readonly PolicyKind[];
 
 /** An answer with the conditions under which it is given: all that are there must hold. */
 export interface ScriptRow {

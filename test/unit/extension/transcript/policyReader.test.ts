@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { policyOfRole } from '../../../../src/extension/transcript/policyReader.ts';
+
+const kindOf = (config: unknown, role: string): string | null =>
+  policyOfRole({ runConfig: () => (typeof config === 'string' ? config : JSON.stringify(config)) }, 'run-1', role)
+    ?.name ?? null;
+
+describe('policyOfRole', () => {
+  it('reads what answered for a role from the stored configuration', () => {
+    const recipe = { config: { policies: { checker: { kind: 'scripted', answers: [] } } } };
+    assert.equal(kindOf(recipe, 'checker'), 'scripted');
+    assert.equal(kindOf(recipe, 'actor'), null);
+    assert.equal(kindOf(recipe, 'constructor'), null);
+  });
+
+  it('knows nothing of what it cannot read', () => {
+    for (const config of ['', '{', 'null', '[]', { config: { policies: { checker: 'scripted' } } }]) {
+      assert.equal(kindOf(config, 'checker'), null);
+    }
+    assert.equal(kindOf({ config: { policies: { checker: { kind: 'endpoint' } } } }, 'checker'), null);
+  });
+});
