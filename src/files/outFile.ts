@@ -47,7 +47,7 @@ function asWriting(path: string, work: () => void): void {
   } catch (error) {
     throw new C3Error(
       'store',
-      `${path} cannot be written to its end: ${messageOf(error)}; nothing was left of it; free space or choose another --out.`,
+      `${path} cannot be written completely: ${messageOf(error)}; the incomplete file was removed; free space or choose another --out.`,
       { cause: error },
     );
   }

@@ -187,7 +187,7 @@ function checked(result: TextResult): TextResult {
   const length = lengthOf(result);
   if (length > MOST_TEXT) {
     throw new Unusable(
-      `made ${String(length)} ${result instanceof Int32Array ? 'tokens' : 'characters'} of a text, more than the ${String(MOST_TEXT)} that are taken`,
+      `made ${String(length)} ${result instanceof Int32Array ? 'tokens' : 'characters'} of a text, more than the ${String(MOST_TEXT)} that are supported`,
     );
   }
   return result;

@@ -138,7 +138,7 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
   const controls = controlsIn(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token);
   if (controls.length > MAX_CONTROLS) {
     throw unreadable(
-      `added_tokens names ${String(controls.length)} control tokens, more than the ${String(MAX_CONTROLS)} that are taken`,
+      `added_tokens names ${String(controls.length)} control tokens, more than the ${String(MAX_CONTROLS)} that are supported`,
     );
   }
   if (controls.some((control) => control.length > MAX_CONTROL)) {

@@ -44,7 +44,7 @@ export class EvaluatorBudget {
   /** Counts a call that was booked. @throws C3Error('budget') for one that was not */
   spend(calls: number): void {
     if (this.spent + calls > this.reserved) {
-      throw new C3Error('budget', 'An evaluator call was made that had not been booked; report this as a defect.');
+      throw new C3Error('budget', 'An evaluator call was made that had not been booked; report this as a bug.');
     }
     this.spent += calls;
   }

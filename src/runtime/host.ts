@@ -220,7 +220,7 @@ export class ModelHost implements ModelRuntime {
   async revertTraining(share: number): Promise<void> {
     const loaded = this.model();
     if (loaded.kept === undefined) {
-      throw new C3Error('model', 'No training state is kept to go back to; keep one first.');
+      throw new C3Error('model', 'No training state was saved to restore; save one first.');
     }
     const training = movedBack(loaded.kept, await loaded.settled(), share);
     await loaded.engines.forget();

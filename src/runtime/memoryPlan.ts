@@ -275,7 +275,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
       : null,
   );
   if (precision === 'float16' && !accelerated) {
-    put('Weights made float32 for a product', work, WIDENED * FLOAT * largestMatrix(config));
+    put('Weights converted to float32 for a product', work, WIDENED * FLOAT * largestMatrix(config));
   }
   if (accelerated) {
     put('Weights, as they are read and stored', 'host', held + 2 * trained);

@@ -76,7 +76,7 @@ export function describeOverlap({ train, evaluation, sameQuestion, sameWords, sa
       ? [`${sameWords.count} ${of} are trained on in the same words, but for case and whitespace${first(sameWords)}.`]
       : []),
     ...(sameUid.count > 0
-      ? [`${sameUid.count} ${of} bear the uid of another training question${first(sameUid)}.`]
+      ? [`${sameUid.count} ${of} have the uid of another training question${first(sameUid)}.`]
       : []),
   ];
 }

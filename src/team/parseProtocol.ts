@@ -198,7 +198,7 @@ function readTurns(value: unknown, roles: readonly RoleEntry[], document: Source
       throw error([...role.path, 'depends_on'], "repeats the dependencies; with 'turns', set them in the turns.");
     }
     if (!spoken.has(role.name)) {
-      throw error(role.path, `role '${role.name}' has no turn; give it one or take it out.`);
+      throw error(role.path, `role '${role.name}' has no turn; give it one or remove it.`);
     }
   }
   return turns;
@@ -218,7 +218,7 @@ function assemble(
   const resolve = (reference: Reference): number => {
     const index = indexOf.get(reference.name);
     if (index === undefined) {
-      throw error(reference.path, `nobody is called '${reference.name}'; ${suggestion(reference.name, ids)}`);
+      throw error(reference.path, `no role or turn is called '${reference.name}'; ${suggestion(reference.name, ids)}`);
     }
     return index;
   };
@@ -228,7 +228,7 @@ function assemble(
     const [first = 0] = sorted.cycle;
     throw error(
       [...(turns[first]?.path ?? []), 'depends_on'],
-      `goes in a circle: ${sorted.cycle.map((index) => ids[index]).join(' -> ')}; nobody could begin.`,
+      `is circular: ${sorted.cycle.map((index) => ids[index]).join(' -> ')}; no role could start.`,
     );
   }
   const positions = new Map(sorted.order.map((index, position) => [index, position]));

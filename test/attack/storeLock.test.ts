@@ -191,7 +191,7 @@ describe('a store by another name', NO_LINKS, () => {
     await locks.attempt('a dangling link', () => {
       assert.throws(
         () => openStoreForWriting(path),
-        storeErrorLike(/is a link to .*autostart, where there is no file/, /--store/),
+        storeErrorLike(/is a link to .*autostart, which does not exist/, /--store/),
       );
       assert.deepEqual(readdirSync(dirname(target)), []);
     });

@@ -8,7 +8,7 @@ import { differenceInterval } from '../interval.ts';
 export const fullMean = {
   name: 'full_mean',
   label: 'replace (full mean)',
-  words: 'The baseline is the mean of all alternatives, the own one among them.',
+  words: 'The baseline is the mean of all alternatives, including its own.',
   needs: 'returns',
   configurable: true,
   diagnosed: 'full_mean',

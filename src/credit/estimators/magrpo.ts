@@ -14,7 +14,7 @@ import { differenceInterval } from '../interval.ts';
 export const magrpo = {
   name: 'magrpo',
   label: 'magrpo',
-  words: 'The baseline is the mean over all episodes of the instance, the own ones among them.',
+  words: 'The baseline is the mean over all episodes of the instance, including its own.',
   needs: 'returns',
   configurable: false,
   diagnosed: 'full_mean',

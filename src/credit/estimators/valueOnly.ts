@@ -12,7 +12,7 @@ import { leaveOneOut } from './loo.ts';
 export const valueOnly = {
   name: 'value_only',
   label: 'value_only',
-  words: 'What the value head says of an alternative, against what it says of the others; no return enters.',
+  words: 'What the value head says of an alternative, against what it says of the others; returns are not used.',
   needs: 'alternative values',
   configurable: false,
   diagnosed: 'stored',

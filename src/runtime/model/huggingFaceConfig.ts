@@ -131,7 +131,7 @@ function refuseLarge(
     const value = sizes[key] ?? 0;
     if (value > most) {
       throw fail(
-        `${key}: ${String(value)} is more than the ${String(most)} that the runtime takes; choose a smaller model`,
+        `${key}: ${String(value)} is more than the ${String(most)} that the runtime supports; choose a smaller model`,
       );
     }
   }
@@ -142,7 +142,7 @@ function refuseProducts(config: TransformerConfig, fail: (what: string) => C3Err
   const parameters = totalParameters(config);
   if (parameters > MOST_PARAMETERS) {
     throw fail(
-      `the sizes make ${String(parameters)} parameters, more than the ${String(MOST_PARAMETERS)} that the runtime takes; choose a smaller model`,
+      `the sizes make ${String(parameters)} parameters, more than the ${String(MOST_PARAMETERS)} that the runtime supports; choose a smaller model`,
     );
   }
   const table = config.maxPositions * config.headDim;

@@ -109,7 +109,7 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   }
   if (parsed.data.r > MAX_RANK) {
     throw fail(
-      `r: ${String(parsed.data.r)} is more than the ${String(MAX_RANK)} that the runtime takes; choose an adapter of a smaller rank`,
+      `r: ${String(parsed.data.r)} is more than the ${String(MAX_RANK)} that the runtime supports; choose an adapter of a smaller rank`,
     );
   }
   const { bias } = parsed.data;
@@ -242,7 +242,7 @@ export async function loadAdapters(folder: string, config: TransformerConfig): P
   if (other !== undefined) {
     throw new C3Error(
       'model',
-      `${other.folder} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`,
+      `${other.folder} holds an adapter of other settings or over other weights than its neighbors; the adapters of one team share them.`,
     );
   }
   return {

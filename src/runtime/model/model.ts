@@ -205,7 +205,7 @@ function roomFor(
   } catch (error) {
     throw new C3Error(
       'model',
-      `${folder}: ${String(count)} parameters take more memory than there is (${messageOf(error)}); choose a smaller model.`,
+      `${folder}: ${String(count)} parameters take more memory than is available (${messageOf(error)}); choose a smaller model.`,
       { cause: error },
     );
   }

@@ -230,14 +230,14 @@ function describe(path: string, code: string, detail: string): string {
 export function damagedStore(path: string, what: string, cause?: unknown): C3Error {
   return new C3Error(
     'store',
-    `The store ${path} is damaged or was changed by another program (${what}) and was left as it was: \`c3 doctor\` says more.`,
+    `The store ${path} is damaged or was changed by another program (${what}) and was left unchanged: run \`c3 doctor\` for details.`,
     { cause },
   );
 }
 
 /** The message for a file that is no store of ours. */
 export function notAStore(path: string, why: string): string {
-  return `${path} is not a C3 store (${why}) and was left as it was: ${ANOTHER_PLACE}.`;
+  return `${path} is not a C3 store (${why}) and was left unchanged: ${ANOTHER_PLACE}.`;
 }
 
 /** The code of an SQLite error (SQLITE_...) or a system error (E...), undefined for anything else. */

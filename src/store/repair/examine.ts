@@ -69,7 +69,7 @@ export function examineStore(path: string, all: boolean): StoreExamination {
       });
       // Pages that lead to each other in circles make every other question endless.
       if (findings.length > before) {
-        extent = 'Its rows were not examined: its pages are not whole.';
+        extent = 'Its rows were not examined: its pages are damaged.';
         return;
       }
       attempt('What rows refer to', () => {
@@ -216,7 +216,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
     .prepare<[number], TextRow>('SELECT id, sha256, body FROM text WHERE id % ? = 0')
     .iterate(texts.step)) {
     if (typeof body !== 'string' || textHash(body) !== sha256) {
-      report('texts', `Text ${String(id)} is not the one that was stored: its SHA-256 is another.`);
+      report('texts', `Text ${String(id)} is not the one that was stored: its SHA-256 differs.`);
     }
   }
   const messages = spreadOver(db, 'decision', all);
@@ -230,7 +230,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
       tokenHash(int32Of(tokens)) === hash &&
       (logprobs.length === 0 || logprobs.length === tokens.length);
     if (!whole) {
-      report('messages', `Message ${String(id)} has not the tokens that were stored: their SHA-256 is another.`);
+      report('messages', `Message ${String(id)} does not have the tokens that were stored: their SHA-256 differs.`);
     }
   }
   return `Its pages and references were checked, and the hashes of ${texts.words} texts and ${messages.words} messages.`;

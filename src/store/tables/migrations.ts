@@ -132,7 +132,7 @@ function refuseStranger(path: string, applicationId: number, version: number, la
   }
   if (version > latest) {
     const versions = `store version ${version}, this one reads up to ${latest}`;
-    const problem = `The store ${path} was written by a newer version of C3 (${versions}) and was left as it was`;
+    const problem = `The store ${path} was written by a newer version of C3 (${versions}) and was left unchanged`;
     throw new C3Error('store', `${problem}: update C3, or ${ANOTHER_PLACE}.`, { action: CHOOSE_PLACE });
   }
 }

@@ -41,7 +41,7 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
   loadSqlite();
   const absolute = realFile(path);
   if (absolute !== absolute.trim()) {
-    throw new C3Error('input', `The store's path "${absolute}" ends in a blank, which SQLite drops: rename it.`);
+    throw new C3Error('input', `The store's path "${absolute}" ends in a space, which SQLite drops: rename it.`);
   }
   const undo: (() => void)[] = [];
   try {
@@ -176,7 +176,7 @@ function refuseNewThroughLink(asked: string, real: string): void {
   }
   throw new C3Error(
     'store',
-    `${asked} is a link to ${real}, where there is no file; a new store is not made through a link: remove the link, or ${ANOTHER_PLACE}.`,
+    `${asked} is a link to ${real}, which does not exist; a new store is not created through a link: remove the link, or ${ANOTHER_PLACE}.`,
     { action: CHOOSE_PLACE },
   );
 }

@@ -27,14 +27,14 @@ export const configSchema = z.strictObject({
     .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) } satisfies KeyMeta)
     .default('c3')
     .describe(
-      'What the messages are credited by. Every method makes the same evaluator calls per instance and step (`evaluator_budget`).',
+      'How messages are credited. Every method makes the same evaluator calls per instance and step (`evaluator_budget`).',
     ),
   seed: z
     .int()
     .min(0)
     .default(0)
     .describe(
-      'What all randomness of the run comes from. The same seed, configuration and machine give the same run, token by token.',
+      'The seed of all randomness in the run. The same seed, configuration and machine give the same run, token by token.',
     ),
   model: pathTo('folder', { bundled: 'The small team that comes with the bundled task; it needs no download.' })
     .default('bundled')
@@ -64,17 +64,17 @@ export const configSchema = z.strictObject({
             v_proj: 'Values of the attention.',
             o_proj: 'Output of the attention.',
             gate_proj: 'Gate of the feed-forward layer.',
-            up_proj: 'Way up of the feed-forward layer.',
-            down_proj: 'Way down of the feed-forward layer.',
+            up_proj: 'The up projection of the feed-forward layer.',
+            down_proj: 'The down projection of the feed-forward layer.',
           }),
         )
         .min(1)
         .default([...ADAPTER_MODULES])
-        .describe('The matrices of every layer that get factors.'),
+        .describe('The matrices in every layer that get low-rank factors.'),
     })
     .nullable()
     .default(null)
-    .describe('Low-rank factors that are trained over the model as it is (LoRA). null trains all of the model.'),
+    .describe('Trains low-rank factors over the frozen model (LoRA). null trains the whole model.'),
   chat: z
     .strictObject({
       template: oneOf(['auto', 'none'], {
@@ -99,7 +99,7 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1), rolePolicySchema)
     .optional()
     .describe(
-      "Roles that something else than the run's model answers for, by their names: `{checker: {kind: scripted, answers: [...]}}`. " +
+      "Roles that the run's model does not answer for, by name: `{checker: {kind: scripted, answers: [...]}}`. " +
         'What they say is credited and replayed, and never trained on.',
     ),
   task: z
@@ -135,7 +135,9 @@ export const configSchema = z.strictObject({
             .int()
             .min(0)
             .default(0)
-            .describe('Another seed holds other questions out. It is not the seed of the run, so runs compare.'),
+            .describe(
+              'Another seed holds out other questions. It is separate from the seed of the run, so that runs can be compared.',
+            ),
         })
         .nullable()
         .default(null)
@@ -144,7 +146,7 @@ export const configSchema = z.strictObject({
             'null holds out its first questions, at most `evaluation.instances` and a quarter.',
         ),
       format: oneOf(TASK_FORMATS, {
-        auto: 'Recognised row by row.',
+        auto: 'Recognized row by row.',
         gsm8k: 'GSM8K: the answer comes after ####.',
         math: 'MATH: the answer is in \\boxed{} of the solution.',
         math500: 'MATH-500: a separate column for the answer.',
@@ -176,7 +178,7 @@ export const configSchema = z.strictObject({
         .boolean()
         .default(true)
         .describe(
-          'Stops the run where a training question is also evaluated, be it in other case or whitespace; false only says so.',
+          'Stops the run if a training question is also evaluated, even with different case or whitespace; false only warns.',
         ),
     })
     .prefault({})
@@ -187,7 +189,7 @@ export const configSchema = z.strictObject({
   checkpoint_every: positive
     .default(6)
     .describe(
-      'Steps between two checkpoints of the optimiser. A crash loses no step, but those since the last checkpoint are executed again.',
+      'Steps between two checkpoints of the optimizer. A crash loses no step, but those since the last checkpoint are executed again.',
     ),
   snapshot_every: positive
     .default(1)
@@ -241,24 +243,24 @@ export const configSchema = z.strictObject({
         .describe(
           'Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes never do.',
         ),
-      return_clip: z.number().positive().default(10).describe('Returns are held within plus and minus this.'),
+      return_clip: z.number().positive().default(10).describe('Returns are clipped to plus and minus this value.'),
     })
     .prefault({})
-    .describe('From returns to what each message is worth.'),
+    .describe('How returns become credit.'),
   ppo: z
     .strictObject({
-      learning_rate: z.number().positive().default(1e-4).describe('The highest rate of the optimiser (AdamW).'),
-      warmup_fraction: share.default(0.03).describe('The share of the steps in which the rate rises.'),
-      final_fraction: share.default(0.1).describe('Where the rate ends, as a share of the highest.'),
+      learning_rate: z.number().positive().default(1e-4).describe('The peak learning rate of the optimizer (AdamW).'),
+      warmup_fraction: share.default(0.03).describe('The share of the steps in which the learning rate warms up.'),
+      final_fraction: share.default(0.1).describe('The final learning rate, as a share of the peak.'),
       epochs: positive.default(1).describe('Passes over the messages of a step.'),
       kl_coefficient: z
         .number()
         .min(0)
         .default(0.01)
-        .describe('How strongly the policy is held to the one it began as; 0 lets it go.'),
-      kl_estimator: oneOf(['k3', 'k1'], { k3: 'In the loss.', k1: 'Taken from the advantages, token by token.' })
+        .describe('The weight of the KL penalty against the initial policy; 0 turns it off.'),
+      kl_estimator: oneOf(['k3', 'k1'], { k3: 'In the loss.', k1: 'Subtracted from the advantages, token by token.' })
         .default('k3')
-        .describe('How the divergence from the first policy is counted.'),
+        .describe('How the divergence from the initial policy is applied.'),
     })
     .prefault({})
     .describe('How the policy is updated.'),
@@ -269,14 +271,14 @@ export const configSchema = z.strictObject({
         .positive()
         .default(1e-3)
         .describe(
-          "The highest rate of the head, on the schedule of the policy's. The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.",
+          'The peak learning rate of the head, on the schedule of the policy. The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.',
         ),
-      epochs: positive.default(8).describe('Optimiser steps of the head per step of the run.'),
+      epochs: positive.default(8).describe('Optimizer steps of the head per step of the run.'),
       clip: z
         .number()
         .positive()
         .default(0.5)
-        .describe('A value that has moved by more than this in a step learns nothing further in it.'),
+        .describe('A value that has moved by more than this in a step is not updated further in that step.'),
     })
     .prefault({})
     .describe('How the value head learns: of method mappo and of `credit.estimator: value_assisted`.'),
@@ -288,11 +290,11 @@ export const configSchema = z.strictObject({
         .nullable()
         .default(null)
         .describe(
-          'What a run may take, in GB of 1e9 bytes; null for what the machine has. On an accelerator, of its memory.',
+          'The memory that a run may use, in GB of 1e9 bytes; null uses what the machine has. On an accelerator, its own memory.',
         ),
       micro_batch_tokens: positive
         .default(2048)
-        .describe('Tokens that are trained at once: fewer take less memory and more time.'),
+        .describe('Tokens per training micro-batch: fewer take less memory and more time.'),
       recompute: z
         .boolean()
         .default(false)
@@ -301,7 +303,7 @@ export const configSchema = z.strictObject({
         ),
     })
     .prefault({})
-    .describe('What bounds the memory of a run.'),
+    .describe('Limits on the memory of a run.'),
   evaluation: z
     .strictObject({
       instances: z
@@ -338,7 +340,9 @@ export const configSchema = z.strictObject({
           float16: 'Half the memory; the weights are rounded.',
         })
           .default('float32')
-          .describe("What the model's weights are held in while an adapter is trained over them, or nothing is."),
+          .describe(
+            "The precision of the model's weights while an adapter is trained over them, or nothing is trained.",
+          ),
       }),
     )
     .prefault({})

@@ -87,7 +87,7 @@ const RULES: readonly Rule[] = [
       }
       return task.evaluation_file === null
         ? null
-        : 'splits task.train_file, and task.evaluation_file is another one; leave out one of the two.';
+        : 'splits task.train_file, but task.evaluation_file is given too; omit one of the two.';
     },
   },
   {

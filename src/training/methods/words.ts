@@ -22,7 +22,7 @@ export interface MethodWords {
 const WORDS = {
   c3: {
     label: 'C3',
-    help: 'Replays of the messages of one context: a message is worth its return against that of its siblings.',
+    help: 'Replays the messages of one context: the credit of a message is its return against that of its siblings.',
     summary:
       'credits a message against alternatives from the same context, each continued to the end by replay; its baseline leaves the message itself out.',
     reads: ['fanout', 'credit.estimator', 'credit.alpha', 'credit.common_random_numbers', 'value_head'],
@@ -30,7 +30,7 @@ const WORDS = {
   },
   c3_no_replay: {
     label: 'C3 without replay',
-    help: 'c3 without its replays: whole episodes of one instance against each other, leave-one-out.',
+    help: 'c3 without replays: compares whole episodes of one instance, leave-one-out.',
     summary:
       'whole episodes instead of replays: a message is compared with those of its role in other episodes, leave-one-out.',
     reads: [],
@@ -38,28 +38,28 @@ const WORDS = {
   },
   c3_full_mean: {
     label: 'C3 with full mean',
-    help: 'c3 without leave-one-out: the baseline of a message holds its own return.',
+    help: 'c3 without leave-one-out: the baseline of a message includes its own return.',
     summary: 'as C3, but the baseline is the mean of all alternatives, the message itself included.',
     reads: ['fanout', 'credit.common_random_numbers'],
     trains: true,
   },
   magrpo: {
     label: 'MAGRPO',
-    help: 'Whole episodes against the mean of their group; all roles get the same credit.',
+    help: 'Compares whole episodes with the mean of their group; all roles get the same credit.',
     summary: 'an episode\u2019s return less the mean of its group, for every message of the episode alike.',
     reads: [],
     trains: true,
   },
   mappo: {
     label: 'MAPPO',
-    help: 'Whole episodes against a learned value of the state, one for each role.',
-    summary: 'a centralised value head on the state is the baseline.',
+    help: 'Compares whole episodes with a learned value of the state, one for each role.',
+    summary: 'a centralized value head on the state is the baseline.',
     reads: ['value_head'],
     trains: true,
   },
   sft: {
     label: 'SFT',
-    help: 'The team as it is: nothing is trained, whatever `steps` says.',
+    help: 'The team without training: nothing is learned, whatever `steps` says.',
     summary: 'the team as it comes, not trained further.',
     reads: [],
     trains: false,

@@ -156,7 +156,7 @@ test('a split that cannot be is refused by its key', async (t) => {
   refused('task: {split: {evaluation: 0.2}}', /task\.split: needs task\.train_file/u);
   refused(
     'task: {train_file: a.jsonl, evaluation_file: b.jsonl, split: {}}',
-    /task\.split: splits task\.train_file, and task\.evaluation_file is another one/u,
+    /task\.split: splits task\.train_file, but task\.evaluation_file is given too/u,
   );
   for (const share of ['0', '1', '-0.1', '2', 'half']) {
     refused(`task: {train_file: a.jsonl, split: {evaluation: ${share}}}`, /task\.split\.evaluation: /u);

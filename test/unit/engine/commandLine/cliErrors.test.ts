@@ -216,7 +216,7 @@ describe('configurations and data', () => {
     await refuses(folder, [...RUN, '--override', 'steps'], { code: 2, says: /write key\.path=value/ });
     await refuses(folder, [...RUN, '--override', 'protocol=bad.json'], {
       code: 2,
-      says: /bad\.json.*nobody is called 'b'/,
+      says: /bad\.json.*no role or turn is called 'b'/,
     });
     await refuses(folder, [...RUN, '--override', 'protocol=none.json'], {
       code: 2,
@@ -338,7 +338,7 @@ describe('stores', () => {
     await refuses(folder, [...RUN, '--store', '.'], { code: 1, says: /is not a C3 store \(it is not a file\)/ });
     await refuses(folder, [...RUN, '--store', 'train.jsonl'], {
       code: 1,
-      says: /is not a C3 store \(it is not an SQLite database\) and was left as it was/,
+      says: /is not a C3 store \(it is not an SQLite database\) and was left unchanged/,
     });
   });
 
@@ -352,7 +352,7 @@ describe('stores', () => {
     // That version would have sealed it in its own way.
     rmSync(sealPathOf(path));
     const says =
-      /was written by a newer version of C3 \(store version 99, this one reads up to \d+\) and was left as it was: update C3/;
+      /was written by a newer version of C3 \(store version 99, this one reads up to \d+\) and was left unchanged: update C3/;
     await refuses(folder, RUN, { code: 1, says });
     // Before any model is loaded.
     await refuses(folder, [...RUN, '--override', 'model=.'], { code: 1, says });

@@ -194,12 +194,12 @@ describe('hovers', () => {
       /^\*\*ppo\.epochs\*\*\n\nPasses over .*\n\nWhole number, above 0\. Default: `1`\.$/u,
     );
     assert.match(hover('ppo:\n  epochs: 3|\n'), /^\*\*ppo\.epochs\*\*/u);
-    assert.match(hover('me|thod: c3\n'), /- `magrpo`: Whole episodes/u);
+    assert.match(hover('me|thod: c3\n'), /- `magrpo`: Compares whole episodes/u);
     assert.match(hover('sampl|ing: {}\n'), /- `temperature`: /u);
   });
 
   it('say what a name means', () => {
-    assert.match(hover('method: mag|rpo\n'), /^\*\*method: magrpo\*\*\n\nWhole episodes against the mean/u);
+    assert.match(hover('method: mag|rpo\n'), /^\*\*method: magrpo\*\*\n\nCompares whole episodes with the mean/u);
     assert.match(hover('device: web|gpu\n'), /^\*\*device\.provider: webgpu\*\*/u);
     assert.match(hover('adapter: {target_modules: [q_|proj]}\n'), /Queries/u);
   });

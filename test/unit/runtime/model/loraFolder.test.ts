@@ -359,7 +359,7 @@ describe('adapters of several agents', () => {
     await assert.rejects(
       loadAdapters(folder, TINY),
       says(
-        `${join(folder, 'agent-1')} holds an adapter of other settings or over other weights than its neighbours; the adapters of one team share them.`,
+        `${join(folder, 'agent-1')} holds an adapter of other settings or over other weights than its neighbors; the adapters of one team share them.`,
       ),
     );
     await assert.rejects(loadAdapters(temporary, TINY), /has no adapter_config\.json, nor have the folders in it/);

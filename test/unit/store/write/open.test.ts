@@ -140,7 +140,7 @@ test('a damaged store says so', (t) => {
   writeFileSync(store.path, noPageSize);
   assert.throws(
     () => openStoreForReading(store.path),
-    storeErrorLike(/c3\.sqlite is not a C3 store/, /left as it was/),
+    storeErrorLike(/c3\.sqlite is not a C3 store/, /left unchanged/),
   );
   writeFileSync(store.path, bytes);
   const raw = rawConnection(t, store.path);
