@@ -8,6 +8,7 @@ import { EvaluatorBudget } from '../replay/budget.ts';
 import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
 import type { TreeNode } from '../replay/tree.ts';
 import { grow } from '../replay/episodes.ts';
+import type { Environments } from '../replay/unfold.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -30,6 +31,8 @@ export interface IterationInput {
   readonly round: RoundRecord;
   /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
   readonly reuse?: boolean;
+  /** Where environments come from; the bundled ones unless given. */
+  readonly environments?: Environments;
   readonly cancelled: () => boolean;
   /** The value of every message of some trees, or of its state, for methods that take it. */
   readonly valuesOf: (roots: readonly TreeNode[], target: ValueTarget) => Promise<ReadonlyMap<TreeNode, number>>;
@@ -133,6 +136,7 @@ async function growRollout(
       scope: number === 0 ? scope : `${scope}:rollout:${String(number)}`,
       commonRandomNumbers,
       ...(input.reuse !== undefined && { reuse: input.reuse }),
+      ...(input.environments !== undefined && { environments: input.environments }),
     },
     instances.map((instance) => ({ instance, node: null })),
     fanout,

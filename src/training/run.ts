@@ -152,7 +152,7 @@ export class Run {
       protocol,
       render,
       evaluator,
-      ...this.context.reuse,
+      ...this.context.growth,
       store,
       round: this.context.round('train', iteration, snapshot),
       cancelled: this.context.control.cancelled,

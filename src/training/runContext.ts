@@ -4,6 +4,7 @@ import { LocalPolicy, type Policy } from '../policy/policy.ts';
 import { teamPolicy } from '../policy/teamPolicy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { RoundRecord } from '../replay/record.ts';
+import type { Environments } from '../replay/unfold.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';
 import type { Instance } from '../shared/records/records.ts';
@@ -40,6 +41,8 @@ export interface RunDependencies {
   readonly snapshotFolder: string;
   /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
   readonly reuse?: boolean;
+  /** Where environments come from; the bundled ones unless given. */
+  readonly environments?: Environments;
   /** Seconds, for the ledger and for whoever watches. */
   readonly clock: () => number;
   /** Before the run has shown a pace of its own, for whoever watches. */
@@ -78,9 +81,10 @@ export class RunContext {
     );
   }
 
-  get reuse(): Pick<RunDependencies, 'reuse'> {
-    const { reuse } = this.dependencies;
-    return reuse === undefined ? {} : { reuse };
+  /** What the growing of trees is given beside the run's own. */
+  get growth(): Pick<RunDependencies, 'reuse' | 'environments'> {
+    const { reuse, environments } = this.dependencies;
+    return { ...(reuse !== undefined && { reuse }), ...(environments !== undefined && { environments }) };
   }
 
   policy(snapshot: string): Policy {

@@ -5,6 +5,7 @@ import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { grow } from '../../replay/episodes.ts';
+import type { Environments } from '../../replay/unfold.ts';
 import type { EvaluationKind, Instance, Sampling } from '../../shared/records/records.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
@@ -28,6 +29,8 @@ export interface EvaluationSettings {
   readonly batch: number;
   /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
   readonly reuse?: boolean;
+  /** Where environments come from; the bundled ones unless given. */
+  readonly environments?: Environments;
 }
 
 export interface EvaluationControl {
@@ -91,6 +94,7 @@ export async function evaluate(
         // The episodes of one instance share no numbers; two evaluations compare on the same ones.
         commonRandomNumbers: samples === 1,
         ...(settings.reuse !== undefined && { reuse: settings.reuse }),
+        ...(settings.environments !== undefined && { environments: settings.environments }),
       },
       members.map((instance) => ({ instance, node: null })),
       [samples],

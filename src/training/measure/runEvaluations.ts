@@ -101,7 +101,7 @@ export class RunEvaluations {
         kind,
         samples,
         batch,
-        ...this.context.reuse,
+        ...this.context.growth,
       },
       evaluation.slice(known.length),
       {

@@ -10,6 +10,7 @@ import { ModelHost } from '../../../src/runtime/host.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import type { Instance, RunSummary } from '../../../src/shared/records/records.ts';
+import type { Environments } from '../../../src/replay/unfold.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain, type Renderer } from '../../../src/team/render.ts';
@@ -56,6 +57,8 @@ export interface TinyRunOptions {
   readonly control?: Partial<RunControl>;
   /** False: what is determined by an equal result is paid for all the same. */
   readonly reuse?: boolean;
+  /** The bundled ones unless given. */
+  readonly environments?: Environments;
   /** Wraps the runtime, to watch it or to break it. */
   readonly wrap?: (runtime: ModelRuntime) => ModelRuntime;
 }
@@ -101,6 +104,7 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
       wrap = (runtime: ModelRuntime) => runtime,
       render = renderPlain,
       reuse,
+      environments,
       method,
     }: TinyRunOptions = {},
   ): Promise<RunSummary> =>
@@ -125,6 +129,7 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
         expected: { episode: 1, step: 1, known: false },
         now: () => '2026-01-01T00:00:00.000Z',
         ...(reuse !== undefined && { reuse }),
+        ...(environments !== undefined && { environments }),
         ...(method !== undefined && { method }),
       },
       { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },
