@@ -3,7 +3,7 @@
  *
  * Behind a suite, rooms (`credit`, `runtime/graph`) or files choose what of it is run. Without an argument: types,
  * lint, unit tests, then the tests in a real VS Code. dist/ must have been built. The last line is the total of all, "N
- * passed, N failed", and the exit code follows it; before it stand the files that took longest. The unit tests try a
+ * passed, N failed", and the exit code follows it; before it are the files that took longest. The unit tests try a
  * sample of the attacks; `attack` tries all of them, and counts by area what was tried and held.
  */
 import { statSync } from 'node:fs';

@@ -193,7 +193,7 @@ describe('a hostile bucket', () => {
     );
   });
 
-  it('is imported whole or not at all, and what was imported is exported again as it stood', async (t) => {
+  it('is imported whole or not at all, and what was imported is exported again as it was', async (t) => {
     const { folder, store } = opened(t);
     let number = 0;
     const property = fc.asyncProperty(lines, async (line) => {

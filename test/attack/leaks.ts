@@ -74,7 +74,7 @@ const TRACES: readonly string[] = [
   'exec("def g():\\n yield 1", globals()); KEPT.append(next(globals()["g"]()))',
 ];
 
-/** Expressions, each looked at by itself; what it gives or raises is told. */
+/** Expressions, each looked at by itself; what it gives or raises is reported. */
 const LOOKS: readonly string[] = [
   '[at(lambda: os.lseek(fd, 0, 1)) for fd in range(12)]',
   '[at(lambda: tuple(os.fstat(fd))) for fd in range(12)]',
@@ -136,7 +136,7 @@ export const leaving = (stream: HashedStream): string =>
     .map((trace) => `try:\n    ${trace.replaceAll('\n', '\n    ')}\nexcept BaseException: pass\n`)
     .join('')}def f(): return 1\n`;
 
-/** A program whose f() tells what it sees, as text. */
+/** A program whose f() says what it sees, as text. */
 export const looking = (looks: readonly string[]): string =>
   `${HEAD}def f():\n    told = []\n${looks.map((look) => `    told.append(at(lambda: repr((${look}))))\n`).join('')}    return told\n`;
 

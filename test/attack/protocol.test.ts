@@ -63,7 +63,7 @@ describe('a hostile protocol', () => {
     });
   }
 
-  it('is refused where a key stands twice, however deep', async () => {
+  it('is refused where a key is given twice, however deep', async () => {
     for (const text of [
       'a: 1\na: 2',
       '{"roles": [{"role": "r", "prompt": "x", "prompt": "y"}]}',

@@ -1,5 +1,5 @@
 /**
- * Hostile peers of the engine: whatever bytes and values come over its socket, it goes on answering others and holds no
+ * Hostile peers of the engine: whatever comes over its socket, it continues to answer others and holds no
  * more than a frame.
  */
 import { once } from 'node:events';
@@ -153,7 +153,7 @@ describe(
       }
     });
 
-    it('answers wrong types, prototype keys and deep nesting with an error, and goes on', async (t) => {
+    it('answers wrong types, prototype keys and deep nesting with an error, and continues', async (t) => {
       const engine = await startEngine(t, folder);
       const deep = `${'['.repeat(scaled(2_000_000, 100_000))}${']'.repeat(scaled(2_000_000, 100_000))}`;
       const value = fc.oneof(

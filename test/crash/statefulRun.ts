@@ -1,5 +1,5 @@
 /**
- * A process that takes a run of a method with running statistics to its end: begins it, or goes on with it where it was
+ * A process that takes a run of a method with running statistics to its end: begins it, or resumes it where it was
  * killed. Arguments: the model's folder, the run's folder.
  */
 import { join } from 'node:path';

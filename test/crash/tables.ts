@@ -3,7 +3,7 @@ import type { Connection } from '../../src/store/files/sqlite.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Columns and JSON keys that tell the time or what an interruption cost; everything else must come out the same. */
+/** Columns and JSON keys that say the time or what an interruption cost; everything else must come out the same. */
 const CLOCKS: Readonly<Record<string, readonly string[]>> = {
   run: ['created_at', 'finished_at'],
   problem: ['seconds'],
@@ -68,7 +68,7 @@ function comparable(table: string, row: Row, names: Readonly<Record<string, stri
   );
 }
 
-/** A JSON value without the keys that tell the time, or what an interruption cost. */
+/** A JSON value without the keys that say the time, or what an interruption cost. */
 export function withoutClocks(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return value;

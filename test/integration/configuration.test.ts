@@ -97,7 +97,7 @@ async function problems(workbench: Workbench): Promise<Locator> {
 }
 
 scenario(
-  'all problems of a configuration stand in the Problems panel, each at its line and column, and quick fixes mend the keys',
+  'all problems of a configuration are in the Problems panel, each at its line and column, and quick fixes correct the keys',
   async (workbench) => {
     await workbench.openFile('broken.c3.yaml');
     await lens(workbench, '4 problems prevent this run from starting').waitFor();
@@ -247,7 +247,7 @@ scenario('a path that is not there is said, and the folders that are there are s
 });
 
 scenario(
-  'questions on both sides stand in the Problems panel until they are gone, and keep the run from starting',
+  'questions on both sides are in the Problems panel until they are gone, and keep the run from starting',
   async (workbench) => {
     await workbench.openFile('shared.c3.yaml');
     await lens(workbench, '1 problem prevents this run from starting').waitFor();
@@ -269,7 +269,7 @@ scenario(
   },
 );
 
-scenario('the plan opens beside the configuration, of what stands in the editor', async (workbench) => {
+scenario('the plan opens beside the configuration, of what is in the editor', async (workbench) => {
   await workbench.openFile('tiny.c3.yaml');
   await workbench.page.locator('.editor-instance .view-line').first().click();
   await workbench.page.keyboard.press('Control+End');

@@ -106,7 +106,7 @@ scenario(
 );
 
 scenario(
-  'runs are laid over each other, told apart without colour, and come back after a reload',
+  'runs are laid over each other, distinguished without colour, and come back after a reload',
   async (workbench) => {
     const dashboard = await workbench.webview('Run dashboard');
     await dashboard.getByText('Compare runs').click();
@@ -281,7 +281,7 @@ scenario(
       await dashboard.getByRole('button', { name: 'Continue' }).click();
       await points(9);
 
-      // Hidden while it is paused: it comes back as it stood, and what came meanwhile waits.
+      // Hidden while it is paused: it comes back as it was, and what came meanwhile waits.
       await dashboard.getByRole('button', { name: 'Pause' }).click();
       await workbench.openFile('tiny.c3.yaml');
       goOn();

@@ -77,7 +77,7 @@ async function widthOf(
 }
 
 scenario(
-  'what was measured before training shows while the run goes on, and stays after it was cancelled',
+  'what was measured before training shows while the run continues, and stays after it was cancelled',
   async (workbench) => {
     const config = ['--override', 'steps=400', '--override', 'evaluation.every=2', '--override', 'title=Stopped'];
     const run = spawn(process.execPath, [CLI, 'run', 'tiny.c3.yaml', ...config, '--store', storeOf(workbench.folder)], {

@@ -26,7 +26,7 @@ export interface MadeRun {
   readonly seed?: number;
   readonly steps: number;
   readonly planned?: number;
-  /** Greedy accuracy before and after; none for a run that goes on. */
+  /** Greedy accuracy before and after; none for a run that continues. */
   readonly accuracy?: readonly [number, number];
   /** The bundled task that its configuration names; a configuration that says nothing unless given. */
   readonly task?: string;

@@ -71,7 +71,7 @@ function extensionHosts(workbench: Workbench): number[] {
 }
 
 scenario(
-  'a run goes on over five reloads, five killed extension hosts and a closed window, and ends with the weights of an undisturbed one',
+  'a run continues over five reloads, five killed extension hosts and a closed window, and ends with the weights of an undisturbed one',
   async (workbench) => {
     await workbench.openView('C3');
     await workbench.runCommandAndPick('C3: Start C3 run', 'outlives.c3.yaml', 'Default length');

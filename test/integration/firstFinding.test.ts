@@ -50,14 +50,14 @@ scenario(
     const episodes = await workbench.webview('Episodes');
     await episodes.locator('.canvas .row:not([aria-busy])').first().waitFor();
     await workbench.screenshot('first-episodes');
-    // Nothing is decided after so few returns: the clearest of the problems that were lost stands first.
+    // Nothing is decided after so few returns: the clearest of the problems that were lost comes first.
     await act(async () => {
       await episodes.getByRole('combobox', { name: 'Outcome' }).selectOption('between');
     });
     await eventually('the problems that were lost and won', async () =>
       / of /u.test(await episodes.locator('.listed').innerText()),
     );
-    // The run goes on meanwhile: what is selected stays selected, wherever it stands.
+    // The run continues meanwhile: what is selected stays selected, wherever it is.
     const [question = '', clearest = ''] = await episodes
       .locator('.canvas .row[aria-selected="true"]:not([aria-busy])')
       .evaluate((row) =>

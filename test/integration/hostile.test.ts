@@ -297,7 +297,7 @@ scenario(
     await transcript.getByRole('tree').press('c');
     await transcript.locator(`${ROW}[aria-label*="1 of 3: 0 <script>"]`).click();
     await transcript.getByRole('tree').press('c');
-    // The comparison of the scenario before stands here until the new one is drawn.
+    // The comparison of the scenario before is here until the new one is drawn.
     await transcript
       .getByRole('region', { name: 'Comparison' })
       .getByText(`${(LINE + Array.from(`answer ${HOSTILE}`).length).toLocaleString('en-US')} characters`)

@@ -130,7 +130,7 @@ const rowOf = (transcript: FrameLocator, beginning: string): Locator =>
   transcript.locator(`${ROW}[aria-label*="${beginning}"]`).first();
 
 scenario(
-  'mathematics is loaded when a message has some, and is MathML; code stands in letters of one width, prose does not; money is no mathematics',
+  'mathematics is loaded when a message has some, and is MathML; code is in letters of one width, prose does not; money is no mathematics',
   async (workbench) => {
     const transcript = await openTranscript(workbench);
     const frame = await frameOf(transcript);
@@ -247,7 +247,7 @@ scenario('hostile mathematics is text, and nothing of it is executed or asked fo
   assertQuiet(workbench);
 });
 
-scenario('the code of the answering role stands in letters of one width as a whole', async (workbench) => {
+scenario('the code of the answering role is in letters of one width as a whole', async (workbench) => {
   const transcript = await openTranscript(workbench);
   const text = textOf(transcript);
   await rowOf(transcript, 'def f').click();

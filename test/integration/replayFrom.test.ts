@@ -59,7 +59,7 @@ async function pictures(workbench: Workbench, transcript: FrameLocator, name: st
 }
 
 scenario(
-  'what a message was worth stands side by side; what was not measured is measured by a click',
+  'what a message was worth is shown side by side; what was not measured is measured by a click',
   async (workbench) => {
     const { transcript, message } = await openPlan(workbench);
     // Where both plans of the step say the same there is nothing to compare with.

@@ -94,7 +94,7 @@ scenario('both views say what to do in a folder without runs', async (workbench)
 });
 
 scenario(
-  'buckets stand by rank, say what was not measured, and open the transcript at the message',
+  'buckets are ordered by rank, say what was not measured, and open the transcript at the message',
   async (workbench) => {
     fill(workbench);
     await workbench.runCommand('C3: Refresh');
@@ -204,7 +204,7 @@ scenario('by keyboard alone the menu of a bucket copies a link to it, and compar
   );
   assert.ok(link.includes(`/bucket/${String(first)}?run=${RUN}&`), link);
   await choose('ContextMenu', 'Select to compare');
-  // The second message of the bucket; the first is the one that the bucket stands for.
+  // The second message of the bucket; the first is the one that the bucket represents.
   const second = workbench.treeItem(buckets, 'plan 1');
   await eventually('the keyboard on the second message', async () => {
     if (
@@ -281,7 +281,7 @@ scenario(
     await chosen('reasoner 1 of 2').waitFor();
     const tree = transcript.getByRole('tree');
     await tree.focus();
-    // Where the keyboard stands counts, as for every other key.
+    // Where the keyboard is counts, as for every other key.
     await tree.press('End');
     await transcript.locator('.active[aria-label^="actor 2 of 2"]').waitFor();
     await tree.press('w');

@@ -28,7 +28,7 @@ scenario('the extension is installed under the name and version of package.json'
   await details.getByText(String(manifest.version), { exact: true }).first().waitFor();
 });
 
-scenario('the window wears each of the three themes', async (workbench) => {
+scenario('the window has each of the three themes', async (workbench) => {
   const background = (): Promise<string> =>
     workbench.page.locator('.monaco-workbench').evaluate((element) => getComputedStyle(element).backgroundColor);
   const seen = new Set<string>();

@@ -18,7 +18,7 @@ const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const SNAPSHOT = 'a'.repeat(64);
 const HOSTILE = '<img src=x onerror=alert(1)> \u202eevil [x](command:c3.startRun)';
 /**
- * Returns of the trees that stand beside those of the real run: every class comes up, at several distances from its
+ * Returns of the trees that are beside those of the real run: every class comes up, at several distances from its
  * threshold.
  */
 const TREES = [

@@ -189,7 +189,7 @@ scenario(
     await tree.press('r');
     await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
     const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' });
-    // The settings ask for 3 alternatives with 2 replays each; the original stands among them.
+    // The settings ask for 3 alternatives with 2 replays each; the original is among them.
     await eventually(
       'the end of the replay',
       async () =>
@@ -262,7 +262,7 @@ scenario(
   },
 );
 
-scenario('a message of the user stands among the alternatives', async (workbench) => {
+scenario('a message of the user is among the alternatives', async (workbench) => {
   const { transcript, episode } = await openFirst(workbench);
   await choose(transcript, 'actor');
   await transcript.getByText('Try your own message').click();

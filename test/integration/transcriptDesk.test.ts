@@ -141,7 +141,7 @@ scenario('episodes are compared from the side bar by their context menus', async
   await workbench.closeEditor();
 });
 
-scenario('the context of a message stands in an editor token by token', async (workbench) => {
+scenario('the context of a message is in an editor token by token', async (workbench) => {
   const { transcript, episode } = await open(workbench);
   await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
   await transcript.getByRole('tree').press('t');
@@ -277,7 +277,7 @@ scenario(
 );
 
 scenario(
-  'the map of the protocol sifts for a role, filters leave what matches and come back after a reload',
+  'the map of the protocol filters for a role, filters leave what matches and come back after a reload',
   async (workbench) => {
     const { transcript } = await open(workbench);
     const map = transcript.getByRole('group', { name: 'Protocol' });

@@ -27,7 +27,7 @@ interface Opened {
 async function openPlan(workbench: Workbench): Promise<Opened> {
   const { question, message } = await firstPlan(workbench);
   const transcript = await transcriptOf(workbench, question);
-  // By way of another row: its form stands as offered.
+  // By way of another row: its form is as offered.
   await choose(transcript, 'actor');
   await choose(transcript, 'reasoner');
   return { transcript, question, message };
@@ -40,7 +40,7 @@ const field = (transcript: FrameLocator, name: string): Locator =>
 const press = (transcript: FrameLocator, name: string): Locator =>
   transcript.getByRole('button', { name, exact: true });
 
-/** Types a value in place of what stands in a field that has the keyboard. */
+/** Types a value in place of what is in a field that has the keyboard. */
 async function retype(workbench: Workbench, value: string): Promise<void> {
   await workbench.page.keyboard.press('End');
   await workbench.page.keyboard.press('Shift+Home');

@@ -95,7 +95,7 @@ async function evaluate<Result>(panel: FrameLocator, expression: string): Promis
   return (await frameOf(panel)).evaluate<Result>(expression);
 }
 
-/** No row is missing or on its way where the tree stands still. */
+/** No row is missing or on its way where the tree is still. */
 async function settled(transcript: FrameLocator): Promise<void> {
   await eventually('every row in sight', async () => {
     const { missing, waiting, frames } = await evaluate<Scrolled>(
@@ -274,7 +274,7 @@ scenario('a search counts every hit, and Enter asks at once', async (workbench) 
   ] as const) {
     await field.fill('');
     await eventually('no words', async () => (await hits.innerText()) === '');
-    // Typed and entered in one go, and timed in the page until the count stands there.
+    // Typed and entered in one go, and timed in the page until the count is there.
     const took = await evaluate<number>(
       transcript,
       `new Promise((done) => {

@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const TARGETS = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin-arm64'];
 
 /**
- * Packages dist/ as it stands.
+ * Packages dist/ as it is.
  * @param target a platform as VS Code names it; this machine's when left out
  * @param into the folder of the package; it is made where it is missing
  * @returns the absolute path of the .vsix file

@@ -182,7 +182,7 @@ export function installedExtension(): Promise<string> {
   return installing;
 }
 
-/** Packages dist/ as it stands and installs the package into a folder, as a user would install it. */
+/** Packages dist/ as it is and installs the package into a folder, as a user would install it. */
 export async function installExtension(folder: string): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), 'c3-install-'));
   try {

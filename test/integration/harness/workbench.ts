@@ -431,7 +431,7 @@ export class Workbench {
     await this.reload();
   }
 
-  /** Changes the colour theme as a user does, and waits until the window and its visible webviews wear it. */
+  /** Changes the colour theme as a user does, and waits until the window and its visible webviews have it. */
   async setTheme(theme: Theme): Promise<void> {
     const { name, label, workbench, webview } = THEMES[theme];
     // A panel that takes the focus back late closes the list of themes.

@@ -1,6 +1,6 @@
 /**
  * An engine that speaks the protocol and does no work: what the extension's client is tested against. The config's name
- * tells it what to do.
+ * says what to do.
  */
 import { createServer } from 'node:net';
 import { rmSync } from 'node:fs';
@@ -212,7 +212,7 @@ createServer((socket) => {
 }).listen(address.socket);
 
 function cancelled(token: CancellationToken): Promise<never> {
-  // A request that was cancelled before it was read tells so at once and never again.
+  // A request that was cancelled before it was read says so at once and never again.
   if (token.isCancellationRequested) {
     return Promise.reject(new ResponseError(CANCELLED_CODE, 'Cancelled.'));
   }

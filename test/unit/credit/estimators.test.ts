@@ -99,7 +99,7 @@ describe('vectors', () => {
         1e-6,
       );
     }
-    // The 1e-8 stands under the root: a gap of 2e-4 gives 1/sqrt(2), not 1.
+    // The 1e-8 is under the root: a gap of 2e-4 gives 1/sqrt(2), not 1.
     close(groupNormalise([1e-4, -1e-4]), [Math.SQRT1_2, -Math.SQRT1_2]);
     close(groupNormalise([0.1, 0.1, 0.1]), [0, 0, 0], 1e-11);
     assert.deepEqual(groupNormalise([]), []);

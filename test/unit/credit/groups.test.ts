@@ -56,7 +56,7 @@ describe('MAGRPO', () => {
     );
   });
 
-  it('takes every return for an episode: the others of the same alternative stand in the baseline of leave-one-out', () => {
+  it('takes every return for an episode: the others of the same alternative are in the baseline of leave-one-out', () => {
     const returns = [[1, 0], [1], [0, 0, 0]];
     // By hand, episode by episode: the sum is 2, six episodes; (2 - r) / 5 is the baseline of r.
     close(creditsOf(group(returns), 'magrpo_rloo'), [(1 - 1 / 5 + (0 - 2 / 5)) / 2, 1 - 1 / 5, 0 - 2 / 5]);

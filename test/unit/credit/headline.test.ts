@@ -130,7 +130,7 @@ test('a typed text is compared with the draws and never is one of them', () => {
   near(withTyped.get('typed')?.value, -0.75);
 });
 
-test('a message without another draw stands alone', () => {
+test('a message without another draw is alone', () => {
   for (const members of [
     [member('a', [1, 0])],
     [member('a', [1, 0], false), member('a', [1, 0])],
@@ -184,7 +184,7 @@ test('the value lies inside the interval, the interval inside the range, and nei
       }
       assert.ok(low !== null && high !== null && low <= value && value <= high && low >= -1 && high <= 1);
     }
-    // Names of draws are exchangeable; so is the order in which typed and chosen messages stand.
+    // Names of draws are exchangeable; so is the order in which typed and chosen messages are.
     const chosenLast = buckets.map(({ id, members }) => ({
       id,
       members: [...members.filter(({ drawn }) => drawn), ...members.filter(({ drawn }) => !drawn)],

@@ -15,7 +15,7 @@ export interface Given {
   readonly credits?: readonly (number | null)[];
 }
 
-/** As many alternatives as the longest list given; all are credited unless told otherwise. */
+/** As many alternatives as the longest list given; all are credited unless set otherwise. */
 export function bucket({ returns = [], next = [], texts = [], ...more }: Given): DiagnosticBucket {
   const count = Math.max(returns.length, next.length, texts.length);
   return {

@@ -92,14 +92,14 @@ describe('detectors', () => {
     assert.equal(present('plan ignored', episode(null, '#### 345', { emptied: same })), null);
   });
 
-  it('plan leaks the answer: stated, or standing there as a whole', () => {
+  it('plan leaks the answer: stated, or present as a whole', () => {
     for (const plan of ['#### 345', 'The answer is 345.', 'so it makes 345, done', 'x=345']) {
       assert.equal(present('plan leaks the answer', episode(plan, '#### 345')), true, plan);
     }
     for (const plan of ['Add 300 and 45.', '1345 or 3450', '345.5', '3,345', '#### 346']) {
       assert.equal(present('plan leaks the answer', episode(plan, '#### 345')), false, plan);
     }
-    // A short answer stands in a plan by chance, and one that the question holds is no secret.
+    // A short answer is in a plan by chance, and one that the question holds is no secret.
     assert.equal(present('plan leaks the answer', episode('take 12 and 7', 'x', { gold: '7' })), false);
     assert.equal(present('plan leaks the answer', episode('The answer is 7.', 'x', { gold: '7' })), true);
     assert.equal(present('plan leaks the answer', episode('keep the 300', 'x', { gold: '300' })), false);

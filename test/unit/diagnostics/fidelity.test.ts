@@ -114,7 +114,7 @@ describe('fidelity', () => {
     );
   });
 
-  it('cannot tell leave-one-out from the full mean where counts are equal', () => {
+  it('cannot distinguish leave-one-out from the full mean where counts are equal', () => {
     const equal = IRREGULAR.map((one, b) => ({
       ...one,
       alternatives: one.alternatives.map((alternative, j) => ({

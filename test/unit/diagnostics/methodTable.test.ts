@@ -173,7 +173,7 @@ describe('the table', () => {
     );
   });
 
-  it('decides nothing on one seed where only seeds can tell', () => {
+  it('decides nothing on one seed where only seeds can say', () => {
     const { claims } = methodTable(
       [run('c3', 0, [[1, 5]], { influence: 2 }), run('magrpo', 0, [[1, 5]], { influence: 1 })],
       [],

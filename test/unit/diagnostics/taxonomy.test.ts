@@ -44,7 +44,7 @@ const caseOf = (classes: readonly TaxonomyClass[], name: string): TaxonomyClass[
 const terminal = { terminal: true };
 
 describe('the four classes', () => {
-  it('stand in their order, empty ones too', () => {
+  it('are in their order, empty ones too', () => {
     assert.deepEqual(
       classifyBuckets([]),
       TAXONOMY_CLASSES.map((name) => ({ name, count: 0, cases: [] })),
@@ -201,7 +201,7 @@ describe('the four classes', () => {
       ]),
       'Over-Coupling',
     );
-    // Within 0.02, between 0.08, F(1,2) = 8 and p = 0.11: too few replays to tell, so nothing is claimed.
+    // Within 0.02, between 0.08, F(1,2) = 8 and p = 0.11: too few replays to decide, so nothing is claimed.
     assert.equal(
       classOf([
         [1, 0.8],
@@ -225,7 +225,7 @@ describe('the four classes', () => {
     assert.equal(misleading?.count, 1);
     const [, ambiguity] = classifyBuckets([bucket(1, returns)], { ...TAXONOMY_THRESHOLDS, ambiguity: 0.3 });
     assert.equal(ambiguity?.count, 1);
-    // F(2,9) = 0.9, p = 0.44: a level above that tells these alternatives apart.
+    // F(2,9) = 0.9, p = 0.44: a level above that distinguishes these alternatives.
     const alike = bucket(1, [
       [1, 0, 1, 1],
       [0, 1, 0, 1],

@@ -122,7 +122,7 @@ test('texts are compared without regard to case, composition and the amount of w
   assert.equal(gradeAnswer('...', '#### x').score, 0);
 });
 
-test('the verdict says where the answer stood and how it compared', () => {
+test('the verdict says where the answer was and how it compared', () => {
   assert.deepEqual(gradeAnswer('19', '#### 19.0'), { score: 1, rule: 'hash-line: equal numbers', answer: '19.0' });
   assert.deepEqual(gradeAnswer('19', 'The answer is 20'), {
     score: 0,

@@ -49,7 +49,7 @@ test('each name scores by its rule, and auto by what the instance has', async ()
   assert.equal((await named('math-lenient').evaluate(instance('3'), '#### 3.1')).score, 1);
 });
 
-test('code goes to the tests with what stands before it, without its fences', async () => {
+test('code goes to the tests with what is before it, without its fences', async () => {
   asked.length = 0;
   assert.deepEqual(
     await named('auto', true).evaluate(instance('', TESTS), 'Here:\n```python\ndef f(x): return x\n```'),

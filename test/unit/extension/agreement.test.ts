@@ -90,7 +90,7 @@ test('a message has one credit: by its definition from the returns shown, in its
   assert.equal(told, 6 * STEPS);
 });
 
-test('the bucket that stands first is the one with the largest credit of all rows', () => {
+test('the bucket that comes first is the one with the largest credit of all rows', () => {
   const largest = Math.max(
     ...steps().flatMap((iteration) => rowsOf(iteration).map((row) => Math.abs(row.credit?.value ?? NaN))),
   );

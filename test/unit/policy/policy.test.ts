@@ -103,7 +103,7 @@ describe('LocalPolicy.answer', () => {
     );
   });
 
-  it('gives a request the same answer whatever stands beside it', async () => {
+  it('gives a request the same answer whatever is beside it', async () => {
     const together = await policy.answer(REQUESTS, RUNNING);
     const key = ({ text, tokens, logprobs, finish, prompt }: PolicyAnswer): unknown => ({
       text,
@@ -118,7 +118,7 @@ describe('LocalPolicy.answer', () => {
     }
   });
 
-  it('tells about each answer once, with its own index', async () => {
+  it('reports each answer once, with its own index', async () => {
     const told = new Map<number, PolicyAnswer>();
     const answers = await policy.answer(REQUESTS, {
       ...RUNNING,

@@ -56,7 +56,7 @@ describe('arrivals', () => {
   });
 });
 
-/** Scores when it is told to. */
+/** Scores when asked to. */
 class Gated implements Evaluator {
   readonly name = 'gated';
   readonly gates: PromiseWithResolvers<Graded>[] = [];
@@ -90,7 +90,7 @@ describe('messages that are scored while others are sampled', () => {
     });
     const nodes = await growing;
     assert.deepEqual(heard, [0.75, 0.5, 0.25, 0]);
-    // The scripted policy answers the last request first; nodes stand in the order of requests.
+    // The scripted policy answers the last request first; nodes are in the order of requests.
     assert.deepEqual(
       nodes.map(({ score }) => score?.score),
       heard.toReversed(),

@@ -224,7 +224,7 @@ describe('replayMessage', () => {
   it('lets every alternative draw numbers of its own where it is asked to', async (t) => {
     for (const protocol of [PAIR, CHAIN, PARALLEL, TWICE]) {
       const here = await scene(t, protocol);
-      // The clicked message stands first in the bucket, whatever its place in the run.
+      // The clicked message comes first in the bucket, whatever its place in the run.
       const clicked = here.store.decision(here.messages[0] ?? 0);
       here.messages[0] = here.store.insertDecision({ ...clicked, siblingIndex: 1 });
       const bucket = await ask(here, 0, { replays: 3, text: 'typed', independent: true });
@@ -399,7 +399,7 @@ describe('replayMessage', () => {
       const here = await scene(t, PAIR);
       const { evaluator, store, messages } = here;
       // Everything is answered in one go, as the last decode step of a batch does: the cancel comes while the fourth
-      // call goes on.
+      // call continues.
       const deaf: Policy = {
         snapshot: here.policy.snapshot,
         environment: here.policy.environment,
@@ -422,7 +422,7 @@ describe('replayMessage', () => {
     }
   });
 
-  it("continues with the weights and the temperature that it is given, and the store tells them from the message's", async (t) => {
+  it("continues with the weights and the temperature that it is given, and the store distinguishes them from the message's", async (t) => {
     const here = await scene(t, PAIR);
     const { store } = here;
     const later = 'cd'.repeat(32);

@@ -42,7 +42,7 @@ interface Scene {
     cancelled?: () => boolean,
     evaluator?: Evaluator,
   ) => Promise<VerificationReport>;
-  /** Done of total, as it was told. */
+  /** Done of total, as it was reported. */
   readonly told: string[];
 }
 
@@ -185,7 +185,7 @@ describe('verifyReplays', () => {
     const report = await check(replays.slice(0, 1), (_, work) => work('The weights are gone.'));
     assert.equal(report.different, 1);
     assert.match(report.firstDifference?.detail ?? '', /row was changed/);
-    // Tokens and their own hash changed together: the hash of the replay still tells.
+    // Tokens and their own hash changed together: the hash of the replay still shows it.
     tamper(
       here,
       'DROP TRIGGER replay_no_update',
@@ -500,7 +500,7 @@ describe('credit.common_random_numbers', () => {
 });
 
 describe('replaysOfMessage', () => {
-  it('finds the replays that a message stands for, and no others', async (t) => {
+  it('finds the replays that a message represents, and no others', async (t) => {
     const {
       run: { store },
     } = await scene(t);

@@ -85,7 +85,7 @@ describe('runReport', () => {
     assert.equal(third?.meanReturn, null);
   });
 
-  it('tells accuracy and cost as the summary does, without the path of the store', (t) => {
+  it('reports accuracy and cost as the summary does, without the path of the store', (t) => {
     const writer = storeFor(t);
     addStep(writer, 1, 0.5);
     writer.updateRunStatus(RUN, 'done', '2026-01-02T04:04:05.000Z', SUMMARY);

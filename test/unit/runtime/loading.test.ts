@@ -80,7 +80,7 @@ describe('stored numbers', () => {
     });
   });
 
-  it('that are no finite number are seen wherever they stand', () => {
+  it('that are no finite number are seen wherever they are', () => {
     for (const [dtype, width, ones, largest] of [
       ['BF16', 2, 0x7f80, 0x7f7f],
       ['F16', 2, 0x7c00, 0x7bff],
@@ -230,7 +230,7 @@ describe('a cancelled load', () => {
     }
   });
 
-  it('is told apart from a failure', async () => {
+  it('is distinguished from a failure', async () => {
     await assert.rejects(
       loadModel(inFolder('nowhere'), { cancelled: () => true }),
       (error) => error instanceof C3Error && error.kind === 'model',

@@ -99,7 +99,7 @@ describe('a runtime in a worker thread', () => {
     await host.close();
   });
 
-  it('keeps the kind and the words of an error, and goes on', async (t) => {
+  it('keeps the kind and the words of an error, and continues', async (t) => {
     const runtime = await serving(t);
     await fails(runtime.generate('abcdef', REQUESTS, RUNNING), 'model', /No model is loaded/);
     await fails(runtime.load(join(folder, 'nowhere')), 'model', /nowhere/);
@@ -111,7 +111,7 @@ describe('a runtime in a worker thread', () => {
     assert.equal((await runtime.generate(snapshot, REQUESTS, RUNNING)).length, REQUESTS.length);
   });
 
-  it('stops a long generation when it is cancelled, and goes on with the next call', async (t) => {
+  it('stops a long generation when it is cancelled, and continues with the next call', async (t) => {
     const runtime = await serving(t);
     const { snapshot } = await runtime.load(folder);
     let told = 0;
@@ -127,7 +127,7 @@ describe('a runtime in a worker thread', () => {
     assert.equal((await runtime.generate(snapshot, REQUESTS, RUNNING)).length, REQUESTS.length);
   });
 
-  it('drops a cancelled step whole: training goes on from where it was', async (t) => {
+  it('drops a cancelled step whole: training continues from where it was', async (t) => {
     const many = range(2000).map((index) => context(`many ${index}`, 10, 6));
     const [runtime, host] = [await serving(t), new ModelHost(DEVICE)];
     for (const one of [runtime, host]) {

@@ -45,7 +45,7 @@ function work(plan: string): Worked {
   return worked;
 }
 
-/** A reader of its own: the plan that the sentences of a question tell about its first person. */
+/** A reader of its own: the plan that the sentences of a question say about its first person. */
 function read(question: string): string {
   const sentences = question.split(/(?<=[.?])\s/u).slice(0, -1);
   const [first = '', ...others] = sentences;
@@ -79,7 +79,7 @@ test('each plan, worked out left to right, gives the solution line by line and t
   }
 });
 
-test('each question tells its plan, event by event', () => {
+test('each question describes its plan, event by event', () => {
   for (const problem of SAMPLE) {
     assert.equal(read(problem.question), problem.plan, problem.question);
   }
@@ -116,7 +116,7 @@ test('levels set the number of steps and the operators', () => {
   assert.equal(seen.size, 2 * 2 + 4 * 2 + 4 * 3 + 4 * 4);
 });
 
-test('an irrelevant number stands in about 30 % of the problems from level 2 on and in none of level 1', () => {
+test('an irrelevant number is in about 30 % of the problems from level 2 on and in none of level 1', () => {
   const counts = { 1: [0, 0], 2: [0, 0], 3: [0, 0], 4: [0, 0] };
   for (const problem of SAMPLE) {
     const needed = problem.plan.split(/[-+*/]/u).length;
@@ -155,7 +155,7 @@ test('questions are filled in, end with a question and use short sentences in ma
   assert.ok(openings.size >= 30, `${openings.size} wordings`);
 });
 
-test('people in one question are told apart', () => {
+test('people in one question are distinguished', () => {
   for (const { question } of SAMPLE) {
     const clash =
       /([A-Z][a-z]{2}) gives \1 |([A-Z][a-z]{2}) (?:gets|takes) \d+ \w+ from \2\.|([A-Z][a-z]{2}) gives \d+ \w+ to \3\./u;

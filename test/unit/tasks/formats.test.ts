@@ -209,7 +209,7 @@ test('a plain row may bring tests of its own', async () => {
   );
 });
 
-test('rows of several forms may stand in one file', async () => {
+test('rows of several forms may be in one file', async () => {
   const { instances, formats } = await load([
     MATH,
     CMATH,
@@ -257,7 +257,7 @@ test('a form that is named is demanded of every row, and whatever is missing is 
   await refused([{ question: 'q', tests: [] }], /:1: the row has no tests/u);
 });
 
-test('a repeated question with another answer is told', async () => {
+test('a repeated question with another answer is reported', async () => {
   const rows = [
     { question: 'a', answer: '1', id: 'A' },
     { question: 'a', answer: '1' },

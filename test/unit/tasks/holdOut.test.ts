@@ -40,7 +40,7 @@ function isHeldOut(question: string, share: number, seed: number): boolean {
   );
 }
 
-test('each question is held out by its own hash, whatever stands around it and in whatever order', () => {
+test('each question is held out by its own hash, whatever is around it and in whatever order', () => {
   const all = questions(2000);
   for (const [share, seed] of [
     [0.2, 0],

@@ -75,7 +75,7 @@ describe('order, visibility and scoring', () => {
     assert.equal(isTerminal(protocol, 2), false);
   });
 
-  it('does not see a role that merely stands earlier', () => {
+  it('does not see a role that merely is earlier', () => {
     const protocol = parse([role('a'), role('b')]);
     assert.deepEqual(occurrenceAt(protocol, 1).ancestors, []);
   });

@@ -102,7 +102,7 @@ describe('renderContext', () => {
       renderContext(branch(all), 3, ' What? ', messages).system,
       'What? |plan!\n\nfrom b\n\nfrom a|plan!|plan!|from b|from a||',
     );
-    // b must not see a, which stands beside it, though its message is at hand.
+    // b must not see a, which is beside it, though its message is at hand.
     assert.equal(renderContext(branch('x', all), 1, 'Q', messages).system, 'Q|plan!|plan!|plan!||||');
   });
 

@@ -113,7 +113,7 @@ describe('a run that trains an adapter', () => {
   });
 
   for (const at of [1, 2, 4]) {
-    it(`goes on to the same weights where step ${at} broke`, async (t) => {
+    it(`continues to the same weights where step ${at} broke`, async (t) => {
       const [whole, broken] = [await tinyWorld(t, team.folder), await tinyWorld(t, team.folder)];
       await whole.start({ overrides: OVERRIDES, evaluation: [] });
       let calls = 0;

@@ -36,7 +36,7 @@ describe('checkConfig', () => {
     }
   });
 
-  it('finds all problems at once, each where it stands', () => {
+  it('finds all problems at once, each where it is', () => {
     assertFound(
       'seed: 1\nstepz: 5\nppo:\n  lerning_rate: 1\n  epochs: many\n\n# a remark\nmethod: ppo\nsampling: {temperature: 0, top_p: 2}\n',
       /^2:1 stepz \| stepz: unknown key; did you mean steps\?$/,
@@ -69,7 +69,7 @@ describe('checkConfig', () => {
     assertFound('temprature: 1\n', /did you mean sampling: temperature\?$/);
   });
 
-  it('marks an item of a list, and a bare value that stands for a section', () => {
+  it('marks an item of a list, and a bare value that represents a section', () => {
     assertFound(
       'adapter:\n  target_modules: [v_proj, q_pro]\ndevice: webgpuu\n',
       /^2:28 q_pro \| adapter\.target_modules\[1\]: .*mean q_proj\? /,

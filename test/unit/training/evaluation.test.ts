@@ -34,7 +34,7 @@ describe('evaluate', () => {
     assert.deepEqual(await evaluate(settings(), [], NOTHING), []);
   });
 
-  it('tells each batch with one episode per instance, and its evaluator calls before they are made', async () => {
+  it('reports each batch with one episode per instance, and its evaluator calls before they are made', async () => {
     const told: (readonly [number, string[], number])[] = [];
     const evaluator = new CountingEvaluator(() => 1);
     const begun: (readonly [number, number])[] = [];

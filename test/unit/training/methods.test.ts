@@ -244,7 +244,7 @@ describe('every method', () => {
     }
   });
 
-  it('shares random numbers between alternatives only where none stands in the baseline of its own draw', async (t) => {
+  it('shares random numbers between alternatives only where none is in the baseline of its own draw', async (t) => {
     for (const method of TRAINED) {
       const { store } = await trained(t, [`method=${method}`, 'steps=1']);
       const streams = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '')
@@ -325,7 +325,7 @@ describe('group normalisation', () => {
     });
   }
 
-  it('of whole episodes is over all of a role, whatever stood before them', async (t) => {
+  it('of whole episodes is over all of a role, whatever was before them', async (t) => {
     const { store, learned } = await trained(
       t,
       ['method=magrpo', 'steps=1', 'instances_per_step=1', 'credit.group_normalise=true'],

@@ -52,7 +52,7 @@ const GRADIENT = PARAMETERS.map((_, k) => {
 /** Scores nothing yet: what a message is worth depends on its plan too. */
 const LATER: Evaluator = { name: 'later', evaluate: () => Promise.resolve({ score: 0, rule: 'later' }) };
 
-/** Says what it is told, one bit a request. */
+/** Says what it is given, one bit a request. */
 class ToldPolicy implements Policy {
   readonly snapshot = SNAPSHOT;
   readonly environment = ENVIRONMENT;

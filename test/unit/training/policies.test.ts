@@ -67,7 +67,7 @@ describe('a run with a scripted role', () => {
     assert.equal(accuracy.before?.value, 0.5);
   });
 
-  it('goes on after an interruption as if there had been none', async (t) => {
+  it('continues after an interruption as if there had been none', async (t) => {
     const [whole, cut] = [await tinyWorld(t, team.folder), await tinyWorld(t, team.folder)];
     await whole.start({ overrides: [SCRIPTED] });
     let steps = 0;

@@ -177,7 +177,7 @@ describe('resumeTraining', () => {
     });
   }
 
-  it('goes on after a cancel, and after several', async (t) => {
+  it('continues after a cancel, and after several', async (t) => {
     const whole = await begin(t);
     const summary = await whole.start({ overrides: OVERRIDES });
     const world = await begin(t);

@@ -256,7 +256,7 @@ describe('runTraining', () => {
     assert.notDeepEqual(other.said, first.said);
   });
 
-  it('tells what it does as it happens', async (t) => {
+  it('says what it does as it happens', async (t) => {
     const { start, progress } = await begin(t);
     await start();
     const stages = [...new Set(progress.map(({ stage }) => stage))];
@@ -305,7 +305,7 @@ describe('runTraining', () => {
     assert.equal(episodesOf(store, 'evaluate', 1).length, 6);
   });
 
-  it('goes on where a step has nothing to learn from', async (t) => {
+  it('continues where a step has nothing to learn from', async (t) => {
     const { start, store, progress } = await begin(t);
     let calls = 0;
     const breaking: Evaluator = {

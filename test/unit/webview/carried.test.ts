@@ -4,7 +4,7 @@ import type { TranscriptLayout } from '../../../src/shared/protocols/transcriptP
 import { Arrivals } from '../../../webview/transcript/arrivals.ts';
 import { carried } from '../../../webview/transcript/tree/carried.ts';
 
-test('a row goes where it is told, or as far as the nearest row that is told of', () => {
+test('a row goes to its new place, or as far as the nearest row that has one', () => {
   const before = new Map([
     [1, 10],
     [2, 50],
@@ -25,7 +25,7 @@ test('a row goes where it is told, or as far as the nearest row that is told of'
   assert.equal(carried({ index: 90, message: null }, new Map(), after, 40), 39);
 });
 
-test('a layout is asked for again, once, where it does not tell of what came into sight; what is filtered away is told of', () => {
+test('a layout is asked for again, once, where it lacks what came into sight; what is filtered away has a place', () => {
   const layout = (...messages: readonly number[]): { readonly layout: Pick<TranscriptLayout, 'places' | 'near'> } => ({
     layout: {
       places: messages.map((message) => ({ message, index: 1, descendants: 0, ancestors: [] })),

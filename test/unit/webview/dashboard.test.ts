@@ -82,7 +82,7 @@ test('thinning keeps the ends and every peak, in order, within its bound', () =>
   assert.deepEqual(spaced(0, 40), []);
 });
 
-test('a held view stays, counts what waits, and goes on with the newest when nothing holds it', () => {
+test('a held view stays, counts what waits, and continues with the newest when nothing holds it', () => {
   const hold = new Hold<number>();
   assert.equal(hold.offer(1), true);
   hold.hold('point');
@@ -283,13 +283,13 @@ test('every point and every row of a table leads to its step; runs that are comp
   );
 });
 
-test('looks are told apart without their colours', () => {
+test('looks are distinguished without their colours', () => {
   const looks = [0, 1, 2, 3, 4, 5].map((index) => lookOf(index));
   assert.equal(new Set(looks.map(({ dashes }) => dashes.join())).size, 6);
   assert.equal(new Set(looks.map(({ marker }) => marker)).size, 6);
 });
 
-test('accuracy stands before and after training with its interval; what is unknown so far is not drawn', () => {
+test('accuracy is before and after training with its interval; what is unknown so far is not drawn', () => {
   const accuracy = { before: interval(0.5), after: interval(0.7), difference: null };
   const none = { before: null, after: null, difference: null };
   const summary = {
@@ -375,7 +375,7 @@ test('the Pareto front holds what no other run beats, equals among them', () => 
   ]);
 });
 
-test('each task has a front of its own, on which no run of another task stands', () => {
+test('each task has a front of its own, on which no run of another task is', () => {
   const code = { key: 'code', label: 'code' };
   // The run of the other task beats every run in both: on one front it would be alone.
   const outcomes = [outcome('a', 100, 0.5), outcome('b', 300, 0.6), { ...outcome('c', 50, 0.9), task: code }];
@@ -454,7 +454,7 @@ test('charts run over steps, or over what training cost up to them', () => {
   assert.deepEqual(asItStood(shown, [2]).runs[0]?.totals.length, 2);
 });
 
-test('evaluations stand where the training before them ended, complete or not the run', () => {
+test('evaluations are where the training before them ended, complete or not the run', () => {
   const evaluations = [
     { iteration: 1, step: 0, kind: 'greedy' as const, result: interval(0.25) },
     { iteration: 7, step: 2, kind: 'greedy' as const, result: interval(0.5) },
@@ -538,7 +538,7 @@ test('a logarithmic axis leaves zeros out and says how many; one with negative v
   assert.deepEqual(logged([fronted], { x: true, y: false }).lines[0]?.front, [{ x: 5, y: 0.6 }]);
 });
 
-test('ticks name what they stand for, whatever the scale', () => {
+test('ticks name what they represent, whatever the scale', () => {
   const look = { color: '', font: { family: '', size: 11 } };
   assert.deepEqual(
     [logTicks(1, 100), logTicks(3, 60), logTicks(0.25, 1), logTicks(1, 1e12)],
@@ -623,7 +623,7 @@ test('steps that arrive go on where the page has them; others are left', () => {
   assert.equal(stepsBetween(view([['a', [one]]]), view([['c', [one, two]]])), 0, 'another run is not waiting');
 });
 
-test('a paused view comes back as it stood, and what came meanwhile waits', () => {
+test('a paused view comes back as it was, and what came meanwhile waits', () => {
   const before = view([
     ['a', [row(1), row(2)]],
     ['b', [row(1)]],
@@ -645,7 +645,7 @@ test('a paused view comes back as it stood, and what came meanwhile waits', () =
   assert.deepEqual(stepCounts(asItStood(now, [])), [4, 2], 'a run that was not shown then is shown whole');
 });
 
-test('runs chosen in quick succession build on each other, whatever the host tells meanwhile', () => {
+test('runs chosen in quick succession build on each other, whatever the host says meanwhile', () => {
   const told = (...compared: readonly string[]): Parameters<ChosenRuns['receive']>[0] => ({
     run: record('shown'),
     runs: ['shown', 'a', 'b', 'c'].map((id) => ({ id, title: id, started: '' })),

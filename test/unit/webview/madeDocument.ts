@@ -129,7 +129,7 @@ export class MadeElement extends MadeNode {
     return this.attributes.has(name);
   }
 
-  /** The nearest element that wears a class. */
+  /** The nearest element that has a class. */
   closest(selector: string): MadeElement | null {
     return this.className.split(' ').includes(selector.slice(1)) ? this : (this.parent?.closest(selector) ?? null);
   }

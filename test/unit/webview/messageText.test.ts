@@ -111,7 +111,7 @@ test('what acts unseen is set apart by its code, in prose, in code and in a hit'
   assert.equal(hit?.textContent, 'pl⟨U+115F⟩an');
 });
 
-test('the hits of a search are marked wherever they stand, and the first can be brought into sight', () => {
+test('the hits of a search are marked wherever they are, and the first can be brought into sight', () => {
   const { view, element, later } = shown(`${'word '.repeat(2_000)}the Plan, \`planned\`, $\\mathrm{plan}$`, {
     query: 'plan',
   });
@@ -146,7 +146,7 @@ test('a text of a million characters is one text with bounded marks', () => {
   assert.ok(short.element.all().length < 8_000);
 });
 
-test('a row tells what is not seen, for the eye and for the ear', () => {
+test('a row says what is not seen, for the eye and for the ear', () => {
   const row = {
     index: 1,
     depth: 1,

@@ -1,4 +1,4 @@
-/** What stands where in the transcript tree when its layout changes under the reader. */
+/** What is where in the transcript tree when its layout changes under the reader. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { WINDOW, type MarkedRow, type RowPlace } from '../../../src/shared/protocols/transcriptProtocol.ts';
@@ -24,7 +24,7 @@ interface Opening {
   readonly lanes?: (host: Host) => readonly RowPlace[];
 }
 
-/** A host that answers when it is told to, from a list of messages depth first. */
+/** A host that answers when asked to, from a list of messages depth first. */
 class Host {
   readonly asked: (readonly [revision: number, offset: number])[] = [];
   readonly selected: (number | null)[] = [];
@@ -62,7 +62,7 @@ class Host {
     this.scroller.clientHeight = SIGHT * HEIGHT;
   }
 
-  /** Another layout, that tells the places of `named`; those that it lacks are near the row \`near\`. */
+  /** Another layout, with the places of `named`; those that it lacks are near the row \`near\`. */
   open(
     messages: readonly Message[],
     named: readonly number[],
@@ -140,7 +140,7 @@ class Host {
     };
   }
 
-  /** A frame as the browser makes it: what scrolled is told first. */
+  /** A frame as the browser makes it: what scrolled is reported first. */
   frame(): void {
     this.scroller.fire('scroll');
     nextFrame();
@@ -162,7 +162,7 @@ class Host {
     return canvas.children;
   }
 
-  /** Pixels from the top of what is in sight, with what stands there; loading rows are null. */
+  /** Pixels from the top of what is in sight, with what is there; loading rows are null. */
   seen(): readonly (readonly [top: number, words: string | null])[] {
     const pixels = (text: string | undefined, pattern: RegExp): number => Number(pattern.exec(text ?? '')?.[1] ?? 0);
     return this.elements

@@ -201,7 +201,7 @@ describe('the suite model', () => {
     assert.deepEqual(folders(), []);
   });
 
-  it('measures Qwen2.5-0.5B-Instruct unless told otherwise, and a smaller shape where it is to be quick', async () => {
+  it('measures Qwen2.5-0.5B-Instruct unless set otherwise, and a smaller shape where it is to be quick', async () => {
     const published = await readShape(null, false, temporary);
     // The model card: 494 million parameters, 358 million of them not embeddings.
     assert.equal(parameterCount(published.config), 494_032_768);

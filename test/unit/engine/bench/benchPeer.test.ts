@@ -15,7 +15,7 @@ after(() => {
 
 const TASK: PeerTask = { suite: 'train', shape: SHAPE, threads: 1, rounds: 1, rows: 2, length: 8 };
 
-/** A program that stands for Python. */
+/** A program that represents Python. */
 function python(name: string, body: string): string {
   const path = join(folder, name);
   writeFileSync(path, `#!/bin/sh\n${body}\n`);

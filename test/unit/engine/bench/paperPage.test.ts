@@ -9,7 +9,7 @@ import { apart, curvePicture } from '../../../../src/report/curves.ts';
 import { compact, decimal, escaped, percentage } from '../../../../src/report/words.ts';
 import type { Interval } from '../../../../src/shared/records/records.ts';
 
-/** A summary with bounds that are told, not found. */
+/** A summary with bounds that are given, not found. */
 const summary = (
   mean: number,
   standardDeviation: number | null,
@@ -252,7 +252,7 @@ describe('paperPage', () => {
     assert.ok(!cellsOf(html, 'MAGRPO').some((cell) => cell.includes('best')));
   });
 
-  it('compares as C3 minus the other, whichever stood first', () => {
+  it('compares as C3 minus the other, whichever was first', () => {
     const html = page({
       comparisons: [
         compared('sft', 'magrpo', 'greedy', 0.9, 0.8, 1),
@@ -441,7 +441,7 @@ describe('paperPage', () => {
     assert.match(html, /Without training steps: SFT\./u);
   });
 
-  it('tells what made it, when, and that it was quick', () => {
+  it('says what made it, when, and that it was quick', () => {
     const html = page({ rows: [C3] }, { quick: true, command: 'c3 bench paper-table --quick' });
     for (const text of [
       'c3 bench paper-table --quick',
@@ -539,7 +539,7 @@ describe('pictures', () => {
     );
   });
 
-  it('tells lines apart without colour', () => {
+  it('distinguishes lines without colour', () => {
     const curves = Array.from({ length: 8 }, (_, place) => ({
       label: `m${place}`,
       place,

@@ -39,7 +39,7 @@ interface Line {
   readonly contexts: number;
 }
 
-test('the table goes on where it was stopped, at one budget for all methods, and runs nothing twice', async () => {
+test('the table continues where it was stopped, at one budget for all methods, and runs nothing twice', async () => {
   let told = 0;
   const make = (until: number): Promise<unknown> =>
     makePaperTable({ quick: true, folder, cancelled: () => told >= until, note: () => told++ }, SCALE);

@@ -50,7 +50,7 @@ const findingSchema = z.object({
 const read = (name: string): string => readFileSync(join(workspace, name), 'utf8');
 
 describe('c3 report', () => {
-  it('writes a run as a page and as data, which tell what the run itself told', async () => {
+  it('writes a run as a page and as data, which say what the run itself said', async () => {
     const page = await c3(workspace, ['report', '--run', run, '--out', 'run.html']);
     assert.deepEqual([page.code, page.stdout], [0, `${join(workspace, 'run.html')}\n`], page.stderr);
     assert.match(read('run.html'), /^<!doctype html>\n[^]*<\/html>\n$/u);

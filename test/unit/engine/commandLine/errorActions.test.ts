@@ -67,7 +67,7 @@ describe('what a configuration is refused for', () => {
     );
   });
 
-  it('is the problem that stands first in the file, as in the Problems panel', async () => {
+  it('is the problem that comes first in the file, as in the Problems panel', async () => {
     const text = 'steps: 1\nppo:\n  epochs: 0\nmethod: magrop\n';
     const [first] = checkConfig(text);
     const { message, action } = await refusal(text);

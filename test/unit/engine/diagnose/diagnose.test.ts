@@ -405,7 +405,7 @@ describe('a diagnosis', () => {
 });
 
 describe('the taxonomy', () => {
-  it('counts what fits no class and finds what can be told of the episodes', async (t) => {
+  it('counts what fits no class and finds what can be said of the episodes', async (t) => {
     const here = await scene(t);
     const report = await taxonomyReport(
       here.store,
@@ -444,7 +444,7 @@ describe('the taxonomy', () => {
       (
         await taxonomyReport(here.store, RUN, { buckets: [], leftOut: { requested: 0, otherDistribution: 0 } })
       ).detectors.find(({ name }) => name === 'plan ignored');
-    // Another plan tells nothing of no plan.
+    // Another plan says nothing of no plan.
     await replayMessage(
       { message: plan, alternatives: 1, replays: 3, text: 'other' },
       { ...here.dependencies, policy: here.policy, credit: LOO },
@@ -463,7 +463,7 @@ describe('the taxonomy', () => {
 });
 
 describe('energy', () => {
-  it('adds up the packages, over a counter that starts again, and is null where the system does not tell', (t) => {
+  it('adds up the packages, over a counter that starts again, and is null where the system does not say', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-rapl-'));
     t.after(() => {
       rmSync(folder, { recursive: true, force: true });

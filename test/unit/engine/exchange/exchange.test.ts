@@ -81,7 +81,7 @@ async function imported(
 }
 
 describe('JSON as Python has it', () => {
-  it('keeps numbers as they stand and sorts keys by code points', () => {
+  it('keeps numbers as they are and sorts keys by code points', () => {
     const text = '{"z":1.0,"a":9223372036854775806,"\u{1F600}":[1e-07,-0.0,NaN],"\uFFFD":{"é":"\\u0000\\n\u2028\\""}}';
     const parsed = parseJson(text);
     assert.equal(

@@ -62,7 +62,7 @@ describe('c3 grade --kind math', () => {
     );
   });
 
-  it('is strict unless told to be lenient, and masks a blank gold without stopping', async () => {
+  it('is strict unless asked to be lenient, and masks a blank gold without stopping', async () => {
     const input = lines(
       { id: 1, gold: '3', prediction: '3.4' },
       { id: 2, gold: ' ', prediction: '3' },

@@ -89,7 +89,7 @@ for (const family of FAMILIES) {
 }
 
 describe('sampling', () => {
-  it('gives a line the same answer whatever stands beside it, and another under another id or seed', async () => {
+  it('gives a line the same answer whatever is beside it, and another under another id or seed', async () => {
     const text = 'Tom has';
     const many = answers(
       await generate(

@@ -39,7 +39,7 @@ function copy(name: string, change: (folder: string) => void): string {
 }
 
 for (const family of FAMILIES) {
-  it(`${family} passes every step, and each is told as it ends`, async () => {
+  it(`${family} passes every step, and each is reported as it ends`, async () => {
     const { steps, heard } = await tested(folderOf(family));
     assert.deepEqual(
       steps.map(({ name, passed }) => [name, passed]),

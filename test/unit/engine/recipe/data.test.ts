@@ -42,7 +42,7 @@ test('files are read in their form, and the user hears of form, sizes and finger
   await assert.rejects(data(...FILES, 'task.format=math'), isInputError(/train\.jsonl:1: "solution" is missing/u));
 });
 
-test('a shared question stops a run, but for an override, which is told', async () => {
+test('a shared question stops a run, but for an override, which is reported', async () => {
   await writeFile(join(folder, 'train.jsonl'), rows('a', 'b', 'c'));
   await writeFile(join(folder, 'held.jsonl'), rows('d', 'B', 'c'));
   await assert.rejects(

@@ -38,7 +38,7 @@ const firstPlan = (folder: string): number =>
   withStore(folder, (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0);
 
 describe('verify/start', () => {
-  it('re-executes the replays of a message with progress, and tells a changed return', async (t) => {
+  it('re-executes the replays of a message with progress, and reports a changed return', async (t) => {
     const folder = copyOf(t, workspace);
     const connection = await engine(t, folder);
     const message = firstPlan(folder);
@@ -135,7 +135,7 @@ describe('a replay', () => {
     assert.deepEqual(states(await service.proveBucket(id, () => false)), new Set(['identical']));
   });
 
-  it('draws common random numbers unless it is told not to', async (t) => {
+  it('draws common random numbers unless asked not to', async (t) => {
     const folder = copyOf(t, workspace);
     const message = String(firstPlan(folder));
     for (const [more, draws] of [

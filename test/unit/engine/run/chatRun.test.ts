@@ -196,7 +196,7 @@ describe('a template', () => {
     assert.deepEqual([code, stderr], [0, '']);
   });
 
-  it('that changed stops a resume by its name, and once it is back the run goes on', async () => {
+  it('that changed stops a resume by its name, and once it is back the run continues', async () => {
     const folder = makeFolder('qwen2');
     const child = startC3(folder, [
       'run',

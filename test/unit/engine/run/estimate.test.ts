@@ -146,7 +146,7 @@ describe('earlier runs', () => {
     return earlierPaces(store, recipe, here, instances, recipe.config.steps > 0);
   };
 
-  it('like this one tell its pace, whatever their length; a step is scaled by its instances', async (t) => {
+  it('like this one predict its pace, whatever their length; a step is scaled by its instances', async (t) => {
     const recipe = await recipeWith();
     const [other, longer] = [
       await recipeWith('instances_per_step=8'),
@@ -165,7 +165,7 @@ describe('earlier runs', () => {
     );
   });
 
-  it('with another model, team, task, fan-out or machine tell nothing', async (t) => {
+  it('with another model, team, task, fan-out or machine say nothing', async (t) => {
     const recipe = await recipeWith();
     const others = await Promise.all([
       recipeWith('task.name=python'),
@@ -186,7 +186,7 @@ describe('earlier runs', () => {
     );
   });
 
-  it('that never finished a step tell nothing of training, and enough of an evaluation', async (t) => {
+  it('that never finished a step say nothing of training, and enough of an evaluation', async (t) => {
     const fill =
       (recipe: Recipe) =>
       (store: StoreWriter): void => {

@@ -221,7 +221,7 @@ describe('what there is', () => {
     assert.ok(host !== null && host > 0);
   });
 
-  it('a device is not known where no program tells', async () => {
+  it('a device is not known where no program says', async () => {
     assert.equal(await deviceTotal('/no/such/program'), null);
     assert.equal(await deviceTotal('true'), null);
   });

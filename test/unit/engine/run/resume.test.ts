@@ -111,7 +111,7 @@ describe('c3 run --resume', () => {
     assert.match(other.stderr, /^c3: There is no run c3-0-1 in the store .*\n$/);
   });
 
-  it('refuses a run whose data, protocol, tokenizer or model have changed, and goes on when they are back', async (t) => {
+  it('refuses a run whose data, protocol, tokenizer or model have changed, and continues when they are back', async (t) => {
     const kept = copyOf(t, interrupted);
     const other = copyOf(t, workspace);
     await makeTeam(join(other, 'team'), { seed: 2, steps: 1 });

@@ -38,7 +38,7 @@ const firstMessage = (folder: string): number =>
   );
 
 describe('an engine', () => {
-  it('goes on with a run when its client leaves, shows it to the next one, and ends itself when nobody needs it', async (t) => {
+  it('continues a run when its client leaves, shows it to the next one, and ends itself when nobody needs it', async (t) => {
     const folder = copyOf(t, workspace);
     const engine = await startEngine(t, folder, { C3_ENGINE_IDLE_SECONDS: '0.2' });
     const job = await ask(engine, folder, 'steps=12');

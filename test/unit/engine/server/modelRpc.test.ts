@@ -60,7 +60,7 @@ it('a plan of a configuration with overrides, though it does not fit; nothing is
   );
 });
 
-it('a self-test tells loading and steps, and ends where it is cancelled', async (t) => {
+it('a self-test reports loading and steps, and ends where it is cancelled', async (t) => {
   const { connection, heard } = await engine(t);
   const folder = folderOf('qwen2');
   const steps = await connection.sendRequest(TestModelRequest, { folder });

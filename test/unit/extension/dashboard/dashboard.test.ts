@@ -59,7 +59,7 @@ function readAll(histories: StepHistories, run = RUN): void {
   while (histories.advance(writer, run)) {}
 }
 
-test('steps are read in slices, once, up to the one that goes on; each costs what the ledger grew by', () => {
+test('steps are read in slices, once, up to the one that continues; each costs what the ledger grew by', () => {
   const asked: number[] = [];
   const reader = {
     ...writer,
@@ -92,7 +92,7 @@ test('steps are read in slices, once, up to the one that goes on; each costs wha
   assert.deepEqual([asked.length, histories.rows(RUN).length], [1, STEPS]);
 });
 
-test('an evaluation that goes on when a run is first looked at is counted whole', () => {
+test('an evaluation that continues when a run is first looked at is counted whole', () => {
   addRun(writer, 'live');
   const histories = new StepHistories();
   assert.equal(histories.advance(writer, 'live'), false);

@@ -61,7 +61,7 @@ test('only settings differ whose values do, or that some runs lack', () => {
   assert.deepEqual(settingKeys([row('a'), row('b', { settings: { toString: '1' } })]).differing, ['toString']);
 });
 
-test('runs are sorted by numbers as numbers, by the value of an interval, and without a value they stand last either way', () => {
+test('runs are sorted by numbers as numbers, by the value of an interval, and without a value they are last either way', () => {
   const interval = (value: number): RunTableRow['accuracyAfter'] => ({ value, low: null, high: null, n: 1 });
   const rows = [
     row('a', { accuracyAfter: interval(0.2), settings: { rate: '10' } }),

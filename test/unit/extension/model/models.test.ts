@@ -30,7 +30,7 @@ function keeper(value?: unknown): ListKeeper & { kept: string | undefined } {
   };
 }
 
-test('the folder used last stands first, none stands twice, at most twenty stand there', async () => {
+test('the folder used last comes first, none is listed twice, at most twenty are there', async () => {
   const folders = new ModelFolders(keeper());
   assert.deepEqual(folders.list(), []);
   for (let number = 1; number <= 25; number++) {

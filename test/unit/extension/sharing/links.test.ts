@@ -99,7 +99,7 @@ describe('where a link leads', () => {
       message: tree?.actors[1],
     });
     const gone = /^The (?:run|message|bucket) that this link points to is not in the store of this folder/u;
-    // The same number in a store that was begun anew stands for something else: the run tells.
+    // The same number in a store that was begun anew represents something else: the run says.
     for (const stale of [
       { kind: 'run', run: 'none' },
       { kind: 'message', id: 999, run: RUN },
@@ -113,7 +113,7 @@ describe('where a link leads', () => {
     }
   });
 
-  it('is told as a failure of the store where that cannot be read', () => {
+  it('is reported as a failure of the store where that cannot be read', () => {
     const broken = (): never => {
       throw new Error('disk');
     };

@@ -39,7 +39,7 @@ function find(nodes: readonly RunsNode[], id: string): RunsNode {
   return node;
 }
 
-test('runs stand newest first, and their evaluations around their steps', () => {
+test('runs are newest first, and their evaluations around their steps', () => {
   const limits = new Limits();
   const runs = childrenOf(writer, null, limits);
   assert.deepEqual(
@@ -74,7 +74,7 @@ test('a long list ends in "Load more", which grows that list only', () => {
   assert.equal(limits.of(TOP), PAGE);
 });
 
-test('a masked episode is told apart from one that returned 0', () => {
+test('a masked episode is distinguished from one that returned 0', () => {
   const limits = new Limits();
   const step = find(childrenOf(writer, find(childrenOf(writer, null, limits), RUN), limits), `${RUN}/train/1`);
   const words = childrenOf(writer, step, limits)

@@ -102,7 +102,7 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
 const types = (posted: readonly TaxonomyFromHost[]): string[] => posted.map(({ type }) => type);
 
 describe('the session of a taxonomy panel', () => {
-  it('reads a run once, tells it, and asks again without reading', async (t) => {
+  it('reads a run once, sends it, and asks again without reading', async (t) => {
     const { session, asked, posted, opened } = scene(t);
     await session.receive(READY);
     assert.deepEqual(types(posted), ['opened', 'working', 'view', 'grown']);
@@ -162,7 +162,7 @@ describe('the session of a taxonomy panel', () => {
     }
   });
 
-  it('tells what an engine refuses and goes on', async (t) => {
+  it('reports what an engine refuses and continues', async (t) => {
     let refuse = true;
     const { session, posted } = scene(t, {
       taxonomy: (params) =>

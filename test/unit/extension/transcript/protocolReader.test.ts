@@ -34,7 +34,7 @@ describe('the picture of a protocol', () => {
     assert.deepEqual([roundOf(loop, 'actor', 0), roundOf(loop, 'actor', 2), roundOf(loop, 'nobody', 0)], [1, 3, null]);
   });
 
-  it('draws a tool between the roles that it stands between, and a vote after all voters', () => {
+  it('draws a tool between the roles that it is between, and a vote after all voters', () => {
     assert.deepEqual(columns(example('calculator')), ['reasoner 0', 'calculator 1', 'actor 2']);
     const voters = placeNodes(example('voters')).at(-1);
     assert.deepEqual(

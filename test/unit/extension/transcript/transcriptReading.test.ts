@@ -46,7 +46,7 @@ function shown(
     .map((row) => [row.message, row.match, `${String(row.position)}/${String(row.siblings)}`]);
 }
 
-test('a filter leaves what matches with what stands above it, each at its own place among all', () => {
+test('a filter leaves what matches with what is above it, each at its own place among all', () => {
   const [p0, p1] = tree;
   assert.ok(p0 && p1);
   const [a0, a1] = p0.actors;
@@ -131,7 +131,7 @@ test('a message that the filter hides has the nearest row before it that is left
   );
 });
 
-test('a search finds rows of this transcript, counts what the filter hides and what stands elsewhere in the run', () => {
+test('a search finds rows of this transcript, counts what the filter hides and what is elsewhere in the run', () => {
   const all = new TranscriptReading(writer, target);
   assert.deepEqual(all.search(writer, 'answer'), {
     query: 'answer',

@@ -30,7 +30,7 @@ function verify(bucket: number, alternative: number, result: VerificationResult,
   }
 }
 
-test('every branch wears a mark: first not verified yet, then what was found last', () => {
+test('every branch has a mark: first not verified yet, then what was found last', () => {
   const {
     bucket,
     alternatives: [one = 0, two = 0, three = 0],
@@ -51,7 +51,7 @@ test('every branch wears a mark: first not verified yet, then what was found las
   assert.equal(label(actor, false), undefined, 'the message that was asked about has no replay of its own');
 });
 
-test('a message of the run wears a mark only once one of its replays was verified', () => {
+test('a message of the run has a mark only once one of its replays was verified', () => {
   const [tree] = addTree(writer, { iteration: 2, instance: instance(1), returns: [[1, 0]] });
   const [leaf = 0] = tree?.actors ?? [];
   const bucket = writer.message(tree?.plan ?? 0).bucket ?? 0;
@@ -76,7 +76,7 @@ test('a message of the run wears a mark only once one of its replays was verifie
   assert.equal(label(leaf, false), undefined, "the plan's replay is not the actor's own");
 });
 
-test('what continues an alternative wears the mark of the replays that run through it', () => {
+test('what continues an alternative has the mark of the replays that run through it', () => {
   const asked = writer.decision(plan);
   const iteration = writer.nextRequestNumber(RUN);
   const bucket = writer.insertBucket({

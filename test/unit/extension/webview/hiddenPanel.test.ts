@@ -1,5 +1,5 @@
 /**
- * A hidden panel costs nothing: no message is sent to it, and nothing is read for it. Counted on panels that stand in
+ * A hidden panel costs nothing: no message is sent to it, and nothing is read for it. Counted on panels that are in
  * for the editor's.
  */
 import assert from 'node:assert/strict';
@@ -186,12 +186,12 @@ const KINDS = {
       new ModelPanel(parts, { remember: () => Promise.resolve(), wasChosen: () => true } as never),
     state: { version: 1, folder: FOLDER, settings: { adapterRank: 16, device: 'cpu' } },
     ready: { type: 'ready' },
-    // What goes on while it is hidden.
+    // What is in progress while it is hidden.
     begin: { type: 'test' },
   },
 } as const;
 
-/** What goes on in turns of its own comes to its end. */
+/** What is in progress in turns of its own comes to its end. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) {
     await setImmediate();
@@ -229,7 +229,7 @@ for (const [name, { make, state, ready, ...more }] of Object.entries(KINDS)) {
   });
 }
 
-/** What a transcript panel told its page, as far as it says where things stand. */
+/** What a transcript panel sent its page, as far as it says where things are. */
 function told(panel: Panel): readonly (readonly [type: string, where: number | undefined])[] {
   return panel.posts.splice(0).map((message) => {
     const { type, layout, place } = message as {
@@ -263,7 +263,7 @@ test('a transcript that grew while it was hidden, or since the store was last lo
     [['opened', rows + 2]],
     'nobody tells it of the store again: a lane, and the replay in it',
   );
-  // One that the detail pane lists before the tree heard of it: the page asks for the layout first, and is then told
+  // One that the detail pane lists before the tree heard of it: the page asks for the layout first, and is then sent
   // the place in it.
   const [another] = addRequest(store.writer, asked, ['another'], [0]).alternatives;
   panel.says({ type: 'locate', message: another });

@@ -62,7 +62,7 @@ describe('roundInto', () => {
     assert.equal(wrong, -1, String(numbers[wrong]));
   });
 
-  it('tells numbers beyond its reach', () => {
+  it('reports numbers beyond its reach', () => {
     for (const value of [65520, -65520, 1e30]) {
       assert.equal(roundInto(Float32Array.of(1, value), new Uint16Array(2)), false);
     }

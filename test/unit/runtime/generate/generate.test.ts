@@ -109,7 +109,7 @@ describe('generation and the score graph', () => {
   });
 });
 
-describe('what stands beside a request', () => {
+describe('what is beside a request', () => {
   it('changes no bit of its answer: alone, in pairs, reversed, all together', async () => {
     const together = await generate(MIXED);
     const reversed = (await generate([...MIXED].reverse())).reverse();

@@ -88,7 +88,7 @@ describe('10,000 replays', () => {
     const path = join(folder, 'tampered.json');
     await writeFile(path, JSON.stringify({ ...written, replays }));
     const { replays: executed, differingTokens, differingLogprobs } = await reexecute(path, 1);
-    // Every replay stands in the tally as often as it was re-executed.
+    // Every replay is in the tally as often as it was re-executed.
     assert.equal(executed, EXECUTED);
     for (const differing of [differingTokens, differingLogprobs]) {
       assert.ok(differing >= Math.floor(EXECUTED / 300) && differing <= Math.ceil(EXECUTED / 300), String(differing));

@@ -1,5 +1,5 @@
 /**
- * Adapters: what they compute, against the reference transformer with the weights that they stand for; their gradients
+ * Adapters: what they compute, against the reference transformer with the weights that they represent; their gradients
  * against central differences of its loss; training over a frozen base.
  */
 import assert from 'node:assert/strict';
@@ -286,7 +286,7 @@ async function adapterGradient(
 
 /**
  * Compares along random directions, of each tensor alone or of all at once. Base and factors have so few digits that
- * the weights that they stand for are float32 numbers.
+ * the weights that they represent are float32 numbers.
  */
 async function checkGradient(
   kind: LossKind,

@@ -160,7 +160,7 @@ describe('training on WebGPU', () => {
     assert.equal(heldOnDevice().tensors, 0);
   });
 
-  it('goes on from arrays bit for bit as from the device', async () => {
+  it('continues from arrays bit for bit as from the device', async () => {
     const [straight, again] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, WEBGPU)];
     const { state } = await straight.step(initialState(parameters), contexts, STEP, NEVER);
     await straight.settle(state);

@@ -100,7 +100,7 @@ const close = (actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance
 };
 
 /**
- * Elements whose root mean square gradient stands well above float32 rounding: the others have a direction that
+ * Elements whose root mean square gradient is well above float32 rounding: the others have a direction that
  * rounding decides.
  */
 const steep = (variance: Float64Array, t: number): number[] =>

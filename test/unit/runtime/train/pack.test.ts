@@ -186,7 +186,7 @@ describe('packContexts', () => {
       ],
       1,
     );
-    // Beyond the first 256 slots a row goes on to the end of the next 256.
+    // Beyond the first 256 slots a row continues to the end of the next 256.
     const long = [numbered('long', 300, 5, 5)];
     check(present(packContexts(config, long, 10_000, 1)[0]), long, [[0, 0, 1]], 1);
     const crossing = [numbered('crossing', 505, 5, 5)];
@@ -246,7 +246,7 @@ describe('packed and alone', () => {
   it('a message has the same bits whichever messages share its row', async () => {
     const flat = testParameters(TINY);
     const trainer = new Trainer(TINY, DEVICE);
-    // 99 slots, though the model has 64 positions: messages stand at the same ones.
+    // 99 slots, though the model has 64 positions: messages are at the same ones.
     const packed = context('packed', 50, 14, 1, 12, 15, 8);
     const alone = packed.messages.map((one) => ({ prompt: packed.prompt, messages: [one] }));
     const [together = []] = await trainer.score(flat, [packed], 1, RUNNING.cancelled);

@@ -62,7 +62,7 @@ function referenceState(config: TransformerConfig, flat: Float32Array, tokens: I
 
 describe('the hidden state of a text', () => {
   for (const [name, config] of Object.entries({ TINY, QWEN2, QWEN3 })) {
-    it(`is that of its last token, whatever stands beside it: ${name}`, async () => {
+    it(`is that of its last token, whatever is beside it: ${name}`, async () => {
       const flat = testParameters(config);
       const trainer = new Trainer(config, DEVICE);
       const together = await trainer.lastStates(flat, TEXTS, NEVER);
@@ -107,7 +107,7 @@ describe('the value loss', () => {
 
   it('is the published formula', () => {
     const each = shifts.map(([before, target]) => {
-      // V = 0 in shifted terms; the clipped value stands within 0.5 of the one before.
+      // V = 0 in shifted terms; the clipped value is within 0.5 of the one before.
       const clipped = Math.min(before + 0.5, Math.max(before - 0.5, 0));
       return 0.5 * Math.max((clipped - target) ** 2, target ** 2);
     });
@@ -160,7 +160,7 @@ describe('the value loss', () => {
       moved(100) > 0.5 && moved(0.05) > 0.05 && moved(0.05) < 0.1,
       `${String(moved(100))}, ${String(moved(0.05))}`,
     );
-    // A target stands for itself, an advantage on what the head says already.
+    // A target represents itself, an advantage on what the head says already.
     const [value, lossOf] = [
       valueOf(many.head.parameters, present(hidden[1])),
       (example: Parameters<typeof learnValueHead>[2][number]): number =>
@@ -215,7 +215,7 @@ describe('a runtime', () => {
     assert.deepEqual(await host.values(STATES, NEVER), before);
   });
 
-  it('goes on from a checkpoint as if it had not stopped, and refuses a head that was changed', async (t) => {
+  it('continues from a checkpoint as if it had not stopped, and refuses a head that was changed', async (t) => {
     const { host, base } = await training(t);
     const path = join(folder, 'checkpoint.safetensors');
     await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER);

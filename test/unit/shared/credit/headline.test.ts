@@ -45,7 +45,7 @@ test('messages rank by the bound nearest to 0 from outside, then by how close th
   assert.equal(distanceToDecision({ ...base, low: null, high: null }), null);
 });
 
-test('a message that stands alone has no value in JSON', () => {
+test('a message that is alone has no value in JSON', () => {
   assert.equal(headlineJson({ ...base, value: 0, verdict: 'alone' }).value, null);
   assert.deepEqual(headlineJson(base), {
     value: 0.25,

@@ -23,7 +23,7 @@ const OTHER: OtherContinuation = {
   own: { snapshot: 'cd'.repeat(32), step: 1, temperature: 1 },
 };
 
-test('another distribution is told with all that makes it one, and its own with it', () => {
+test('another distribution is shown with all that makes it one, and its own with it', () => {
   assert.equal(
     continuationWords(OTHER),
     'another continuation distribution: snapshot abababababab (step 3), temperature 0.5',

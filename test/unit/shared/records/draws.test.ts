@@ -12,7 +12,7 @@ const keys =
   (message: number): string =>
     new Map(named).get(message) ?? assert.fail(`message ${String(message)} is not asked for`);
 
-test('how replays drew is told by the streams of two continuations of the same index', () => {
+test('how replays drew is read from the streams of two continuations of the same index', () => {
   const replays = [replay(1, 0, 11), replay(1, 1, 12), replay(2, 0, 21), replay(2, 1, 22)];
   assert.equal(drawsOf(replays, keys([11, 'a'], [21, 'a'])), 'common');
   assert.equal(drawsOf(replays, keys([11, 'a'], [21, 'b'])), 'independent');

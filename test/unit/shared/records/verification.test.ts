@@ -53,7 +53,7 @@ test('a difference is named in a few words, whatever its sentence adds', () => {
   );
 });
 
-test('a report tells its counts, its first difference and why something could not be compared', () => {
+test('a report says its counts, its first difference and why something could not be compared', () => {
   const report: VerificationReport = {
     checked: 1,
     identical: 1,

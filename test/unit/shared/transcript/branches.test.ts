@@ -24,7 +24,7 @@ function branch(texts: readonly (readonly [role: string, text: string])[], quest
   };
 }
 
-test('the first difference of two texts is a whole character, and a text that goes on differs where the other ends', () => {
+test('the first difference of two texts is a whole character, and a text that continues differs where the other ends', () => {
   assert.equal(firstDifference('abc', 'abc'), null);
   assert.deepEqual(firstDifference('abc', 'abd'), { character: 2, unit: 2 });
   assert.deepEqual(firstDifference('ab', 'abc'), { character: 2, unit: 2 });
@@ -100,7 +100,7 @@ test('what cannot be seen in a text is made visible, and nothing else is changed
   assert.equal(visible('é 中 😀 <script>'), 'é 中 😀 <script>');
 });
 
-test('what acts in a text unseen is told by its code; blanks, line ends and emoji stay', () => {
+test('what acts in a text unseen is shown by its code; blanks, line ends and emoji stay', () => {
   assert.equal(
     disarmed('a\u202eb\u202c\n\t\r\u2028\u001b[31m \ud800 \ufeff\u00ad\u2066 \u{e0041}a\ufe0f'),
     'a⟨U+202E⟩b⟨U+202C⟩\n\t⟨CR⟩⟨U+2028⟩⟨U+001B⟩[31m ⟨U+D800⟩ ⟨U+FEFF⟩⟨U+00AD⟩⟨U+2066⟩ ⟨U+E0041⟩a⟨U+FE0F⟩',
@@ -121,7 +121,7 @@ test('what acts in a text unseen is told by its code; blanks, line ends and emoj
   );
 });
 
-test('tokens that share a character stand together, and the pieces join to the text', () => {
+test('tokens that share a character are together, and the pieces join to the text', () => {
   const bytes = [...Buffer.from('aé😀b')];
   const decode = (ids: readonly number[]): string => Buffer.from(ids).toString('utf8');
   const { spans, exact } = spansOf(bytes, 'aé😀b', decode);

@@ -115,7 +115,7 @@ test('a pid that was given to another process since does not keep the lock', (t)
   }
 });
 
-test('the lock of another machine, an unreadable lock and a takeover that goes on are left alone', (t) => {
+test('the lock of another machine, an unreadable lock and a takeover in progress are left alone', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const gone = 2 ** 22 + 1;
   const abandoned = JSON.stringify({ pid: gone, host: hostname(), startedAt: '2026', processStart: null });

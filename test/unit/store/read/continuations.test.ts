@@ -104,7 +104,7 @@ test('what another distribution sampled is its own when it is asked about in tur
   });
 });
 
-test("a message that was picked greedily is continued as recorded at the run's temperature, where the run tells it", (t) => {
+test("a message that was picked greedily is continued as recorded at the run's temperature, where the run says it", (t) => {
   const { store } = scene(t);
   store.insertRun({
     id: 'told',

@@ -69,7 +69,7 @@ function fill(writer: StoreWriter): void {
     if (first === undefined) {
       continue;
     }
-    // As the engine does it: what continued a message in training stands among the replays too, and a request's
+    // As the engine does it: what continued a message in training is among the replays too, and a request's
     // episodes below one do not count in training.
     if (number === 7) {
       replayTree(writer, trees, number);
@@ -324,7 +324,7 @@ function addRemoval(
   return bucket;
 }
 
-test('by distance, a bucket stands where replacing and removing a message disagree, and last where nothing was removed', (t) => {
+test('by distance, a bucket is where replacing and removing a message disagree, and last where nothing was removed', (t) => {
   const { writer } = store(t);
   addRun(writer);
   const plans = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [1], [0]] }).map(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 
-it('gives the credit that each message of a run shows, and its replays by verdict, as its buckets tell one by one', (t) => {
+it('gives the credit that each message of a run shows, and its replays by verdict, as its buckets say one by one', (t) => {
   const { writer, ...store } = temporaryStore();
   t.after(() => {
     store.remove();

@@ -15,7 +15,7 @@ import {
   temporaryFolder,
 } from '../helpers.ts';
 
-test('diagnostic buckets stand apart from what a user asked for, and count as requests of replay', (t) => {
+test('diagnostic buckets are apart from what a user asked for, and count as requests of replay', (t) => {
   const store = filledStore(t);
   const clicked = store.insertDecision(newDecision());
   const request = store.insertBucket(newBucket({ origin: 'request', message: clicked }));

@@ -226,7 +226,7 @@ test('a search finds words of questions, of messages and of metadata, and signs 
   ]);
 });
 
-test('evaluations during training stand after their step, and the newest of them is the latest outcome while a run goes on', (t) => {
+test('evaluations during training are after their step, and the newest of them is the latest outcome while a run is in progress', (t) => {
   const { writer } = store(t);
   for (const [iteration, value] of [
     [roundDuring(10, 'greedy').iteration, 0.5],

@@ -28,7 +28,7 @@ const credit = (estimator: string, value: number): Credit => ({
   interval: 'none',
 });
 
-test('a run has one account, which is rewritten, with what else stands in the transaction or not at all', (t) => {
+test('a run has one account, which is rewritten, with what else is in the transaction or not at all', (t) => {
   const store = filledStore(t);
   assert.equal(store.account(RUN), null);
   store.writeAccount(RUN, ACCOUNT);

@@ -114,7 +114,7 @@ for (const [purpose, open] of openers) {
     copyFileSync(`${store.path}-wal`, `${path}-wal`);
     const before = filesOf(folder);
     assert.throws(() => open(path), storeErrorLike(/newer version/, /99/));
-    // SQLite's index of the log may stand beside it; the lock may not.
+    // SQLite's index of the log may be beside it; the lock may not.
     const after = filesOf(folder);
     delete after['c3.sqlite-shm'];
     assert.deepEqual(after, before);

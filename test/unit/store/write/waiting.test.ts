@@ -45,7 +45,7 @@ function control(
   };
 }
 
-/** Waits until so many stand in line. */
+/** Waits until so many are in line. */
 async function inLine(path: string, count: number): Promise<void> {
   while (linesOf(path).filter((name) => name.includes('.wait-')).length < count) {
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -85,7 +85,7 @@ test('a wait that is cancelled ends as that and leaves no trace', async (t) => {
   assert.deepEqual(linesOf(path), ['c3.sqlite.lock']);
 });
 
-test('those who wait have their turns in the order in which they came; who comes again stands behind', async (t) => {
+test('those who wait have their turns in the order in which they came; who comes again is behind', async (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const turns: string[] = [];
   const visit = async (name: string): Promise<StoreWriter> => {
@@ -122,7 +122,7 @@ test('one that waited and was killed bars nobody, and one of another machine nei
   assert.ok(!existsSync(dead));
 });
 
-test('one that stands in line and does not take the free store is passed over', async (t) => {
+test('one that is in line and does not take the free store is passed over', async (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   // Process 1 lives and never asks.
   writeFileSync(

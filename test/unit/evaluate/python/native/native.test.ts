@@ -50,7 +50,7 @@ describe('the check before the first use', () => {
     assert.match(said ?? 'nothing', WALLED ? words : /^(?!nothing$)/);
   };
 
-  it('finds that nothing is open where a wall stands', async () => {
+  it('finds that nothing is open where a wall is built', async () => {
     if (WALLED) {
       assert.ok(WALLS.includes((await findBackend()).wall));
     } else {
