@@ -48,7 +48,7 @@ export class Arrivals {
   }
 }
 
-/** What a promise gives, unless the work is cancelled before; the promise itself goes on. @throws CancelledError */
+/** What a promise gives, unless the work is cancelled before; the promise itself continues. @throws CancelledError */
 export async function unlessCancelled<Result>(promise: Promise<Result>, cancelled: () => boolean): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const stop = new Promise<never>((_, reject) => {

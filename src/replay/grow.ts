@@ -17,7 +17,7 @@ import { depthOf, logOf, type Branch, type TreeNode } from './tree.ts';
 
 /**
  * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
- * stands below. With `replays` every branch has one continuation, of that number.
+ * is below. With `replays` every branch has one continuation, of that number.
  */
 export type Growth =
   | { readonly kind: 'alternatives'; readonly first: number }
@@ -98,7 +98,7 @@ interface Plan {
 }
 
 /**
- * Where the index-th of `fanout` new messages below the place-th branch stands. Continuations of one alternative are
+ * Where the index-th of `fanout` new messages below the place-th branch is. Continuations of one alternative are
  * numbered in depth-first order at every position, so that no two share a number.
  */
 function placeOf({ node }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
@@ -242,7 +242,7 @@ export async function extend(
   } catch (error) {
     // What has its score by now still arrives.
     await setImmediate();
-    // A failure of an arrival stopped the policy; that, and not the stop, is what is to be told.
+    // A failure of an arrival stopped the policy; that, and not the stop, is what is to be reported.
     if (arrivals.failed) {
       await arrivals.settled(control.cancelled);
     }

@@ -97,7 +97,7 @@ export function recordEnd(store: StoreWriter, leaf: TreeNode, run: string): void
   }
 }
 
-/** Appends environment events that are not stored yet, and says where they stand. */
+/** Appends environment events that are not stored yet, and says where they are. */
 function recordEvents(
   store: StoreWriter,
   run: string,

@@ -28,7 +28,7 @@ export interface Outcome {
 const PROBABILITY_TOLERANCE = 1e-4;
 
 /**
- * Adds to `found` what each message turned out to be, by its id; a message that stands there already is not executed
+ * Adds to `found` what each message turned out to be, by its id; a message that is there already is not executed
  * again.
  * @param policy the messages' snapshot, or one sentence why it cannot be had
  * @throws CancelledError; what the policy throws

@@ -1,4 +1,4 @@
-/** Stored messages as nodes of a tree: the branch that a stored message stands on. */
+/** Stored messages as nodes of a tree: the branch that a stored message is on. */
 import { C3Error } from '../shared/errors.ts';
 import type { Decision, Message } from '../shared/records/records.ts';
 import { contextOf } from './grow.ts';
@@ -29,7 +29,7 @@ export async function frozenBranch(
   return branch;
 }
 
-/** A node that stands for a message that somebody typed in the place of a stored one. */
+/** A node that represents a message that somebody typed in the place of a stored one. */
 export const typedNode = (
   { instance, node, events }: Branch,
   { position, context, contextKey }: Decision,
@@ -58,7 +58,7 @@ const storedEvents = (
   side: 'before' | 'after',
 ): EnvironmentNode[] => store.environmentEvents(decision, side).map(({ id, event }) => ({ event, stored: id }));
 
-/** A node that stands for a stored message. */
+/** A node that represents a stored message. */
 export function storedNode(
   store: ReplayDependencies['store'],
   instance: Branch['instance'],
@@ -72,7 +72,7 @@ export function storedNode(
     position: full.position,
     parent,
     sibling: full.siblingIndex,
-    // The clicked message stands first in the request's bucket; the messages before it are no one's continuation.
+    // The clicked message comes first in the request's bucket; the messages before it are no one's continuation.
     alternative: 0,
     replay: null,
     context: full.context,

@@ -25,7 +25,7 @@ export interface EnvironmentNode {
   stored: number | undefined;
 }
 
-/** Where an episode stands before its next decision: all that a restart needs (replay state). */
+/** Where an episode is before its next decision: all that a restart needs (replay state). */
 export interface Branch {
   readonly instance: Instance;
   /** The last decision, or null at the start. */

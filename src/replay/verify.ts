@@ -109,7 +109,7 @@ export async function verifyReplays(
 }
 
 /**
- * The stored replays that a message stands for: those that continue it, those that run through it, and all of every
+ * The stored replays that a message represents: those that continue it, those that run through it, and all of every
  * request that was made about it.
  * @returns in the order of their buckets; empty where the message was never replayed
  */
@@ -152,7 +152,7 @@ function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string
   return Map.groupBy(strangers.values(), ({ snapshot }) => snapshot);
 }
 
-/** What cannot be asked of its model says so; nothing else would tell that it was not executed. */
+/** What cannot be asked of its model says so; nothing else would say that it was not executed. */
 async function reexecuteStrangers(
   store: StoreReader,
   decisions: readonly Decision[],

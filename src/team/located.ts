@@ -1,7 +1,7 @@
 /** Where the keys and values of a YAML document are. */
 import { isAlias, isMap, isNode, isScalar, isSeq, type Document, type Node } from 'yaml';
 
-/** Where a value stands: keys and list indices from the top. */
+/** Where a value is: keys and list indices from the top. */
 export type KeyPath = readonly (string | number)[];
 
 /** A node of a document with its key; the key is null for the top and for an item of a list. */

@@ -46,7 +46,7 @@ function findCycle(nodes: readonly GraphNode[], ordered: ReadonlySet<number>): n
   return cycle.reverse();
 }
 
-/** The transitive parents of each node, ascending, for a list in which parents stand before their children. */
+/** The transitive parents of each node, ascending, for a list in which parents are before their children. */
 export function transitiveParents(nodes: readonly GraphNode[]): number[][] {
   const ancestors: number[][] = [];
   for (const node of nodes) {

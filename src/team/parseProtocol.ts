@@ -22,7 +22,7 @@ interface Turn {
   readonly path: KeyPath;
 }
 
-/** A name as it stands in the file. */
+/** A name as it is in the file. */
 interface Reference {
   readonly name: string;
   readonly path: KeyPath;
@@ -30,7 +30,7 @@ interface Reference {
 
 /**
  * Reads a protocol from JSON or YAML text, in one of two forms:
- * - a list of roles `{role, prompt, with_answer?, depends_on?, max_new_tokens?}` (`name` may stand for `role`), each of
+ * - a list of roles `{role, prompt, with_answer?, depends_on?, max_new_tokens?}` (`name` may replace `role`), each of
  *   which speaks once;
  * - `{name?, roles, turns?, scored?}`, where `turns` lists `{id?, role, depends_on?}` with turn ids in `depends_on`,
  *   and `scored` lists turn ids. A turn's id is its role's name by default, then role#2, role#3, ... Beside `turns` no

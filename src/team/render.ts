@@ -18,7 +18,7 @@ export type Renderer = (context: RenderedContext) => string | Promise<string>;
 
 /** The wrapper that the published prompts carry; a chat template adds its own. */
 const CHAT_MARKER = /<\|im_(?:start|end)\|>/g;
-/** One pair of braces and what stands between; longer than any name it is no placeholder. */
+/** One pair of braces and what is between; longer than any name it is no placeholder. */
 const BRACED = /\{([^{}]{1,120})\}/y;
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -115,7 +115,7 @@ export function renderPlain(rendered: RenderedContext): string {
  * Fills a template's placeholders in one pass; what is put in is not looked at again.
  *
  * A placeholder is `{name}`, where the name is a key of `values` or an identifier (letters, digits, underscore); an
- * identifier without a value yields the empty text. `{{` and its `}}` stand for literal braces. Every other brace is
+ * identifier without a value yields the empty text. `{{` and its `}}` represent literal braces. Every other brace is
  * literal, so `\boxed{}`, `\frac{1}{2}` and JSON keep theirs and disable nothing. For templates that Python's
  * str.format_map accepts the result is the same.
  */

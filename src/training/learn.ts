@@ -33,7 +33,7 @@ export interface LearnInput extends StateForm {
 export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | 'trainSeconds'>;
 
 /**
- * Makes a method's updates from the stored messages and credits of an iteration; the runtime stands where the iteration
+ * Makes a method's updates from the stored messages and credits of an iteration; the runtime is where the iteration
  * before left it.
  * @throws CancelledError; C3Error
  */

@@ -1,6 +1,6 @@
 /**
  * One run: evaluation before, iterations of its method (C3: Algorithm 1) with an evaluation every so many of them,
- * evaluation after; everything is stored as it happens, and an interrupted run goes on where it stood.
+ * evaluation after; everything is stored as it happens, and an interrupted run continues where it was.
  */
 import { mean } from '../credit/describe.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
@@ -79,7 +79,7 @@ export class Run {
     };
   }
 
-  /** Trains from where the store says that the run stands. @returns the final snapshot, held by the runtime */
+  /** Trains from where the store says that the run is. @returns the final snapshot, held by the runtime */
   private async train(base: string): Promise<string> {
     const { config } = this.context;
     const { runtime, store, train, clock } = this.context.dependencies;

@@ -224,7 +224,7 @@ export class DashboardPanel {
     this.scrollBack(view);
   }
 
-  /** Back to where the page stood before it was thrown away, once it is as long again. */
+  /** Back to where the page was before it was thrown away, once it is as long again. */
   private scrollBack(view: View): void {
     if (this.scroll === null) {
       return;
@@ -256,7 +256,7 @@ export class DashboardPanel {
         this.controls.focus();
       }),
     );
-    // Whoever stands on a button stands on the same button drawn anew.
+    // Whoever is on a button is on the same button drawn anew.
     for (const element of this.legend.querySelectorAll('button')) {
       if (element.getAttribute('aria-label') === focused) {
         element.focus();

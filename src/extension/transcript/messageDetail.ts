@@ -50,7 +50,7 @@ export function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
   return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }
 
-/** Rows with the marks that they wear, and the environment events beside them. @param graph null while not loaded */
+/** Rows with the marks that they have, and the environment events beside them. @param graph null while not loaded */
 export function markedRows(
   reader: MarkReader & EventReader,
   graph: ProtocolGraph | null,

@@ -52,7 +52,7 @@ export interface PlacedNode extends ProtocolNode {
 }
 
 /**
- * Places every node and environment: columns by depth, rows in canonical order. A graph whose parents stand before
+ * Places every node and environment: columns by depth, rows in canonical order. A graph whose parents are before
  * their children, as canonical order has it. What sees a message sees the environments after it.
  * @returns in an order to which the parents refer
  */

@@ -16,7 +16,7 @@ export interface Range {
 
 export interface ConfigProblem extends Range {
   readonly message: string;
-  /** What the range should hold instead; null where nobody can tell. */
+  /** What the range should hold instead; null where nobody can say. */
   readonly replacement: string | null;
 }
 

@@ -11,7 +11,7 @@ export interface KeyMeta {
   readonly choices?: Readonly<Record<string, string>>;
   /** What a text names on the disk, relative to the configuration. */
   readonly names?: 'folder' | 'protocol' | 'rows';
-  /** The key of a section that a bare value stands for. */
+  /** The key of a section that a bare value represents. */
   readonly shortFor?: string;
 }
 

@@ -20,7 +20,7 @@ export interface Problem {
   readonly of: 'key' | 'value';
   /** Goes after the path. */
   readonly sentence: string;
-  /** What was probably meant instead; null where nobody can tell. */
+  /** What was probably meant instead; null where nobody can say. */
   readonly nearest: string | null;
 }
 
@@ -229,13 +229,13 @@ function knownAt(values: unknown, path: KeyPath): unknown {
   }, values);
 }
 
-/** What is written at a path, or the bare value that stands for the section that the path leads through. */
+/** What is written at a path, or the bare value that represents the section that the path leads through. */
 function scalarAt(value: unknown, path: KeyPath): unknown {
   const length = path.findIndex((_, index) => typeof valueAt(value, path.slice(0, index + 1)) !== 'object');
   return valueAt(value, path.slice(0, length + 1));
 }
 
-/** The value less what stands at some paths; a list with a refused item goes as a whole. */
+/** The value less what is at some paths; a list with a refused item goes as a whole. */
 function without(value: object, paths: readonly KeyPath[]): object {
   const cut = (inner: object, own: readonly KeyPath[]): object => {
     const byKey = Map.groupBy(own, ([first]) => first);

@@ -29,7 +29,7 @@ export interface ConfigDocument {
   readonly error: (path: KeyPath, problem: string) => C3Error;
 }
 
-/** As readConfig, with the means to say what is wrong with a value that only the disk can tell. */
+/** As readConfig, with what is needed to report a value that only the disk shows to be wrong. */
 export function readConfigDocument(text: string, source: string, overrides: readonly string[] = []): ConfigDocument {
   const document = readDocument(text, source);
   const base: unknown = document.value ?? {};

@@ -10,7 +10,7 @@ export interface RunWork {
 }
 
 /**
- * The work of a run from its beginning, or from where a stored one stands; stored episodes are left out as they come.
+ * The work of a run from its beginning, or from where a stored one is; stored episodes are left out as they come.
  * @param instances that an evaluation takes @param finished training steps that are stored
  */
 export function runWork(
@@ -88,7 +88,7 @@ export class Remaining {
   }
 
   /**
-   * Seconds until the end, never negative; null while nothing tells how long anything takes. Once a few measurements
+   * Seconds until the end, never negative; null while nothing says how long anything takes. Once a few measurements
    * are there, a new one moves what was shown before half of the way, so that one slow batch is no jump.
    */
   seconds(): number | null {

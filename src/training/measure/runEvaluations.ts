@@ -28,7 +28,7 @@ export class RunEvaluations {
 
   /**
    * Evaluates after a step where the configuration asks for it. It reads the weights and changes none, and its streams
-   * are those of every other evaluation, so training goes on as if it had not been; its time and its calls are not
+   * are those of every other evaluation, so training continues as if it had not been; its time and its calls are not
    * training's.
    */
   async during(step: number, snapshot: string): Promise<void> {
@@ -124,7 +124,7 @@ export class RunEvaluations {
     return outcomes;
   }
 
-  /** Stores what a complete evaluation measured, so that it is known at once; a run that goes on finds it there. */
+  /** Stores what a complete evaluation measured, so that it is known at once; a run that continues finds it there. */
   private keep({ iteration, kind, step }: EvaluationRound, outcomes: readonly (number | null)[]): void {
     const { store } = this.context.dependencies;
     if (outcomes.length === 0 || store.evaluations(this.context.id).some((known) => known.iteration === iteration)) {

@@ -43,7 +43,7 @@ export interface PretrainSettings {
 }
 
 /**
- * A stretch of steps with data and a learning rate of its own; the optimiser's state goes on from one phase to the
+ * A stretch of steps with data and a learning rate of its own; the optimiser's state continues from one phase to the
  * next.
  */
 export interface PretrainPhase {
@@ -61,7 +61,7 @@ export interface PretrainPhase {
 export const LOG_FILE = 'pretrain.log.jsonl';
 const TOKENIZER_SAMPLE = 5000;
 
-/** Runs, or goes on with, a pretraining to its last step and writes the team's folder (float16 at rest). */
+/** Runs, or continues with, a pretraining to its last step and writes the team's folder (float16 at rest). */
 export async function pretrain(settings: PretrainSettings, protocol: Protocol): Promise<void> {
   await mkdir(settings.workFolder, { recursive: true });
   await mkdir(settings.folder, { recursive: true });

@@ -88,7 +88,7 @@ export class CostAccount {
     this.write();
   }
 
-  /** Writes down where the run stands. */
+  /** Records the progress of the run. */
   write(): void {
     this.store.writeAccount(this.run, {
       pendingCalls: this.pendingCalls,

@@ -28,7 +28,7 @@ export function snapshotAfter(store: StoreReader, run: string, iteration: number
 }
 
 /**
- * The last iteration after which a run stood at these weights; 0 where only its beginning did, null where they are none
+ * The last iteration after which a run was at these weights; 0 where only its beginning did, null where they are none
  * of its own.
  */
 export function lastIterationOf(store: StoreReader, run: string, snapshot: string): number | null {
@@ -42,7 +42,7 @@ export function lastIterationOf(store: StoreReader, run: string, snapshot: strin
 }
 
 /**
- * Brings the runtime's training state to where the run stood after an iteration whose step is stored. No message is
+ * Brings the runtime's training state to where the run was after an iteration whose step is stored. No message is
  * sampled and nothing is evaluated.
  * @returns the snapshot of these weights, held by the runtime
  * @throws C3Error('model') when the weights are not those that the run had; CancelledError
@@ -68,7 +68,7 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
   );
 }
 
-/** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it stands after */
+/** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it is after */
 async function nearestCheckpoint(
   { runtime, store, run, config, protocol, base, snapshotFolder }: RestoreInput,
   iteration: number,

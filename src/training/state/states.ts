@@ -22,7 +22,7 @@ export interface StateForm {
   readonly maxPositions: number;
 }
 
-/** Where an episode stands before a message: all that a state tells. */
+/** Where an episode is before a message: all that a state says. */
 export interface Moment {
   readonly position: number;
   readonly question: string;
