@@ -74,6 +74,14 @@ export function tagged<T extends { readonly type: string }>(types: Readonly<Reco
     isRecord(value) && typeof value['type'] === 'string' && Object.hasOwn(types, value['type']);
 }
 
+/**
+ * An object from a sender of our own that has these keys: the answer to what was asked, and not to something else.
+ * @param keys some that no other answer has
+ */
+export function holding<T extends object>(keys: Partial<Readonly<Record<keyof T, true>>>): Guard<T> {
+  return (value): value is T => isRecord(value) && Object.keys(keys).every((key) => Object.hasOwn(value, key));
+}
+
 /** Whether a value is an object that is neither null nor an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -18,7 +18,7 @@ import type { ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
 import type { RunsTableToHost } from '../../src/shared/protocols/runsTable.ts';
 import { TAXONOMY_THRESHOLDS } from '../../src/shared/records/taxonomy.ts';
 import type { TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
-import type { TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
 import { scaled, seed, tally } from './harness.ts';
@@ -41,13 +41,10 @@ const TRANSCRIPT: Table<TranscriptToHost> = {
   ready: 'none',
   filter: 'none',
   locate: 'none',
-  rows: 'none',
-  detail: 'none',
-  why: 'none',
+  request: 'none',
   selected: 'none',
   locateRow: 'none',
   goToCostliest: 'none',
-  search: 'none',
   compare: 'none',
   comparePair: 'none',
   endComparison: 'none',
@@ -60,9 +57,16 @@ const TRANSCRIPT: Table<TranscriptToHost> = {
   cancelReplay: ["the panel's own replay ends", 'what arrived is kept'],
   exportReport: ['a file is written', ASKED],
   copyLink: ['the clipboard is written', 'the host writes the link; the page gives a number'],
-  chooseModel: ['a folder is noted as chosen', ASKED],
   openDiff: ['a read-only document opens', VIEW],
   showContext: ['a read-only document opens', VIEW],
+};
+/** The same of what a page asks and waits for. */
+const TRANSCRIPT_ASKED: Readonly<Record<keyof typeof TRANSCRIPT_REQUESTS, Row>> = {
+  rows: 'none',
+  detail: 'none',
+  why: 'none',
+  search: 'none',
+  chooseModel: ['a folder is noted as chosen', ASKED],
 };
 const DASHBOARD: Table<DashboardToHost> = {
   ready: 'none',
@@ -498,6 +502,18 @@ describe('a compromised page', () => {
       fc
         .tuple(fc.constantFrom(...types), fc.dictionary(keys, value, { maxKeys: 5 }))
         .map(([type, rest]) => ({ ...rest, type })),
+      fc.record({
+        type: fc.constant('request'),
+        id: fc.nat(),
+        kind: fc.constantFrom(...Object.keys(TRANSCRIPT_ASKED)),
+        asked: fc.oneof(
+          fc.constant({}),
+          fc.record({ message: fc.constantFrom(message, 0, 1) }),
+          fc.record({ revision: fc.nat(3), offset: fc.nat(300) }),
+          fc.record({ revision: fc.nat(3), query: fc.string() }),
+          fc.dictionary(keys, value, { maxKeys: 3 }),
+        ),
+      }),
       fc.json().map((text): unknown => JSON.parse(text)),
     );
     await folders.choose(CHOSEN);

@@ -4,16 +4,19 @@ import {
   isTranscriptState,
   NO_FILTER,
   sameTarget,
-  type ReplayDraft,
+  TRANSCRIPT_REQUESTS,
   type TranscriptFilter,
   type TranscriptFromHost,
   type TranscriptToHost,
   type TranscriptTop,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
+import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
 import type { Host } from '../common/host.ts';
+import { RequestSender } from '../common/requests.ts';
 import { onceRested } from '../common/rest.ts';
 import { Arrivals } from './arrivals.ts';
+import type { Asking } from './asking.ts';
 import { ComparisonView } from './comparisonView.ts';
 import { DetailPane } from './message/detail.ts';
 import { withDraft } from './replay/drafts.ts';
@@ -46,6 +49,7 @@ export class TranscriptPanel {
   private folding: Folding = NOTHING_FOLDED;
   private selected: number | null = null;
   private filter: TranscriptFilter = NO_FILTER;
+  private readonly requests: Asking;
   private readonly shown: ShownMessage;
   private readonly hits: HitSearch;
   private readonly map: ProtocolMap;
@@ -68,8 +72,11 @@ export class TranscriptPanel {
     const post = (message: TranscriptToHost): void => {
       host.post(message);
     };
+    this.requests = new RequestSender(TRANSCRIPT_REQUESTS, post);
     this.tree = new TreeView({
-      ...treePosts(post),
+      ...treePosts(post, this.requests, (revision, offset, rows) => {
+        this.tree.accept(revision, offset, rows);
+      }),
       select: (message) => {
         this.select(message);
       },
@@ -126,7 +133,9 @@ export class TranscriptPanel {
     });
     this.detail = new DetailPane(
       {
-        ...detailPosts(post),
+        ...detailPosts(post, this.requests, (folder) => {
+          this.detail.setModel(folder);
+        }),
         draft: (message, fields) => {
           this.drafts = withDraft(this.drafts, message, fields);
           this.keep();
@@ -140,8 +149,11 @@ export class TranscriptPanel {
       },
       mathematics,
     );
-    this.shown = new ShownMessage(this.detail, post);
-    this.hits = new HitSearch({ tree: this.tree, detail: this.detail, bar: this.bar }, post);
+    this.shown = new ShownMessage(this.detail, this.requests, ({ message: { eventType: role, turn } }) => {
+      this.markMap({ role, turn });
+      this.hits.shown();
+    });
+    this.hits = new HitSearch({ tree: this.tree, detail: this.detail, bar: this.bar }, post, this.requests);
     const [above, side] = [
       [this.protocol, this.bar],
       [this.comparison, this.detail],
@@ -181,12 +193,6 @@ export class TranscriptPanel {
       case 'changed':
         this.ready();
         break;
-      case 'rows':
-        this.tree.accept(message.revision, message.offset, message.rows);
-        break;
-      case 'detail':
-        this.showDetail(message);
-        break;
       case 'reveal': {
         const { place } = message;
         this.release();
@@ -196,23 +202,15 @@ export class TranscriptPanel {
         });
         break;
       }
-      case 'why':
-        this.shown.why(message.why, message.id, this.opened);
-        break;
       case 'replay':
         this.shown.replay = message.state;
         this.detail.replay(message.state);
         break;
-      case 'modelChosen':
-        this.detail.setModel(message.folder);
-        break;
       case 'focus':
         this.home.take();
         break;
-      case 'found':
-        if (message.revision === this.opened?.layout.revision) {
-          this.hits.found(message.hits, message.revision);
-        }
+      case 'reply':
+        this.requests.receive(message);
         break;
       case 'marked':
         this.tree.markCompared(message.message);
@@ -295,14 +293,6 @@ export class TranscriptPanel {
     this.keep();
   }
 
-  private showDetail({ id, detail }: Extract<TranscriptFromHost, { type: 'detail' }>): void {
-    if (this.shown.take(detail, id, this.opened, this.drafts)) {
-      this.markMap({ role: detail.message.eventType, turn: detail.message.turn });
-      this.hits.shown();
-      this.shown.replayAwaited();
-    }
-  }
-
   private select(message: number | null): void {
     this.shown.left();
     this.hits.selected();
@@ -313,7 +303,7 @@ export class TranscriptPanel {
   }
 
   private show(message: number | null): void {
-    if (this.shown.ask(message, this.opened)) {
+    if (this.shown.ask(message, () => ({ opened: this.opened, drafts: this.drafts }))) {
       this.markMap(null);
     }
   }

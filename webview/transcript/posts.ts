@@ -1,5 +1,6 @@
 /** What the parts of the transcript panel ask the host for. */
-import type { TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { MarkedRow, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { Asking } from './asking.ts';
 import type { ComparisonEvents } from './comparisonView.ts';
 import type { DetailEvents } from './message/detail.ts';
 import type { TreeEvents } from './tree/treeEvents.ts';
@@ -14,13 +15,19 @@ function about(post: Post, type: AboutMessage): (message: number) => void {
   };
 }
 
-/** What the tree asks for. */
+/** What the tree asks for. @param accept takes rows */
 export function treePosts(
   post: Post,
+  asking: Asking,
+  accept: (revision: number, offset: number, rows: readonly MarkedRow[]) => void,
 ): Pick<TreeEvents, 'ask' | 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'tokens'> {
   return {
     ask: (revision, offset) => {
-      post({ type: 'rows', revision, offset });
+      asking.ask('rows', { revision, offset }, (rows) => {
+        if (rows !== null) {
+          accept(revision, offset, rows);
+        }
+      });
     },
     verify: about(post, 'verify'),
     exportReport: about(post, 'exportReport'),
@@ -30,9 +37,11 @@ export function treePosts(
   };
 }
 
-/** What the pane asks for. */
+/** What the pane asks for. @param setModel takes the folder of another model */
 export function detailPosts(
   post: Post,
+  asking: Asking,
+  setModel: (folder: string) => void,
 ): Pick<DetailEvents, 'replay' | 'cancelReplay' | 'settle' | 'verify' | 'chooseModel' | 'tokens' | 'open'> {
   return {
     replay: (message, request) => {
@@ -46,7 +55,11 @@ export function detailPosts(
     },
     verify: about(post, 'verify'),
     chooseModel: () => {
-      post({ type: 'chooseModel' });
+      asking.ask('chooseModel', {}, (folder) => {
+        if (folder !== null) {
+          setModel(folder);
+        }
+      });
     },
     tokens: about(post, 'showContext'),
     open: about(post, 'locate'),

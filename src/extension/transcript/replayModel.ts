@@ -3,7 +3,7 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 import { confirmed } from '../webview/confirm.ts';
 import type { Services } from '../services.ts';
 
-type ModelFolders = Services['modelFolders'];
+export type ModelFolders = Services['modelFolders'];
 
 /** Asks the user for the folder of another model; undefined where the question was left. */
 export async function chooseReplayModel(folders: ModelFolders): Promise<string | undefined> {

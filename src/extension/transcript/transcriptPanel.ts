@@ -12,16 +12,16 @@ import {
   type TranscriptTarget,
   type TranscriptToHost,
 } from '../../shared/protocols/transcriptProtocol.ts';
+import { replyTo } from '../../shared/protocols/requests.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { classMembers } from './classMembers.ts';
 import { costliestMessage } from './costliest.ts';
 import { Disposables } from '../common/disposables.ts';
 import { headerOf, rolesOf } from './messageDetail.ts';
-import { answerTo } from './panelAnswers.ts';
+import { panelAnswers } from './panelAnswers.ts';
 import { PanelComparison } from './panelComparison.ts';
 import { PanelReading } from './panelReading.ts';
 import { PanelReplay } from './panelReplay.ts';
-import { chooseReplayModel } from './replayModel.ts';
 import type { Services } from '../services.ts';
 import { replayDefaults } from '../common/settings.ts';
 import { targetOf } from './transcriptOutline.ts';
@@ -48,6 +48,7 @@ export class TranscriptPanel {
   private protocols: ProtocolReader | null = null;
   private readonly replay: PanelReplay;
   private readonly comparison: PanelComparison;
+  private readonly answers: ReturnType<typeof panelAnswers>;
   /** The lowest-credit message, and the one of whose episode it was: while it is selected, that episode is meant. */
   private costliest: { readonly message: number; readonly of: number | null } | null = null;
 
@@ -73,6 +74,12 @@ export class TranscriptPanel {
         this.door.post({ type: 'marked', message });
       }),
     );
+    this.answers = panelAnswers({
+      shown: this.shown,
+      reader: () => this.reader(),
+      protocols: () => this.protocols,
+      modelFolders: services.modelFolders,
+    });
     this.comparison = new PanelComparison(services.comparing, (message) => {
       this.door.post(message);
     });
@@ -163,17 +170,16 @@ export class TranscriptPanel {
       case 'filter':
         this.change(message);
         break;
-      case 'rows':
-      case 'detail':
-      case 'why':
-      case 'search':
-      case 'locateRow': {
-        const answer = answerTo(message, this.shown, this.reader(), this.protocols);
-        if (answer !== null) {
-          this.door.post(answer);
-        }
+      case 'request':
+        this.later(
+          replyTo(this.answers, message).then((reply) => {
+            this.door.post(reply);
+          }),
+        );
         break;
-      }
+      case 'locateRow':
+        this.locateRow(message.revision, message.index);
+        break;
       case 'locate':
         this.locate(message.message);
         break;
@@ -192,15 +198,6 @@ export class TranscriptPanel {
       case 'exportReport':
       case 'copyLink':
         void commands.executeCommand(`c3.${message.type}`, { message: message.message });
-        break;
-      case 'chooseModel':
-        this.later(
-          chooseReplayModel(this.services.modelFolders).then((folder) => {
-            if (folder !== undefined) {
-              this.door.post({ type: 'modelChosen', folder });
-            }
-          }),
-        );
         break;
       case 'cancelReplay':
         this.replay.cancel();
@@ -308,6 +305,13 @@ export class TranscriptPanel {
     }
     const place = this.shown.reading.place(this.wanted);
     this.wanted = null;
+    if (place !== null) {
+      this.door.post({ type: 'reveal', place });
+    }
+  }
+
+  private locateRow(revision: number, index: number): void {
+    const place = revision === this.shown.revision ? this.shown.reading.placeAt(index) : null;
     if (place !== null) {
       this.door.post({ type: 'reveal', place });
     }

@@ -8,7 +8,7 @@
  */
 import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../records/continuation.ts';
 import type { MessageEstimate } from '../records/estimates.ts';
-import { anyOf, integer, list, literal, nullable, object, text, tagged, TEXT_LIMIT, type Guarded } from '../guard.ts';
+import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Comparison } from '../transcript/comparison.ts';
 import type { Draws } from '../records/draws.ts';
 import type { Headline } from '../credit/headline.ts';
@@ -20,6 +20,8 @@ import type { BucketView, FinishReason, Message } from '../records/records.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
 import type { VerificationMark } from '../records/verification.ts';
 import type { Panel } from './panel.ts';
+import { isReplayDraft, MOST_DRAFTS } from './replayDraft.ts';
+import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
 
 /** Rows in one window. */
 export const WINDOW = 200;
@@ -79,29 +81,6 @@ const isPair = object({ left: integer(), right: integer() });
 const isTop = object({ message: nullable(isRowKey), offset: integer() });
 export type TranscriptTop = Guarded<typeof isTop>;
 
-/**
- * Replay forms that are kept while they are half filled in, and the characters of all their own messages: as many as
- * the longest that can be replayed.
- */
-export const MOST_DRAFTS = 8;
-export const DRAFTS_LENGTH = TEXT_LIMIT;
-/** Longest values of a form's fields. */
-export const DRAFT_LIMITS = { number: 20, text: TEXT_LIMIT, snapshot: 64, model: 4096 } as const;
-
-/** What is in the replay form of a message, as it was typed: it may be wrong. */
-const isDraft = object({
-  message: integer(),
-  alternatives: text(DRAFT_LIMITS.number),
-  replays: text(DRAFT_LIMITS.number),
-  text: text(DRAFT_LIMITS.text),
-  independent: literal(true, false),
-  /** What it is continued with; null and empty are as recorded. */
-  snapshot: nullable(text(DRAFT_LIMITS.snapshot)),
-  temperature: text(DRAFT_LIMITS.number),
-  model: text(DRAFT_LIMITS.model),
-});
-export type ReplayDraft = Guarded<typeof isDraft>;
-
 /** What a panel keeps across a reload: what is looked at, how it is arranged and what is begun, never data. */
 export const isTranscriptState = object({
   version: literal(5),
@@ -121,7 +100,7 @@ export const isTranscriptState = object({
   /** Null while nothing has been drawn. */
   top: nullable(isTop),
   /** Oldest first. */
-  drafts: list(isDraft, MOST_DRAFTS),
+  drafts: list(isReplayDraft, MOST_DRAFTS),
   /** Pixels of the pane that are scrolled away. */
   scroll: integer(),
 });
@@ -298,41 +277,56 @@ export type TranscriptFromHost =
       /** The message that waits to be compared with another. */
       readonly marked: number | null;
     }
-  | { readonly type: 'found'; readonly revision: number; readonly hits: SearchHits }
   | { readonly type: 'marked'; readonly message: number | null }
   | { readonly type: 'comparison'; readonly comparison: Comparison }
   /** The transcript grew: the panel answers with another `ready`. */
   | { readonly type: 'changed' }
-  | { readonly type: 'rows'; readonly revision: number; readonly offset: number; readonly rows: readonly MarkedRow[] }
-  | { readonly type: 'detail'; readonly id: number; readonly detail: MessageDetail }
-  /** Why the episode of the message was lost; null where it was not. */
-  | { readonly type: 'why'; readonly id: number; readonly why: WhyLost | null }
   | { readonly type: 'reveal'; readonly place: RowPlace }
   | { readonly type: 'replay'; readonly state: ReplayState }
-  /** The answer to `chooseModel`; none comes where the question was left. */
-  | { readonly type: 'modelChosen'; readonly folder: string }
   /** The editor shows the panel to whoever asked for it: the tree takes the keyboard. */
   | { readonly type: 'focus' }
+  | ReplyMessage
   | { readonly type: 'failed'; readonly message: string };
 
 /** Whether a message comes from the extension host. */
 export const isTranscriptFromHost = tagged<TranscriptFromHost>({
   opened: true,
-  found: true,
   marked: true,
   comparison: true,
   changed: true,
-  rows: true,
-  detail: true,
-  why: true,
   reveal: true,
   replay: true,
-  modelChosen: true,
   focus: true,
+  reply: true,
   failed: true,
 });
 
+/** What a page asks and waits for; null is the answer about a layout that is out of date. */
+export const TRANSCRIPT_REQUESTS = {
+  /** A window of rows. */
+  rows: {
+    asked: object({ revision: integer(), offset: integer() }),
+    answer: nullable(list(holding<MarkedRow>({ key: true, depth: true, descendants: true }), WINDOW)),
+  },
+  detail: {
+    asked: object({ message: integer() }),
+    answer: holding<MessageDetail>({ message: true, buckets: true, estimates: true, own: true, snapshots: true }),
+  },
+  /** Why the episode of a message was lost; null where it was not. */
+  why: {
+    asked: object({ message: integer() }),
+    answer: nullable(holding<WhyLost>({ leaf: true, decided: true, decisive: true, best: true })),
+  },
+  search: {
+    asked: object({ revision: integer(), query: text(QUERY_LIMIT) }),
+    answer: nullable(holding<SearchHits>({ query: true, rows: true, total: true })),
+  },
+  /** The folder of another model; null where the question was left. */
+  chooseModel: { asked: object({}), answer: nullable(text()) },
+} as const satisfies Requests;
+
 export const isTranscriptToHost = anyOf(
+  requestOf(TRANSCRIPT_REQUESTS),
   // `others`: messages whose places the panel needs besides, to keep what is read where it is.
   object({
     type: literal('ready'),
@@ -344,10 +338,6 @@ export const isTranscriptToHost = anyOf(
   // Another filter, with what `ready` says.
   object({ type: literal('filter'), filter: isTranscriptFilter, collapsed: list(isRowKey), others: list(isRowKey, 8) }),
   object({ type: literal('locate'), message: integer() }),
-  object({ type: literal('rows'), revision: integer(), offset: integer() }),
-  object({ type: literal('detail'), id: integer(), message: integer() }),
-  // Why the episode of a message was lost.
-  object({ type: literal('why'), id: integer(), message: integer() }),
   object({ type: literal('selected'), message: nullable(integer()) }),
   object({
     type: literal('replay'),
@@ -358,8 +348,6 @@ export const isTranscriptToHost = anyOf(
     independent: literal(true, false),
     continuation: isContinuationChoice,
   }),
-  // Ask for the folder of another model.
-  object({ type: literal('chooseModel') }),
   // Re-execute the replays that a message represents.
   object({ type: literal('verify'), message: integer() }),
   object({ type: literal('exportReport', 'copyLink'), message: integer() }),
@@ -370,7 +358,6 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('locateRow'), revision: integer(), index: integer() }),
   // Select the lowest-credit message, or the clearest candidate.
   object({ type: literal('goToCostliest') }),
-  object({ type: literal('search'), revision: integer(), query: text(QUERY_LIMIT) }),
   // Mark a message to be compared, or compare the marked one with it.
   object({ type: literal('compare'), message: integer() }),
   object({ type: literal('comparePair'), left: integer(), right: integer() }),

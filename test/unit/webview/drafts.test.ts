@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  DRAFTS_LENGTH,
-  isTranscriptState,
-  MOST_DRAFTS,
-  NO_FILTER,
-  type ReplayDraft,
-} from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { DRAFTS_LENGTH, MOST_DRAFTS, type ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
+import { isTranscriptState, NO_FILTER } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { sameFields, withDraft, type ReplayFields } from '../../../webview/transcript/replay/drafts.ts';
 import {
   matchingWords,

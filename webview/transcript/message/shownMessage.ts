@@ -1,19 +1,27 @@
 /** What the pane shows: asks for a message, takes the answer to the newest question only, and replays it when asked. */
 import type {
   MessageDetail,
-  ReplayDraft,
   ReplayState,
   TranscriptFromHost,
-  TranscriptToHost,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
+import type { Asking } from '../asking.ts';
 import type { DetailPane } from './detail.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
+interface ShownContext {
+  /** Null before there is a layout. */
+  readonly opened: Opened | null;
+  readonly drafts: readonly ReplayDraft[];
+}
+
 export class ShownMessage {
   private readonly pane: DetailPane;
-  private readonly post: (message: TranscriptToHost) => void;
+  private readonly asking: Asking;
+  /** Hears of a message that the pane shows now. */
+  private readonly onShown: (detail: MessageDetail) => void;
   /** Only the answer to the newest question is shown. */
   private question = 0;
   /** A message to be replayed as soon as the pane shows it, with the numbers that are in the pane. */
@@ -22,9 +30,10 @@ export class ShownMessage {
   /** Where the pane was scrolled to before the page was thrown away, until its message is there again. */
   private kept: number | null = null;
 
-  constructor(pane: DetailPane, post: (message: TranscriptToHost) => void) {
+  constructor(pane: DetailPane, asking: Asking, onShown: (detail: MessageDetail) => void) {
     this.pane = pane;
-    this.post = post;
+    this.asking = asking;
+    this.onShown = onShown;
   }
 
   /** Pixels of the pane that are scrolled away. */
@@ -48,41 +57,53 @@ export class ShownMessage {
     this.state = state;
   }
 
-  /** Asks for a message, or shows the question (null). @returns whether the question is shown */
-  ask(message: number | null, opened: Opened | null): boolean {
-    this.question++;
+  /**
+   * Asks for a message, or shows the question (null).
+   * @param context what the page shows, and what is begun, by the time that the answer is here
+   * @returns whether the question is shown
+   */
+  ask(message: number | null, context: () => ShownContext): boolean {
+    const id = ++this.question;
     if (message !== null) {
-      const id = this.question;
       this.pane.expect(message);
-      this.post({ type: 'detail', id, message });
-      this.post({ type: 'why', id, message });
+      this.asking.ask('detail', { message }, (detail) => {
+        if (id === this.question) {
+          this.show(detail, context());
+        }
+      });
+      this.asking.ask('why', { message }, (why) => {
+        if (id === this.question) {
+          this.showWhy(why, context().opened);
+        }
+      });
       return false;
     }
+    const { opened } = context();
     if (opened === null) {
       return false;
     }
-    this.why(null, this.question, opened);
+    this.showWhy(null, opened);
     this.pane.question(opened.header);
     this.restoreScroll();
     return true;
   }
 
-  /** Takes a message. @returns whether it is the one asked for last, and so shown */
-  take(detail: MessageDetail, id: number, opened: Opened | null, drafts: readonly ReplayDraft[]): boolean {
-    if (id !== this.question || opened === null) {
-      return false;
+  private show(detail: MessageDetail, { opened, drafts }: ShownContext): void {
+    if (opened === null) {
+      return;
     }
     const draft = drafts.find(({ message }) => message === detail.message.id);
     this.pane.message(detail, opened.defaults, this.state, draft);
     this.restoreScroll();
-    return true;
+    this.onShown(detail);
+    if (this.awaited !== null) {
+      this.replayWhenShown(this.awaited);
+    }
   }
 
-  /** Takes why the episode of the message was lost. */
-  why(why: WhyLost | null, id: number, opened: Opened | null): void {
-    if (id === this.question) {
-      this.pane.why(why, this.state, opened?.defaults.unavailable === null);
-    }
+  /** Shows why the episode of the message was lost. */
+  private showWhy(why: WhyLost | null, opened: Opened | null): void {
+    this.pane.why(why, this.state, opened?.defaults.unavailable === null);
   }
 
   /** Replays a message with the numbers in the pane, once the pane shows it. */
@@ -91,13 +112,6 @@ export class ShownMessage {
     this.awaited = here ? null : message;
     if (here) {
       this.pane.startReplay();
-    }
-  }
-
-  /** The pane shows a message: a replay that waited for it begins. */
-  replayAwaited(): void {
-    if (this.awaited !== null) {
-      this.replayWhenShown(this.awaited);
     }
   }
 

@@ -4,7 +4,7 @@ import {
   DRAFTS_LENGTH,
   MOST_DRAFTS,
   type ReplayDraft,
-} from '../../../src/shared/protocols/transcriptProtocol.ts';
+} from '../../../src/shared/protocols/replayDraft.ts';
 
 /** What is in the fields of a replay form. */
 export type ReplayFields = Omit<ReplayDraft, 'message'>;

@@ -1,7 +1,7 @@
 /** Asks for a replay of one message and shows how far it is. */
 import { AS_RECORDED, type ContinuationChoice } from '../../../src/shared/records/continuation.ts';
+import { DRAFT_LIMITS } from '../../../src/shared/protocols/replayDraft.ts';
 import {
-  DRAFT_LIMITS,
   MAX_ALTERNATIVES,
   MAX_REPLAYS,
   type MessageDetail,

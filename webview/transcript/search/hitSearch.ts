@@ -1,5 +1,6 @@
 /** The search of the transcript panel: asks for hits, marks them, and steps through them. */
 import type { SearchHits, TranscriptToHost } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import type { Asking } from '../asking.ts';
 import type { DetailPane } from '../message/detail.ts';
 import { HitSteps } from './hits.ts';
 import type { SearchBar } from './searchBar.ts';
@@ -15,16 +16,20 @@ interface SearchedViews {
 export class HitSearch {
   private readonly views: SearchedViews;
   private readonly post: (message: TranscriptToHost) => void;
+  private readonly asking: Asking;
   private readonly steps = new HitSteps();
   private words = '';
+  /** The layout that was searched last. */
+  private revision = -1;
   /** Go to the first hit as soon as it is known. */
   private jump = false;
   /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
   private stepped: 'no' | 'row' | 'text' = 'no';
 
-  constructor(views: SearchedViews, post: (message: TranscriptToHost) => void) {
+  constructor(views: SearchedViews, post: (message: TranscriptToHost) => void, asking: Asking) {
     this.views = views;
     this.post = post;
+    this.asking = asking;
   }
 
   get query(): string {
@@ -43,16 +48,21 @@ export class HitSearch {
    */
   search(query: string, revision: number, jump: boolean): void {
     this.words = query;
+    this.revision = revision;
     this.jump = jump;
     this.views.tree.highlight(query.trim());
     this.views.detail.show({ query: query.trim() });
     this.steps.asked();
-    this.post({ type: 'search', revision, query });
+    this.asking.ask('search', { revision, query }, (hits) => {
+      if (hits !== null) {
+        this.found(hits, revision);
+      }
+    });
   }
 
   /** Takes the hits of a search; of an older one they are ignored. */
-  found(hits: SearchHits, revision: number): void {
-    if (hits.query !== this.words) {
+  private found(hits: SearchHits, revision: number): void {
+    if (hits.query !== this.words || revision !== this.revision) {
       return;
     }
     const owed = this.steps.take(hits);

@@ -315,10 +315,12 @@ describe('what is loaded when', () => {
   it('the help for configurations brings neither engine, runtime nor store', async () => {
     const files = await inputs('src/extension/configuration/service.ts');
     assert.ok(files.includes('src/training/config/checkConfig.ts'));
-    // Descriptors of estimators and evaluators are words and pure functions.
+    // Descriptors of estimators, evaluators and environments are words and pure functions.
     assert.deepEqual(
       files.filter((path) =>
-        /src\/(?:engine|runtime|store|evaluate(?!\/kind)|tasks|replay|policy)\/|better-sqlite3|onnxruntime/u.test(path),
+        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|math\/|python\/code\.ts))|tasks|replay|policy)\/|better-sqlite3|onnxruntime/u.test(
+          path,
+        ),
       ),
       [],
     );

@@ -1,0 +1,45 @@
+/** The page's side of requests: counts them, and gives each answer to whoever asked, when it is what was asked for. */
+import {
+  isAnswer,
+  type AnswerOf,
+  type AskedOf,
+  type KindOf,
+  type ReplyMessage,
+  type RequestMessage,
+  type Requests,
+} from '../../src/shared/protocols/requests.ts';
+
+export class RequestSender<R extends Requests> {
+  private readonly kinds: R;
+  private readonly post: (message: RequestMessage<R>) => void;
+  private readonly pending = new Map<number, { readonly kind: string; take(answer: unknown): void }>();
+  private count = 0;
+
+  constructor(kinds: R, post: (message: RequestMessage<R>) => void) {
+    this.kinds = kinds;
+    this.post = post;
+  }
+
+  /** @param take gets the answer; never called where the request fails */
+  ask<K extends KindOf<R>>(kind: K, asked: AskedOf<R, K>, take: (answer: AnswerOf<R, K>) => void): void {
+    const id = ++this.count;
+    this.pending.set(id, {
+      kind,
+      take: (answer) => {
+        if (isAnswer(this.kinds, kind, answer)) {
+          take(answer);
+        }
+      },
+    });
+    this.post({ type: 'request', id, kind, asked });
+  }
+
+  /** Takes an answer; one that was not asked for, or is not of the kind, is dropped. */
+  receive({ id, kind, answer }: ReplyMessage): void {
+    const asked = this.pending.get(id);
+    if (asked?.kind === kind) {
+      this.pending.delete(id);
+      asked.take(answer);
+    }
+  }
+}
