@@ -11,6 +11,7 @@ import { lockHolder } from '../files/lock.ts';
 import { openStoreForReading, OlderStoreError } from '../read/reader.ts';
 import { checkSeal } from '../files/seal.ts';
 import { connectForReading, type Connection } from '../files/sqlite.ts';
+import { isWholeEvent } from '../tables/environmentEvents.ts';
 import { schemaProblems } from '../tables/storeSchema.ts';
 import { parentProblem } from '../tree.ts';
 import { int32Of, textHash, tokenHash } from '../tokens.ts';
@@ -203,9 +204,11 @@ interface TokenRow {
   readonly logprobs: unknown;
 }
 
+type Row = Readonly<Record<string, unknown>>;
+
 /** @returns how many rows it looked at, in words */
 function examineHashes(db: Connection, all: boolean, find: (sentence: string) => void): string {
-  const said = { texts: 0, messages: 0 };
+  const said = { texts: 0, messages: 0, events: 0 };
   const report = (kind: keyof typeof said, sentence: string): void => {
     if (said[kind]++ < MOST_FINDINGS) {
       find(sentence);
@@ -231,6 +234,14 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
       (logprobs.length === 0 || logprobs.length === tokens.length);
     if (!whole) {
       report('messages', `Message ${String(id)} does not have the tokens that were stored: their SHA-256 differs.`);
+    }
+  }
+  for (const row of db.prepare<[], Row>('SELECT * FROM environment_event').iterate()) {
+    if (!isWholeEvent(row)) {
+      report(
+        'events',
+        `Environment event ${String(row['id'])} is not the one that was stored: its SHA-256 is another.`,
+      );
     }
   }
   return `Its pages and references were checked, and the hashes of ${texts.words} texts and ${messages.words} messages.`;

@@ -7,6 +7,7 @@ import { closeSync, rmSync } from 'node:fs';
 import { createNew } from '../../files/newFile.ts';
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { isWholeEvent } from '../tables/environmentEvents.ts';
 import type { HeadlineRule } from '../tables/headlines.ts';
 import { MIGRATIONS } from '../tables/migrations.ts';
 import { APPLICATION_ID } from '../tables/schema.ts';
@@ -128,8 +129,13 @@ function copyEvents(
   runs: ReadonlySet<unknown>,
 ): Salvaged[] {
   const kept = new Set<unknown>();
-  const events = copyTable({ ...place, table: 'environment_event' }, (key, { run, parent, previous }) => {
-    const isWanted = runs.has(run) && (parent === null || isKept(parent)) && (previous === null || kept.has(previous));
+  const events = copyTable({ ...place, table: 'environment_event' }, (key, row) => {
+    const { run, parent, previous } = row;
+    const isWanted =
+      isWholeEvent(row) &&
+      runs.has(run) &&
+      (parent === null || isKept(parent)) &&
+      (previous === null || kept.has(previous));
     if (isWanted) {
       kept.add(key);
     }

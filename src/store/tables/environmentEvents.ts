@@ -102,6 +102,24 @@ function eventOf(row: EventRow): StoredEvent {
   };
 }
 
+const isEventRow = (row: Readonly<Record<string, unknown>>): row is Readonly<Record<string, unknown>> & EventRow =>
+  ['source', 'body', 'json', 'streamKey', 'sha256'].every((name) => typeof row[name] === 'string') &&
+  ['answers', 'done'].every((name) => row[name] === null || typeof row[name] === 'string') &&
+  ['id', 'derived', 'closing'].every((name) => typeof row[name] === 'number');
+
+/** Whether a row of environment_event is what was appended; false for one that cannot be read, whatever it holds. */
+export function isWholeEvent(row: Readonly<Record<string, unknown>>): boolean {
+  const event = { ...row, streamKey: row['stream_key'] };
+  try {
+    return isEventRow(event) && eventHash(eventOf(event).event) === event.sha256;
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      return false;
+    }
+    throw error;
+  }
+}
+
 type Writers = Pick<StoreWriter, 'insertEnvironmentEvent' | 'linkEnvironmentEvent'>;
 
 export function environmentEventWriters({ db, path }: Session): Writers {
