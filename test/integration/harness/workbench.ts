@@ -53,6 +53,8 @@ const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
 const VIEWPORT = { width: 1400, height: 900 };
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
 const LOCATOR_TIMEOUT = 120_000;
+/** For a list or a box that a late focus may have closed: then it is asked for again. */
+const LIST_TIMEOUT = 15_000;
 const WORKBENCH_TIMEOUT = 240_000;
 const SCENARIO_TIMEOUT = 900_000;
 const CHROMIUM_FLAGS = [
@@ -187,7 +189,7 @@ export class Workbench {
       async () => {
         await this.runCommand(title);
         for (const label of labels) {
-          await this.pick(label, 5_000);
+          await this.pick(label, LIST_TIMEOUT);
         }
         return true;
       },
@@ -229,7 +231,7 @@ export class Workbench {
       async () => {
         await this.page.keyboard.press('Escape');
         await this.page.keyboard.press('F1');
-        await this.page.locator('.quick-input-widget input.input').fill(input);
+        await this.page.locator('.quick-input-widget input.input').fill(input, { timeout: LIST_TIMEOUT });
         await this.row(label).waitFor({ timeout: 2_000 });
         await this.row(label).click({ timeout: 10_000 });
         return true;
@@ -300,7 +302,7 @@ export class Workbench {
       `the box of "${title}"`,
       async () => {
         await this.runCommand(title);
-        await this.answer(text, 5_000);
+        await this.answer(text, LIST_TIMEOUT);
         return true;
       },
       2 * LOCATOR_TIMEOUT,
@@ -313,8 +315,8 @@ export class Workbench {
     await eventually(`"${words}" in the palette`, async () => {
       await this.page.keyboard.press('Escape');
       await this.page.keyboard.press('F1');
-      await this.page.locator('.quick-input-widget input.input').fill(input, { timeout: 5_000 });
-      await row.first().waitFor({ timeout: 5_000 });
+      await this.page.locator('.quick-input-widget input.input').fill(input, { timeout: LIST_TIMEOUT });
+      await row.first().waitFor({ timeout: LIST_TIMEOUT });
       return true;
     });
     return row;
@@ -390,7 +392,7 @@ export class Workbench {
             .locator('iframe#active-frame')
             .getAttribute('title', { timeout: 1_000 });
           if (shown !== null && (typeof title === 'string' ? shown === title : title.test(shown))) {
-            return (await frame.getAttribute('name')) ?? undefined;
+            return (await frame.getAttribute('name', { timeout: 1_000 })) ?? undefined;
           }
         }
         return undefined;
@@ -439,9 +441,9 @@ export class Workbench {
       `the theme "${label}"`,
       async () => {
         await this.runCommand('Preferences: Color Theme');
-        await this.page.locator('.quick-input-widget:visible input.input').fill(label, { timeout: 5_000 });
-        await this.pick(label, 10_000);
-        await this.page.locator(`.monaco-workbench.${workbench}`).waitFor({ timeout: 10_000 });
+        await this.page.locator('.quick-input-widget:visible input.input').fill(label, { timeout: LIST_TIMEOUT });
+        await this.pick(label, LIST_TIMEOUT);
+        await this.page.locator(`.monaco-workbench.${workbench}`).waitFor({ timeout: LIST_TIMEOUT });
         return true;
       },
       2 * LOCATOR_TIMEOUT,
