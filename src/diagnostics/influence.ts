@@ -8,7 +8,7 @@ import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { symbolOf, type Canonicalisation } from './canonical.ts';
 
 export interface InfluenceSettings {
-  /** How a text becomes a symbol: one of the two published ways, or a function of one's own. */
+  /** How a text becomes a symbol: one of the two published ways, or your own function. */
   readonly symbol: Canonicalisation | ((text: string) => string);
   /** So many of the most frequent symbols are kept, the rest is one symbol OTHER. */
   readonly topK: number;

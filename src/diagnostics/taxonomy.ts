@@ -110,7 +110,7 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
  *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not separate
  *    the alternatives.
  */
-export function judge(
+export function classifyStudy(
   { bucket, measured, succeeded, compared }: BucketStudy,
   thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
 ): Verdict {
@@ -173,7 +173,7 @@ export function classifyBuckets(
   buckets: readonly TaxonomyBucket[],
   thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
 ): TaxonomyClass[] {
-  const verdicts = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
+  const verdicts = buckets.map((bucket) => ({ bucket, verdict: classifyStudy(studyBucket(bucket), thresholds) }));
   return TAXONOMY_CLASSES.map((name) => {
     const cases = verdicts.flatMap(({ bucket, verdict }) => {
       const message = messageOfCase(bucket);

@@ -55,7 +55,7 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Asked between the parts of the work; a suite that hears yes throws CancelledError and leaves nothing behind. */
   readonly cancelled: () => boolean;
-  /** Told one line after each part of the work. */
+  /** Receives one line after each part of the work. */
   readonly note: (line: string) => void;
 }
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
-import { classifyBuckets, evidenceOf, judge, messageOfCase, studyBucket } from '../../diagnostics/taxonomy.ts';
+import { classifyBuckets, evidenceOf, classifyStudy, messageOfCase, studyBucket } from '../../diagnostics/taxonomy.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import type { Episode } from '../../shared/records/records.ts';
@@ -111,9 +111,9 @@ export async function taxonomyReport(
 ): Promise<TaxonomyReport> {
   const { buckets, leftOut } = cases;
   const classes = classifyBuckets(buckets, thresholds).map((one) => ({ ...one, cases: withCredits(store, one.cases) }));
-  const judged = buckets.map((bucket) => ({ bucket, verdict: judge(studyBucket(bucket), thresholds) }));
-  const verdicts = new Map(judged.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
-  const successes = judged.flatMap(({ bucket, verdict }): TaxonomyCase[] => {
+  const classified = buckets.map((bucket) => ({ bucket, verdict: classifyStudy(studyBucket(bucket), thresholds) }));
+  const verdicts = new Map(classified.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
+  const successes = classified.flatMap(({ bucket, verdict }): TaxonomyCase[] => {
     const message = messageOfCase(bucket);
     if (verdict.name !== ALL_SUCCEEDED || message === null) {
       return [];

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { cohenKappa } from '../../diagnostics/statistics/agreement.ts';
 import {
   evidenceOf,
-  judge,
+  classifyStudy,
   messageOfCase,
   studyBucket,
   type BucketStudy,
@@ -132,7 +132,7 @@ export async function studyRun(
 }
 
 function verdictsOf(studies: readonly BucketStudy[], thresholds: TaxonomyThresholds): Verdict[] {
-  return studies.map((study) => judge(study, thresholds));
+  return studies.map((study) => classifyStudy(study, thresholds));
 }
 
 /** How labels agree with verdicts; a label in the user's own words is counted and left out. */
@@ -162,13 +162,13 @@ export function taxonomyView(
     published: published[index],
     label: labels.get(bucket.id) ?? null,
   }));
-  const judged = cases.flatMap(({ bucket, verdict, published: before, label }): Judged[] =>
+  const classified = cases.flatMap(({ bucket, verdict, published: before, label }): Classified[] =>
     verdict === undefined || before === undefined ? [] : [{ bucket, verdict, published: before.name, label }],
   );
   const counted = (of: readonly VerdictName[], name: VerdictName): number => of.filter((one) => one === name).length;
-  const now = judged.map(({ verdict }) => verdict.name);
-  const before = judged.map((one) => one.published);
-  const matching = judged.filter((one) => passes(one, filter));
+  const now = classified.map(({ verdict }) => verdict.name);
+  const before = classified.map((one) => one.published);
+  const matching = classified.filter((one) => passes(one, filter));
   return {
     run,
     buckets: studies.length,
@@ -178,7 +178,7 @@ export function taxonomyView(
     changed: now.filter((name, index) => name !== before[index]).length,
     roles: [...new Set(studies.map(({ bucket: { eventType } }) => eventType))],
     agreement: agreementOf(
-      judged.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const])),
+      classified.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const])),
     ),
     detectors,
     episodes,
@@ -187,7 +187,7 @@ export function taxonomyView(
   };
 }
 
-interface Judged {
+interface Classified {
   readonly bucket: RunBucket;
   readonly verdict: Verdict;
   readonly published: VerdictName;
@@ -202,7 +202,7 @@ function labelsByBucket(
   return new Map([...byBucket].map(([bucket, labels]) => [bucket, currentLabel(labels)]));
 }
 
-function passes({ bucket, verdict, label }: Judged, filter: TaxonomyFilter): boolean {
+function passes({ bucket, verdict, label }: Classified, filter: TaxonomyFilter): boolean {
   if (filter.verdict !== null && verdict.name !== filter.verdict) {
     return false;
   }
@@ -221,7 +221,7 @@ function passes({ bucket, verdict, label }: Judged, filter: TaxonomyFilter): boo
   }
 }
 
-function rowOf({ bucket, verdict, published, label }: Judged): TaxonomyRow {
+function rowOf({ bucket, verdict, published, label }: Classified): TaxonomyRow {
   const { id, origin, iteration, eventType, question } = bucket;
   return {
     bucket: id,

@@ -231,7 +231,7 @@ export class Dashboard {
     work.catch((error: unknown) => report(error, this.services.log));
   }
 
-  /** Tells what is known at once, and reads on from there. */
+  /** Publishes what is known at once, and reads on from there. */
   private publish(): void {
     this.attempt((reader) => {
       const runs = reader?.runs(0, RUNS_SHOWN) ?? [];

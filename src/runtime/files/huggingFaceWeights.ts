@@ -19,14 +19,14 @@ const SHARD_NAME = /^[\w.-]+\.safetensors$/;
 /** Tables of rotary frequencies that older versions of Transformers stored; they follow from the configuration. */
 const DERIVED = /(^|\.)inv_freq$/;
 
-/** Told how far reading is: never less than before, and at the end all. */
+/** Receives how far reading is: never less than before, and at the end all. */
 export type OnLoadProgress = (bytesDone: number, bytesTotal: number) => void;
 
 /** Who follows the reading. */
 export interface Reading {
-  /** Told each part of a target as soon as it is filled; what it throws ends the reading. */
+  /** Receives each part of a target as soon as it is filled; what it throws ends the reading. */
   readonly onPart?: OnPart | undefined;
-  /** Told about ten times a second. */
+  /** Called about ten times a second. */
   readonly onProgress?: OnLoadProgress | undefined;
 }
 

@@ -24,7 +24,7 @@ export interface TensorTarget {
 type TargetNumbers = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
 
 /**
- * Told each part of a target as soon as it is filled, and the bytes that it took in the file; what it throws ends the
+ * Gets each part of a target as soon as it is filled, and the bytes it took in the file; what it throws ends the
  * reading.
  */
 export type OnPart = (part: TargetNumbers, bytes: number) => void;

@@ -40,7 +40,7 @@ export interface Completion {
 export interface GenerationControl {
   /** True when the caller wants generation to stop; asked between steps. */
   readonly cancelled: () => boolean;
-  /** Told about each completion as soon as it ends. */
+  /** Receives each completion as soon as it ends. */
   readonly onCompletion?: (index: number, completion: Completion) => void;
 }
 

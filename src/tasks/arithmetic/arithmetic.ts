@@ -109,7 +109,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
   const stream = new HashedStream(`arithmetic\0${seed}\0${index}`);
   const rule = stream.weighted(LEVEL_RULES, levels);
   const { start, steps } = drawSteps(stream, rule);
-  const question = tell(stream, start, steps, rule.distracted && stream.chance(DISTRACTOR_SHARE));
+  const question = storyOf(stream, start, steps, rule.distracted && stream.chance(DISTRACTOR_SHARE));
   const answer = String(steps.at(-1)?.value ?? start);
   const plan = `${start}${steps.map((step) => `${step.operator}${step.operand}`).join('')}`;
   return {
@@ -163,7 +163,7 @@ function candidates(low: number, high: number, fits: (operand: number) => boolea
 }
 
 /** The story of the steps in their order, with at most one irrelevant number after any of its sentences. */
-function tell(stream: HashedStream, start: number, steps: readonly Step[], distracted: boolean): string {
+function storyOf(stream: HashedStream, start: number, steps: readonly Step[], distracted: boolean): string {
   const name = stream.pick(NAMES);
   const objects = stream.pick(OBJECTS);
   const say = (template: string, number: number): string =>

@@ -97,7 +97,7 @@ class RecordReader {
     return end;
   }
 
-  /** Goes on inside quotes. */
+  /** Continues inside quotes. */
   private readQuoted(text: string, from: number, line: number): number | null {
     let at = from;
     for (;;) {

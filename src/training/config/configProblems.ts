@@ -33,7 +33,7 @@ export interface Examined {
 
 type Schema = typeof configSchema;
 
-/** A combination that cannot be, judged only where all keys that it speaks of are well-formed. */
+/** A combination that cannot be, checked only where all keys that it speaks of are well-formed. */
 interface Rule {
   readonly keys: readonly [string, ...string[]];
   /** What goes after the first key; null where all is well. */
@@ -100,7 +100,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Reads a value by the schema and by the rules. What the schema refuses is left out before the rules judge the rest.
+ * Reads a value by the schema and by the rules. What the schema refuses is left out before the rules check the rest.
  */
 export function examine(schema: Schema, value: object): Examined {
   const parsed = schema.safeParse(value);
@@ -145,7 +145,7 @@ function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Probl
   return [{ path, of: 'value', sentence: `${must} be one of ${names.join(', ')}${hint}`, nearest: nearest ?? null }];
 }
 
-/** What to write instead of a name that was meant for questions of one's own: the name of a file, or of a data set. */
+/** What to write instead of a name that was meant for your own questions: the name of a file, or of a data set. */
 function ownQuestions(given: unknown): string {
   const text = typeof given === 'string' && given.length <= MAX_SHOWN ? given : '';
   const format = TASK_FORMATS.find(

@@ -1,5 +1,5 @@
 /**
- * The states that a value head judges (C3 reference section 2.2, "state text": the problem, every earlier role's
+ * The states that a value head values (C3 reference section 2.2, "state text": the problem, every earlier role's
  * message, who speaks next).
  *
  * Here a state is the context of the message that comes next, written in the model's own form as if its role saw every
@@ -29,7 +29,7 @@ export interface Moment {
   /** Position -> text of every earlier message of the episode. */
   readonly messages: ReadonlyMap<number, string>;
   /**
-   * The message itself, where it is judged in its state (the prefix text of section 3.4); left out, the state alone is.
+   * The message itself, where it is valued in its state (the prefix text of section 3.4); left out, the state alone is.
    */
   readonly said?: Int32Array;
 }
@@ -49,7 +49,7 @@ export async function stateText(
   return render(renderContext(everything, position, question, messages));
 }
 
-/** The different states among some moments, each with what is judged in it, and which one each moment has. */
+/** The different states among some moments, each with what is valued in it, and which one each moment has. */
 export async function statesOf(
   form: StateForm,
   moments: readonly Moment[],

@@ -5,7 +5,7 @@ import { TAXONOMY_CLASSES, TAXONOMY_THRESHOLDS, type TaxonomyClass } from '../..
 import {
   classifyBuckets,
   evidenceOf,
-  judge,
+  classifyStudy,
   studyBucket,
   type TaxonomyBucket,
 } from '../../../src/diagnostics/taxonomy.ts';
@@ -116,7 +116,7 @@ describe('the four classes', () => {
       returns: Returns,
       thresholds = TAXONOMY_THRESHOLDS,
       more: Parameters<typeof bucket>[2] = {},
-    ): string => judge(studyBucket(bucket(1, returns, more)), thresholds).name;
+    ): string => classifyStudy(studyBucket(bucket(1, returns, more)), thresholds).name;
     for (const returns of [
       [[1], [1], [1]],
       [
@@ -148,7 +148,7 @@ describe('the four classes', () => {
       [1, 1],
     ]);
     assert.match(
-      evidenceOf(one, judge(studyBucket(one))),
+      evidenceOf(one, classifyStudy(studyBucket(one))),
       /^every measured return reaches 1; n=4 returns of 2 alternatives/u,
     );
   });
@@ -239,7 +239,7 @@ describe('the four classes', () => {
   it('says of an unclassified bucket which rules it missed, and by how much', () => {
     const said = (returns: Returns): string => {
       const one = bucket(1, returns, terminal);
-      const verdict = judge(studyBucket(one));
+      const verdict = classifyStudy(studyBucket(one));
       assert.equal(verdict.name, 'unclassified');
       return evidenceOf(one, verdict);
     };
