@@ -1,7 +1,6 @@
 /** The name of a context: a hash of the exact model input (C3 appendix C). */
 import { createHash } from 'node:crypto';
 import { blake2b } from '@noble/hashes/blake2.js';
-import { C3Error } from '../shared/errors.ts';
 
 export interface ContextKey {
   /** BLAKE2b with an 8-byte digest, big endian, masked to 63 bits, as decimal text: it exceeds 2^53. */
@@ -21,26 +20,4 @@ export function contextKey(text: string): ContextKey {
   const digest = blake2b(bytes, { dkLen: 8 });
   const key = new DataView(digest.buffer, digest.byteOffset, 8).getBigUint64(0) & MASK;
   return { key: key.toString(), fingerprint: createHash('sha256').update(bytes).digest('hex').slice(0, 16) };
-}
-
-/** Notices when two different texts share one key, which would merge their contexts. */
-export class CollisionGuard {
-  private readonly seen = new Map<string, { readonly fingerprint: string; readonly place: string }>();
-
-  /**
-   * Remembers a key's first fingerprint and holds later ones against it.
-   * @param place where the text came from, for the message
-   * @throws C3Error('engine') on a second fingerprint for a known key
-   */
-  observe(key: string, fingerprint: string, place: string): void {
-    const first = this.seen.get(key);
-    if (first === undefined) {
-      this.seen.set(key, { fingerprint, place });
-    } else if (first.fingerprint !== fingerprint) {
-      throw new C3Error(
-        'engine',
-        `Two different contexts share the key ${key}: ${first.place} (fingerprint ${first.fingerprint}) and ${place} (${fingerprint}); change one of the two texts, their credit cannot be separated.`,
-      );
-    }
-  }
 }

@@ -86,10 +86,3 @@ export function isTerminal(protocol: Protocol, position: number): boolean {
     !protocol.occurrences.some((other) => other.scored && other.ancestors.includes(position))
   );
 }
-
-/** All positions for which isTerminal holds, ascending. */
-export function terminalPositions(protocol: Protocol): number[] {
-  return protocol.occurrences
-    .map((occurrence) => occurrence.position)
-    .filter((position) => isTerminal(protocol, position));
-}

@@ -59,15 +59,6 @@ export function* bucketsOfSample(
   }
 }
 
-/** One bucket; its row where it was sampled for the diagnostics. */
-export function measuredBucket(store: StoreReader, bucket: number, protocol: Protocol): StoredBucket {
-  const [only] = measured(store, [[store.bucketView(bucket), store.diagnosticBucket(bucket)]], protocol);
-  if (only === undefined) {
-    throw new Error('A bucket that is read is there.');
-  }
-  return only;
-}
-
 function* measured(
   store: StoreReader,
   page: readonly (readonly [BucketView, DiagnosticRow | null])[],

@@ -37,7 +37,6 @@ export const isDashboardState = object({
   /** Pixels scrolled down. */
   scroll: integer(),
 });
-export type DashboardState = Guarded<typeof isDashboardState>;
 
 /** One entry of the run choosers. */
 export interface RunChoice {

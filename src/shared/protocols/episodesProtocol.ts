@@ -47,7 +47,6 @@ export const isEpisodesState = object({
   place: isPlace,
   details: literal(true, false),
 });
-export type EpisodesState = Guarded<typeof isEpisodesState>;
 
 /** A filter with a name; the sort goes with it. */
 export const isSavedFilter = object({ name: text(FILTER_NAME_LIMIT), filter: isProblemFilter, sort: isProblemSort });

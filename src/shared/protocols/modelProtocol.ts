@@ -23,7 +23,6 @@ export const ADAPTER_RANKS: readonly number[] = [4, 8, 16, 32, 64, 128];
 
 /** What the panel keeps across a reload. */
 export const isModelState = object({ version: literal(1), folder: text(PATH_LIMIT), settings: isModelSettings });
-export type ModelState = Guarded<typeof isModelState>;
 
 /** Something that the engine was asked for. While it is asked again, the last answer stays. */
 export interface Asked<T> {

@@ -155,7 +155,6 @@ export const isRunsTableState = object({
   search: text(200),
   chosen: list(run, RUNS_LISTED),
 });
-export type RunsTableState = Guarded<typeof isRunsTableState>;
 
 export type RunsTableFromHost =
   | {

@@ -45,7 +45,6 @@ export const isTaxonomyState = object({
   draft: nullable(isDraft),
   scroll: integer(),
 });
-export type TaxonomyState = Guarded<typeof isTaxonomyState>;
 export type LabelDraft = Guarded<typeof isDraft>;
 
 /** One case with what can be seen of it. */

@@ -104,7 +104,6 @@ export const isTranscriptState = object({
   /** Pixels of the pane that are scrolled away. */
   scroll: integer(),
 });
-export type TranscriptState = Guarded<typeof isTranscriptState>;
 
 /** What replay requests about a message, or about all of a transcript, made. */
 export interface Replays {

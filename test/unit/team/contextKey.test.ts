@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { C3Error } from '../../../src/shared/errors.ts';
-import { CollisionGuard, contextKey } from '../../../src/team/contextKey.ts';
+import { contextKey } from '../../../src/team/contextKey.ts';
 
 describe('contextKey', () => {
   it('reproduces the published vectors', () => {
@@ -28,19 +27,5 @@ describe('contextKey', () => {
   it('hashes the bytes as they are', () => {
     assert.notEqual(contextKey('abc ').key, contextKey('abc').key);
     assert.equal(contextKey('😀\ud83d').key, contextKey('😀').key);
-  });
-});
-
-describe('CollisionGuard', () => {
-  it('accepts a context again and refuses another text under its key', () => {
-    const guard = new CollisionGuard();
-    guard.observe('1', 'aa', 'first');
-    guard.observe('1', 'aa', 'second');
-    guard.observe('2', 'bb', 'third');
-    assert.throws(
-      () => guard.observe('1', 'bb', 'fourth'),
-      (error) =>
-        error instanceof C3Error && /key 1\b/.test(error.message) && /first.*aa.*fourth.*bb/.test(error.message),
-    );
   });
 });

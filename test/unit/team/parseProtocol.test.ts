@@ -3,15 +3,11 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import {
-  descendants,
-  isTerminal,
-  occurrenceAt,
-  roleNamed,
-  terminalPositions,
-  type Protocol,
-} from '../../../src/team/protocol.ts';
+import { descendants, isTerminal, occurrenceAt, roleNamed, type Protocol } from '../../../src/team/protocol.ts';
 
+/** Positions whose own text settles the return. */
+const terminalPositions = (protocol: Protocol): number[] =>
+  protocol.occurrences.map(({ position }) => position).filter((position) => isTerminal(protocol, position));
 const parse = (value: unknown): Protocol => parseProtocol(JSON.stringify(value), 'roles/team.json');
 const role = (name: string, ...dependsOn: string[]): Record<string, unknown> => ({
   role: name,

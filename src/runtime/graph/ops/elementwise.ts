@@ -111,7 +111,6 @@ export function clip(g: Graph, x: Value, low: number, high: number): Value {
 export const equal = (g: Graph, a: Value, b: Value): Value => binary(g, 'Equal', a, b, 'bool');
 export const lessOrEqual = (g: Graph, a: Value, b: Value): Value => binary(g, 'LessOrEqual', a, b, 'bool');
 export const logicalAnd = (g: Graph, a: Value, b: Value): Value => binary(g, 'And', a, b, 'bool');
-export const logicalOr = (g: Graph, a: Value, b: Value): Value => binary(g, 'Or', a, b, 'bool');
 
 /** Where(condition, a, b); a missing branch is zero. */
 export function select(g: Graph, condition: Value, a: Value | undefined, b?: Value): Value {
