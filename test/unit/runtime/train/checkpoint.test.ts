@@ -80,7 +80,7 @@ describe('a training state', () => {
       await assert.rejects(load(path), failsWith('model', /is damaged/));
     }
     await saveTrainingStates(whole({ ...part, parameters: vector(1) }), path);
-    await assert.rejects(load(path), failsWith('model', /no checkpoint of this model/));
+    await assert.rejects(load(path), failsWith('model', /not a checkpoint of this model/));
   });
 
   it('is one of several agents, each with a step of its own', async (t) => {
@@ -128,7 +128,7 @@ describe('a training state', () => {
     writeFileSync(path, bytes);
     await assert.rejects(
       loadTrainingStates({ ...TINY, layers: TINY.layers + 1 }, path, () => assert.fail()),
-      failsWith('model', /no checkpoint of this model/),
+      failsWith('model', /not a checkpoint of this model/),
     );
   });
 });
