@@ -172,7 +172,7 @@ scenario(
         if (!shown) {
           await keyboard.press('Control+Space');
         }
-        await details.getByText('c3 without its replays').waitFor({ timeout: 2_000 });
+        await details.getByText('c3 without replays').waitFor({ timeout: 2_000 });
         return true;
       });
     });

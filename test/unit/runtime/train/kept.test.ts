@@ -117,14 +117,14 @@ for (const [place, start] of Object.entries(RUNTIMES)) {
 
       it('is there only once it is kept, and only in its training', async (t) => {
         const runtime = await training(t, start, adapter);
-        await assert.rejects(runtime.revertTraining(0), fails(/No training state is kept/));
+        await assert.rejects(runtime.revertTraining(0), fails(/No training state was saved/));
         await runtime.keepTraining();
         for (const share of [-0.1, 1.5, NaN]) {
           await assert.rejects(runtime.revertTraining(share), fails(/give 0 to 1/));
         }
         const { snapshot } = await runtime.load(model);
         await runtime.beginTraining(snapshot, adapter);
-        await assert.rejects(runtime.revertTraining(0), fails(/No training state is kept/));
+        await assert.rejects(runtime.revertTraining(0), fails(/No training state was saved/));
       });
     });
   }
