@@ -85,6 +85,9 @@ export class EngineService {
     return this.work.keeping(what, cancelled, work);
   }
 
+  /** Brings a store of an older version up to date, for commands that read it before they write. */
+  readonly updated = (cancelled: () => boolean): Promise<void> => this.work.updated(cancelled);
+
   /** Reads without taking the writer lock, whoever holds it. */
   reading<Result>(work: (store: StoreReader) => Result): Result {
     return this.work.reading(work);

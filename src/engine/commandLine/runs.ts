@@ -76,6 +76,9 @@ export async function run(args: readonly string[], context: CommandContext): Pro
         )
       : null;
   await withService(storePath(parsed, context), async (service) => {
+    if (resumed !== null) {
+      await service.updated(context.cancelled);
+    }
     const summary = await resumable((onProgress) => {
       const control = { cancelled: context.cancelled, onProgress };
       return recipe === null ? service.resume(resumed ?? '', control, note) : service.run(recipe, control, note);
@@ -179,6 +182,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     continuation: continuationOf(parsed, context),
   };
   await withService(storePath(parsed, context), async (service) => {
+    await service.updated(context.cancelled);
     const most =
       settling === null ? 0 : (settling.most ?? service.reading((store) => defaultReplays(store.message(message))));
     const request = settling === null ? asked : { ...asked, settle: { replays: most } };
@@ -313,6 +317,7 @@ export async function verify(args: readonly string[], context: CommandContext): 
   }
   await withService(storePath(parsed, context), async (service) => {
     const { cancelled } = context;
+    await service.updated(cancelled);
     const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
     if (id === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);

@@ -1,6 +1,6 @@
 /** Work with the store of one engine: who reads, who writes and waits for whom, and what has to end first. */
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
-import { openStoreForReading } from '../../store/read/reader.ts';
+import { OlderStoreError, openStoreForReading } from '../../store/read/reader.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { StoreHold, type Lease } from './storeHold.ts';
 
@@ -65,6 +65,21 @@ export class StoreWork {
       return await work();
     } finally {
       lease.release();
+    }
+  }
+
+  /**
+   * Brings a store of an older version up to date, for commands that read it before they write.
+   * @throws as writing; C3Error('store') for a store that cannot be read
+   */
+  async updated(cancelled: () => boolean): Promise<void> {
+    try {
+      this.reading(() => undefined);
+    } catch (error) {
+      if (!(error instanceof OlderStoreError)) {
+        throw error;
+      }
+      await this.writing('update', cancelled, () => undefined);
     }
   }
 
