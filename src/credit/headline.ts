@@ -178,7 +178,7 @@ class ResultNames {
   }
 }
 
-/** The range of the returns of a run: a sum of scores from 0 to 1, one of each scored message, cut to the bound. */
-export function returnRange(scoredMessages: number, bound: number): ReturnRange {
-  return { low: 0, high: Math.max(Math.min(bound, scoredMessages), 0) };
+/** The range of the returns of a run: sums of scores that are never below 0, cut to the bound. */
+export function returnRange(most: number, bound: number): ReturnRange {
+  return { low: 0, high: Math.max(Math.min(bound, most), 0) };
 }

@@ -228,3 +228,25 @@ export function solvedReturn(protocol: Protocol): number {
   const own = rounds.until !== null ? perRound * last : factors.reduce((sum, factor) => sum + perRound * factor, 0);
   return own + (rounds.closing === null ? 0 : last);
 }
+
+/**
+ * The highest return that an episode may have.
+ * @param wholeScores whether each message is scored 0 or 1, and not in between
+ */
+export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
+  const { occurrences, rounds } = protocol;
+  if (rounds === undefined || rounds.until === null) {
+    return solvedReturn(protocol);
+  }
+  const perRound = occurrences.slice(0, rounds.size).filter(({ scored }) => scored).length;
+  // What a round may have after which there is another one.
+  const before = Math.max(0, Math.min(perRound, wholeScores ? Math.ceil(rounds.until) - 1 : rounds.until));
+  const last = perRound + closingScores(protocol);
+  let [most, sum] = [0, 0];
+  for (let round = 0; round < rounds.turns; round++) {
+    const factor = rounds.discount ** round;
+    most = Math.max(most, sum + factor * last);
+    sum += factor * before;
+  }
+  return most;
+}

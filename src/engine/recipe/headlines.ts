@@ -6,14 +6,15 @@ import { headlinesOf, returnRange } from '../../credit/headline.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HeadlineRule } from '../../store/write/writer.ts';
 import { parseRecipe, protocolOf } from './recipe.ts';
-import { solvedReturn } from '../../team/rounds.ts';
+import { mostReturn } from '../../team/rounds.ts';
 
 export const HEADLINE_RULE: HeadlineRule = {
   headlinesOf,
   rangeOf: (runConfig) => {
     try {
       const recipe = parseRecipe(runConfig, 'of these headlines');
-      return returnRange(solvedReturn(protocolOf(recipe)), recipe.config.credit.return_clip);
+      const most = mostReturn(protocolOf(recipe), recipe.config.evaluator !== 'python-fraction');
+      return returnRange(most, recipe.config.credit.return_clip);
     } catch (error) {
       // A run of another version still shows its values; only their intervals need the range.
       if (error instanceof C3Error) {

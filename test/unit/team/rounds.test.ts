@@ -3,7 +3,15 @@ import { describe, it } from 'node:test';
 import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../../../src/shared/records/events.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { discountOf, next, readBy, solvedReturn, visibleEvents, type Step } from '../../../src/team/rounds.ts';
+import {
+  discountOf,
+  mostReturn,
+  next,
+  readBy,
+  solvedReturn,
+  visibleEvents,
+  type Step,
+} from '../../../src/team/rounds.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 
 const ROLES = [
@@ -189,6 +197,10 @@ describe('what an event of an episode in rounds sees', () => {
       [0, 2, 3, 8].map((index) => discountOf(protocol, index)),
       [1, 1, 0.5, 0.25],
     );
+    assert.deepEqual([mostReturn(protocol, true), mostReturn(team({ turns: 1 }), true)], [1.75, 1]);
+    // What is right in the first round has more than what is right in the last.
+    const early = team({ turns: 3, discount: 0.5, until: 1 });
+    assert.deepEqual([mostReturn(early, true), mostReturn(early, false)], [1, 1.75]);
     assert.equal(solvedReturn(protocol), 1.75);
     assert.equal(solvedReturn(team({ turns: 3, discount: 0.5, until: 1 })), 0.25);
   });
