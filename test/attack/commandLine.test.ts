@@ -103,7 +103,7 @@ describe('hostile arguments', () => {
           if (!(
             error instanceof C3Error &&
             error.kind === 'input' &&
-            /\S[.?`](?: |$)|knows|mean|see/u.test(error.message)
+            /\S[.?`](?: |$)|its options are|mean|see/u.test(error.message)
           )) {
             commandLine.broken(`${JSON.stringify(args).slice(0, 300)} gives ${String(error).slice(0, 300)}`);
           }

@@ -65,14 +65,14 @@ const training = (change: Partial<TrainingDemand>): MemoryDemand => ({
 });
 
 describe('what is counted', () => {
-  it('two bytes for a weight that is held in float16, and what is made float32 of it where products are', () => {
+  it('two bytes for a weight that is held in float16, and what a product converts of it to float32', () => {
     const adapted = { ...training({ adapter: ADAPTER }), precision: 'float16' as const };
     assert.equal(
       item(adapted, 'Weights (float16)') - (item(training({ adapter: ADAPTER }), 'Weights') - 4 * PARAMETERS),
       2 * PARAMETERS,
     );
-    assert.ok(item(adapted, 'Weights made float32') >= 4 * 151936 * 896);
-    assert.equal(item({ ...adapted, accelerated: true }, 'Weights made float32'), 0);
+    assert.ok(item(adapted, 'Weights converted to float32 for a product') >= 4 * 151936 * 896);
+    assert.equal(item({ ...adapted, accelerated: true }, 'Weights converted to float32 for a product'), 0);
     const { config } = DEMAND;
     const narrow = { ...config, vocabularySize: 4096 };
     assert.ok(

@@ -43,7 +43,7 @@ describe('a failure of the sandbox itself', () => {
           ...SANDBOX_PLACES,
           entry: program('process.stdout.write("hello, this is no message at all\\n"); setInterval(() => 0, 1000)'),
         },
-        /no message/,
+        /not a message/,
       );
     } finally {
       rmSync(folder, { recursive: true });
