@@ -69,17 +69,22 @@ export class StoreWork {
   }
 
   /**
-   * Brings a store of an older version up to date, for commands that read it before they write.
-   * @throws as writing; C3Error('store') for a store that cannot be read
+   * Brings a store of an older version up to date, for commands that read it before they write. What else is wrong with
+   * a store is said by the work that needs it, after what is wrong with the request.
+   * @throws as writing
    */
   async updated(cancelled: () => boolean): Promise<void> {
+    if (this.isOlder()) {
+      await this.writing('update', cancelled, () => undefined);
+    }
+  }
+
+  private isOlder(): boolean {
     try {
       this.reading(() => undefined);
+      return false;
     } catch (error) {
-      if (!(error instanceof OlderStoreError)) {
-        throw error;
-      }
-      await this.writing('update', cancelled, () => undefined);
+      return error instanceof OlderStoreError;
     }
   }
 
