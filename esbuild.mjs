@@ -2,8 +2,8 @@
  * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its
  * probe, its process for texts and its sandbox, the command line and one bundle for each webview.
  *
- *   node esbuild.mjs [--watch] [--production] node esbuild.mjs --packages    prints which npm packages the bundles
- *   hold, and writes nothing
+ *   node esbuild.mjs [--watch] [--production]
+ *   node esbuild.mjs --packages    prints which npm packages the bundles hold, and writes nothing
  *
  * Native packages stay outside the bundles and are loaded from node_modules. This file is plain JavaScript on purpose:
  * it is the first thing that a fresh machine runs, whatever its Node.

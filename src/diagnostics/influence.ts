@@ -53,9 +53,11 @@ const MOST_SINGLE = 0.5;
 /**
  * Smoothed mutual information of one context.
  *
- * p(y|j) = (c + alpha) / (n_j + alpha |Y|) with |Y| = vocabulary + OTHER, p(y) = sum of p(j) p(y|j), I = sum of p(j)
- * p(y|j) ln(p(y|j) / p(y)), not below 0. An alternative without a next message has the uniform p(y|j), and weight 0 by
- * samples.
+ *   p(y|j) = (c + alpha) / (n_j + alpha |Y|),    |Y| = vocabulary + OTHER
+ *   p(y)   = sum over j of p(j) p(y|j)
+ *   I      = sum over j, y of p(j) p(y|j) ln(p(y|j) / p(y)), not below 0
+ *
+ * An alternative without a next message has the uniform p(y|j), and weight 0 by samples.
  * @param symbols the next messages' symbols, by alternative
  * @param vocabulary the symbols that are kept; null takes the context's own most frequent
  * @returns null for fewer than two alternatives or no next message at all

@@ -19,7 +19,10 @@ export interface Divergence {
 
 /**
  * The mean over messages of the sum over their tokens (TeamTR reference section 4; not the token mean, which bounds a
- * message's divergence only times its length), with d = log now - log sampled: k1 = -d, k3 = exp(d) - 1 - d.
+ * message's divergence only times its length) of
+ *
+ *   k1 = -d
+ *   k3 = exp(d) - 1 - d,    d = log now - log sampled
  */
 export function messageDivergence(messages: readonly MovedMessage[]): Divergence {
   const sumOver = (term: (d: number) => number): number =>

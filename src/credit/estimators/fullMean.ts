@@ -17,10 +17,13 @@ export const fullMean = {
 } as const satisfies Estimator;
 
 /**
- * Baseline b = sum of c_j R_j / sum of c_j over all alternatives, and credit A_j = R_j - b.
+ * The mean of all alternatives as the baseline, c_j returns of alternative j with mean R_j:
  *
- * Equals the leave-one-out credit times (C - c_j) / C, where C is the sum of the counts; for n equal counts (n - 1) /
- * n.
+ *   b   = sum over j of c_j R_j / C    (26)
+ *   A_j = R_j - b
+ *
+ * C being the sum of the counts. Equals the leave-one-out credit times (C - c_j) / C; with n equal counts that is
+ * (n - 1) / n.
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function againstMean(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {

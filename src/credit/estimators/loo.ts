@@ -31,7 +31,10 @@ interface Sum {
 const NOTHING: Sum = { weighted: 0, count: 0 };
 
 /**
- * Leave-one-out baseline b_-j = sum over i != j of c_i R_i / sum over i != j of c_i, and credit A_j = R_j - b_-j.
+ * Leave-one-out baseline and credit, c_i returns of alternative i with mean R_i:
+ *
+ *   b_-j = sum over i != j of c_i R_i / sum over i != j of c_i    (14)
+ *   A_j  = R_j - b_-j                                             (15)
  *
  * Unbiased for the gradient of the expected return (eq. 21, with the factor 1/N) because b_-j does not depend on
  * alternative j; that needs independent alternatives, so duplicates must stay in. An alternative without any other to

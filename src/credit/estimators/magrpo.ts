@@ -39,8 +39,10 @@ export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'coun
 }
 
 /**
- * Group centring: b = the mean over all episodes, A_j = R_j - b (the published default `group_mean`, without its
- * scaling).
+ * Group centring over the G episodes with returns R_1 ... R_G (the published default `group_mean`, without its scaling):
+ *
+ *   b   = 1 / G * sum over g of R_g
+ *   A_j = R_j - b
  *
  * Over the alternatives of one context this is the full mean; what sets MAGRPO apart is the group, which is all
  * episodes of an instance whatever their contexts. Its sums weight every episode alike.

@@ -29,7 +29,11 @@ function contextValue({ value }: CreditGroup): number {
 }
 
 /**
- * An alternative against the value of its context: b = V(h), A_j = R_j - V(h) (C3 appendix I).
+ * An alternative against the value of its context (C3 appendix I):
+ *
+ *   b   = V(h)
+ *   A_j = R_j - V(h)
+ *
  * @param value what the value head says of the context
  * @returns one estimate per alternative, in order; null for one without a return
  * @throws C3Error('input') for a value beyond MAX_RETURN
@@ -54,9 +58,12 @@ export interface Advantages {
 }
 
 /**
- * Generalised advantage estimation (Schulman et al. 2016, eq. 16): delta_t = r_t + gamma V_t+1 - V_t, A_t = delta_t +
- * gamma lambda A_t+1, nothing after the last decision. With gamma = lambda = 1, the paper's setting, A_t = (sum of
- * rewards from t on) - V_t.
+ * Generalised advantage estimation (Schulman et al. 2016, eq. 16), nothing after the last decision:
+ *
+ *   delta_t = r_t + gamma V_(t+1) - V_t
+ *   A_t     = delta_t + gamma lambda A_(t+1)
+ *
+ * With gamma = lambda = 1, the paper's setting, A_t is the sum of the rewards from t on, less V_t.
  * @param rewards one per decision; without shaping all but the last are 0
  * @param values V of each decision's context
  * @throws C3Error('input') unless both are as long, finite, and gamma and lambda in [0, 1]

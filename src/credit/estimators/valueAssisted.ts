@@ -27,8 +27,11 @@ export const valueAssisted = {
 } as const satisfies Estimator;
 
 /**
- * A_j = R_j - [(1 - alpha) b_-j(R) + alpha b_-j(q)], both baselines leave-one-out, that of q with equal weights. alpha
- * = 0 is C3 as the paper has it, alpha = 1 the published default.
+ * A return against a mixture of two leave-one-out baselines, that of the returns and that of the values:
+ *
+ *   A_j = R_j - [(1 - alpha) b_-j(R) + alpha b_-j(q)]
+ *
+ * In b_-j(q) all weigh alike. C3 as the paper has it is alpha = 0, the published default alpha = 1.
  * @param alpha in [0, 1]
  * @returns one estimate per alternative, in order; null for one without a return
  * @throws C3Error('input') for an alpha outside [0, 1] or a value beyond MAX_RETURN

@@ -42,7 +42,10 @@ export function valued({ alternatives }: CreditGroup, aggregates: readonly Aggre
 }
 
 /**
- * A_j = q_j - b_-j(q): the critic alone, no return enters.
+ * The critic alone, no return enters:
+ *
+ *   A_j = q_j - b_-j(q)
+ *
  * @throws C3Error('input') for a value beyond MAX_RETURN
  */
 export function fromValues(alternatives: readonly Pick<ValuedAlternative, 'value'>[]): Estimate[] {

@@ -208,9 +208,15 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
 }
 
 /**
- * Token-level PPO: weighted sum of -min(r A, clip(r, 1 - eps, 1 + eps) A) + beta k3, with r = exp(logp - behaviour) and
- * k3 = exp(d) - d - 1, d = reference - logp cut to +-10 (Schulman's low-variance estimator of KL(policy || reference)).
- * With ratios of messages r is exp of the sum, or mean, of logp - behaviour over the message.
+ * Token-level PPO, the weighted sum over tokens of
+ *
+ *   -min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A) + beta k3
+ *
+ *   r  = exp(logp - behaviour)
+ *   k3 = exp(d) - d - 1,    d = reference - logp, cut to +-10
+ *
+ * k3 being Schulman's low-variance estimator of KL(policy || reference). With ratios of messages r is exp of the sum, or
+ * mean, of logp - behaviour over the message.
  */
 function ppoLoss(
   g: Graph,

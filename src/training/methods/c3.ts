@@ -2,9 +2,9 @@
  * C3 (Algorithm 1). In a context h the policy says J alternatives a_1 ... a_J, and each is replayed to the end of the
  * episode. With c_j replays of alternative j, and R_m the return of replay m:
  *
- *   R_j  = 1 / c_j * sum over m of R_m                                  (11)  what the alternative is worth b_-j = sum
- *   over i != j of c_i R_i / sum over i != j of c_i          (14)  leave-one-out: what the others are worth A_j  = R_j
- *   - b_-j                                                   (15)  its credit
+ *   R_j  = 1 / c_j * sum over m of R_m                            (11)  what the alternative is worth
+ *   b_-j = sum over i != j of c_i R_i / sum over i != j of c_i    (14)  leave-one-out: what the others are worth
+ *   A_j  = R_j - b_-j                                             (15)  its credit
  *
  * then PPO on A (16). With `credit.estimator: value_assisted` a learned q(h, a_i) takes the place of alpha of R_i in
  * b_-j; with `full_mean` b is the mean of all alternatives (26).

@@ -1,7 +1,7 @@
 /**
  * The paper's ablation "w/o LOO": C3 with the mean of all alternatives, the own one included, as the baseline.
  *
- *   b   = sum over i of c_i R_i / sum over i of c_i                     (26)
+ *   b   = sum over i of c_i R_i / sum over i of c_i    (26)
  *   A_j = R_j - b
  */
 import { c3 } from './c3.ts';

@@ -5,8 +5,9 @@ import type { LearningStep, Outcome, Update } from './method.ts';
 /**
  * PPO: in each epoch one step of AdamW down the gradient of the token mean of (C3 equation 16, per token)
  *
- *   -min(r A, clip(r, 1 - 0.2, 1 + 0.2) A) + kl_coefficient * KL(policy || first policy),   r = policy / policy that
- *   sampled
+ *   -min(r A, clip(r, 1 - 0.2, 1 + 0.2) A) + kl_coefficient * KL(policy || first policy)
+ *
+ *   r = policy / policy that sampled
  *
  * A being the message's credit. The rate rises, then falls along a half cosine over all epochs of the run.
  */

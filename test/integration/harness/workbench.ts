@@ -2,13 +2,16 @@
  * Tests in a real VS Code: the extension is packaged, installed in code-server and driven in Chromium, as a user drives
  * it.
  *
- *   import assert from 'node:assert/strict'; import { workbenchScenarios } from './harness/workbench.ts';
+ *   import assert from 'node:assert/strict';
+ *   import { workbenchScenarios } from './harness/workbench.ts';
  *
  *   const scenario = workbenchScenarios({ files: { 'team.c3.yaml': 'steps: 2\n' } });
  *
  *   scenario('a run opens its dashboard', async (workbench) => {
- *     await workbench.runCommand('C3: Open Dashboard'); const dashboard = await workbench.webview('Dashboard'); await
- *     dashboard.getByRole('heading', { name: 'Accuracy' }).waitFor(); await workbench.screenshot('dashboard', 'light');
+ *     await workbench.runCommand('C3: Open Dashboard');
+ *     const dashboard = await workbench.webview('Dashboard');
+ *     await dashboard.getByRole('heading', { name: 'Accuracy' }).waitFor();
+ *     await workbench.screenshot('dashboard', 'light');
  *   });
  *
  * All scenarios of a file share one window on one server; `Workbench.open` gives a test a server of its own,

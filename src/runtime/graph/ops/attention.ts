@@ -34,8 +34,13 @@ const LOWEST_EXPONENT = -87;
  *
  * Numerator E V and denominator E 1 (E = exp(score - row maximum), 0 where hidden) are both matrix products: these add
  * the slots up one after the other, and a hidden slot adds an exact zero. A softmax operator would add in vector lanes
- * instead, so that a sum would depend on which lane a slot is in. With dN = dO / Z: dV = E^T dN, dS = E (dN V^T -
- * sum(dN O)), dQ = dS K / sqrt(width), dK = dS^T Q / sqrt(width).
+ * instead, so that a sum would depend on which lane a slot is in. Backwards, Z being the denominator, O the result:
+ *
+ *   dN = dO / Z
+ *   dV = E^T dN
+ *   dS = E (dN V^T - sum(dN O))
+ *   dQ = dS K / sqrt(width)
+ *   dK = dS^T Q / sqrt(width)
  */
 export function attention(g: Graph, { queries, keys, values, mask, ones }: AttentionInputs): Value {
   const scale = g.scalar(1 / Math.sqrt(Number(queries.shape[3])));

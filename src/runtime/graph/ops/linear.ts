@@ -5,8 +5,10 @@ import { broadcastShape, cast } from './elementwise.ts';
 import { reshape, transpose } from './shape.ts';
 
 /**
- * a @ b over the last two axes, leading axes broadcast. Y = A B: dA = dY B^T, dB = A^T dY (for a 2-D weight b the
- * leading axes of a are flattened first, one product instead of a batch).
+ * Y = A B over the last two axes, leading axes broadcast:
+ *
+ *   dA = dY B^T
+ *   dB = A^T dY    for a 2-D weight b the leading axes of a are flattened first, one product instead of a batch
  */
 export function matmul(g: Graph, a: Value, b: Value): Value {
   const inner = a.shape.at(-1);

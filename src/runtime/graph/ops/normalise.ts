@@ -22,8 +22,15 @@ export function logSoftmax(g: Graph, x: Value): Value {
 }
 
 /**
- * y = x / sqrt(mean(x^2) + epsilon) * weight over the last axis, weight [width].
- * With r = 1/sqrt(mean(x^2) + epsilon) and t = dy x: dx = r dy weight - x r^3 (t weight) / width, dweight = r^T t.
+ * Over the last axis, weight [width]:
+ *
+ *   r = 1 / sqrt(mean(x^2) + epsilon)
+ *   y = x r weight
+ *
+ * and backwards, with t = dy x:
+ *
+ *   dx      = r dy weight - x r^3 (t weight) / width
+ *   dweight = r^T t
  */
 export function rmsNorm(g: Graph, x: Value, weight: Value, epsilon: number): Value {
   return g.apply({
