@@ -3,6 +3,7 @@ import type { FinishReason, NumericEnvironment, Sampling } from '../shared/recor
 import { C3Error } from '../shared/errors.ts';
 import type { Completion } from '../runtime/generate/generate.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
+import type { PromptMessage } from '../team/render.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 export interface PolicyRequest {
@@ -10,6 +11,11 @@ export interface PolicyRequest {
   readonly agent: string;
   /** The exact text of the model input. */
   readonly context: string;
+  /**
+   * What the context was written from, for policies that take messages; missing where a stored context is executed
+   * again, which only policies that read its bytes do.
+   */
+  readonly messages?: readonly PromptMessage[];
   readonly sampling: Sampling;
   /**
    * 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds.

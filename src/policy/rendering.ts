@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { renderContext, renderPlain, type RenderedContext, type Renderer } from '../team/render.ts';
+import {
+  plainText,
+  promptMessages,
+  renderContext,
+  type PromptMessage,
+  type RenderedContext,
+  type Renderer,
+} from '../team/render.ts';
 import { compileTemplate, readTemplate } from './chatTemplate.ts';
 import { TOKENIZER_FILE, type Tokenizer } from './tokenizer.ts';
 
@@ -74,20 +81,23 @@ export async function readRendering(
  * @throws C3Error('model') for what is no template; the function itself, where the template refuses the messages
  */
 export function rendererOf(rendering: Rendering | null): (context: RenderedContext) => string {
+  const render = messageRenderer(rendering);
+  return (context) => render(promptMessages(context));
+}
+
+/** The same for messages, as a request carries them. */
+export function messageRenderer(rendering: Rendering | null): (messages: readonly PromptMessage[]) => string {
   if (rendering === null) {
-    return renderPlain;
+    return plainText;
   }
   const { template, controls } = rendering;
   if (template === null) {
-    return (context) => breakControls(renderPlain(context), controls);
+    return (messages) => breakControls(plainText(messages), controls);
   }
   const chat = compileTemplate(template);
-  return ({ system, user }) => {
-    const messages = [
-      { role: 'system', content: breakControls(system, controls) },
-      { role: 'user', content: breakControls(user, controls) },
-    ];
-    return chat.render(messages, { thinking: template.thinking });
+  return (messages) => {
+    const broken = messages.map(({ role, content }) => ({ role, content: breakControls(content, controls) }));
+    return chat.render(broken, { thinking: template.thinking });
   };
 }
 

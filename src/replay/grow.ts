@@ -8,7 +8,7 @@ import { CancelledError } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { type Occurrence, occurrenceAt, type Protocol, roleNamed } from '../team/protocol.ts';
-import { renderContext, renderLog, type Renderer } from '../team/render.ts';
+import { promptMessages, renderContext, renderLog, type PromptMessage, type Renderer } from '../team/render.ts';
 import { discountOf } from '../team/rounds.ts';
 import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
@@ -56,19 +56,19 @@ export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>
   return cap === null ? settings.sampling : { ...settings.sampling, maxNewTokens: cap };
 }
 
-/** The exact model input of the decision at `position` after a branch, and its key. */
+/** The exact model input of the decision at `position` after a branch, its key, and the messages it is written from. */
 export async function contextOf(
   { protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>,
   branch: Branch,
   position: number,
-): Promise<{ context: string; key: string }> {
+): Promise<{ context: string; key: string; messages: readonly PromptMessage[] }> {
   const { question } = branch.instance;
   const rendered =
     protocol.rounds === undefined
       ? renderContext(protocol, position, question, messagesOf(branch))
       : renderLog(protocol, position, question, logOf(protocol, branch));
   const context = await render(rendered);
-  return { context, key: contextKey(context).key };
+  return { context, key: contextKey(context).key, messages: promptMessages(rendered) };
 }
 
 /** Position -> text of the messages of a branch. */
@@ -163,7 +163,7 @@ export async function extend(
   const contexts = await Promise.all(
     branches.map(async (branch) => ({ branch, ...(await contextOf(settings, branch, position)) })),
   );
-  const plans = contexts.flatMap(({ branch, context, key }, start) => {
+  const plans = contexts.flatMap(({ branch, context, key, messages }, start) => {
     return Array.from({ length: fanout }, (_, sample): Plan => {
       const place = placeOf(branch, start, sample, fanout, growth);
       return {
@@ -175,6 +175,7 @@ export async function extend(
         request: {
           agent: occurrence.role,
           context,
+          messages,
           sampling,
           streamKey: streamAt(settings, branch.instance, occurrence, place),
           place: placeWords(occurrence.id, branch.instance.uid),

@@ -10,6 +10,18 @@ export interface RenderedContext {
   readonly user: string;
 }
 
+/** A message of a request, in the roles that chat models know. */
+export interface PromptMessage {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly content: string;
+}
+
+/** A context as messages, in order. What a model reads is written from them and nothing else. */
+export const promptMessages = ({ system, user }: RenderedContext): readonly PromptMessage[] => [
+  { role: 'system', content: system },
+  { role: 'user', content: user },
+];
+
 /**
  * Writes the two parts as the one text that a model reads, at once or later. A pure function: the same parts are always
  * the same text.
@@ -108,7 +120,15 @@ function renderVisible(
 
 /** The prompt of a model without a chat template: system, blank line, user, one newline at the end. */
 export function renderPlain(rendered: RenderedContext): string {
-  return `${`${rendered.system}\n\n${rendered.user}`.trim()}\n`;
+  return plainText(promptMessages(rendered));
+}
+
+/** Messages for a model without a chat template: contents with blank lines between, one newline at the end. */
+export function plainText(messages: readonly PromptMessage[]): string {
+  return `${messages
+    .map(({ content }) => content)
+    .join('\n\n')
+    .trim()}\n`;
 }
 
 /**
