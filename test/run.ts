@@ -1,10 +1,10 @@
 /**
- * The tests: node test/run.ts [unit|integration|attack] [ROOM|FILE ...]
+ * The tests: node test/run.ts [unit|system|integration|attack] [ROOM|FILE ...]
  *
  * Behind a suite, rooms (`credit`, `runtime/graph`) or files choose what of it is run. Without an argument: types,
- * lint, unit tests, then the tests in a real VS Code. dist/ must have been built. The last line is the total of all, "N
- * passed, N failed", and the exit code follows it; before it are the files that took longest. The unit tests try a
- * sample of the attacks; `attack` tries all of them, and counts by area what was tried and held.
+ * lint, unit tests, system tests, then the tests in a real VS Code. dist/ must have been built. The last line is the
+ * total of all, "N passed, N failed", and the exit code follows it; before it are the files that took longest. The
+ * system tests try a sample of the attacks; `attack` tries all of them, and counts by area what was tried and held.
  */
 import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -15,7 +15,8 @@ import { spec } from 'node:test/reporters';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { installExtension } from './integration/harness/server.ts';
-import { chosenFiles, type Suite } from './support/chosen.ts';
+import { cacheFolder } from './support/cache.ts';
+import { chosenFiles, SUITES, type Suite } from './support/chosen.ts';
 import { run } from './support/command.ts';
 import { installSwiftShader } from './support/swiftShader.ts';
 import { chromium, codeServer } from './support/tools.ts';
@@ -27,6 +28,7 @@ interface Totals {
 
 const TITLES: Readonly<Record<Suite, string>> = {
   unit: 'Unit tests',
+  system: 'System tests',
   integration: 'Tests in a real VS Code',
   attack: 'Attacks',
 };
@@ -39,12 +41,15 @@ const EDITORS = Math.min(2, availableParallelism());
 /** Files whose times are shown at the end. */
 const SLOWEST = 10;
 
-const [only, ...names] = process.argv.slice(2);
-if (only !== undefined && only !== 'unit' && only !== 'integration' && only !== 'attack') {
-  console.error(`There is no suite "${only}": choose unit, integration or attack, or leave it out for everything.`);
+const [typed, ...names] = process.argv.slice(2);
+const only = SUITES.find((suite) => suite === typed);
+if (typed !== undefined && only === undefined) {
+  console.error(`There is no suite "${typed}": choose one of ${SUITES.join(', ')}, or leave it out for everything.`);
   process.exit(2);
 }
 process.chdir(ROOT);
+// Each test file and each command that it starts is a process: none compiles again what another one has compiled.
+process.env['NODE_COMPILE_CACHE'] ??= join(cacheFolder(), 'compiled');
 const asked = only === undefined ? [] : filesAsked(only);
 
 /** What the harness of the attacks leaves for one file. */
@@ -59,12 +64,14 @@ if (only === undefined) {
   results.push(await check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']));
   results.push(await check('Layout', ['prettier', 'bin', 'prettier.cjs'], ['--check', '.']));
 }
-if (only === undefined || only === 'unit') {
-  // Once, before test files that need it run beside each other; one that does not find it says so itself.
-  if (process.platform === 'linux') {
-    await installSwiftShader().catch(() => undefined);
+for (const suite of ['unit', 'system'] as const) {
+  if (only === undefined || only === suite) {
+    // Once, before test files that need it run beside each other; one that does not find it says so itself.
+    if (process.platform === 'linux') {
+      await installSwiftShader().catch(() => undefined);
+    }
+    results.push(await runSuite(suite, availableParallelism()));
   }
-  results.push(await runSuite('unit', availableParallelism()));
 }
 if (only === undefined || only === 'integration') {
   results.push(await runIntegration());

@@ -3,19 +3,21 @@ import { globSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { nearestName } from '../../src/shared/errors.ts';
 
-export type Suite = 'unit' | 'integration' | 'attack';
+export const SUITES = ['unit', 'system', 'integration', 'attack'] as const;
+export type Suite = (typeof SUITES)[number];
 
-/** Killed runs need no editor, and a sample of the attacks is part of every test: both belong to the unit tests. */
+/** Killed runs need no editor, and a sample of the attacks is part of every test: both belong to the system tests. */
 const FILES: Readonly<Record<Suite, readonly string[]>> = {
-  unit: ['test/unit/**/*.test.ts', 'test/crash/*.test.ts', 'test/attack/*.test.ts'],
+  unit: ['test/unit/**/*.test.ts'],
+  system: ['test/system/**/*.test.ts', 'test/crash/*.test.ts', 'test/attack/*.test.ts'],
   integration: ['test/integration/**/*.test.ts'],
   attack: ['test/attack/*.test.ts'],
 };
 
 /**
  * The test files of a suite, or those that were asked for.
- * @param names rooms, which are folders of test/unit (`credit`, `runtime/graph`), or files, from the root; none for the
- *   whole suite
+ * @param names rooms, which are folders of test/unit or, for system tests, of test/system (`credit`, `runtime/graph`),
+ *   or files, from the root; none for the whole suite
  * @param root of the checkout
  * @returns paths from the root, each once
  * @throws Error in one sentence for a name that is neither
@@ -24,18 +26,19 @@ export function chosenFiles(suite: Suite, names: readonly string[], root: string
   if (names.length === 0) {
     return globSync([...FILES[suite]], { cwd: root });
   }
-  return [...new Set(names.flatMap((name) => filesNamed(name, root)))];
+  return [...new Set(names.flatMap((name) => filesNamed(suite, name, root)))];
 }
 
-function filesNamed(name: string, root: string): string[] {
+function filesNamed(suite: Suite, name: string, root: string): string[] {
   if (/\.test\.ts$/u.test(name) && statSync(join(root, name), { throwIfNoEntry: false })?.isFile() === true) {
     return [name];
   }
-  const found = globSync(join('test', 'unit', name, '**', '*.test.ts'), { cwd: root });
+  const folder = suite === 'system' ? 'system' : 'unit';
+  const found = globSync(join('test', folder, name, '**', '*.test.ts'), { cwd: root });
   if (found.length > 0 && !name.includes('..')) {
     return found;
   }
-  const rooms = readdirSync(join(root, 'test', 'unit'), { withFileTypes: true });
+  const rooms = readdirSync(join(root, 'test', folder), { withFileTypes: true });
   const known = rooms.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   const nearest = nearestName(name, known);
   const hint = nearest === undefined ? `Rooms with tests are ${known.join(', ')}` : `Did you mean ${nearest}`;

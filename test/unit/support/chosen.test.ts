@@ -15,6 +15,14 @@ test('a room is all tests below its folder, a part of it those below that', () =
   assert.ok(chosen('runtime/graph').every((file) => file.startsWith('test/unit/runtime/graph/')));
 });
 
+test('a room of the system tests is what lies below its folder there', () => {
+  const engine = chosenFiles('system', ['engine'], ROOT).map((file) => file.replaceAll('\\', '/'));
+  assert.ok(engine.includes('test/system/engine/commandLine/cli.test.ts'));
+  assert.ok(engine.every((file) => file.startsWith('test/system/engine/')));
+  assert.ok(chosen('engine').every((file) => file.startsWith('test/unit/engine/')));
+  assert.throws(() => chosenFiles('system', ['credit'], ROOT), /no test file and no room named "credit"/u);
+});
+
 test('files and rooms go together, each file once', () => {
   const own = 'test/unit/support/chosen.test.ts';
   assert.deepEqual(chosen(own), [own]);
@@ -24,7 +32,11 @@ test('files and rooms go together, each file once', () => {
 test('without a name it is the whole suite', () => {
   const all = chosen();
   assert.ok(all.includes('test/unit/support/chosen.test.ts'));
-  assert.ok(all.some((file) => file.startsWith('test/crash/')));
+  assert.ok(all.every((file) => file.startsWith('test/unit/')));
+  const system = chosenFiles('system', [], ROOT).map((file) => file.replaceAll('\\', '/'));
+  for (const folder of ['system', 'crash', 'attack']) {
+    assert.ok(system.some((file) => file.startsWith(`test/${folder}/`)));
+  }
   assert.ok(chosenFiles('integration', [], ROOT).every((file) => file.includes('integration')));
 });
 

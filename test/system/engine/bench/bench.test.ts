@@ -1,0 +1,223 @@
+/** `c3 bench`: names of suites, the report as text, turns, and what the suites measure of a tiny team. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { benchIteration } from '../../../../src/engine/bench/speed/iteration.ts';
+import { benchReplay, requestCost } from '../../../../src/engine/bench/replay.ts';
+import { figure, type BenchFigure, type TeamBenchOptions } from '../../../../src/engine/bench/report.ts';
+import { generationRequests, SHAPE, STEP, trainingRows } from '../../../../src/engine/bench/speed/shape.ts';
+import { runSuite, type SuiteOptions } from '../../../../src/engine/bench/suites.ts';
+import { reportTable } from '../../../../src/engine/bench/table.ts';
+import { medianSeconds } from '../../../../src/engine/bench/turns.ts';
+import { readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { EngineService } from '../../../../src/engine/service.ts';
+import { Generator } from '../../../../src/runtime/generate/generate.ts';
+import { initialParameters } from '../../../../src/runtime/model/model.ts';
+import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
+import { contentsOf, makeWorkspace } from '../../../unit/engine/workspace.ts';
+
+let folder = '';
+/** A temporary folder of this file's own: others measure at the same time. */
+const temporary = mkdtempSync(join(tmpdir(), 'c3-own-'));
+for (const name of ['TMPDIR', 'TMP', 'TEMP']) {
+  process.env[name] = temporary;
+}
+before(async () => {
+  folder = await makeWorkspace();
+});
+after(() => {
+  rmSync(temporary, { recursive: true, force: true });
+});
+
+const options = (changes: Partial<TeamBenchOptions> = {}): TeamBenchOptions => ({
+  quick: true,
+  config: 'tiny.c3.yaml',
+  folder,
+  cancelled: () => false,
+  note: () => undefined,
+  ...changes,
+});
+const leftovers = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('c3-bench-'));
+const named = (figures: readonly BenchFigure[], name: string): BenchFigure => {
+  const found = figures.find((one) => one.name === name);
+  assert.ok(found !== undefined, `${name} is missing among ${figures.map((one) => one.name).join('; ')}`);
+  return found;
+};
+
+describe('suites', () => {
+  it('that are unknown name the nearest', async () => {
+    const refused = (name: string | undefined, says: RegExp, changes: Partial<SuiteOptions> = {}): Promise<void> =>
+      assert.rejects(
+        runSuite(name, options({ config: null, ...changes })),
+        (error) => error instanceof C3Error && error.kind === 'input' && says.test(error.message),
+      );
+    await refused('generatoin', /has no suite "generatoin"; did you mean generation\?/);
+    await refused(
+      'constructor',
+      /there are first-run, generation, train, replay, store, model, activation, paper-table\./,
+    );
+    await refused(undefined, /c3 bench needs a suite; there are first-run/);
+    await refused('store', /c3 bench store measures no team; leave out --config/, { config: 'tiny.c3.yaml' });
+    await refused('store', /c3 bench store keeps no files; leave out --out/, { out: 'folder' });
+    await refused('train', /Cannot read .*none\.yaml/, { config: 'none.yaml' });
+  });
+});
+
+describe('a report as text', () => {
+  it('is an aligned table that says what was not measured', () => {
+    const figures = [
+      figure('a', 12345.678, 'tokens/s', { ceiling: 20000, ratio: 0.61728 }),
+      figure('a longer name', null, 'ms'),
+      figure('step', 0.0123, 's', { peer: 0.04, peerRatio: 3.2 }),
+    ];
+    assert.equal(
+      reportTable({
+        suite: 'train',
+        figures,
+        hardware: 'a machine',
+        peer: null,
+        peerStatus: 'not-installed',
+        peerReason: 'no Python on PATH',
+      }),
+      [
+        'train on a machine',
+        'peer not installed: no Python on PATH',
+        '',
+        'figure                value  unit      ceiling  ratio  peer  times peer',
+        'a                    12,346  tokens/s   20,000   0.62     -           -',
+        'a longer name  not measured  ms              -      -     -           -',
+        'step                  0.012  s               -      -  0.04        3.20',
+      ].join('\n'),
+    );
+    assert.match(
+      reportTable({ suite: 'x', figures: [], hardware: 'y', peer: 'PyTorch 0', peerStatus: 'measured' }),
+      /^x on y\npeer: PyTorch 0\n/,
+    );
+    assert.doesNotMatch(reportTable({ suite: 'x', figures: [], hardware: 'y' }), /peer[: ]+(not|P)/);
+    const failed = reportTable({
+      suite: 'x',
+      figures: [],
+      hardware: 'y',
+      peer: null,
+      peerStatus: 'failed',
+      peerReason: 'python3 failed: no memory',
+    });
+    assert.match(failed, /^x on y\nthe peer is installed and failed: python3 failed: no memory\n/);
+  });
+});
+
+describe('turns', () => {
+  it('alternate, and the first does not count', async () => {
+    const order: string[] = [];
+    const side = (name: string) => (): Promise<void> => {
+      order.push(name);
+      return Promise.resolve();
+    };
+    const seconds = await medianSeconds({ a: side('a'), b: side('b') }, 2, options());
+    assert.deepEqual(order, ['a', 'b', 'b', 'a', 'a', 'b']);
+    assert.ok(seconds.a >= 0 && seconds.b >= 0);
+  });
+
+  it('end with a cancel', async () => {
+    let done = 0;
+    const work = (): Promise<void> => {
+      done++;
+      return Promise.resolve();
+    };
+    await assert.rejects(medianSeconds({ work }, 5, options({ cancelled: () => done === 2 })), CancelledError);
+    assert.equal(done, 2);
+  });
+});
+
+describe('what is measured', () => {
+  it('asks for as many different prompts as it says, and nothing ends early', async () => {
+    const config = { ...SHAPE, hiddenSize: 16, intermediateSize: 16, layers: 1, headDim: 4 };
+    const requests = generationRequests(config, { prompts: 600, completions: 2, promptLength: 8, newTokens: 3 });
+    assert.equal(new Set(requests.map(({ prompt }) => prompt.join())).size, 600);
+    assert.equal(new Set(requests.map(({ streamKey }) => streamKey)).size, 1200);
+    const generator = await Generator.create(config, { threads: 1 });
+    const shared = generationRequests(config, { prompts: 1, completions: 32, promptLength: 8, newTokens: 3 });
+    const completions = await generator.generate(initialParameters(config, 1), shared, { cancelled: () => false });
+    await generator.release();
+    assert.ok(completions.every(({ tokens }) => tokens.length === 3));
+    assert.equal(
+      completions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0),
+      31 * 8,
+    );
+    assert.deepEqual(
+      [trainingRows(SHAPE).length, trainingRows(SHAPE)[0]?.messages[0]?.tokens.length],
+      [STEP.rows, STEP.length],
+    );
+  });
+
+  it('of whole iterations is their rate against generation and training alone, padding and memory', async () => {
+    const before = [contentsOf(folder), leftovers()];
+    const figures = await benchIteration(options());
+    const { value, ceiling, ratio, unit } = named(figures, 'C3 iteration, sampled tokens');
+    assert.ok(value !== null && value > 0 && ceiling !== null && ceiling > 0 && ratio !== null && unit === 'tokens/s');
+    assert.ok(Math.abs(ratio - value / ceiling) < 1e-3 * ratio);
+    const { value: padding } = named(figures, 'padding of packed batches');
+    assert.ok(padding !== null && padding >= 0 && padding < 100);
+    assert.ok((named(figures, 'largest resident set').value ?? 0) > 20);
+    assert.deepEqual([contentsOf(folder), leftovers()], before);
+  });
+
+  it('of replays is latency, reuse and verification, all of it identical, and how soon a cancel stops one', async () => {
+    const before = [contentsOf(folder), leftovers()];
+    const { suite, figures, hardware } = await benchReplay(options());
+    assert.equal(suite, 'replay');
+    assert.match(hardware, /cpu provider, 1 threads$/);
+    const first = named(figures, 'request to first alternative stored, median').value ?? NaN;
+    const all = named(figures, 'request to all of 8 alternatives x 4 replays, median').value ?? NaN;
+    assert.ok(first > 0 && first <= all);
+    // 2 instances have 1 x (8 + 1) messages of the first role; each request makes 8 alternatives, which share all but
+    // one prefill, and 9 x 4 continuations, which share 3 of 4, and what their contexts begin with.
+    const reused = named(figures, 'prompt tokens not recomputed').value ?? NaN;
+    assert.ok(reused > 87.5 && reused < 97.5, String(reused));
+    // The run's own 2 x (2 x 4 + 2 x 4) replays, and those of two requests with 9 x 4 each.
+    assert.equal(named(figures, 'replays that were identical').value, 32 + 2 * 36);
+    assert.equal(named(figures, 'replays that differed').value, 0);
+    assert.ok((named(figures, 'replays re-executed and compared').value ?? 0) > 0);
+    const share = (name: string): number => named(figures, name).value ?? NaN;
+    for (const what of ['cancel of a replay to the last stored row', "cancel of a replay to the engine's answer"]) {
+      assert.ok(share(`${what}, median`) >= 0 && share(`${what}, median`) <= share(`${what}, 95th percentile`), what);
+    }
+    assert.equal(share('messages stored after that answer'), 0);
+    assert.deepEqual([contentsOf(folder), leftovers()], before);
+  });
+
+  it('of a request is the cost of the messages that it made, no other', async (t) => {
+    const home = mkdtempSync(join(tmpdir(), 'c3-cost-'));
+    const service = new EngineService(join(home, 'c3.sqlite'));
+    t.after(async () => {
+      await service.close();
+      rmSync(home, { recursive: true, force: true });
+    });
+    const control = { cancelled: () => false, onProgress: () => undefined };
+    await service.run(await readRecipe('tiny.c3.yaml', ['steps=1', 'evaluation.instances=0'], folder), control);
+    for (const message of [1, 2]) {
+      const before = service.reading((store) => store.counts().decisions);
+      const { id } = await service.replay({ message, alternatives: 3, replays: 2, text: null }, control);
+      service.reading((store) => {
+        // What was taken from an equal request had no prompt to compute.
+        const added = Array.from({ length: store.counts().decisions - before }, (_, index) =>
+          store.decision(before + 1 + index),
+        ).filter((one) => one.reusedTokens <= one.promptTokens);
+        const total = (part: 'promptTokens' | 'reusedTokens'): number =>
+          added.reduce((sum, decision) => sum + decision[part], 0);
+        assert.ok(added.length >= 3);
+        assert.deepEqual(requestCost(store, id), { prompt: total('promptTokens'), reused: total('reusedTokens') });
+      });
+    }
+  });
+
+  it('leaves nothing behind when it is cancelled', async () => {
+    const before = leftovers();
+    let asked = 0;
+    await assert.rejects(benchReplay(options({ cancelled: () => ++asked > 3 })), CancelledError);
+    await assert.rejects(benchIteration(options({ cancelled: () => true })), CancelledError);
+    assert.deepEqual(leftovers(), before);
+  });
+});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { c3, parseLine } from '../../../unit/engine/workspace.ts';
+
+const MARK = '\ufeff';
+let folder = '';
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'c3-mark-'));
+});
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const model = fileURLToPath(new URL('../../../../media/team', import.meta.url));
+
+describe('a byte order mark before the first line', () => {
+  const commands: readonly (readonly [string, readonly string[], object])[] = [
+    ['grade --kind math', ['grade', '--kind', 'math'], { id: 1, gold: '3', prediction: '3' }],
+    ['grade --kind python', ['grade', '--kind', 'python'], { id: 1, code: 'x = 1', tests: ['assert x == 1'] }],
+    ['credit', ['credit', '--estimator', 'loo'], { id: 1, alternatives: [{ returns: [1] }, { returns: [0] }] }],
+    ['generate', ['generate', '--model', model, '--greedy', '--max-new', '2'], { id: 1, text: '1+1' }],
+    ['score', ['score', '--model', model], { id: 1, prompt: [1, 2], completion: [3] }],
+  ];
+  for (const [name, args, line] of commands) {
+    it(`changes nothing for c3 ${name}`, async () => {
+      const text = `${JSON.stringify(line)}\n`;
+      const [plain, marked] = [await c3(folder, args, { stdin: text }), await c3(folder, args, { stdin: MARK + text })];
+      assert.deepEqual([marked.code, marked.stdout], [0, plain.stdout], marked.stderr);
+      assert.equal(parseLine(marked.stdout)['id'], 1);
+    });
+  }
+
+  it('is none of a later line, which is refused by its number', async () => {
+    const text = `${JSON.stringify({ id: 1, gold: '3', prediction: '3' })}\n`;
+    const { code, stderr } = await c3(folder, ['grade', '--kind', 'math'], { stdin: `${text}${MARK}${text}` });
+    assert.equal(code, 2);
+    assert.match(stderr, /line 2/u);
+  });
+});
