@@ -107,6 +107,7 @@ describe('resumeTraining', () => {
       await world.resume({ overrides: OVERRIDES });
       assert.equal(finalWeights(world), finalWeights(whole), `${method} ${String(at)}`);
       assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+      await world.giveBack();
     }
   });
 
@@ -122,6 +123,7 @@ describe('resumeTraining', () => {
       const { passAt1 } = await world.resume({ overrides });
       assert.deepEqual(passAt1, summary.passAt1);
       assert.deepEqual(rows(world), rows(whole), String(at));
+      await world.giveBack();
     }
   });
 
@@ -170,6 +172,7 @@ describe('resumeTraining', () => {
         await world.resume({ overrides });
         assert.equal(finalWeights(world), finalWeights(whole), `${failed} ${String(at)}`);
         assert.deepEqual(rows(world), rows(whole), `${failed} ${String(at)}`);
+        await world.giveBack();
         assert.deepEqual(heads(world), heads(whole), `${failed} ${String(at)}`);
       }
       assert.equal(finalWeights(whole) === whole.base, method === 'sft');

@@ -155,6 +155,7 @@ describe('the state of a method', () => {
       );
       await world.resume(OPTIONS);
       assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+      await world.giveBack();
     }
   });
 

@@ -60,6 +60,7 @@ async function trained(t: TestContext, overrides: readonly string[], options: Ti
     ...options,
     overrides: ['evaluation.instances=0', ...overrides],
   });
+  await world.giveBack();
   return { ...world, learned };
 }
 
@@ -148,6 +149,7 @@ describe('every method', () => {
           evaluator,
           overrides: [...overrides, `method=${method}`],
         });
+        await world.giveBack();
         const evaluated = evaluation.length;
         const spent = [
           2 * evaluated,

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
@@ -71,18 +71,38 @@ export interface TinyRun {
   readonly snapshotFolder: string;
   /** Starts the run; its id is `run-1` unless given. */
   readonly start: (options?: TinyRunOptions) => Promise<RunSummary>;
-  /** Goes on with a run that was interrupted. */
+  /** Continues a run that was interrupted. */
   readonly resume: (options?: TinyRunOptions) => Promise<RunSummary>;
+  /** Gives the runtime back before the end of the test, to a test that makes many runs. */
+  readonly giveBack: () => Promise<void>;
 }
 
-/** A store and a runtime of their own with the team loaded. */
+/** Runtimes that nobody uses: they hold no weights, but their graphs are compiled. */
+const idle: ModelHost[] = [];
+after(async () => {
+  for (const host of idle) {
+    await host.close();
+  }
+});
+
+/** A store of its own, and a runtime that nobody else uses meanwhile, with the team loaded and no other weights. */
 export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> {
   const folder = temporaryFolder(t);
   const store = openStoreForWriting(join(folder, 'c3.sqlite'));
-  const host = new ModelHost({ threads: 1 });
+  const host = idle.pop() ?? new ModelHost({ threads: 1 });
+  let borrowed = true;
+  const giveBack = async (): Promise<void> => {
+    if (borrowed) {
+      borrowed = false;
+      for (const snapshot of await host.snapshots()) {
+        await host.releaseSnapshot(snapshot);
+      }
+      idle.push(host);
+    }
+  };
   t.after(async () => {
     store.close();
-    await host.close();
+    await giveBack();
   });
   const progress: RunProgress[] = [];
   const {
@@ -142,5 +162,6 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
     snapshotFolder: folder,
     start: (options) => execute(runTraining, options),
     resume: (options) => execute(resumeTraining, options),
+    giveBack,
   };
 }

@@ -144,6 +144,9 @@ describe('agents that learn in turn', () => {
       const free = await begin(t);
       await run(free, { radius: 1e9, passes: 3, share: 0 }, overrides);
       assert.equal(new Set([world, half, free].map(({ store }) => snapshotAfter(store, 'run-1', 4).id)).size, 3);
+      for (const { giveBack } of [world, half, free]) {
+        await giveBack();
+      }
     }
   });
 
@@ -179,6 +182,7 @@ describe('agents that learn in turn', () => {
         );
         await world.resume({ overrides, evaluation: [], method: inTurn(settings) });
         assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+        await world.giveBack();
       }
       const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides);
       const { host: runtime, store, base, snapshotFolder } = whole;
