@@ -117,6 +117,29 @@ export class ModelHost implements ModelRuntime {
     return scores;
   }
 
+  async divergence(
+    snapshot: string,
+    other: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    cancelled: () => boolean,
+  ): Promise<Float32Array[][]> {
+    const loaded = this.model();
+    const found: Float32Array[][] = [];
+    const [one, another] = [loaded.held(snapshot), loaded.held(other)];
+    for (const { weights, settings, indices } of heldGroups(one, contexts)) {
+      const { trainer } = await loaded.engines.of(settings);
+      const own = indices.flatMap((index) => contexts[index] ?? []);
+      for (const group of heldGroups(another, own)) {
+        const some = group.indices.flatMap((place) => own[place] ?? []);
+        const others = await loaded.distributions(other, some, temperature);
+        const part = await trainer.divergence(weights, others, some, temperature, cancelled);
+        part.forEach((messages, place) => (found[indices[group.indices[place] ?? place] ?? place] = messages));
+      }
+    }
+    return found;
+  }
+
   async beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
     const loaded = this.model();
     const { model, team } = loaded.held(snapshot);
@@ -155,7 +178,11 @@ export class ModelHost implements ModelRuntime {
       for (const [agent, state] of training) {
         const own = contexts.filter((context) => stateOf(training, context.agent) === agent);
         if (own.length > 0 || training.size === 1) {
-          prepared.set(agent, await trainer.prepare(state, own, settings, cancelled));
+          const anchor =
+            settings.anchor === undefined
+              ? undefined
+              : await loaded.distributions(settings.anchor, own, settings.temperature);
+          prepared.set(agent, await trainer.prepare(state, own, settings, cancelled, anchor));
         }
       }
     } catch (error) {

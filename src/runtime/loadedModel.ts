@@ -6,8 +6,9 @@ import { adapterSnapshotId, WHOLE_TEAM, type AdapterOrigin } from './model/lora.
 import type { StoredAdapters } from './model/loraFolder.ts';
 import { loadModel, snapshotId, type ModelNumbers } from './model/model.ts';
 import type { TransformerConfig } from './model/transformer.ts';
-import { adapterOf, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/agentWeights.ts';
+import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/agentWeights.ts';
 import type { TrainingStates } from './train/checkpoint.ts';
+import type { Distributions } from './train/trainer.ts';
 import { initialValueHead, type ValueHead, type ValueState } from './train/valueHead.ts';
 
 /** What a model folder holds once it is loaded, and where. */
@@ -34,6 +35,8 @@ export class LoadedModel {
   /** Of the training; undefined where it values everything at 0 still. */
   valueHead: ValueHead | undefined;
   private readonly precision: Precision;
+  /** Of parameters that were frozen before: they never change. */
+  private readonly names = new WeakMap<Float32Array, string>();
 
   constructor({ config, folder, base, engines, precision }: LoadedFolder) {
     this.config = config;
@@ -51,7 +54,8 @@ export class LoadedModel {
     const parameters = new Map([...training].map(([agent, state]) => [agent, state.parameters]));
     if (origin === undefined) {
       const model = parameters.get(WHOLE_TEAM) ?? new Float32Array();
-      const snapshot = snapshotId(config, model);
+      const snapshot = this.names.get(model) ?? snapshotId(config, model);
+      this.names.set(model, snapshot);
       snapshots.set(snapshot, { model });
       return snapshot;
     }
@@ -109,6 +113,29 @@ export class LoadedModel {
   /** What values states now: it begins at 0. */
   get head(): ValueHead {
     return this.valueHead ?? initialValueHead(this.config.hiddenSize);
+  }
+
+  /**
+   * The whole distributions of a snapshot for messages that one set of its weights answers for.
+   * @throws C3Error('model') where several do
+   */
+  async distributions(
+    snapshot: string,
+    items: readonly { readonly agent?: string }[],
+    temperature: number,
+  ): Promise<Distributions> {
+    const [group = { weights: this.held(snapshot).model, settings: undefined }, ...others] = heldGroups(
+      this.held(snapshot),
+      items,
+    );
+    if (others.length > 0) {
+      throw new C3Error(
+        'model',
+        `Snapshot ${snapshot.slice(0, 12)} has several adapters for messages that share one; compare it with one of its own run.`,
+      );
+    }
+    const { trainer } = await this.engines.of(group.settings);
+    return trainer.distributions(group.weights, temperature);
   }
 
   /** The final hidden state of each state's last token, of the policy in training. */

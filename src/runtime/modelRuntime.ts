@@ -51,6 +51,18 @@ export interface ModelRuntime {
     cancelled: () => boolean,
   ): Promise<Float32Array[][]>;
   /**
+   * KL(one snapshot || another) over the whole vocabulary at every message token, per context and message, at a
+   * temperature.
+   * @throws C3Error('input') where the vocabulary is too large for that
+   */
+  divergence(
+    snapshot: string,
+    other: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    cancelled: () => boolean,
+  ): Promise<Float32Array[][]>;
+  /**
    * Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them. The value head
    * begins at 0.
    */

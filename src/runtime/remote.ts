@@ -95,6 +95,19 @@ class RemoteRuntime implements EndableRuntime {
     return this.call<Float32Array[][]>({ method: 'score', arguments: [snapshot, contexts, temperature] }, cancelled);
   }
 
+  divergence(
+    snapshot: string,
+    other: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    cancelled: () => boolean,
+  ): Promise<Float32Array[][]> {
+    return this.call<Float32Array[][]>(
+      { method: 'divergence', arguments: [snapshot, other, contexts, temperature] },
+      cancelled,
+    );
+  }
+
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
     return this.call<undefined>({
       method: 'beginTraining',

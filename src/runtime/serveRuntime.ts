@@ -46,6 +46,8 @@ async function perform(host: ModelHost, call: Call, control: Control): Promise<R
       return host.generate(...call.arguments, control);
     case 'score':
       return host.score(...call.arguments, control.cancelled);
+    case 'divergence':
+      return host.divergence(...call.arguments, control.cancelled);
     case 'step':
       return host.step(...call.arguments, control.cancelled);
     case 'values':

@@ -5,6 +5,8 @@ import { mean } from '../credit/describe.ts';
 export interface MovedMessage {
   readonly before: Float32Array;
   readonly after: Float32Array;
+  /** KL(sampled || now) over the whole vocabulary at every token, where it was computed. */
+  readonly exact?: Float32Array;
 }
 
 export interface Divergence {
@@ -15,6 +17,8 @@ export interface Divergence {
    */
   readonly k1: number;
   readonly k3: number;
+  /** The same over the whole vocabulary at every token, where it was asked for. */
+  readonly exact?: number;
 }
 
 /**
@@ -25,13 +29,16 @@ export interface Divergence {
  *   k3 = exp(d) - 1 - d,    d = log now - log sampled
  */
 export function messageDivergence(messages: readonly MovedMessage[]): Divergence {
+  const meanOf = (sumOf: (message: MovedMessage) => number): number =>
+    messages.length === 0 ? 0 : mean(messages.map(sumOf));
   const sumOver = (term: (d: number) => number): number =>
-    messages.length === 0
-      ? 0
-      : mean(
-          messages.map(({ before, after }) =>
-            after.reduce((sum, now, index) => sum + term(now - (before[index] ?? 0)), 0),
-          ),
-        );
-  return { messages: messages.length, k1: sumOver((d) => 0 - d), k3: sumOver((d) => Math.exp(d) - 1 - d) };
+    meanOf(({ before, after }) => after.reduce((sum, now, index) => sum + term(now - (before[index] ?? 0)), 0));
+  return {
+    messages: messages.length,
+    k1: sumOver((d) => 0 - d),
+    k3: sumOver((d) => Math.exp(d) - 1 - d),
+    ...(messages.some(({ exact }) => exact !== undefined) && {
+      exact: meanOf(({ exact = new Float32Array() }) => exact.reduce((sum, one) => sum + one, 0)),
+    }),
+  };
 }

@@ -9,12 +9,13 @@ import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts'
 import { C3Error } from '../shared/errors.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
-import { creditVariance, shapeWithK1, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
+import { creditVariance, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import { messageDivergence, type Divergence } from './divergence.ts';
 import { stateAfter } from './state/methodStates.ts';
 import type { Method, Outcome, Update, Updates, ValueTarget } from './methods/method.ts';
 import { methodNamed } from './methods/methods.ts';
+import { penalized, penaltyOf } from './penalty.ts';
 import { statesOf, type Moment, type StateForm } from './state/states.ts';
 
 export interface LearnInput extends StateForm {
@@ -39,7 +40,7 @@ export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | '
  */
 export async function learn(input: LearnInput, iteration: number): Promise<LearnReport> {
   const { config, runtime, cancelled, method = methodNamed(config.method) } = input;
-  const { ppo, sampling, memory } = config;
+  const { sampling, memory } = config;
   const { store, run } = input;
   const state = stateAfter({ store, run, method }, iteration);
   const isLearned = (role: string): boolean => learns(config.policies, role);
@@ -52,12 +53,9 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
     contexts,
     await runtime.score(input.base, contexts, sampling.temperature, cancelled),
   );
-  const shaped = ppo.kl_estimator === 'k1' ? shapeWithK1(referenced, ppo.kl_coefficient) : referenced;
-  const klCoefficient = ppo.kl_estimator === 'k3' ? ppo.kl_coefficient : 0;
   const settings = {
     loss: 'ppo',
     temperature: sampling.temperature,
-    klCoefficient,
     recompute: memory.recompute,
     microBatchTokens: memory.micro_batch_tokens,
   } as const;
@@ -70,6 +68,8 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
     ratioDeviation: 0,
     creditVariance: creditVariance(groups),
   };
+  const before = await runtime.snapshots();
+  const last = await runtime.freeze();
   let passes = 0;
   let kept = false;
   const make = async (update: Update): Promise<Outcome> => {
@@ -91,14 +91,18 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
         await runtime.revertTraining(update.share);
         return {};
       case 'divergence':
-        return { divergence: await divergenceOf(input, contexts) };
+        return { divergence: await divergenceOf(input, contexts, update.exact === true ? last : null) };
       case 'policy': {
         const { learningRate, agents, loss } = update;
         const own =
-          agents === undefined ? shaped : shaped.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+          agents === undefined
+            ? referenced
+            : referenced.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+        const penalty = penalized(update.kl ?? penaltyOf(config), own, { reference: input.base, last });
+        const policy = { ...loss, ...(penalty.kl !== undefined && { kl: penalty.kl }) };
         const report = await runtime.step(
-          own,
-          { ...settings, learningRate, ...(loss !== undefined && { policy: loss }) },
+          penalty.contexts,
+          { ...settings, ...penalty.settings, learningRate, ...((loss ?? penalty.kl) !== undefined && { policy }) },
           cancelled,
         );
         // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
@@ -107,6 +111,7 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
           ...result,
           loss: report.loss,
           kl: report.kl,
+          ...(report.penalty !== undefined && { penalty: report.penalty }),
           clipFraction: report.clipFraction,
           gradientNorm: report.gradientNorm,
           learningRate,
@@ -116,15 +121,21 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
       }
     }
   };
-  await drive(
-    method.updates({
-      settings: config,
-      iteration,
-      state,
-      agents: input.protocol.roles.map(({ name }) => name).filter(isLearned),
-    }),
-    make,
-  );
+  try {
+    await drive(
+      method.updates({
+        settings: config,
+        iteration,
+        state,
+        agents: input.protocol.roles.map(({ name }) => name).filter(isLearned),
+      }),
+      make,
+    );
+  } finally {
+    if (!before.includes(last)) {
+      await runtime.releaseSnapshot(last);
+    }
+  }
   return result;
 }
 
@@ -137,20 +148,27 @@ async function drive(updates: Updates, make: (update: Update) => Promise<Outcome
   }
 }
 
-/** How far each agent's messages have moved from the policy that sampled them. */
+/**
+ * How far each agent's messages have moved from the policy that sampled them.
+ * @param last its snapshot, where the whole vocabulary is compared
+ */
 async function divergenceOf(
   { runtime, config, cancelled }: LearnInput,
   contexts: readonly TrainingContext[],
+  last: string | null,
 ): Promise<ReadonlyMap<string, Divergence>> {
   const held = await runtime.snapshots();
   const snapshot = await runtime.freeze();
   try {
     const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, cancelled);
+    const exact =
+      last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, cancelled);
     const moved = contexts.flatMap(({ agent = '', messages }, index) =>
       messages.map(({ behaviour }, number) => ({
         agent,
         before: behaviour,
         after: scores[index]?.[number] ?? behaviour,
+        ...(exact !== null && { exact: exact[index]?.[number] ?? new Float32Array() }),
       })),
     );
     return new Map(

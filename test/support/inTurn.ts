@@ -2,25 +2,27 @@
  * A method for tests, in the manner of TeamTR with one set of episodes: one agent after the other, each held within a
  * divergence, stopped or taken back.
  */
-import type { PolicyLoss } from '../../src/runtime/train/trainingGraph.ts';
+import type { PolicyLoss } from '../../src/runtime/train/policyLoss.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
 import type { Method } from '../../src/training/methods/method.ts';
 
 export interface TurnSettings {
-  /** The largest k3 of a message that an agent may move in a step. */
+  /** The largest divergence of a message that an agent may move in a step. */
   readonly radius: number;
   /** Passes over an agent's messages. */
   readonly passes: number;
   /** What a pass clips. */
-  readonly loss?: PolicyLoss;
+  readonly loss?: Omit<PolicyLoss, 'kl'>;
+  /** Whether the divergence is computed over the whole vocabulary, which then bounds it. */
+  readonly exact?: boolean;
   /** Of an agent that left the radius: 0 takes it back whole. */
   readonly share: number;
   /** Hears what each agent's turn came to. */
   readonly onTurn?: (agent: string, divergence: Divergence, reverted: boolean) => void;
 }
 
-export const inTurn = ({ radius, passes, share, loss, onTurn }: TurnSettings): Method => ({
+export const inTurn = ({ radius, passes, share, loss, exact = false, onTurn }: TurnSettings): Method => ({
   ...magrpo,
 
   *updates({ settings, agents, iteration }) {
@@ -28,7 +30,8 @@ export const inTurn = ({ radius, passes, share, loss, onTurn }: TurnSettings): M
     for (const [place, agent] of (iteration % 2 === 1 ? agents : agents.toReversed()).entries()) {
       yield { kind: 'keep' };
       let moved: Divergence = { messages: 0, k1: 0, k3: 0 };
-      for (let pass = 0; pass < passes && moved.k3 <= radius; pass++) {
+      const isFar = (): boolean => (exact ? (moved.exact ?? 0) : moved.k3) > radius;
+      for (let pass = 0; pass < passes && !isFar(); pass++) {
         // Each agent has a rate of its own.
         yield {
           kind: 'policy',
@@ -36,9 +39,9 @@ export const inTurn = ({ radius, passes, share, loss, onTurn }: TurnSettings): M
           learningRate: settings.ppo.learning_rate * (1 + place),
           ...(loss !== undefined && { loss }),
         };
-        moved = (yield { kind: 'divergence' }).divergence?.get(agent) ?? moved;
+        moved = (yield { kind: 'divergence', exact }).divergence?.get(agent) ?? moved;
       }
-      const reverted = moved.k3 > radius;
+      const reverted = isFar();
       if (reverted) {
         yield { kind: 'revert', share };
       }

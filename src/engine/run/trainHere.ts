@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import { runSampling } from '../../training/config/config.ts';
+import { penaltyProblem } from '../../training/penalty.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';
@@ -40,7 +42,11 @@ export async function trainHere(
     if (remark !== null) {
       onRemark(remark);
     }
-    const { maxPositions } = info.config;
+    const { maxPositions, vocabularySize } = info.config;
+    const problem = penaltyProblem(recipe.config, vocabularySize);
+    if (problem !== null) {
+      throw new C3Error('input', problem);
+    }
     if (interrupted === null) {
       await checkContexts(
         {

@@ -1,5 +1,6 @@
 /** Scoring and optimiser steps over packed contexts; gradients of micro-batches add up inside the graph. */
-import { CancelledError } from '../../shared/errors.ts';
+import type { Tensor } from 'onnxruntime-node';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { exactThreads } from '../model/exactThreads.ts';
 import type { Graph } from '../graph/graph.ts';
 import type { Held } from '../session/deviceMemory.ts';
@@ -7,11 +8,13 @@ import { disposeAll } from '../session/deviceTensor.ts';
 import { DeviceWeights } from '../model/deviceWeights.ts';
 import type { PolicyWeights } from '../model/lora.ts';
 import { consecutiveViews, viewFeeds, type ParameterView } from '../model/model.ts';
-import { checkContexts, headChunks, memberFeeds, packContexts, type TrainingContext } from './pack.ts';
+import { checkContexts, headChunks, memberFeeds, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
+import { exactProblem, rowDivergences } from './klTerm.ts';
 import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
 import {
   accumulatedName,
   ADAMW,
+  buildDistributionGraph,
   buildGradientGraph,
   buildScoreGraph,
   buildStateGraph,
@@ -38,6 +41,9 @@ import {
   supervisedFeeds,
 } from './batchFeeds.ts';
 import { Updates } from './updates.ts';
+
+/** The whole distributions of a policy at the targets of a micro-batch, [targets, vocabulary] log-probabilities. */
+export type Distributions = (batch: MicroBatch) => Promise<Float32Array>;
 
 /** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
 export const MICRO_BATCH_TOKENS = 2048;
@@ -101,6 +107,41 @@ export class Trainer {
     return result;
   }
 
+  /** A policy's whole distributions. @throws C3Error('input') where the vocabulary is too large for them */
+  distributions(policy: PolicyWeights, temperature: number): Distributions {
+    this.checkVocabulary();
+    return async (batch) => {
+      const session = await this.session('distribution', () => buildDistributionGraph(this.config), this.exact);
+      const feeds = { ...(await this.weights.of(policy)), ...feedsOf(batch, STATE_INPUTS) };
+      return floatData(await session.run({ ...feeds, temperature: scalar(temperature) }), 'distribution');
+    };
+  }
+
+  /**
+   * KL(policy || other) over the whole vocabulary at every message token, per context and message.
+   * @throws C3Error('input') when a context cannot be scored or the vocabulary is too large; CancelledError between
+   *   micro-batches
+   */
+  async divergence(
+    policy: PolicyWeights,
+    other: Distributions,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    cancelled: () => boolean,
+  ): Promise<Float32Array[][]> {
+    checkContexts(this.config, contexts);
+    const own = this.distributions(policy, temperature);
+    const result: Float32Array[][] = contexts.map(() => []);
+    for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
+      if (cancelled()) {
+        throw new CancelledError();
+      }
+      const divergences = rowDivergences(await own(batch), await other(batch), this.config.vocabularySize);
+      distribute(divergences, batch, contexts, result);
+    }
+    return result;
+  }
+
   /**
    * The final hidden state of the last token of each text, [hidden] each.
    * @throws C3Error('input') when a text cannot be read; CancelledError between micro-batches
@@ -148,19 +189,28 @@ export class Trainer {
     return (await this.prepare(state, contexts, settings, cancelled)).apply();
   }
 
-  /** The part of a step that can be cancelled: loss and gradients. @throws as `step` */
+  /**
+   * The part of a step that can be cancelled: loss and gradients.
+   * @param anchor what an exact penalty is against
+   * @throws as `step`
+   */
   async prepare(
     state: TrainingState,
     contexts: readonly TrainingContext[],
     settings: StepSettings,
     cancelled: () => boolean,
+    anchor?: Distributions,
   ): Promise<PreparedStep> {
     checkContexts(this.config, contexts);
+    if (settings.policy?.kl?.estimator === 'exact') {
+      this.checkVocabulary();
+    }
     const { sums, ...totals } = await this.gradients(
       await this.weights.of(weightsOf(state)),
       contexts,
       settings,
       cancelled,
+      anchor,
     );
     if (sums === undefined) {
       return { apply: () => Promise.resolve({ state, ...totals, gradientNorm: 0 }), discard: () => undefined };
@@ -177,13 +227,22 @@ export class Trainer {
     contexts: readonly TrainingContext[],
     settings: StepSettings,
     cancelled: () => boolean,
+    anchor: Distributions | undefined,
   ): Promise<Totals & { readonly sums: Held | undefined }> {
     const tokens = contexts.reduce(
       (total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0),
       0,
     );
-    const totals = { loss: 0, kl: 0, clipFraction: 0, ratioDeviation: 0, tokens: 0, padding: 0 };
+    const totals: { -readonly [Key in keyof Totals]: Totals[Key] } = {
+      loss: 0,
+      kl: 0,
+      clipFraction: 0,
+      ratioDeviation: 0,
+      tokens: 0,
+      padding: 0,
+    };
     const { loss, policy, recompute = false, microBatchTokens = MICRO_BATCH_TOKENS } = settings;
+    const exact = loss === 'ppo' && policy?.kl?.estimator === 'exact';
     const unit = loss === 'ppo' ? (policy?.ratio ?? 'token') : 'token';
     const gradientSession = (chunks: number): Promise<Session> =>
       this.session(
@@ -200,13 +259,16 @@ export class Trainer {
         if (cancelled()) {
           throw new CancelledError();
         }
-        const session = await gradientSession(headChunks(batch.targets, this.config.vocabularySize, microBatchTokens));
+        const session = await gradientSession(
+          exact ? 1 : headChunks(batch.targets, this.config.vocabularySize, microBatchTokens),
+        );
         const { outputs, kept } = await session.runKeeping({
           ...weights,
           ...renamed(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),
           ...(settings.loss === 'ppo'
             ? { ...batch.feeds, klCoefficient: scalar(settings.klCoefficient) }
             : supervisedFeeds(batch)),
+          ...(exact && anchor !== undefined && { anchor: this.anchorFeed(await anchor(batch)) }),
           ...(unit !== 'token' && memberFeeds(batch, contexts, unit === 'message-mean')),
           temperature: scalar(settings.temperature),
         });
@@ -221,6 +283,9 @@ export class Trainer {
           continue;
         }
         totals.kl += numberOf(outputs, 'kl');
+        if (policy?.kl !== undefined) {
+          totals.penalty = (totals.penalty ?? 0) + numberOf(outputs, 'penalty');
+        }
         totals.clipFraction += numberOf(outputs, 'clipped');
         totals.ratioDeviation = Math.max(totals.ratioDeviation, numberOf(outputs, 'deviation'));
       }
@@ -266,6 +331,18 @@ export class Trainer {
   /** Settings under which a result does not depend on what is beside it. */
   private get exact(): DeviceSettings {
     return { ...this.device, threads: exactThreads(this.config, this.device.threads) };
+  }
+
+  private anchorFeed(distributions: Float32Array): Tensor {
+    const { vocabularySize } = this.config;
+    return floats(distributions, [distributions.length / vocabularySize, vocabularySize]);
+  }
+
+  private checkVocabulary(): void {
+    const problem = exactProblem(this.config.vocabularySize);
+    if (problem !== null) {
+      throw new C3Error('input', problem);
+    }
   }
 
   /** Sums before the first micro-batch. */

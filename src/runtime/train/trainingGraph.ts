@@ -6,13 +6,10 @@ import { gradients } from '../graph/autodiff.ts';
 import { Graph, type FloatType, type Value } from '../graph/graph.ts';
 import { HIDDEN, type AttentionMask } from '../graph/ops/attention.ts';
 import {
-  abs,
   add,
   cast,
-  clip,
   div,
   equal,
-  exp,
   lessOrEqual,
   logicalAnd,
   minimum,
@@ -24,9 +21,8 @@ import {
   sub,
 } from '../graph/ops/elementwise.ts';
 import { gatherDistinctRows } from '../graph/ops/gather.ts';
-import { matmul, swapLast } from '../graph/ops/linear.ts';
-import { rmsNorm, targetLogSoftmax } from '../graph/ops/normalise.ts';
-import { maxAll, sumAll } from '../graph/ops/reduce.ts';
+import { logSoftmax, rmsNorm, targetLogSoftmax } from '../graph/ops/normalise.ts';
+import { sumAll } from '../graph/ops/reduce.ts';
 import { reshape, unsqueeze } from '../graph/ops/shape.ts';
 import { forward, logits, type ForwardInputs } from '../model/decoder.ts';
 import { inChunks } from '../graph/recompute.ts';
@@ -38,24 +34,9 @@ import {
   type Parameters,
   type TransformerConfig,
 } from '../model/transformer.ts';
-
-/** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */
-export const CLIP_EPSILON = 0.2;
-const LOG_RATIO_BOUND = 10;
+import { ppoLoss, type PolicyLoss } from './policyLoss.ts';
 
 export type LossKind = 'ppo' | 'supervised';
-
-/** What PPO clips. Left out: each token's own ratio, at 1 - 0.2 and 1 + 0.2. */
-export interface PolicyLoss {
-  /**
-   * token: each its own. message: of the whole message for each of its tokens, the product of its tokens' ratios;
-   * message-mean: their geometric mean. The logarithm of a message's ratio is cut to +-10.
-   */
-  readonly ratio?: 'token' | 'message' | 'message-mean';
-  /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
-  readonly clipLow?: number;
-  readonly clipHigh?: number;
-}
 
 /** Optimiser constants that are part of the graph. */
 export interface AdamWConstants {
@@ -101,20 +82,36 @@ export const updatedName = (tensor: string): string => `updated.${tensor}`;
  * position that predicts, each once); inverse int32 [rows * time] (a position's place in `selected`, or the number of
  * targets); targets int32 [targets, 1]; temperature float [1]. A position sees the earlier positions of its row that
  * belong to segment 0 (the shared context) or to its own segment.
- * @returns [targets, 1]: log softmax(logits / temperature) at the target
+ * @returns logprobs [targets, 1]: log softmax(logits / temperature) at the target; scores [targets, vocabulary]: logits
+ *   / temperature, of a graph in one chunk
  */
 function targetLogprobs(
   g: Graph,
   config: TransformerConfig,
   parameters: Parameters,
   { recompute = false, chunks = 1 }: MemoryOptions,
-): Value {
+): { readonly logprobs: Value; readonly scores?: Value } {
   const rows = selectedStates(g, config, parameters, recompute);
   const temperature = g.floatInput('temperature', [1]);
-  const head = (states: Value, targets: Value): Value =>
-    targetLogSoftmax(g, div(g, logits(g, config, parameters, states), temperature), targets);
+  const scoresOf = (states: Value): Value => scaledLogits(g, config, parameters, states, temperature);
   const targets = g.input('targets', 'int32', ['targets', 1]);
-  return chunks === 1 ? head(rows, targets) : inChunks(g, chunks, rows, targets, head);
+  if (chunks === 1) {
+    const scores = scoresOf(rows);
+    return { logprobs: targetLogSoftmax(g, scores, targets), scores };
+  }
+  const head = (states: Value, own: Value): Value => targetLogSoftmax(g, scoresOf(states), own);
+  return { logprobs: inChunks(g, chunks, rows, targets, head) };
+}
+
+/** logits / temperature of hidden states, [targets, vocabulary]. */
+function scaledLogits(
+  g: Graph,
+  config: TransformerConfig,
+  parameters: Parameters,
+  states: Value,
+  temperature: Value,
+): Value {
+  return div(g, logits(g, config, parameters, states), temperature);
 }
 
 /** Hidden states [targets, hidden] of the selected positions, before the final normalisation. */
@@ -154,7 +151,19 @@ export function buildScoreGraph(
   memory: MemoryOptions = {},
 ): Graph {
   const g = new Graph('score', float);
-  g.output('logprobs', targetLogprobs(g, config, parameterInputs(g, config), memory));
+  g.output('logprobs', targetLogprobs(g, config, parameterInputs(g, config), memory).logprobs);
+  return g;
+}
+
+/**
+ * The whole distribution at every target: output `distribution` [targets, vocabulary], log softmax(logits /
+ * temperature). Inputs as of the score graph, without targets.
+ */
+export function buildDistributionGraph(config: TransformerConfig, float: FloatType = 'float32'): Graph {
+  const g = new Graph('distribution', float);
+  const parameters = parameterInputs(g, config);
+  const rows = selectedStates(g, config, parameters, false);
+  g.output('distribution', logSoftmax(g, scaledLogits(g, config, parameters, rows, g.floatInput('temperature', [1]))));
   return g;
 }
 
@@ -177,19 +186,20 @@ export function buildStateGraph(config: TransformerConfig, float: FloatType = 'f
  *
  * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean);
  * `accumulated.NAME` of each parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and
- * klCoefficient float [1], and where ratios are of messages members, shares float [messages, targets] (see
- * memberFeeds). Parameters are here those that are trained: all, or an adapter's factors where the architecture has
- * one. Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [],
- * deviation [] (largest |ratio - 1|).
+ * klCoefficient float [1], where ratios are of messages members, shares float [messages, targets] (see memberFeeds),
+ * and for an exact penalty anchor float [targets, vocabulary] (an output of the distribution graph; takes one chunk).
+ * Parameters are here those that are trained: all, or an adapter's factors where the architecture has one. Outputs:
+ * loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], deviation []
+ * (largest |ratio - 1|), and penalty [] where the loss says what it penalizes.
  */
 export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
   const g = new Graph('gradient', options.float);
   const parameters = parameterInputs(g, config);
-  const logprobs = targetLogprobs(g, config, parameters, options);
+  const { logprobs, scores } = targetLogprobs(g, config, parameters, options);
   const weights = g.floatInput('weights', ['targets', 1]);
   const loss =
     options.loss === 'ppo'
-      ? ppoLoss(g, logprobs, weights, options.policy ?? {})
+      ? ppoLoss(g, { logprobs, scores }, weights, options.policy ?? {})
       : sumAll(g, mul(g, weights, neg(g, logprobs)));
   g.output('loss', loss);
   g.output('logprobs', logprobs);
@@ -205,49 +215,6 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
     }
   });
   return g;
-}
-
-/**
- * Token-level PPO, the weighted sum over tokens of
- *
- *   -min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A) + beta k3
- *
- *   r  = exp(logp - behaviour)
- *   k3 = exp(d) - d - 1,    d = reference - logp, cut to +-10
- *
- * k3 being Schulman's low-variance estimator of KL(policy || reference). With ratios of messages r is exp of the sum, or
- * mean, of logp - behaviour over the message.
- */
-function ppoLoss(
-  g: Graph,
-  logprobs: Value,
-  weights: Value,
-  { ratio: unit = 'token', clipLow = CLIP_EPSILON, clipHigh = CLIP_EPSILON }: PolicyLoss,
-): Value {
-  const column = ['targets', 1] as const;
-  const advantages = g.floatInput('advantages', column);
-  const logRatio = sub(g, logprobs, g.floatInput('behaviour', column));
-  const ratio = exp(g, unit === 'token' ? logRatio : ofMessages(g, logRatio));
-  const clippedRatio = clip(g, ratio, 1 - clipLow, 1 + clipHigh);
-  const surrogate = neg(g, minimum(g, mul(g, ratio, advantages), mul(g, clippedRatio, advantages)));
-  const difference = clip(g, sub(g, g.floatInput('reference', column), logprobs), -LOG_RATIO_BOUND, LOG_RATIO_BOUND);
-  const k3 = sub(g, sub(g, exp(g, difference), difference), g.scalar(1));
-  const penalty = mul(g, g.floatInput('klCoefficient', [1]), k3);
-  g.output('kl', sumAll(g, mul(g, weights, k3)));
-  // A target that weighs nothing is only there to fill.
-  g.output(
-    'deviation',
-    maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))),
-  );
-  g.output('clipped', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, equal(g, ratio, clippedRatio), g.float)))));
-  return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
-}
-
-/** Log-ratios [targets, 1], each as the sum or mean over its message, cut to +-10. */
-function ofMessages(g: Graph, logRatio: Value): Value {
-  const members = g.floatInput('members', ['messages', 'targets']);
-  const sums = matmul(g, g.floatInput('shares', ['messages', 'targets']), logRatio);
-  return matmul(g, swapLast(g, members), clip(g, sums, -LOG_RATIO_BOUND, LOG_RATIO_BOUND));
 }
 
 /**

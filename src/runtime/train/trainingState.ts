@@ -1,7 +1,8 @@
 /** What an optimizer step is given, changes and returns. */
 import type { AdapterOrigin, PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
-import type { LossKind, PolicyLoss } from './trainingGraph.ts';
+import type { PolicyLoss } from './policyLoss.ts';
+import type { LossKind } from './trainingGraph.ts';
 
 /** What an adapter is trained over: a model that stays as it is. */
 export interface AdapterBase extends AdapterOrigin {
@@ -23,10 +24,12 @@ export interface StepSettings {
   readonly loss: LossKind;
   readonly learningRate: number;
   readonly temperature: number;
-  /** Weight of the k3 term; unused for supervised training. */
+  /** Weight of the penalized divergence; unused for supervised training. */
   readonly klCoefficient: number;
-  /** What PPO clips; unused for supervised training. */
+  /** What PPO clips and penalizes; unused for supervised training. */
   readonly policy?: PolicyLoss;
+  /** Of an exact penalty: the snapshot that it is against, whichever policy that is. */
+  readonly anchor?: string;
   /** Computes activations again in the backward pass instead of keeping them; on the CPU every bit stays as it is. */
   readonly recompute?: boolean;
   /** Input slots of one micro-batch; MICRO_BATCH_TOKENS unless given. */
@@ -38,6 +41,8 @@ export interface StepResult {
   readonly loss: number;
   /** Mean k3 per token; 0 for supervised training. */
   readonly kl: number;
+  /** Mean per token of the divergence that the loss says it penalizes. */
+  readonly penalty?: number;
   /** Share of tokens whose ratio left [1 - eps, 1 + eps]. */
   readonly clipFraction: number;
   /** Largest |ratio - 1|. */

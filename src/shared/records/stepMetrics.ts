@@ -43,6 +43,13 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'kl', title: 'KL to the starting policy', unit: 'nats per token', always: [0, 0.001], digits: 4 },
   },
+  /** Of steps whose loss penalizes another divergence than k3 from the starting policy. */
+  penalty: {
+    title: 'Penalized KL',
+    written: 5,
+    everyStep: false,
+    figure: { id: 'penalty', title: 'Penalized KL', unit: 'nats per token', always: [0, 0.001], digits: 4 },
+  },
   clipFraction: {
     title: 'Clip fraction',
     written: 4,

@@ -253,14 +253,21 @@ export const configSchema = z.strictObject({
       warmup_fraction: share.default(0.03).describe('The share of the steps in which the learning rate warms up.'),
       final_fraction: share.default(0.1).describe('The final learning rate, as a share of the peak.'),
       epochs: positive.default(1).describe('Passes over the messages of a step.'),
-      kl_coefficient: z
-        .number()
-        .min(0)
-        .default(0.01)
-        .describe('The weight of the KL penalty against the initial policy; 0 turns it off.'),
-      kl_estimator: oneOf(['k3', 'k1'], { k3: 'In the loss.', k1: 'Subtracted from the advantages, token by token.' })
+      kl_coefficient: z.number().min(0).default(0.01).describe('The weight of the KL penalty; 0 turns it off.'),
+      kl_against: oneOf(['reference', 'last'], {
+        reference: 'The policy that the run began with.',
+        last: 'The policy that sampled the messages of the step: the penalty holds each step near the one before.',
+      })
+        .default('reference')
+        .optional()
+        .describe('From which policy the KL penalty keeps the trained one.'),
+      kl_estimator: oneOf(['k3', 'k1', 'exact'], {
+        k3: 'In the loss, estimated from the sampled tokens.',
+        k1: 'Subtracted from the advantages, token by token; only against `reference`.',
+        exact: 'In the loss, over the whole vocabulary at every token; for vocabularies of up to 8,192 tokens.',
+      })
         .default('k3')
-        .describe('How the divergence from the initial policy is applied.'),
+        .describe('How the divergence is estimated and applied.'),
     })
     .prefault({})
     .describe('How the policy is updated.'),

@@ -60,6 +60,13 @@ const RULES: readonly Rule[] = [
     },
   },
   {
+    keys: ['ppo.kl_against', 'ppo.kl_estimator'],
+    problem: ({ ppo }) =>
+      ppo.kl_against === 'last' && ppo.kl_estimator === 'k1'
+        ? 'last needs kl_estimator: k3 or exact; k1 is subtracted before the policy moves, when it is the last one still.'
+        : null,
+  },
+  {
     keys: ['chat.thinking', 'chat.template'],
     problem: ({ chat }) =>
       chat.thinking && chat.template === 'none' ? 'needs chat.template: auto; plain text has no reasoning part.' : null,
@@ -117,10 +124,19 @@ export function examine(schema: Schema, value: object): Examined {
   return { config: null, problems: rest.success ? [...problems, ...broken(settled(rest.data), whole)] : problems };
 }
 
-/** What is not trained has no steps, and no policies are the same as none given. */
+/**
+ * What is not trained has no steps, and no policies are the same as none given. Keys that runs of earlier versions did
+ * not have are left out where they say the default: such a run is stored as it was.
+ */
 function settled({ policies, ...config }: RunConfig): RunConfig {
+  const { kl_against: against, ...ppo } = config.ppo;
   const given = policies === undefined || Object.keys(policies).length === 0 ? {} : { policies };
-  return { ...config, ...(methodWords(config.method).trains ? {} : { steps: 0 }), ...given };
+  return {
+    ...config,
+    ppo: { ...ppo, ...(against === 'last' && { kl_against: against }) },
+    ...(methodWords(config.method).trains ? {} : { steps: 0 }),
+    ...given,
+  };
 }
 
 function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
@@ -195,7 +211,12 @@ interface Known {
 
 function everything(schema: Schema): Known {
   const policy = { kind: 'scripted', answers: [{ answer: '', question: '?', turn: 1, context_key: '0' }] };
-  const values = schema.parse({ adapter: {}, task: { split: {} }, policies: { [ANY]: policy } });
+  const values = schema.parse({
+    adapter: {},
+    task: { split: {} },
+    ppo: { kl_against: 'reference' },
+    policies: { [ANY]: policy },
+  });
   const below = (value: unknown, prefix: string): string[] =>
     Object.entries(mappingOf(value)).flatMap(([key, inner]) => [
       `${prefix}${key}`,

@@ -9,7 +9,8 @@
  *      are the same for all methods (the loss: runtime/train/trainingGraph.ts).
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
-import type { PolicyLoss } from '../../runtime/train/trainingGraph.ts';
+import type { KlPenalty } from '../../runtime/train/klTerm.ts';
+import type { PolicyLoss } from '../../runtime/train/policyLoss.ts';
 import type { StepReport } from '../../runtime/train/stepReport.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -95,12 +96,17 @@ export type Update =
       readonly kind: 'policy';
       readonly learningRate: number;
       readonly agents?: readonly string[];
-      readonly loss?: PolicyLoss;
+      readonly loss?: Omit<PolicyLoss, 'kl'>;
+      /** The divergence that is penalized; as the configuration says unless given. */
+      readonly kl?: KlPenalty;
     }
   /** The value head learns what followed each credited message. */
   | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number }
-  /** Measures how far each agent has moved from the policy that sampled. */
-  | { readonly kind: 'divergence' }
+  /**
+   * Measures how far each agent has moved from the policy that sampled; exact: over the whole vocabulary too, which
+   * must be small.
+   */
+  | { readonly kind: 'divergence'; readonly exact?: boolean }
   /** Keeps the policy and its optimizer as they are, to go back to. */
   | { readonly kind: 'keep' }
   /**

@@ -9,7 +9,8 @@ import type { LearningStep, Outcome, Update } from './method.ts';
  *
  *   r = policy / policy that sampled
  *
- * A being the message's credit. The rate rises, then falls along a half cosine over all epochs of the run.
+ * A being the message's credit. `ppo.kl_against` and `ppo.kl_estimator` choose another KL (penalty.ts). The rate rises,
+ * then falls along a half cosine over all epochs of the run.
  */
 export function* ppoEpochs({ settings: { steps, ppo }, iteration }: LearningStep): Generator<Update, void, Outcome> {
   const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction, epochs } = ppo;

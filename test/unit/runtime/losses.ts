@@ -1,6 +1,7 @@
 /** The losses of a training micro-batch, written out in float64 on the reference transformer. */
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
-import type { LossKind, PolicyLoss } from '../../../src/runtime/train/trainingGraph.ts';
+import type { PolicyLoss } from '../../../src/runtime/train/policyLoss.ts';
+import type { LossKind } from '../../../src/runtime/train/trainingGraph.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { messageLogprobs } from '../../support/referenceTransformer.ts';
 import { context, weightsOf } from './models.ts';

@@ -129,6 +129,26 @@ describe('readConfig', () => {
     refused('task:\n  levels: [1, 1, 1, 1, 1, 1, 1, 1, 1]\n', [], /line 2: task\.levels:/);
   });
 
+  it('keeps the policy near the first one or near the last, and writes nothing of it where nothing is said', () => {
+    for (const text of ['', 'ppo: {kl_against: reference}']) {
+      assert.equal('kl_against' in readConfig(text, 'x').ppo, false);
+    }
+    assert.deepEqual(Object.keys(readConfig('ppo: {kl_against: last}', 'x')), Object.keys(readConfig('', 'x')));
+    assert.equal(readConfig('ppo: {kl_against: last, kl_estimator: exact}', 'x').ppo.kl_against, 'last');
+    assert.throws(
+      () => readConfig('ppo: {kl_against: last, kl_estimator: k1}', 'x'),
+      /line 1: ppo\.kl_against: last needs kl_estimator: k3 or exact/,
+    );
+    assert.throws(
+      () => readConfig('ppo: {kl_aganst: last}', 'x'),
+      /ppo\.kl_aganst: unknown key; did you mean kl_against\?/,
+    );
+    assert.throws(
+      () => readConfig('kl_against: last', 'x'),
+      /kl_against: unknown key here; write it as ppo: kl_against\./,
+    );
+  });
+
   it('reads which roles have a policy of their own', () => {
     const text =
       'policies:\n  checker:\n    kind: scripted\n    answers:\n      - {question: "1 + 1?", answer: "2"}\n      - answer: "?"\n';

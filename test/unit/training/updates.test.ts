@@ -150,10 +150,42 @@ describe('agents that learn in turn', () => {
     }
   });
 
+  it('may be held near the policy that sampled, or the first one, over the whole vocabulary', async (t) => {
+    const ends = new Set<string>();
+    for (const overrides of [PER_ROLE, SHARED]) {
+      for (const kl of [[], ['last', 'k3'], ['last', 'exact'], ['reference', 'exact']]) {
+        const [against, estimator] = kl;
+        const keys =
+          kl.length === 0 ? [] : [`ppo.kl_against=${String(against)}`, `ppo.kl_estimator=${String(estimator)}`];
+        const world = await begin(t);
+        const turns = await run(world, { radius: 1e9, passes: 2, share: 0, exact: estimator === 'exact' }, [
+          ...overrides,
+          ...keys,
+          'ppo.kl_coefficient=2',
+        ]);
+        ends.add(snapshotAfter(world.store, 'run-1', 4).id);
+        const penalties = world.store.steps('run-1', 0, 4).map(({ metrics }) => metrics?.penalty);
+        assert.equal(
+          penalties.every((one) => one === undefined),
+          kl.length === 0,
+        );
+        assert.ok(kl.length === 0 || penalties.some((one) => one !== undefined && one > 0), JSON.stringify(penalties));
+        for (const { exact, k3 } of turns) {
+          assert.equal(exact !== undefined, estimator === 'exact');
+          assert.ok(exact === undefined || (exact >= 0 && exact > 0 === k3 > 0), JSON.stringify(turns));
+        }
+      }
+    }
+    assert.equal(ends.size, 8);
+  });
+
   it('come to the same rows after an interruption between two updates, and to the same weights when executed again', async (t) => {
     for (const [overrides, loss] of [
       [PER_ROLE, {}],
-      [SHARED, { loss: { ratio: 'message', clipLow: 0.1, clipHigh: 0.3 } }],
+      [
+        [...SHARED, 'ppo.kl_against=last', 'ppo.kl_estimator=exact', 'ppo.kl_coefficient=1'],
+        { exact: true, loss: { ratio: 'message', clipLow: 0.1, clipHigh: 0.3 } },
+      ],
     ] as const) {
       const settings = { radius: 1e-4, passes: 2, share: 0.5, ...loss };
       const whole = await begin(t);

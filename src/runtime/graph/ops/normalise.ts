@@ -82,6 +82,30 @@ export function targetLogSoftmax(g: Graph, x: Value, targets: Value): Value {
 }
 
 /**
+ * The divergence of each row's softmax from another distribution, x and log q [rows, width], q not differentiated:
+ *
+ *   p  = softmax(x)
+ *   y  = sum of p (log p - log q)    [rows, 1]
+ *   dx = dy p (log p - log q - y)
+ */
+export function klDivergence(g: Graph, x: Value, logOther: Value): Value {
+  let probabilities: Value = x;
+  let differences: Value = x;
+  let divergence: Value = x;
+  return g.compositeOf(
+    [x],
+    () => {
+      const own = logSoftmax(g, x);
+      probabilities = exp(g, own);
+      differences = sub(g, own, logOther);
+      divergence = sum(g, mul(g, probabilities, differences), [-1], true);
+      return divergence;
+    },
+    (dy) => [mul(g, mul(g, dy, probabilities), sub(g, differences, divergence))],
+  );
+}
+
+/**
  * log(sum) over the last axis, kept. One operator: the element-wise logarithm treats the last few of a vector in
  * another way than the others.
  */

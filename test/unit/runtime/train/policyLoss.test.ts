@@ -10,12 +10,8 @@ import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
 import { memberFeeds, packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
-import {
-  accumulatedName,
-  buildGradientGraph,
-  gradientName,
-  type PolicyLoss,
-} from '../../../../src/runtime/train/trainingGraph.ts';
+import type { PolicyLoss } from '../../../../src/runtime/train/policyLoss.ts';
+import { accumulatedName, buildGradientGraph, gradientName } from '../../../../src/runtime/train/trainingGraph.ts';
 import { along, contextsFor, KL, lossOf, policyLossOf, TEMPERATURE, tokensOf } from '../losses.ts';
 import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY } from '../models.ts';
 import { item, present, range, testStream } from '../nd.ts';

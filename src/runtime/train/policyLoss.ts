@@ -1,0 +1,107 @@
+/** The loss of a policy, piece by piece: what PPO clips, and which divergence it penalizes. */
+import type { Graph, Value } from '../graph/graph.ts';
+import {
+  abs,
+  add,
+  cast,
+  clip,
+  equal,
+  exp,
+  lessOrEqual,
+  minimum,
+  mul,
+  neg,
+  select,
+  sub,
+} from '../graph/ops/elementwise.ts';
+import { matmul, swapLast } from '../graph/ops/linear.ts';
+import { klDivergence } from '../graph/ops/normalise.ts';
+import { maxAll, sumAll } from '../graph/ops/reduce.ts';
+import type { KlTerm } from './klTerm.ts';
+
+/** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */
+export const CLIP_EPSILON = 0.2;
+const LOG_RATIO_BOUND = 10;
+
+/**
+ * What PPO clips and penalizes. Left out: each token's own ratio, at 1 - 0.2 and 1 + 0.2, and k3 from the reference.
+ */
+export interface PolicyLoss {
+  /**
+   * token: each its own. message: of the whole message for each of its tokens, the product of its tokens' ratios;
+   * message-mean: their geometric mean. The logarithm of a message's ratio is cut to +-10.
+   */
+  readonly ratio?: 'token' | 'message' | 'message-mean';
+  /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
+  readonly clipLow?: number;
+  readonly clipHigh?: number;
+  readonly kl?: KlTerm;
+}
+
+/** What the graph computed before its loss. */
+interface Predicted {
+  /** [targets, 1] */
+  readonly logprobs: Value;
+  /** logits / temperature, [targets, vocabulary]; for an exact penalty. */
+  readonly scores?: Value | undefined;
+}
+
+/**
+ * Token-level PPO, the weighted sum over tokens of
+ *
+ *   -min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A) + beta KL
+ *
+ *   r     = exp(logp - behaviour)
+ *   k3    = exp(d) - d - 1,                  d = anchor - logp, cut to +-10
+ *   exact = sum over v of p(v) (log p(v) - log anchor(v))
+ *
+ * k3 being Schulman's low-variance estimator of KL(policy || anchor), and the anchor the reference policy or the one
+ * that sampled. With ratios of messages r is exp of the sum, or mean, of logp - behaviour over the message.
+ */
+export function ppoLoss(
+  g: Graph,
+  { logprobs, scores }: Predicted,
+  weights: Value,
+  { ratio: unit = 'token', clipLow = CLIP_EPSILON, clipHigh = CLIP_EPSILON, kl }: PolicyLoss,
+): Value {
+  const column = ['targets', 1] as const;
+  const advantages = g.floatInput('advantages', column);
+  const behaviour = g.floatInput('behaviour', column);
+  const logRatio = sub(g, logprobs, behaviour);
+  const ratio = exp(g, unit === 'token' ? logRatio : ofMessages(g, logRatio));
+  const clippedRatio = clip(g, ratio, 1 - clipLow, 1 + clipHigh);
+  const surrogate = neg(g, minimum(g, mul(g, ratio, advantages), mul(g, clippedRatio, advantages)));
+  const fromReference = k3(g, g.floatInput('reference', column), logprobs);
+  const divergence = (): Value => {
+    if (kl?.estimator === 'exact' && scores !== undefined) {
+      return klDivergence(g, scores, g.floatInput('anchor', ['targets', Number(scores.shape[1])]));
+    }
+    return kl?.against === 'last' ? k3(g, behaviour, logprobs) : fromReference;
+  };
+  const penalized = divergence();
+  const penalty = mul(g, g.floatInput('klCoefficient', [1]), penalized);
+  g.output('kl', sumAll(g, mul(g, weights, fromReference)));
+  if (kl !== undefined) {
+    g.output('penalty', sumAll(g, mul(g, weights, penalized)));
+  }
+  // A target that weighs nothing is only there to fill.
+  g.output(
+    'deviation',
+    maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))),
+  );
+  g.output('clipped', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, equal(g, ratio, clippedRatio), g.float)))));
+  return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
+}
+
+/** Of log-probabilities [targets, 1] of the sampled tokens. */
+function k3(g: Graph, anchor: Value, logprobs: Value): Value {
+  const difference = clip(g, sub(g, anchor, logprobs), -LOG_RATIO_BOUND, LOG_RATIO_BOUND);
+  return sub(g, sub(g, exp(g, difference), difference), g.scalar(1));
+}
+
+/** Log-ratios [targets, 1], each as the sum or mean over its message, cut to +-10. */
+function ofMessages(g: Graph, logRatio: Value): Value {
+  const members = g.floatInput('members', ['messages', 'targets']);
+  const sums = matmul(g, g.floatInput('shares', ['messages', 'targets']), logRatio);
+  return matmul(g, swapLast(g, members), clip(g, sums, -LOG_RATIO_BOUND, LOG_RATIO_BOUND));
+}
