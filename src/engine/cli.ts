@@ -39,10 +39,10 @@ async function main(args: readonly string[]): Promise<void> {
     process.stdout.write(`${command.usage}\n  ${command.summary}\n`);
     return;
   }
-  let interrupted = false;
+  const controller = new AbortController();
   // A reader that has left, such as `head`, wants no more: the work stops as after Ctrl+C.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    interrupted = true;
+    controller.abort();
     if (error.code === 'EPIPE') {
       return;
     }
@@ -51,13 +51,13 @@ async function main(args: readonly string[]): Promise<void> {
   });
   if (command.onlyReads?.(rest) !== true) {
     process.on('SIGINT', () => {
-      if (interrupted) {
+      if (controller.signal.aborted) {
         process.exit(130);
       }
-      interrupted = true;
+      controller.abort();
     });
   }
-  await command.run(rest, { folder: resolve('.'), cancelled: () => interrupted });
+  await command.run(rest, { folder: resolve('.'), signal: controller.signal });
 }
 
 try {

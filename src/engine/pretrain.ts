@@ -23,8 +23,10 @@ if (task === undefined) {
 const [folder = bundledTeam(task), workFolder = task === 'arithmetic' ? '.c3/pretrain' : `.c3/pretrain-${task}`] =
   positionals;
 const protocolPath = join(bundledTeam(task), 'protocol.json');
-let interrupted = false;
-process.once('SIGINT', () => (interrupted = true));
+const controller = new AbortController();
+process.once('SIGINT', () => {
+  controller.abort();
+});
 
 await pretrain(
   {
@@ -33,7 +35,7 @@ await pretrain(
     workFolder,
     checkpointEvery: 100,
     device: { threads: 2 },
-    cancelled: () => interrupted,
+    signal: controller.signal,
     report: (line) => {
       process.stderr.write(`${line}\n`);
     },

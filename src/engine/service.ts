@@ -6,6 +6,7 @@ import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import { capabilitiesOf, requireCapability } from '../shared/rolePolicies.ts';
 import { checkRequest, type ReplayControl } from '../replay/request.ts';
 import { replaysOfMessage, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
+import { NEVER } from '../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
@@ -74,19 +75,19 @@ export class EngineService {
   /** Works while this process has the writer lock; see StoreWork. */
   writing<Result>(
     what: string,
-    cancelled: () => boolean,
+    signal: AbortSignal,
     work: (store: StoreWriter) => Promise<Result> | Result,
   ): Promise<Result> {
-    return this.work.writing(what, cancelled, work);
+    return this.work.writing(what, signal, work);
   }
 
   /** Keeps the writer lock over several pieces of work of this service. */
-  keeping<Result>(what: string, cancelled: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    return this.work.keeping(what, cancelled, work);
+  keeping<Result>(what: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    return this.work.keeping(what, signal, work);
   }
 
   /** Brings a store of an older version up to date, for commands that read it before they write. */
-  readonly updated = (cancelled: () => boolean): Promise<void> => this.work.updated(cancelled);
+  readonly updated = (signal: AbortSignal): Promise<void> => this.work.updated(signal);
 
   /** Reads without taking the writer lock, whoever holds it. */
   reading<Result>(work: (store: StoreReader) => Result): Result {
@@ -98,9 +99,9 @@ export class EngineService {
    * is.
    * @throws C3Error as starting it would
    */
-  plan(recipe: Recipe, cancelled: () => boolean = () => false): Promise<RunPlan> {
+  plan(recipe: Recipe, signal: AbortSignal = NEVER): Promise<RunPlan> {
     return this.work.tracked(
-      planRun(recipe, this.models.texts, (inputs) => this.timing.ofPlan(recipe, inputs), this.work.stopping(cancelled)),
+      planRun(recipe, this.models.texts, (inputs) => this.timing.ofPlan(recipe, inputs), this.work.stopping(signal)),
     );
   }
 
@@ -114,7 +115,7 @@ export class EngineService {
     onRemark: (remark: string) => void = () => undefined,
   ): Promise<RunSummary> {
     return this.alone(() =>
-      this.train(recipe, null, { ...control, cancelled: this.work.stopping(control.cancelled) }, onRemark),
+      this.train(recipe, null, { ...control, signal: this.work.stopping(control.signal) }, onRemark),
     );
   }
 
@@ -139,7 +140,7 @@ export class EngineService {
         return this.train(
           recipe,
           { id: run, recipe },
-          { ...control, cancelled: this.work.stopping(control.cancelled) },
+          { ...control, signal: this.work.stopping(control.signal) },
           onRemark,
         );
       })
@@ -175,7 +176,8 @@ export class EngineService {
     onRemark: (remark: string) => void,
   ): Promise<RunSummary> {
     const purpose = { kind: 'run', what: interrupted?.id ?? `"${recipe.config.title}", which is starting,` } as const;
-    const take = (): Promise<Lease> => this.work.lease(purpose, control.cancelled);
+    const { models, evaluators, timing, snapshotFolder } = this;
+    const take = (): Promise<Lease> => this.work.lease(purpose, control.signal);
     // A store that cannot be written is refused first; a new one is made only when all else is there.
     let lease = existsSync(this.storePath) ? await take() : null;
     try {
@@ -184,13 +186,8 @@ export class EngineService {
       return (
         finished ??
         (await trainHere(
-          {
-            models: this.models,
-            evaluators: this.evaluators,
-            timing: this.timing,
-            snapshotFolder: this.snapshotFolder,
-          },
-          await prepareRun(this.models.texts, recipe, interrupted, control.cancelled),
+          { models, evaluators, timing, snapshotFolder },
+          await prepareRun(this.models.texts, recipe, interrupted, control.signal),
           control,
           onRemark,
           async () => (lease ??= await take()),
@@ -211,16 +208,16 @@ export class EngineService {
       request.settle === undefined ? request : { ...request, design: 'paired', alternatives: 1, replays: 1 },
     );
     const decision = this.work.reading((store) => store.decision(request.message));
-    return this.work.writing(`replay of message ${String(request.message)}`, control.cancelled, (store) =>
+    return this.work.writing(`replay of message ${String(request.message)}`, control.signal, (store) =>
       replayHere(this.replays, store, decision, request, control),
     );
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
-  async verify(run: string, sample: number | null, cancelled: () => boolean): Promise<VerificationReport> {
+  async verify(run: string, sample: number | null, signal: AbortSignal): Promise<VerificationReport> {
     this.work.reading((store) => store.run(run));
-    return this.work.writing('verification of replays', cancelled, (store) => {
-      return verifyHere(this.replays, store, run, replaysToVerify(store, run, sample), { cancelled });
+    return this.work.writing('verification of replays', signal, (store) => {
+      return verifyHere(this.replays, store, run, replaysToVerify(store, run, sample), { signal });
     });
   }
 
@@ -230,7 +227,7 @@ export class EngineService {
    */
   async verifyMessage(message: number, control: VerifyControl): Promise<VerificationReport> {
     const { run } = this.work.reading((store) => store.message(message));
-    return this.work.writing(`verification of message ${String(message)}`, control.cancelled, (store) => {
+    return this.work.writing(`verification of message ${String(message)}`, control.signal, (store) => {
       const replays = replaysOfMessage(store, message);
       if (replays.length === 0) {
         throw new C3Error(
@@ -246,10 +243,10 @@ export class EngineService {
    * Re-executes every replay of one bucket that is complete and gives the bucket back with what that showed; a cancel
    * leaves the rest unverified and is no failure.
    */
-  async proveBucket(bucket: number, cancelled: () => boolean): Promise<BucketView> {
+  async proveBucket(bucket: number, signal: AbortSignal): Promise<BucketView> {
     try {
-      await this.work.writing('verification of a replay', cancelled, (store) =>
-        verifyHere(this.replays, store, store.bucket(bucket).run, store.replaysOfBucket(bucket), { cancelled }),
+      await this.work.writing('verification of a replay', signal, (store) =>
+        verifyHere(this.replays, store, store.bucket(bucket).run, store.replaysOfBucket(bucket), { signal }),
       );
     } catch (error) {
       if (!(error instanceof CancelledError)) {
@@ -269,15 +266,15 @@ export class EngineService {
     step: number | null,
     format: WeightFormat,
     out: string,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<readonly string[]> {
     const work = (store: StoreReader): Promise<readonly string[]> =>
-      this.exportFrom(store, run, step, format, out, cancelled);
+      this.exportFrom(store, run, step, format, out, signal);
     // Weights that were not kept are rebuilt beside the store.
     const kept = this.work.reading((store) =>
       this.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id),
     );
-    return kept ? this.work.readingOn(work) : this.work.writing('export of weights', cancelled, work);
+    return kept ? this.work.readingOn(work) : this.work.writing('export of weights', signal, work);
   }
 
   private exportFrom(
@@ -286,7 +283,7 @@ export class EngineService {
     step: number | null,
     format: WeightFormat,
     out: string,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<readonly string[]> {
     const { steps } = store.run(run);
     if (step !== null && step > steps) {
@@ -303,7 +300,7 @@ export class EngineService {
     return this.models.withPolicy(
       recipe,
       snapshot,
-      this.lending.finder(run, recipe, this.work.stopping(cancelled), store),
+      this.lending.finder(run, recipe, this.work.stopping(signal), store),
       work,
     );
   }
@@ -315,7 +312,7 @@ export class EngineService {
    */
   async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
     this.work.reading((store) => store.run(run));
-    return this.work.writing('sampling of diagnostics', control.cancelled, (store) =>
+    return this.work.writing('sampling of diagnostics', control.signal, (store) =>
       this.sampleHeld(store, run, settings, control),
     );
   }
@@ -331,21 +328,21 @@ export class EngineService {
     if (settings.role !== null) {
       requireCapability(config.policies, settings.role, 'samples', 'measure another role');
     }
-    const cancelled = this.work.stopping(control.cancelled);
+    const signal = this.work.stopping(control.signal);
     const dependencies = {
       store,
       protocol: protocolOf(recipe),
-      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
       sampling: runSampling(config),
       seed: config.seed,
       returnBound: config.credit.return_clip,
       samples: (role: string) => capabilitiesOf(config.policies, role).samples,
       lend: valuesStates(config)
-        ? this.lending.valuesLender(run, recipe, cancelled)
-        : this.lending.lender(run, recipe, cancelled),
+        ? this.lending.valuesLender(run, recipe, signal)
+        : this.lending.lender(run, recipe, signal),
     };
     return this.evaluators.using(config, (evaluator) =>
-      sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, cancelled }),
+      sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, signal }),
     );
   }
 
@@ -353,14 +350,14 @@ export class EngineService {
    * The token boundaries of a stored decision's context and answer.
    * @throws C3Error('model') when the run's tokenizer is gone
    */
-  async contextTokens(message: number, cancelled: () => boolean = () => false): Promise<ContextTokens> {
+  async contextTokens(message: number, signal: AbortSignal = NEVER): Promise<ContextTokens> {
     const { decision, recipe } = this.work.reading((store) => {
       const found = store.decision(message);
       return { decision: found, recipe: parseRecipe(store.runConfig(found.run), found.run) };
     });
     const { modelFolder, config } = recipe;
     requireCapability(config.policies, decision.eventType, 'tokens', 'look at its text');
-    return contextTokens(await this.models.texts.tokenizer(modelFolder, this.work.stopping(cancelled)), decision);
+    return contextTokens(await this.models.texts.tokenizer(modelFolder, this.work.stopping(signal)), decision);
   }
 
   /** The failure taxonomy of a run, for the command line. */
@@ -379,14 +376,14 @@ export class EngineService {
    * Appends the user's label on a bucket, waiting for who writes.
    * @throws C3Error('input') for a label that cannot be stored; CancelledError
    */
-  async label({ bucket, name, note }: LabelParams, cancelled: () => boolean): Promise<Label> {
+  async label({ bucket, name, note }: LabelParams, signal: AbortSignal): Promise<Label> {
     const problem = labelProblem(name, note);
     if (problem !== null) {
       throw new C3Error('input', problem);
     }
     const message = this.work.reading((store) => messageOfCase(store.bucketView(bucket)));
     const label = { message, bucket, name, note, author: LABEL_AUTHOR, createdAt: new Date().toISOString() };
-    return { ...label, id: await this.work.writing('label', cancelled, (store) => store.insertLabel(label)) };
+    return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
   }
 
   /** Cancels what is in progress, waits for its end, then gives everything back. */

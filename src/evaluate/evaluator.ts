@@ -34,10 +34,10 @@ export interface Evaluator {
   /**
    * Scores one message, with the same result for the same arguments, in whatever order they come; what the evaluator
    * cannot score is masked.
-   * @param cancelled looked at before code is run: what waits for its turn is given up
+   * @param signal looked at before code is run: what waits for its turn is given up
    * @throws CancelledError where it was cancelled before it began; EvaluatorLost
    */
-  evaluate(instance: Instance, text: string, cancelled?: () => boolean): Promise<Graded>;
+  evaluate(instance: Instance, text: string, signal?: AbortSignal): Promise<Graded>;
 }
 
 /** Compares the answer that a message states with the instance's, exactly: numbers as numbers, all else as text. */
@@ -64,7 +64,7 @@ export function mathEvaluator(grader: Grader): Evaluator {
 export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: string, answers: Evaluator): Evaluator {
   return {
     name,
-    evaluate: async (instance, text, cancelled) => {
+    evaluate: async (instance, text, signal) => {
       const { tests } = instance;
       if (tests === undefined) {
         return answers.evaluate(instance, text);
@@ -73,7 +73,7 @@ export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: strin
         tests.prefix + extractCode(text),
         tests,
         instance.uidSha,
-        cancelled,
+        signal,
       );
       if (rule === 'sandbox') {
         throw new EvaluatorLost(masked ?? '');

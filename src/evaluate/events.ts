@@ -10,7 +10,7 @@ export interface LogEvaluator {
    * @param log all events up to it, itself among them
    * @throws as Evaluator.evaluate
    */
-  evaluate(instance: Instance, log: readonly LogEvent[], event: LogEvent, cancelled?: () => boolean): Promise<Graded>;
+  evaluate(instance: Instance, log: readonly LogEvent[], event: LogEvent, signal?: AbortSignal): Promise<Graded>;
 }
 
 /**
@@ -20,10 +20,10 @@ export interface LogEvaluator {
 export function onEvents(evaluator: Evaluator): LogEvaluator {
   return {
     name: evaluator.name,
-    async evaluate(instance, _, event, cancelled) {
+    async evaluate(instance, _, event, signal) {
       const graded: Graded[] = [];
       for (const text of textsOf(event)) {
-        const one = await evaluator.evaluate(instance, text, cancelled);
+        const one = await evaluator.evaluate(instance, text, signal);
         if (one.score === null) {
           return one;
         }

@@ -1,5 +1,6 @@
 /** What answers a context. */
 import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records/records.ts';
+import { onAbort } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Completion } from '../runtime/generate/generate.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
@@ -53,7 +54,7 @@ export interface PolicyAnswer {
 }
 
 export interface PolicyControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   readonly onAnswer?: (index: number, answer: PolicyAnswer) => void;
 }
 
@@ -121,7 +122,10 @@ export class LocalPolicy implements Policy {
     };
     // Texts that are decoded elsewhere, in the order of their completions.
     const decoding: Promise<void>[] = [];
-    let failed = false;
+    const own = new AbortController();
+    const release = onAbort(control.signal, () => {
+      own.abort();
+    });
     const { endToken, otherEndTokens } = this.tokenizer;
     try {
       await this.runtime.generate(
@@ -135,7 +139,7 @@ export class LocalPolicy implements Policy {
           streamKey,
         })),
         {
-          cancelled: () => failed || control.cancelled(),
+          signal: own.signal,
           onCompletion: (index, completion) => {
             const text = this.tokenizer.decode(completion.tokens);
             if (typeof text === 'string') {
@@ -147,7 +151,7 @@ export class LocalPolicy implements Policy {
             });
             // Whoever waits for all of them hears of it.
             decoded.catch(() => {
-              failed = true;
+              own.abort();
             });
             decoding.push(decoded);
           },
@@ -156,7 +160,9 @@ export class LocalPolicy implements Policy {
     } catch (error) {
       // What was generated before a cancel still arrives; a text that cannot be decoded is what ended the rest.
       const lost = (await Promise.allSettled(decoding)).find((one) => one.status === 'rejected');
-      throw lost !== undefined && !control.cancelled() ? lost.reason : error;
+      throw lost !== undefined && !control.signal.aborted ? lost.reason : error;
+    } finally {
+      release();
     }
     await Promise.all(decoding);
     return answers;
@@ -171,7 +177,7 @@ export class LocalPolicy implements Policy {
       this.snapshot,
       [{ agent, prompt, messages }],
       temperature === 0 ? 1 : temperature,
-      control.cancelled,
+      control.signal,
     );
     return { text, prompt, tokens, logprobs: scored[0]?.[0] ?? unused, finish: 'typed', reusedTokens: 0 };
   }

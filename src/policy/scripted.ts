@@ -39,7 +39,7 @@ export class ScriptedPolicy implements RolePolicy {
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const answers: PolicyAnswer[] = [];
     for (const [index, request] of requests.entries()) {
-      if (control.cancelled()) {
+      if (control.signal.aborted) {
         throw new CancelledError();
       }
       const answer = await this.said(this.textFor(request), 'end');

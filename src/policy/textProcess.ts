@@ -29,6 +29,7 @@ import {
   type TokenizerFacts,
   type TokenizerFiles,
 } from './tokenizer.ts';
+import { CallsBySignal } from './callsBySignal.ts';
 
 /** Where the process finds its program. */
 export interface TextPlaces {
@@ -41,11 +42,7 @@ export interface TextPlaces {
 /** A chat template that answers later. */
 export type ChatRenderer = (messages: readonly ChatMessage[], options?: ChatOptions) => Promise<string>;
 
-/**
- * How often cancellations and times are looked at, and how long a cancelled answer is waited for: it may be there in a
- * moment. In milliseconds.
- */
-const LOOK_EVERY = 20;
+/** How long a cancelled answer is waited for: it may be there in a moment. In milliseconds. */
 const GRACE = 80;
 /** The process ends what takes too long itself; one that has said nothing for so many times as long is ended. */
 const OVERDUE = 3;
@@ -68,11 +65,9 @@ interface Pending {
   readonly work: TextWork;
   /** The file whose work it is, for messages. */
   readonly place: string;
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   readonly resolve: (result: TextResult) => void;
   readonly reject: (error: Error) => void;
-  /** When it was first seen to be cancelled. */
-  cancelledAt: number | undefined;
   posted: boolean;
 }
 
@@ -94,8 +89,11 @@ export class TextProcess {
   private flushing = false;
   /** Work goes one by one, until it is known what ended the process before. */
   private alone = false;
-  private heard = 0;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly calls = new CallsBySignal(GRACE, (signal) => {
+    this.giveUp(signal);
+  });
+  /** Runs while something is waited for; begins again with every word of the process. */
+  private overdue: NodeJS.Timeout | undefined;
   private idle: NodeJS.Timeout | undefined;
 
   constructor(places: TextPlaces, folder: string, limits: TextLimits = TEXT_LIMITS) {
@@ -105,11 +103,11 @@ export class TextProcess {
   }
 
   /** The folder's tokenizer, its calls bound to a cancel. @throws C3Error('model') naming the file; CancelledError */
-  async tokenizer(cancelled: () => boolean): Promise<Tokenizer> {
+  async tokenizer(signal: AbortSignal): Promise<Tokenizer> {
     // Kept: a process that takes the place of another must not find other files.
     this.files ??= await readTokenizerFiles(this.folder);
     const call = <Result extends TextResult>(work: TextWork): Promise<Result> =>
-      this.call<Result>(work, join(this.folder, TOKENIZER_FILE), cancelled);
+      this.call<Result>(work, join(this.folder, TOKENIZER_FILE), signal);
     const facts = await call<TokenizerFacts>({ kind: 'facts' });
     return {
       ...facts,
@@ -123,24 +121,24 @@ export class TextProcess {
   }
 
   /** What a rendering does, its calls bound to a cancel; plain text with few control tokens is written here. */
-  renderer(rendering: Rendering | null, cancelled: () => boolean): Renderer {
+  renderer(rendering: Rendering | null, signal: AbortSignal): Renderer {
     if (rendering === null || isSimple(rendering)) {
       return rendererOf(rendering);
     }
     const template = this.numberOf({ kind: 'contexts', rendering });
     const place = rendering.template?.path ?? join(this.folder, TOKENIZER_FILE);
-    return (context) => this.call<string>({ kind: 'context', template, context }, place, cancelled);
+    return (context) => this.call<string>({ kind: 'context', template, context }, place, signal);
   }
 
   /**
    * A chat template, its calls bound to a cancel.
    * @throws C3Error('model') naming the file, where it is no template; CancelledError
    */
-  async chat(source: TemplateSource, cancelled: () => boolean): Promise<ChatRenderer> {
+  async chat(source: TemplateSource, signal: AbortSignal): Promise<ChatRenderer> {
     const template = this.numberOf({ kind: 'chat', source });
-    await this.call<null>({ kind: 'compile', template }, source.path, cancelled);
+    await this.call<null>({ kind: 'compile', template }, source.path, signal);
     return (messages, options = {}) =>
-      this.call<string>({ kind: 'chat', template, messages, options }, source.path, cancelled);
+      this.call<string>({ kind: 'chat', template, messages, options }, source.path, signal);
   }
 
   /** Ends the process; what it was asked for fails. */
@@ -162,8 +160,8 @@ export class TextProcess {
   }
 
   /** The process answers work with its result: the one place where its type is taken on trust. */
-  private call<Result extends TextResult>(work: TextWork, place: string, cancelled: () => boolean): Promise<Result> {
-    if (cancelled()) {
+  private call<Result extends TextResult>(work: TextWork, place: string, signal: AbortSignal): Promise<Result> {
+    if (signal.aborted) {
       return Promise.reject(new CancelledError());
     }
     clearTimeout(this.idle);
@@ -172,17 +170,20 @@ export class TextProcess {
       this.pending.set(id, {
         work,
         place,
-        cancelled,
+        signal,
         resolve: (result) => {
           resolve(result as Result);
         },
         reject,
-        cancelledAt: undefined,
         posted: false,
       });
-      this.timer ??= setInterval(() => {
-        this.look();
-      }, LOOK_EVERY);
+      this.calls.begin(signal);
+      this.overdue ??= setTimeout(
+        () => {
+          this.replace(`took more than ${String(this.limits.seconds)} s`);
+        },
+        OVERDUE * 1000 * this.limits.seconds,
+      );
       this.flushSoon();
     });
   }
@@ -207,7 +208,7 @@ export class TextProcess {
     }
     this.child ??= this.begin();
     if (waiting.length === this.pending.size) {
-      this.heard = performance.now();
+      this.overdue?.refresh();
     }
     if (this.files !== undefined && !this.filesPosted) {
       this.filesPosted = true;
@@ -286,12 +287,12 @@ export class TextProcess {
     });
     child.on('disconnect', () => void exited.then(ended));
     [this.ready, this.filesPosted, this.templatesPosted] = [false, false, 0];
-    this.heard = performance.now();
+    this.overdue?.refresh();
     return child;
   }
 
   private receive(reply: TextReply): void {
-    this.heard = performance.now();
+    this.overdue?.refresh();
     this.ready = true;
     if (reply.kind === 'ready') {
       return;
@@ -314,17 +315,9 @@ export class TextProcess {
     }
   }
 
-  private look(): void {
-    const now = performance.now();
-    const due: number[] = [];
-    for (const [id, pending] of this.pending) {
-      if (pending.cancelledAt === undefined && pending.cancelled()) {
-        pending.cancelledAt = now;
-      }
-      if (pending.cancelledAt !== undefined && now - pending.cancelledAt >= GRACE) {
-        due.push(id);
-      }
-    }
+  /** Fails the calls under a signal that has aborted. */
+  private giveUp(signal: AbortSignal): void {
+    const due = [...this.pending].filter(([, pending]) => pending.signal === signal).map(([id]) => id);
     const [first] = this.pending.keys();
     const working = due.includes(first ?? -1);
     for (const id of due) {
@@ -333,8 +326,6 @@ export class TextProcess {
     // What it is busy with is nobody's any more.
     if (working) {
       this.restart();
-    } else if (this.pending.size > 0 && now - this.heard > OVERDUE * 1000 * this.limits.seconds) {
-      this.replace(`took more than ${String(this.limits.seconds)} s`);
     }
   }
 
@@ -385,13 +376,18 @@ export class TextProcess {
   }
 
   private settled(id: number): void {
+    const pending = this.pending.get(id);
+    if (pending === undefined) {
+      return;
+    }
     this.pending.delete(id);
+    this.calls.end(pending.signal);
     if (this.pending.size > 0) {
       return;
     }
     this.alone = false;
-    clearInterval(this.timer);
-    this.timer = undefined;
+    clearTimeout(this.overdue);
+    this.overdue = undefined;
     clearTimeout(this.idle);
     this.idle = setTimeout(() => {
       this.endChild();

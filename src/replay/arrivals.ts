@@ -2,14 +2,18 @@
  * What is complete only when it is scored, in the order in which it arrived: how long an evaluator takes changes no
  * order of rows.
  */
-import { CancelledError } from '../shared/errors.ts';
-
-const LOOK_EVERY_MILLISECONDS = 25;
+import { unlessCancelled } from '../shared/cancellation.ts';
 
 export class Arrivals {
   private tail: Promise<void> = Promise.resolve();
   private closed = false;
   private broken = false;
+  private readonly onFailure: () => void;
+
+  /** @param onFailure called when one of them fails, or whoever heard of it */
+  constructor(onFailure: () => void = () => undefined) {
+    this.onFailure = onFailure;
+  }
 
   /** Whether one of them failed, or whoever heard of it: nothing more is worth waiting for. */
   get failed(): boolean {
@@ -31,6 +35,7 @@ export class Arrivals {
     })();
     this.tail.catch(() => {
       this.broken = true;
+      this.onFailure();
     });
   }
 
@@ -38,29 +43,12 @@ export class Arrivals {
    * Waits until all are complete.
    * @throws what the first that failed threw; CancelledError as soon as the work is cancelled
    */
-  settled(cancelled: () => boolean): Promise<void> {
-    return unlessCancelled(this.tail, cancelled);
+  settled(signal: AbortSignal): Promise<void> {
+    return unlessCancelled(this.tail, signal);
   }
 
   /** What completes from now on is heard by no one. */
   close(): void {
     this.closed = true;
-  }
-}
-
-/** What a promise gives, unless the work is cancelled before; the promise itself continues. @throws CancelledError */
-export async function unlessCancelled<Result>(promise: Promise<Result>, cancelled: () => boolean): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const stop = new Promise<never>((_, reject) => {
-    timer = setInterval(() => {
-      if (cancelled()) {
-        reject(new CancelledError());
-      }
-    }, LOOK_EVERY_MILLISECONDS);
-  });
-  try {
-    return await Promise.race([promise, stop]);
-  } finally {
-    clearInterval(timer);
   }
 }

@@ -67,7 +67,7 @@ async function oneLevel(
   control: PolicyControl,
   growth: Growth,
 ): Promise<TreeNode[]> {
-  const advanced = await Promise.all(branches.map((branch) => advance(settings, branch, control.cancelled)));
+  const advanced = await Promise.all(branches.map((branch) => advance(settings, branch, control.signal)));
   const waiting = new Map<number, number[]>();
   advanced.forEach(({ branch, position }, index) => {
     if (position !== null) {
@@ -118,7 +118,7 @@ export async function continueRounds(
   for (let level = 0; frontier.length > 0; level++) {
     const advanced = await Promise.all(
       frontier.map(({ node, number }) =>
-        advance(settings, { instance: node.instance, node }, control.cancelled, level === 0 ? number : undefined),
+        advance(settings, { instance: node.instance, node }, control.signal, level === 0 ? number : undefined),
       ),
     );
     const waiting = Map.groupBy(advanced.keys(), (index) => advanced[index]?.position ?? null);

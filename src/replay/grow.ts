@@ -4,6 +4,7 @@ import type { EnvironmentKind } from '../environment/kind.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
+import { onAbort } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
 import { contextKey } from '../team/contextKey.ts';
@@ -152,7 +153,7 @@ export async function extend(
   growth: Growth = { kind: 'alternatives', first: 0 },
 ): Promise<TreeNode[]> {
   // Looked at before every call: the policy itself may answer faster than it notices.
-  if (control.cancelled()) {
+  if (control.signal.aborted) {
     throw new CancelledError();
   }
   const occurrence = occurrenceAt(settings.protocol, position);
@@ -197,11 +198,17 @@ export async function extend(
     ...(settings.reuse !== false && { scores: settings.scores ?? new ScoreBook() }),
   };
   const nodes: TreeNode[] = [];
-  const arrivals = new Arrivals();
+  // The policy stops when the caller cancels, or where an arrival failed.
+  const stop = new AbortController();
+  const halt = (): void => {
+    stop.abort();
+  };
+  const release = onAbort(control.signal, halt);
+  const arrivals = new Arrivals(halt);
   const unheard: Plan[] = [];
   const arrive = (plan: Plan, answer: PolicyAnswer): void => {
     // What comes after a cancel starts no evaluation.
-    if (unheard.length > 0 || control.cancelled()) {
+    if (unheard.length > 0 || control.signal.aborted) {
       unheard.push(plan);
       return;
     }
@@ -222,13 +229,13 @@ export async function extend(
       stored: undefined,
     };
     nodes[plan.index] = node;
-    arrivals.add(scoreNode(scoring, node, control.cancelled), () => onNode?.(node));
+    arrivals.add(scoreNode(scoring, node, control.signal), () => onNode?.(node));
   };
   try {
     await settings.policy.answer(
       asked.flatMap(([first]) => first?.request ?? []),
       {
-        cancelled: () => arrivals.failed || control.cancelled(),
+        signal: stop.signal,
         onAnswer: (index, answer) => {
           for (const [place, plan] of asked[index]?.entries() ?? []) {
             arrive(plan, place === 0 ? answer : reusedAnswer(answer));
@@ -236,7 +243,7 @@ export async function extend(
         },
       },
     );
-    await arrivals.settled(control.cancelled);
+    await arrivals.settled(control.signal);
     if (unheard.length > 0) {
       throw new CancelledError();
     }
@@ -245,10 +252,11 @@ export async function extend(
     await setImmediate();
     // A failure of an arrival stopped the policy; that, and not the stop, is what is to be reported.
     if (arrivals.failed) {
-      await arrivals.settled(control.cancelled);
+      await arrivals.settled(control.signal);
     }
     throw error;
   } finally {
+    release();
     arrivals.close();
   }
   for (const node of nodes) {
@@ -293,7 +301,7 @@ const scoredMessage = ({ instance, position, contextKey: key, answer }: TreeNode
 export async function scoreNode(
   { protocol, evaluator, budget, scores }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget' | 'scores'>,
   node: TreeNode,
-  cancelled?: () => boolean,
+  signal?: AbortSignal,
 ): Promise<void> {
   if (!occurrenceAt(protocol, node.position).scored) {
     return;
@@ -303,7 +311,7 @@ export async function scoreNode(
   const {
     graded: { score, rule },
     reused,
-  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), cancelled);
+  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), signal);
   const weight = discountOf(protocol, depthOf(node));
   node.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
 }

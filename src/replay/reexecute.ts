@@ -38,7 +38,7 @@ export async function reexecute(
   decisions: readonly Decision[],
   policy: Policy | string,
   found: Map<number, Outcome>,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
   const fresh = [...new Map(decisions.map((one) => [one.id, one])).values()].filter(({ id }) => !found.has(id));
   const comparable: Decision[] = [];
@@ -53,7 +53,7 @@ export async function reexecute(
   if (typeof policy === 'string' || comparable.length === 0) {
     return;
   }
-  if (cancelled()) {
+  if (signal.aborted) {
     throw new CancelledError();
   }
   const sampled = comparable.filter(({ finish }) => finish !== 'typed');
@@ -67,7 +67,7 @@ export async function reexecute(
         question: store.instance(instance).question,
         turn,
       })),
-      { cancelled },
+      { signal },
     );
     for (const [index, decision] of sampled.entries()) {
       found.set(decision.id, compare(decision, answers[index]));
@@ -80,7 +80,7 @@ export async function reexecute(
     const { eventType: agent, context, text, sampling } = decision;
     found.set(
       decision.id,
-      compare(decision, await policy.typed({ agent, context, text, temperature: sampling.temperature }, { cancelled })),
+      compare(decision, await policy.typed({ agent, context, text, temperature: sampling.temperature }, { signal })),
     );
   }
 }

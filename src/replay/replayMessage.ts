@@ -7,7 +7,6 @@ import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
 import type { BucketView, Decision } from '../shared/records/records.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';
-import { unlessCancelled } from './arrivals.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
 import { extend, samplingOf, scoreNode, type TreeSettings } from './grow.ts';
@@ -16,6 +15,7 @@ import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayR
 import { ScoreBook } from './reuse.ts';
 import { frozenBranch, storedNode, typedNode } from './storedBranch.ts';
 import { type Branch, callsOfReplay, type TreeNode } from './tree.ts';
+import { unlessCancelled } from '../shared/cancellation.ts';
 
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
 const PAIRS_TOGETHER = 8;
@@ -144,7 +144,7 @@ class Replaying {
     if (this.terminal) {
       this.endReplay(original, original);
     }
-    const control: PolicyControl = { cancelled: this.control.cancelled };
+    const control: PolicyControl = { signal: this.control.signal };
     // What is stored is UTF-8, which has no lone surrogates.
     if (this.request.text !== null) {
       alternatives.push(
@@ -209,7 +209,7 @@ class Replaying {
     if (occurrenceAt(this.dependencies.protocol, node.position).scored) {
       this.settings.budget.reserve(1);
     }
-    return unlessCancelled(scoreNode(this.settings, node, this.control.cancelled), this.control.cancelled);
+    return unlessCancelled(scoreNode(this.settings, node, this.control.signal), this.control.signal);
   }
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {

@@ -65,7 +65,7 @@ export interface ReplayDependencies {
 }
 
 export interface ReplayControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   /**
    * After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are
    * those of the returns so far. Done and total count alternatives; in pairs, replays.

@@ -39,14 +39,14 @@ export interface ReturnRules {
 export class ReturnCheck {
   private readonly store: StoreReader;
   private readonly rules: ReturnRules;
-  private readonly cancelled: () => boolean;
+  private readonly signal: AbortSignal;
   private readonly instances = new Map<string, Instance>();
   private readonly verdicts = new Map<number, Promise<Graded>>();
 
-  constructor(store: StoreReader, rules: ReturnRules, cancelled: () => boolean) {
+  constructor(store: StoreReader, rules: ReturnRules, signal: AbortSignal) {
     this.store = store;
     this.rules = rules;
-    this.cancelled = cancelled;
+    this.signal = signal;
   }
 
   /**
@@ -109,7 +109,7 @@ export class ReturnCheck {
     const closing = log.at(-1);
     if (closing?.kind === 'environment' && closing.closing) {
       const instance = this.instance(episode[0]?.instance ?? '');
-      const own = await this.orLost(() => onEvents(evaluator).evaluate(instance, log, closing, this.cancelled));
+      const own = await this.orLost(() => onEvents(evaluator).evaluate(instance, log, closing, this.signal));
       verdicts.push({ ...own, weight: discountOf(protocol, episode.length - 1) });
     }
     return { verdicts, recorded };
@@ -150,7 +150,7 @@ export class ReturnCheck {
   }
 
   private async evaluate({ instance, text }: Decision): Promise<Graded> {
-    return this.orLost(() => this.rules.evaluator.evaluate(this.instance(instance), text, this.cancelled));
+    return this.orLost(() => this.rules.evaluator.evaluate(this.instance(instance), text, this.signal));
   }
 
   private async orLost(evaluate: () => Promise<Graded>): Promise<Graded> {

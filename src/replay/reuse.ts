@@ -65,9 +65,9 @@ export class ScoreBook {
   async score(
     evaluator: Evaluator,
     message: ScoredMessage,
-    cancelled?: () => boolean,
+    signal?: AbortSignal,
   ): Promise<{ readonly graded: Graded; readonly reused: boolean }> {
-    const evaluate = (): Promise<Graded> => evaluator.evaluate(message.instance, message.text, cancelled);
+    const evaluate = (): Promise<Graded> => evaluator.evaluate(message.instance, message.text, signal);
     const name = nameOf(message);
     const known = this.known.get(name);
     if (known === undefined) {

@@ -29,7 +29,7 @@ export interface Advanced {
 export async function advance(
   settings: TreeSettings,
   branch: Branch,
-  cancelled: () => boolean,
+  signal: AbortSignal,
   number?: number,
 ): Promise<Advanced> {
   const { protocol } = settings;
@@ -50,7 +50,7 @@ export async function advance(
     if (step.kind === 'decisions' && !isEnded) {
       return { branch: events.length === 0 ? branch : { ...branch, events }, position: step.positions[0] ?? null };
     }
-    await scoreEvents(settings, branch, events, cancelled);
+    await scoreEvents(settings, branch, events, signal);
     return { branch: events.length === 0 ? branch : { ...branch, events }, position: null };
   }
 }
@@ -123,7 +123,7 @@ async function scoreEvents(
   { protocol, evaluator, budget }: TreeSettings,
   { instance, node }: Branch,
   events: readonly EnvironmentNode[],
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
   const closing = events.at(-1);
   if (closing?.event.closing !== true) {
@@ -132,7 +132,7 @@ async function scoreEvents(
   budget.reserve(1);
   budget.spend(1);
   const log = logOf(protocol, { node, events });
-  const { score, rule } = await onEvents(evaluator).evaluate(instance, log, closing.event, cancelled);
+  const { score, rule } = await onEvents(evaluator).evaluate(instance, log, closing.event, signal);
   const weight = node === null ? 1 : discountOf(protocol, depthOf(node));
   closing.score = { score, rule, ...(weight !== 1 && { weight }) } satisfies Score;
 }

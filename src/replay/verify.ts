@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Policy } from '../policy/policy.ts';
+import { unlessCancelled } from '../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Decision, Replay } from '../shared/records/records.ts';
 import { changedRow, type VerificationReport, type VerificationResult } from '../shared/records/verification.ts';
@@ -11,7 +12,6 @@ import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
 import { eventHash, tokenHash } from '../store/tokens.ts';
 import { contextKey } from '../team/contextKey.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { unlessCancelled } from './arrivals.ts';
 import { messageHash, replayHash } from './record.ts';
 import { reexecute, type Outcome } from './reexecute.ts';
 import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
@@ -25,7 +25,7 @@ export type PolicyLender = <Result>(
 ) => Promise<Result>;
 
 export interface VerifyControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   /** Hears how many replays are done, of how many. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -54,10 +54,10 @@ export async function verifyReplays(
   control: VerifyControl,
 ): Promise<VerificationReport> {
   const outcomes = new Map<number, Outcome>();
-  const returns = new ReturnCheck(store, rules, control.cancelled);
+  const returns = new ReturnCheck(store, rules, control.signal);
   const strange = new Map<number, Outcome>();
   for (const [snapshot, strangers] of strangersOf(store, replays)) {
-    await lend(snapshot, (policy) => reexecuteStrangers(store, strangers, policy, strange, control.cancelled));
+    await lend(snapshot, (policy) => reexecuteStrangers(store, strangers, policy, strange, control.signal));
   }
   for (const [snapshot, members] of bySnapshot(store, replays)) {
     await lend(snapshot, async (policy) => {
@@ -70,8 +70,8 @@ export async function verifyReplays(
           change: changeIn(path),
           returned: await returns.outcome(path.replay, path.episode, path.events),
         }));
-        const checks = await unlessCancelled(Promise.all(checking), control.cancelled);
-        if (control.cancelled()) {
+        const checks = await unlessCancelled(Promise.all(checking), control.signal);
+        if (control.signal.aborted) {
           throw new CancelledError();
         }
         await reexecute(
@@ -79,14 +79,14 @@ export async function verifyReplays(
           decisionsWhere(checks, (change) => change === null).filter(madeHere),
           policy,
           messages,
-          control.cancelled,
+          control.signal,
         );
         await reexecuteChanged(
           store,
           decisionsWhere(checks, (change) => change !== null).filter(madeHere),
           policy,
           messages,
-          control.cancelled,
+          control.signal,
         );
         const environment = typeof policy === 'string' ? null : store.environmentId(policy.environment);
         store.transaction(() => {
@@ -158,11 +158,11 @@ async function reexecuteStrangers(
   decisions: readonly Decision[],
   policy: Policy | string,
   found: Map<number, Outcome>,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
   for (const decision of decisions) {
     try {
-      await reexecute(store, [decision], policy, found, cancelled);
+      await reexecute(store, [decision], policy, found, signal);
     } catch (error) {
       if (error instanceof CancelledError) {
         throw error;
@@ -229,17 +229,17 @@ async function reexecuteChanged(
   decisions: readonly Decision[],
   policy: Policy | string,
   found: Map<number, Outcome>,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
   try {
-    await reexecute(store, decisions, policy, found, cancelled);
+    await reexecute(store, decisions, policy, found, signal);
   } catch (error) {
     if (error instanceof CancelledError) {
       throw error;
     }
     if (decisions.length > 1) {
       for (const decision of decisions) {
-        await reexecuteChanged(store, [decision], policy, found, cancelled);
+        await reexecuteChanged(store, [decision], policy, found, signal);
       }
     }
   }

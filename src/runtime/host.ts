@@ -1,5 +1,6 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
 import type { NumericEnvironment } from '../shared/records/records.ts';
+import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import { adapterOf, heldGroups, stateOf } from './train/agentWeights.ts';
 import { loadTrainingStates, loadValueHead, saveTrainingStates } from './train/checkpoint.ts';
@@ -38,9 +39,9 @@ export class ModelHost implements ModelRuntime {
     this.environment = numericEnvironment(device);
   }
 
-  async load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo> {
+  async load(folder: string, onProgress?: OnLoadProgress, signal?: AbortFlag): Promise<ModelInfo> {
     const { precision = 'float32' } = this.device;
-    const { config, parameters, snapshot } = await loadModel(folder, { precision, onProgress, cancelled });
+    const { config, parameters, snapshot } = await loadModel(folder, { precision, onProgress, signal });
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
       checkTables(config, folder);
       const engines = await Engines.create(withHalves(config, this.device), this.device);
@@ -78,7 +79,7 @@ export class ModelHost implements ModelRuntime {
   async generate(
     snapshot: string,
     requests: readonly GenerationRequest[],
-    { cancelled, onCompletion }: GenerationControl,
+    { signal, onCompletion }: GenerationControl,
   ): Promise<Completion[]> {
     const loaded = this.model();
     const held = loaded.held(snapshot);
@@ -88,7 +89,7 @@ export class ModelHost implements ModelRuntime {
       const answers = await generator.generate(
         weights,
         indices.flatMap((index) => requests[index] ?? []),
-        { cancelled, onCompletion: (place, completion) => onCompletion?.(indices[place] ?? place, completion) },
+        { signal, onCompletion: (place, completion) => onCompletion?.(indices[place] ?? place, completion) },
       );
       answers.forEach((answer, place) => (completions[indices[place] ?? place] = answer));
     }
@@ -99,7 +100,7 @@ export class ModelHost implements ModelRuntime {
     snapshot: string,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<Float32Array[][]> {
     const loaded = this.model();
     const held = loaded.held(snapshot);
@@ -110,7 +111,7 @@ export class ModelHost implements ModelRuntime {
         weights,
         indices.flatMap((index) => contexts[index] ?? []),
         temperature,
-        cancelled,
+        signal,
       );
       part.forEach((messages, place) => (scores[indices[place] ?? place] = messages));
     }
@@ -122,7 +123,7 @@ export class ModelHost implements ModelRuntime {
     other: string,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<Float32Array[][]> {
     const loaded = this.model();
     const found: Float32Array[][] = [];
@@ -133,7 +134,7 @@ export class ModelHost implements ModelRuntime {
       for (const group of heldGroups(another, own)) {
         const some = group.indices.flatMap((place) => own[place] ?? []);
         const others = await loaded.distributions(other, some, temperature);
-        const part = await trainer.divergence(weights, others, some, temperature, cancelled);
+        const part = await trainer.divergence(weights, others, some, temperature, signal);
         part.forEach((messages, place) => (found[indices[group.indices[place] ?? place] ?? place] = messages));
       }
     }
@@ -165,11 +166,7 @@ export class ModelHost implements ModelRuntime {
     }
   }
 
-  async step(
-    contexts: readonly TrainingContext[],
-    settings: StepSettings,
-    cancelled: () => boolean,
-  ): Promise<StepReport> {
+  async step(contexts: readonly TrainingContext[], settings: StepSettings, signal: AbortFlag): Promise<StepReport> {
     const loaded = this.model();
     const training = loaded.trainingOf(contexts);
     const { trainer } = await loaded.engines.of(adapterOf(training)?.settings);
@@ -182,7 +179,7 @@ export class ModelHost implements ModelRuntime {
             settings.anchor === undefined
               ? undefined
               : await loaded.distributions(settings.anchor, own, settings.temperature);
-          prepared.set(agent, await trainer.prepare(state, own, settings, cancelled, anchor));
+          prepared.set(agent, await trainer.prepare(state, own, settings, signal, anchor));
         }
       }
     } catch (error) {
@@ -202,39 +199,34 @@ export class ModelHost implements ModelRuntime {
     return together(results);
   }
 
-  async values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
+  async values(states: readonly ValueState[], signal: AbortFlag): Promise<number[]> {
     const loaded = this.model();
     const { parameters } = loaded.head;
-    return (await loaded.trainedStates(states, cancelled)).map((hidden) => valueOf(parameters, hidden));
+    return (await loaded.trainedStates(states, signal)).map((hidden) => valueOf(parameters, hidden));
   }
 
   async valuesUnder(
     snapshot: string,
     head: string | null,
     states: readonly ValueState[],
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<number[]> {
     const loaded = this.model();
     const { hiddenSize } = loaded.config;
     const groups = heldGroups(loaded.held(snapshot), states);
     const parameters =
       head === null ? initialValueHead(hiddenSize).parameters : await loadValueHeadFile(head, snapshot, hiddenSize);
-    return (await loaded.lastStates(groups, states, cancelled)).map((hidden) => valueOf(parameters, hidden));
+    return (await loaded.lastStates(groups, states, signal)).map((hidden) => valueOf(parameters, hidden));
   }
 
   async learnValues(
     states: readonly ValueState[],
     examples: readonly ValueExample[],
     settings: ValueSettings,
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<number> {
     const loaded = this.model();
-    const { head, loss } = learnValueHead(
-      loaded.head,
-      await loaded.trainedStates(states, cancelled),
-      examples,
-      settings,
-    );
+    const { head, loss } = learnValueHead(loaded.head, await loaded.trainedStates(states, signal), examples, settings);
     loaded.valueHead = head;
     return loss;
   }

@@ -1,5 +1,6 @@
 /** A loaded architecture with its weights: the snapshots that are held, and the training state. */
 import type { Precision } from '../shared/devices.ts';
+import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Engines } from './engines.ts';
 import { adapterSnapshotId, WHOLE_TEAM, type AdapterOrigin } from './model/lora.ts';
@@ -139,15 +140,15 @@ export class LoadedModel {
   }
 
   /** The final hidden state of each state's last token, of the policy in training. */
-  async trainedStates(states: readonly ValueState[], cancelled: () => boolean): Promise<Float32Array[]> {
-    return this.lastStates(trainedGroups(this.trainingOf(states), states), states, cancelled);
+  async trainedStates(states: readonly ValueState[], signal: AbortFlag): Promise<Float32Array[]> {
+    return this.lastStates(trainedGroups(this.trainingOf(states), states), states, signal);
   }
 
   /** The final hidden state of each state's last token, of these weights. */
   async lastStates(
     groups: readonly WeightsGroup[],
     states: readonly ValueState[],
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<Float32Array[]> {
     const found: Float32Array[] = [];
     for (const { weights, settings, indices } of groups) {
@@ -155,7 +156,7 @@ export class LoadedModel {
       const hidden = await trainer.lastStates(
         weights,
         indices.map((index) => states[index]?.tokens ?? new Int32Array()),
-        cancelled,
+        signal,
       );
       hidden.forEach((one, place) => (found[indices[place] ?? place] = one));
     }

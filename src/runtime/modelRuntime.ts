@@ -24,6 +24,11 @@ export interface AdapterStart {
   readonly seed: number;
 }
 
+/** A generation that can be cancelled from another thread. */
+export interface RuntimeControl extends GenerationControl {
+  readonly signal: AbortSignal;
+}
+
 /** Everything that needs weights. Snapshots are named by the hash of their weights and stay until they are released. */
 export interface ModelRuntime {
   readonly environment: NumericEnvironment;
@@ -32,9 +37,9 @@ export interface ModelRuntime {
    * everything.
    * @param onProgress gets how many bytes of the weights' files have been read, never less than before, in the end all
    *   of them; about ten times a second
-   * @param cancelled asked meanwhile; cancelled or failed, what was loaded before stays
+   * @param signal looked at meanwhile; cancelled or failed, what was loaded before stays
    */
-  load(folder: string, onProgress?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo>;
+  load(folder: string, onProgress?: OnLoadProgress, signal?: AbortSignal): Promise<ModelInfo>;
   /**
    * Adds a snapshot of the loaded architecture from a file that `saveSnapshot` wrote and returns its name; an adapter's
    * needs its base loaded.
@@ -42,13 +47,13 @@ export interface ModelRuntime {
   loadSnapshot(path: string): Promise<string>;
   /** Names of the snapshots that are held. */
   snapshots(): Promise<readonly string[]>;
-  generate(snapshot: string, requests: readonly GenerationRequest[], control: GenerationControl): Promise<Completion[]>;
+  generate(snapshot: string, requests: readonly GenerationRequest[], control: RuntimeControl): Promise<Completion[]>;
   /** Log-probabilities of every message token, per context and message, at a temperature. */
   score(
     snapshot: string,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<Float32Array[][]>;
   /**
    * KL(one snapshot || another) over the whole vocabulary at every message token, per context and message, at a
@@ -60,7 +65,7 @@ export interface ModelRuntime {
     other: string,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<Float32Array[][]>;
   /**
    * Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them. The value head
@@ -71,9 +76,9 @@ export interface ModelRuntime {
    * One optimiser step, of each agent's adapter on that agent's contexts; cancelled or failed, the training state is as
    * before.
    */
-  step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport>;
+  step(contexts: readonly TrainingContext[], settings: StepSettings, signal: AbortSignal): Promise<StepReport>;
   /** What the value head says of states, as the policy in training sees them. */
-  values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]>;
+  values(states: readonly ValueState[], signal: AbortSignal): Promise<number[]>;
   /**
    * What a kept value head says of states, as the policy of its snapshot sees them.
    * @param head a file that `saveValueHead` wrote; null values everything at 0
@@ -82,7 +87,7 @@ export interface ModelRuntime {
     snapshot: string,
     head: string | null,
     states: readonly ValueState[],
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<number[]>;
   /**
    * Lets the value head learn from what followed states: an advantage is one over the value that it gives them now. The
@@ -93,7 +98,7 @@ export interface ModelRuntime {
     states: readonly ValueState[],
     examples: readonly ValueExample[],
     settings: ValueSettings,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<number>;
   /**
    * Keeps the training state with its optimizer as it is now, in the place of one that was kept before; the value head

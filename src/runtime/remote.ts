@@ -3,10 +3,11 @@
  * shared flag.
  */
 import { Worker } from 'node:worker_threads';
+import { NEVER, onAbort } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
-import type { AdapterStart, ModelInfo, ModelRuntime } from './modelRuntime.ts';
+import type { AdapterStart, ModelInfo, ModelRuntime, RuntimeControl } from './modelRuntime.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { TrainingContext } from './train/pack.ts';
 import type { DeviceSettings } from './session/session.ts';
@@ -25,13 +26,9 @@ interface Pending {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
   readonly listeners: Listeners;
-  readonly flag: Int32Array<SharedArrayBuffer>;
-  readonly cancelled: () => boolean;
+  /** Stops listening for a cancel. */
+  readonly release: () => void;
 }
-
-const NEVER = (): boolean => false;
-/** How often a caller's cancellation is looked at, in milliseconds. */
-const CANCEL_POLL = 20;
 
 /** A runtime that can be given up in the middle of what it does. */
 export interface EndableRuntime extends ModelRuntime {
@@ -45,7 +42,6 @@ class RemoteRuntime implements EndableRuntime {
   private readonly worker: Worker;
   private readonly pending = new Map<number, Pending>();
   private nextId = 1;
-  private poll: NodeJS.Timeout | undefined;
   private failure: C3Error | undefined;
 
   constructor(worker: Worker, environment: NumericEnvironment) {
@@ -66,8 +62,8 @@ class RemoteRuntime implements EndableRuntime {
     });
   }
 
-  load(folder: string, onLoading?: OnLoadProgress, cancelled?: () => boolean): Promise<ModelInfo> {
-    return this.call<ModelInfo>({ method: 'load', arguments: [folder] }, cancelled, { onLoading });
+  load(folder: string, onLoading?: OnLoadProgress, signal?: AbortSignal): Promise<ModelInfo> {
+    return this.call<ModelInfo>({ method: 'load', arguments: [folder] }, signal, { onLoading });
   }
 
   loadSnapshot(path: string): Promise<string> {
@@ -78,21 +74,17 @@ class RemoteRuntime implements EndableRuntime {
     return this.call<readonly string[]>({ method: 'snapshots', arguments: [] });
   }
 
-  generate(
-    snapshot: string,
-    requests: readonly GenerationRequest[],
-    control: GenerationControl,
-  ): Promise<Completion[]> {
-    return this.call<Completion[]>({ method: 'generate', arguments: [snapshot, requests] }, control.cancelled, control);
+  generate(snapshot: string, requests: readonly GenerationRequest[], control: RuntimeControl): Promise<Completion[]> {
+    return this.call<Completion[]>({ method: 'generate', arguments: [snapshot, requests] }, control.signal, control);
   }
 
   score(
     snapshot: string,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<Float32Array[][]> {
-    return this.call<Float32Array[][]>({ method: 'score', arguments: [snapshot, contexts, temperature] }, cancelled);
+    return this.call<Float32Array[][]>({ method: 'score', arguments: [snapshot, contexts, temperature] }, signal);
   }
 
   divergence(
@@ -100,11 +92,11 @@ class RemoteRuntime implements EndableRuntime {
     other: string,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<Float32Array[][]> {
     return this.call<Float32Array[][]>(
       { method: 'divergence', arguments: [snapshot, other, contexts, temperature] },
-      cancelled,
+      signal,
     );
   }
 
@@ -115,30 +107,30 @@ class RemoteRuntime implements EndableRuntime {
     });
   }
 
-  step(contexts: readonly TrainingContext[], settings: StepSettings, cancelled: () => boolean): Promise<StepReport> {
-    return this.call<StepReport>({ method: 'step', arguments: [contexts, settings] }, cancelled);
+  step(contexts: readonly TrainingContext[], settings: StepSettings, signal: AbortSignal): Promise<StepReport> {
+    return this.call<StepReport>({ method: 'step', arguments: [contexts, settings] }, signal);
   }
 
-  values(states: readonly ValueState[], cancelled: () => boolean): Promise<number[]> {
-    return this.call<number[]>({ method: 'values', arguments: [states] }, cancelled);
+  values(states: readonly ValueState[], signal: AbortSignal): Promise<number[]> {
+    return this.call<number[]>({ method: 'values', arguments: [states] }, signal);
   }
 
   valuesUnder(
     snapshot: string,
     head: string | null,
     states: readonly ValueState[],
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<number[]> {
-    return this.call<number[]>({ method: 'valuesUnder', arguments: [snapshot, head, states] }, cancelled);
+    return this.call<number[]>({ method: 'valuesUnder', arguments: [snapshot, head, states] }, signal);
   }
 
   learnValues(
     states: readonly ValueState[],
     examples: readonly ValueExample[],
     settings: ValueSettings,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<number> {
-    return this.call<number>({ method: 'learnValues', arguments: [states, examples, settings] }, cancelled);
+    return this.call<number>({ method: 'learnValues', arguments: [states, examples, settings] }, signal);
   }
 
   keepTraining(): Promise<void> {
@@ -203,7 +195,7 @@ class RemoteRuntime implements EndableRuntime {
   /** The worker answers a method with that method's result: the one place where its type is taken on trust. */
   private call<Answer extends Result | undefined>(
     call: Call,
-    cancelled: () => boolean = NEVER,
+    signal: AbortSignal = NEVER,
     listeners: Listeners = {},
   ): Promise<Answer> {
     if (this.failure !== undefined) {
@@ -211,9 +203,9 @@ class RemoteRuntime implements EndableRuntime {
     }
     const id = this.nextId++;
     const flag = new Int32Array(new SharedArrayBuffer(4));
-    if (cancelled()) {
+    const release = onAbort(signal, () => {
       Atomics.store(flag, 0, 1);
-    }
+    });
     return new Promise<Answer>((resolve, reject) => {
       this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
       this.pending.set(id, {
@@ -222,21 +214,9 @@ class RemoteRuntime implements EndableRuntime {
         },
         reject,
         listeners,
-        flag,
-        cancelled,
+        release,
       });
-      this.poll ??= setInterval(() => {
-        this.raiseFlags();
-      }, CANCEL_POLL);
     });
-  }
-
-  private raiseFlags(): void {
-    for (const { flag, cancelled } of this.pending.values()) {
-      if (cancelled()) {
-        Atomics.store(flag, 0, 1);
-      }
-    }
   }
 
   private receive(message: ReplyMessage): void {
@@ -264,12 +244,8 @@ class RemoteRuntime implements EndableRuntime {
   }
 
   private settle(id: number): void {
+    this.pending.get(id)?.release();
     this.pending.delete(id);
-    if (this.pending.size > 0) {
-      return;
-    }
-    clearInterval(this.poll);
-    this.poll = undefined;
   }
 
   private fail(error: C3Error): void {

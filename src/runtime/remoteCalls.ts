@@ -1,13 +1,13 @@
 /** The messages between a caller and the worker thread that holds the models. */
 import type { ErrorKind } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
-import type { Completion, GenerationControl } from './generate/generate.ts';
-import type { ModelRuntime } from './modelRuntime.ts';
+import type { Completion } from './generate/generate.ts';
+import type { ModelRuntime, RuntimeControl } from './modelRuntime.ts';
 import type { DeviceSettings } from './session/session.ts';
 
 type Method = Exclude<keyof ModelRuntime, 'environment'>;
 type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends
-  [...infer Rest, GenerationControl] | [...infer Rest, () => boolean]
+  [...infer Rest, RuntimeControl] | [...infer Rest, AbortSignal]
   ? Rest
   : Arguments;
 type Arguments<Name extends Method> = Name extends 'load'

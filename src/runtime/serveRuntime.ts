@@ -1,5 +1,6 @@
 /** The worker thread's side of the runtime: it answers calls in order, on models of its own. */
 import type { MessagePort } from 'node:worker_threads';
+import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl } from './generate/generate.ts';
@@ -14,7 +15,12 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
   };
   let queue = Promise.resolve();
   port.on('message', ({ id, call, flag }: RequestMessage) => {
-    const cancelled = (): boolean => Atomics.load(flag, 0) !== 0;
+    // A flag and no message: native calls block this thread's event loop.
+    const signal: AbortFlag = {
+      get aborted() {
+        return Atomics.load(flag, 0) !== 0;
+      },
+    };
     const onCompletion = (index: number, completion: Completion): void => {
       send({ kind: 'completion', id, index, completion });
     };
@@ -23,10 +29,10 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
     };
     queue = queue.then(async () => {
       try {
-        if (cancelled()) {
+        if (signal.aborted) {
           throw new CancelledError();
         }
-        send({ kind: 'done', id, result: await perform(host, call, { cancelled, onCompletion, onLoading }) });
+        send({ kind: 'done', id, result: await perform(host, call, { signal, onCompletion, onLoading }) });
       } catch (error) {
         const errorKind = error instanceof C3Error ? error.kind : 'engine';
         send({ kind: 'failed', id, cancelled: error instanceof CancelledError, errorKind, message: messageOf(error) });
@@ -45,19 +51,19 @@ async function perform(host: ModelHost, call: Call, control: Control): Promise<R
     case 'generate':
       return host.generate(...call.arguments, control);
     case 'score':
-      return host.score(...call.arguments, control.cancelled);
+      return host.score(...call.arguments, control.signal);
     case 'divergence':
-      return host.divergence(...call.arguments, control.cancelled);
+      return host.divergence(...call.arguments, control.signal);
     case 'step':
-      return host.step(...call.arguments, control.cancelled);
+      return host.step(...call.arguments, control.signal);
     case 'values':
-      return host.values(...call.arguments, control.cancelled);
+      return host.values(...call.arguments, control.signal);
     case 'valuesUnder':
-      return host.valuesUnder(...call.arguments, control.cancelled);
+      return host.valuesUnder(...call.arguments, control.signal);
     case 'learnValues':
-      return host.learnValues(...call.arguments, control.cancelled);
+      return host.learnValues(...call.arguments, control.signal);
     case 'load':
-      return host.load(...call.arguments, control.onLoading, control.cancelled);
+      return host.load(...call.arguments, control.onLoading, control.signal);
     case 'loadSnapshot':
       return host.loadSnapshot(...call.arguments);
     case 'snapshots':

@@ -33,7 +33,7 @@ export interface IterationInput {
   readonly reuse?: boolean;
   /** Where environments come from; the bundled ones unless given. */
   readonly environments?: Environments;
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   /** The value of every message of some trees, or of its state, for methods that take it. */
   readonly valuesOf: (roots: readonly TreeNode[], target: ValueTarget) => Promise<ReadonlyMap<TreeNode, number>>;
   /** Hears how many evaluator calls are about to be made. */
@@ -121,7 +121,7 @@ async function growRollout(
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
-  const { config, protocol, policy, instances, cancelled } = input;
+  const { config, protocol, policy, instances, signal } = input;
   const scope = `iteration:${String(input.round.iteration)}`;
   const roots = await grow(
     {
@@ -140,7 +140,7 @@ async function growRollout(
     },
     instances.map((instance) => ({ instance, node: null })),
     fanout,
-    { cancelled },
+    { signal },
   );
   const perInstance = fanout[0] ?? 1;
   return instances.map((_, index) => roots.slice(index * perInstance, (index + 1) * perInstance));

@@ -27,7 +27,7 @@ export interface LearnInput extends StateForm {
   readonly runtime: ModelRuntime;
   /** Snapshot of the reference policy: what the run began with. */
   readonly base: string;
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
 }
 
 /** What the updates of a step showed; the run adds what sampling showed. */
@@ -39,7 +39,7 @@ export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | '
  * @throws CancelledError; C3Error
  */
 export async function learn(input: LearnInput, iteration: number): Promise<LearnReport> {
-  const { config, runtime, cancelled, method = methodNamed(config.method) } = input;
+  const { config, runtime, signal, method = methodNamed(config.method) } = input;
   const { sampling, memory } = config;
   const { store, run } = input;
   const state = stateAfter({ store, run, method }, iteration);
@@ -49,10 +49,7 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
   const groups = await learningGroups(input, iteration, learned, method.compared);
   const contexts = trainingContexts(groups, config.credit.group_normalise);
   // Also where it is not penalised: the reported divergence is one from the reference.
-  const referenced = withReference(
-    contexts,
-    await runtime.score(input.base, contexts, sampling.temperature, cancelled),
-  );
+  const referenced = withReference(contexts, await runtime.score(input.base, contexts, sampling.temperature, signal));
   const settings = {
     loss: 'ppo',
     temperature: sampling.temperature,
@@ -103,7 +100,7 @@ export async function learn(input: LearnInput, iteration: number): Promise<Learn
         const report = await runtime.step(
           penalty.contexts,
           { ...settings, ...penalty.settings, learningRate, ...((loss ?? penalty.kl) !== undefined && { policy }) },
-          cancelled,
+          signal,
         );
         // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
         const ratioDeviation = passes++ === 0 ? report.ratioDeviation : result.ratioDeviation;
@@ -153,16 +150,16 @@ async function drive(updates: Updates, make: (update: Update) => Promise<Outcome
  * @param last its snapshot, where the whole vocabulary is compared
  */
 async function divergenceOf(
-  { runtime, config, cancelled }: LearnInput,
+  { runtime, config, signal }: LearnInput,
   contexts: readonly TrainingContext[],
   last: string | null,
 ): Promise<ReadonlyMap<string, Divergence>> {
   const held = await runtime.snapshots();
   const snapshot = await runtime.freeze();
   try {
-    const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, cancelled);
+    const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, signal);
     const exact =
-      last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, cancelled);
+      last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, signal);
     const moved = contexts.flatMap(({ agent = '', messages }, index) =>
       messages.map(({ behaviour }, number) => ({
         agent,
@@ -203,7 +200,7 @@ async function learnValues(
   target: ValueTarget,
   settings: ValueSettings,
 ): Promise<number> {
-  const { store, runtime, cancelled } = input;
+  const { store, runtime, signal } = input;
   const stored = new Map(store.messages(said.map(({ decision }) => decision)).map((message) => [message.id, message]));
   const questions = new Map(
     [...new Set(learned.map(({ instance }) => instance))].map((instance) => [
@@ -240,7 +237,7 @@ async function learnValues(
     }
     return value === null ? [] : [{ state, target: value }];
   });
-  return runtime.learnValues(states, examples, settings, cancelled);
+  return runtime.learnValues(states, examples, settings, signal);
 }
 
 /** The groups of an iteration, in the order in which they were stored. */

@@ -35,7 +35,7 @@ export class Run {
     this.context = new RunContext(id, config, dependencies, control);
     this.evaluations = new RunEvaluations(this.context);
     this.method = dependencies.method ?? methodNamed(config.method);
-    this.learning = { ...dependencies, run: id, config, method: this.method, cancelled: control.cancelled };
+    this.learning = { ...dependencies, run: id, config, method: this.method, signal: control.signal };
   }
 
   async execute(): Promise<RunSummary> {
@@ -55,7 +55,7 @@ export class Run {
     const final = await this.train(base);
     account.endTraining();
     const after = config.steps === 0 ? before : await this.evaluations.both('after', final);
-    if (control.cancelled()) {
+    if (control.signal.aborted) {
       throw new CancelledError();
     }
     const cost = account.ledger();
@@ -155,14 +155,14 @@ export class Run {
       ...this.context.growth,
       store,
       round: this.context.round('train', iteration, snapshot),
-      cancelled: this.context.control.cancelled,
+      signal: this.context.control.signal,
       valuesOf: (roots, target) =>
         treeValues(
           this.context.dependencies,
           this.context.dependencies.runtime,
           roots,
           target,
-          this.context.control.cancelled,
+          this.context.control.signal,
         ),
       onBegin: (calls) => {
         this.context.account.announce(calls);

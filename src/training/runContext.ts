@@ -52,7 +52,7 @@ export interface RunDependencies {
 }
 
 export interface RunControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   readonly onProgress: (progress: RunProgress) => void;
 }
 

@@ -26,7 +26,7 @@ const texts = tally('model texts');
 /** A cancel is answered within 200 ms on a quiet machine; tests share one. */
 const CANCELLED_WITHIN = 1_000;
 const LIMITS: TextLimits = { seconds: 1, megabytes: 128 };
-const NEVER = (): boolean => false;
+const NEVER = new AbortController().signal;
 const CHAT = [
   { role: 'system', content: 'Answer.' },
   { role: 'user', content: 'What is 12 + 7?' },
@@ -76,12 +76,12 @@ async function using<Result>(folder: string, work: (process: TextProcess) => Pro
 type Hostile = readonly [
   what: string,
   folder: () => string,
-  ask: (process: TextProcess, cancelled: () => boolean) => Promise<unknown>,
+  ask: (process: TextProcess, signal: AbortSignal) => Promise<unknown>,
 ];
 
-const render: Hostile[2] = async (process, cancelled) =>
-  (await process.chat(await templateIn(process.folder), cancelled))(CHAT);
-const encode: Hostile[2] = async (process, cancelled) => (await process.tokenizer(cancelled)).encodeWhole(SUBJECT);
+const render: Hostile[2] = async (process, signal) =>
+  (await process.chat(await templateIn(process.folder), signal))(CHAT);
+const encode: Hostile[2] = async (process, signal) => (await process.tokenizer(signal)).encodeWhole(SUBJECT);
 const repeated = (filter: string, times: number): string =>
   `{% set ns = namespace(s='aaaaaaaa') %}{% for i in range(${String(times)}) %}{% set ns.s = ${filter} %}{% endfor %}{{ ns.s }}`;
 const split = (pattern: string): string =>
@@ -179,8 +179,8 @@ describe('a hostile template or tokenizer', () => {
     it(`is ended by a cancel: ${what}`, async () => {
       await texts.attempt(what, () =>
         using(folder(), async (process) => {
-          let cancelled = false;
-          const asked = ask(process, () => cancelled).then(
+          const controller = new AbortController();
+          const asked = ask(process, controller.signal).then(
             () => null,
             (error: unknown) => error,
           );
@@ -188,7 +188,7 @@ describe('a hostile template or tokenizer', () => {
           const began = performance.now();
           await Promise.race([asked, setTimeout(400)]);
           assert.ok(performance.now() - began < 400 + CANCELLED_WITHIN, 'this thread was blocked');
-          cancelled = true;
+          controller.abort();
           const at = performance.now();
           assert.ok((await asked) instanceof CancelledError, 'it ended otherwise');
           const took = performance.now() - at;
@@ -229,9 +229,9 @@ describe('a hostile template or tokenizer', () => {
           "{% if 'loop' in messages[1].content %}{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}{% elif 'grow' in messages[1].content %}{{ range(100000000)|join }}{% endif %}{{ messages[1].content }}",
         ),
         async (process) => {
-          let cancelled = false;
+          const controller = new AbortController();
           const source = await templateIn(process.folder);
-          const [one, other] = [await process.chat(source, () => cancelled), await process.chat(source, NEVER)];
+          const [one, other] = [await process.chat(source, controller.signal), await process.chat(source, NEVER)];
           const say = (content: string): ChatMessage[] => [CHAT[0], { role: 'user', content }];
           const looping = one(say('loop')).then(
             () => null,
@@ -243,7 +243,7 @@ describe('a hostile template or tokenizer', () => {
             (error: unknown) => error,
           );
           const later = other(say('4'));
-          cancelled = true;
+          controller.abort();
           assert.ok((await looping) instanceof CancelledError);
           assert.deepEqual(await Promise.all(good), ['1', '2', '3']);
           assertSentence(await growing, process.folder);
@@ -257,12 +257,14 @@ describe('a hostile template or tokenizer', () => {
     const folder = withTemplate('{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}');
     await texts.attempt('self-test', async () => {
       let at = 0;
+      const controller = new AbortController();
       const control = {
-        cancelled: () => at > 0,
+        signal: controller.signal,
         onProgress: ({ kind }: { kind: string }) => {
           if (kind === 'step') {
             setTimeout(300).then(() => {
               at ||= performance.now();
+              controller.abort();
             }, assert.ifError);
           }
         },

@@ -139,20 +139,20 @@ describe('a store by another name', NO_LINKS, () => {
     const real = join(temporaryFolder(t), 'deep', 'c3.sqlite');
     const store = openStoreForWriting(real);
     const [link = ''] = otherNames(real);
-    let given = false;
+    const controller = new AbortController();
     const waiting = openStoreWhenFree(
       link,
       { purpose: { kind: 'command', what: 'c3 label' } },
       {
-        cancelled: () => given,
+        signal: controller.signal,
         onWaiting: () => {
-          given = true;
+          controller.abort();
         },
       },
     );
     await assert.rejects(waiting, { name: 'CancelledError' });
     await locks.attempt('waiting by a link', () => {
-      assert.equal(given, true);
+      assert.equal(controller.signal.aborted, true);
       assert.equal(othersWait(real), false);
       assert.deepEqual(
         readdirSync(dirname(link)).filter((name) => name.includes('.lock')),

@@ -54,7 +54,7 @@ await work(
     now: () => '2026-01-01T00:00:00.000Z',
   },
   {
-    cancelled: () => false,
+    signal: new AbortController().signal,
     onProgress: ({ message }) => {
       process.stdout.write(`${message}\n`);
     },

@@ -61,7 +61,7 @@ async function recordTeam(folder: string, instances: number): Promise<RecordedRe
   const branches = generateSplit({ seed: 'determinism', train: 0, evaluation: instances }).evaluation.map(
     (instance) => ({ instance, node: null }),
   );
-  await grow(settings, branches, FANOUT, { cancelled: () => false });
+  await grow(settings, branches, FANOUT, { signal: new AbortController().signal });
   await host.close();
   return host.recorded;
 }

@@ -100,7 +100,7 @@ export async function reexecute(path: string, threads: number): Promise<Tally> {
     const completions = await generator.generate(
       parameters,
       expected.map(({ prompt, ...request }) => ({ ...request, prompt: Int32Array.from(prompts[prompt] ?? []) })),
-      { cancelled: () => false },
+      { signal: new AbortController().signal },
     );
     for (const member of members) {
       seen.add(member);

@@ -29,7 +29,7 @@ export interface TeamReport {
   readonly mixed: Interval | null;
 }
 
-const CONTROL = { cancelled: () => false };
+const CONTROL = { signal: new AbortController().signal };
 
 /** Measures a team folder on `count` held-out problems with equal shares of the levels. */
 export async function measureTeam(folder: string, count: number, weights?: string): Promise<TeamReport> {

@@ -49,7 +49,7 @@ export async function withTeam<Result>(
           sampling,
           streamKey: streamKey({ seed: 0, scope: 'team', uidSha: instance.uidSha, eventType: role, turn, sibling }),
         })),
-        { cancelled: () => false },
+        { signal: new AbortController().signal },
       );
       return answers.map(({ text }) => text);
     });

@@ -65,7 +65,7 @@ interface Turn {
  * @throws C3Error('input') where there is none; C3Error('engine') where it does not activate; CancelledError
  */
 export async function benchActivation(
-  { quick, cancelled, note }: BenchOptions,
+  { quick, signal, note }: BenchOptions,
   bundle = EXTENSION_BUNDLE,
 ): Promise<BenchReport> {
   if (!existsSync(bundle)) {
@@ -74,7 +74,7 @@ export async function benchActivation(
   const turns: Turn[] = [];
   // The first turn warms the disk's cache: a cold disk is no property of the extension.
   for (let turn = 0; turn <= (quick ? QUICK_TURNS : TURNS); turn++) {
-    if (cancelled()) {
+    if (signal.aborted) {
       throw new CancelledError();
     }
     const found = await activateOnce(bundle);

@@ -57,7 +57,7 @@ interface Stop {
 export async function cancelling(
   store: string,
   messages: readonly number[],
-  { quick, cancelled, note }: BenchOptions,
+  { quick, signal, note }: BenchOptions,
 ): Promise<BenchFigure[]> {
   const stops: Stop[] = [];
   if (messages.length > 0) {
@@ -65,7 +65,7 @@ export async function cancelling(
       const reader = openStoreForReading(store);
       try {
         for (let turn = 0; turn < (quick ? QUICK_CANCELS : CANCELS); turn++) {
-          if (cancelled()) {
+          if (signal.aborted) {
             throw new CancelledError();
           }
           const stop = await cancelOnce(connection, reader, store, messages[turn % messages.length] ?? 0, turn);

@@ -14,13 +14,7 @@ const SEEDS = [0, 1, 2];
 const CLICKS = 15;
 
 /** Measures whole runs; the short form is one seed with a tenth of the steps. @throws CancelledError; C3Error */
-export async function benchFirstRun({
-  quick,
-  config,
-  folder,
-  cancelled,
-  note,
-}: TeamBenchOptions): Promise<BenchReport> {
+export async function benchFirstRun({ quick, config, folder, signal, note }: TeamBenchOptions): Promise<BenchReport> {
   const { steps, evaluation } = (await readRecipe(config, [], folder)).config;
   const shortened = [
     `steps=${String(Math.ceil(steps / 10))}`,
@@ -39,7 +33,7 @@ export async function benchFirstRun({
       let first: number | null = null;
       const estimates: { readonly seconds: number; readonly at: number }[] = [];
       const summary = await service.run(recipe, {
-        cancelled,
+        signal,
         onProgress: ({ stage, done, remainingSeconds }) => {
           if (stage === 'load' && remainingSeconds !== null) {
             estimates.push({ seconds: remainingSeconds, at: performance.now() });
@@ -65,7 +59,7 @@ export async function benchFirstRun({
       addAccuracy(add, `${prefix} pass@1`, summary.passAt1);
       add(`${prefix} evaluator calls`, summary.evaluatorCalls, '');
       add(`${prefix} reused evaluations`, summary.reusedEvaluations ?? 0, '');
-      add(`${prefix} replay click to first alternative, median`, await clickMedian(service, summary, cancelled), 'ms');
+      add(`${prefix} replay click to first alternative, median`, await clickMedian(service, summary, signal), 'ms');
     } finally {
       await service.close();
       await rm(home, { recursive: true, force: true });
@@ -92,11 +86,7 @@ function addAccuracy(
 }
 
 /** Median time from asking for four alternatives to the first one stored, over messages spread through the run. */
-async function clickMedian(
-  service: EngineService,
-  summary: RunSummary,
-  cancelled: () => boolean,
-): Promise<number | null> {
+async function clickMedian(service: EngineService, summary: RunSummary, signal: AbortSignal): Promise<number | null> {
   const total = service.reading((store) => store.countBuckets({ run: summary.run, origin: 'training' }));
   const times: number[] = [];
   for (let click = 0; click < Math.min(CLICKS, total); click++) {
@@ -112,7 +102,7 @@ async function clickMedian(
     await service.replay(
       { message, alternatives: 4, replays: 4, text: null },
       {
-        cancelled,
+        signal,
         onProgress: ({ alternatives }) => {
           if (first.length === 0 && alternatives.some(({ original }) => !original)) {
             first.push(performance.now() - started);

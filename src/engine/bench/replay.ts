@@ -25,7 +25,7 @@ export async function benchReplay(options: TeamBenchOptions): Promise<BenchRepor
   const store = join(home, 'c3.sqlite');
   const service = new EngineService(store);
   try {
-    const summary = await service.run(recipe, { cancelled: options.cancelled, onProgress: () => undefined });
+    const summary = await service.run(recipe, { signal: options.signal, onProgress: () => undefined });
     options.note('a run to replay is there');
     const figures = [...(await requesting(service, summary, options)), ...(await verifying(service, summary, options))];
     const messages = service.reading((reader) =>
@@ -44,7 +44,7 @@ export async function benchReplay(options: TeamBenchOptions): Promise<BenchRepor
 async function requesting(
   service: EngineService,
   { run }: RunSummary,
-  { quick, cancelled, note }: TeamBenchOptions,
+  { quick, signal, note }: TeamBenchOptions,
 ): Promise<BenchFigure[]> {
   const { requests } = quick ? QUICK : FULL;
   const first: number[] = [];
@@ -56,7 +56,7 @@ async function requesting(
     const { id } = await service.replay(
       { message, alternatives: ALTERNATIVES, replays: REPLAYS, text: null },
       {
-        cancelled,
+        signal,
         onProgress: ({ alternatives }) => {
           if (alternatives.some(({ original }) => !original)) {
             shown ??= performance.now() - started;
@@ -124,11 +124,11 @@ export function requestCost(store: StoreReader, bucket: number): { readonly prom
 async function verifying(
   service: EngineService,
   { run }: RunSummary,
-  { quick, cancelled, note }: TeamBenchOptions,
+  { quick, signal, note }: TeamBenchOptions,
 ): Promise<BenchFigure[]> {
   const { verified } = quick ? QUICK : FULL;
   const started = performance.now();
-  const { checked, identical, different } = await service.verify(run, verified, cancelled);
+  const { checked, identical, different } = await service.verify(run, verified, signal);
   const seconds = (performance.now() - started) / 1000;
   note(`${String(checked)} replays verified`);
   return [

@@ -54,7 +54,7 @@ export interface BenchOptions {
   /** A shorter form that shows the same figures less exactly. */
   readonly quick: boolean;
   /** Asked between the parts of the work; a suite that hears yes throws CancelledError and leaves nothing behind. */
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   /** Receives one line after each part of the work. */
   readonly note: (line: string) => void;
 }

@@ -72,9 +72,9 @@ async function measure(folder: string, options: BenchOptions): Promise<BenchFigu
 }
 
 /** Lets signals in, and stops when one asked for it. */
-async function pause({ cancelled }: BenchOptions): Promise<void> {
+async function pause({ signal }: BenchOptions): Promise<void> {
   await setImmediate();
-  if (cancelled()) {
+  if (signal.aborted) {
     throw new CancelledError();
   }
 }

@@ -10,7 +10,7 @@ import { medianOf, type BenchOptions } from './report.ts';
 export async function medianSeconds<Side extends string>(
   sides: Readonly<Record<Side, () => Promise<unknown>>>,
   rounds: number,
-  { cancelled }: BenchOptions,
+  { signal }: BenchOptions,
 ): Promise<Record<Side, number>> {
   const names = Object.keys(sides).filter((name): name is Side => Object.hasOwn(sides, name));
   const times = new Map<Side, number[]>(names.map((name) => [name, []]));
@@ -23,7 +23,7 @@ export async function medianSeconds<Side extends string>(
       }
       // Lets signals in.
       await setImmediate();
-      if (cancelled()) {
+      if (signal.aborted) {
         throw new CancelledError();
       }
     }

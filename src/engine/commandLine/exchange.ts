@@ -39,7 +39,7 @@ export async function exportRun(args: readonly string[], context: CommandContext
   const [path, json] = [resolve(context.folder, out), parsed.values['json'] === true];
   await withService(storePath(parsed, context), async (service) => {
     if (format !== 'buckets') {
-      const folders = await service.exportWeights(run, step, format, path, context.cancelled);
+      const folders = await service.exportWeights(run, step, format, path, context.signal);
       print(json ? JSON.stringify({ folders }) : folders.join('\n'));
       return;
     }
@@ -63,7 +63,7 @@ export async function importFile(args: readonly string[], context: CommandContex
     throw new C3Error('input', 'c3 import needs the path of a bucket file.');
   }
   await withService(storePath(parsed, context), async (service) => {
-    const report = await service.writing('import', context.cancelled, (store) =>
+    const report = await service.writing('import', context.signal, (store) =>
       importBuckets(store, resolve(context.folder, file), new Date().toISOString()),
     );
     if (parsed.values['json'] === true) {

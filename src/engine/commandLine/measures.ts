@@ -59,7 +59,7 @@ export async function label(args: readonly string[], context: CommandContext): P
   await withService(storePath(parsed, context), async (service) => {
     const stored = await service.label(
       { bucket: Number(bucket), name: name.trim(), note: text(parsed, 'note') ?? '' },
-      context.cancelled,
+      context.signal,
     );
     print(
       parsed.values['json'] === true
@@ -120,7 +120,7 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
         seed: whole(parsed, 'seed', 0, seed),
       };
       await service.sampleDiagnostics(id, settings, {
-        cancelled: context.cancelled,
+        signal: context.signal,
         onContext: (done, total) =>
           process.stderr.isTTY && process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`),
       });
@@ -256,7 +256,7 @@ export async function bench(args: readonly string[], context: CommandContext): P
     device: deviceRequest(parsed),
     out: text(parsed, 'out'),
     folder: context.folder,
-    cancelled: context.cancelled,
+    signal: context.signal,
     note,
   };
   const report = await runSuite(parsed.positionals[0], options);

@@ -42,7 +42,7 @@ export async function modelCommand(args: readonly string[], context: CommandCont
   }
   const { onProgress: onLoading } = loadingPrinter(context);
   const steps = await testModel(path, DEFAULT_PROVIDER, {
-    cancelled: context.cancelled,
+    signal: context.signal,
     onProgress: (progress) => {
       if (progress.kind === 'load') {
         onLoading?.(progress.done, progress.total);
@@ -100,7 +100,7 @@ export async function generate(args: readonly string[], context: CommandContext)
     modelFolder('generate', parsed, context),
     adapterFolder(parsed, context),
     async (model) => {
-      for await (const line of generateLines(process.stdin, model, settings, context.cancelled)) {
+      for await (const line of generateLines(process.stdin, model, settings, context.signal)) {
         print(line);
       }
     },
@@ -114,7 +114,7 @@ export async function score(args: readonly string[], context: CommandContext): P
     modelFolder('score', parsed, context),
     adapterFolder(parsed, context),
     async (model) => {
-      for await (const line of scoreLines(process.stdin, model, context.cancelled)) {
+      for await (const line of scoreLines(process.stdin, model, context.signal)) {
         print(line);
       }
     },

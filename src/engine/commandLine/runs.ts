@@ -77,10 +77,10 @@ export async function run(args: readonly string[], context: CommandContext): Pro
       : null;
   await withService(storePath(parsed, context), async (service) => {
     if (resumed !== null) {
-      await service.updated(context.cancelled);
+      await service.updated(context.signal);
     }
     const summary = await resumable((onProgress) => {
-      const control = { cancelled: context.cancelled, onProgress };
+      const control = { signal: context.signal, onProgress };
       return recipe === null ? service.resume(resumed ?? '', control, note) : service.run(recipe, control, note);
     });
     if (parsed.values['json'] === true) {
@@ -97,7 +97,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     }
     const bucket = await service.replay(
       { message: message.id, alternatives: 4, replays: 4, text: null },
-      { cancelled: context.cancelled, onProgress: () => undefined },
+      { signal: context.signal, onProgress: () => undefined },
     );
     const instance = service.reading((store) => store.instance(message.instance));
     print(`\n${findingWords(instance, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
@@ -182,17 +182,17 @@ export async function replay(args: readonly string[], context: CommandContext): 
     continuation: continuationOf(parsed, context),
   };
   await withService(storePath(parsed, context), async (service) => {
-    await service.updated(context.cancelled);
+    await service.updated(context.signal);
     const most =
       settling === null ? 0 : (settling.most ?? service.reading((store) => defaultReplays(store.message(message))));
     const request = settling === null ? asked : { ...asked, settle: { replays: most } };
     const bucket = await service.replay(request, {
-      cancelled: context.cancelled,
+      signal: context.signal,
       onProgress: (_, done, total) =>
         process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`),
       onRemark: note,
     });
-    const verified = await service.proveBucket(bucket.id, context.cancelled);
+    const verified = await service.proveBucket(bucket.id, context.signal);
     const { stored, estimates, draws } = service.reading((store) => ({
       stored: store.message(message),
       estimates: estimatesOf(store.message(message), store.bucketsFor(message)),
@@ -316,16 +316,16 @@ export async function verify(args: readonly string[], context: CommandContext): 
     throw new C3Error('input', 'c3 verify takes either a message or --run and --sample; give one of the two.');
   }
   await withService(storePath(parsed, context), async (service) => {
-    const { cancelled } = context;
-    await service.updated(cancelled);
+    const { signal } = context;
+    await service.updated(signal);
     const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
     if (id === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
     const report =
       message === null
-        ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), cancelled)
-        : await service.verifyMessage(message, { cancelled });
+        ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), signal)
+        : await service.verifyMessage(message, { signal });
     if (parsed.values['json'] === true) {
       print(JSON.stringify(report));
     } else {

@@ -12,7 +12,7 @@ import { loadingWords } from '../models/loadingWords.ts';
 export interface CommandContext {
   /** The current folder. */
   readonly folder: string;
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
 }
 
 export interface Command {
@@ -69,14 +69,14 @@ export async function withService<Result>(
 export const LARGE_MODEL = 100e6;
 
 /** Shows how far a large model is loaded. */
-export function loadingPrinter({ cancelled }: CommandContext): LoadControl {
+export function loadingPrinter({ signal }: CommandContext): LoadControl {
   const show = progressPrinter();
   const onProgress = (done: number, total: number): void => {
     if (total >= LARGE_MODEL) {
       show({ stage: 'load', done, total, message: loadingWords(done, total) });
     }
   };
-  return { onProgress, cancelled };
+  return { onProgress, signal };
 }
 
 /** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */

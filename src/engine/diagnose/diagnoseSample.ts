@@ -72,7 +72,7 @@ export interface SampleDependencies {
 }
 
 export interface SampleControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   readonly onContext?: (done: number, total: number) => void;
 }
 
@@ -116,7 +116,7 @@ export async function sampleDiagnostics(
         throw new C3Error('model', policy);
       }
       for (const message of drawn.filter((one) => one.snapshot === snapshot)) {
-        if (control.cancelled()) {
+        if (control.signal.aborted) {
           throw new CancelledError();
         }
         const started = performance.now();
@@ -134,7 +134,7 @@ export async function sampleDiagnostics(
         const bucket = await replayMessage(
           request,
           { ...dependencies, policy, credit: (all) => all.map(() => null), origin: 'diagnostic' },
-          { cancelled: control.cancelled, onProgress: () => undefined },
+          { signal: control.signal, onProgress: () => undefined },
         );
         const seconds = (performance.now() - started) / 1000;
         store.transaction(() => {

@@ -51,7 +51,7 @@ export async function* generateLines(
   input: NodeJS.ReadableStream,
   model: LineModel,
   settings: GenerateSettings,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   const { folder, texts, tokenizer, runtime, info, snapshot } = model;
   let template: Promise<ChatRenderer> | undefined;
@@ -62,7 +62,7 @@ export async function* generateLines(
     if (messages === undefined) {
       return tokenizer.encodeWhole(text ?? '');
     }
-    template ??= templateIn(folder).then((source) => texts.chat(source, cancelled));
+    template ??= templateIn(folder).then((source) => texts.chat(source, signal));
     const chat = await template;
     try {
       return await tokenizer.encode(await chat(messages, { thinking: settings.thinking }));
@@ -109,7 +109,7 @@ export async function* generateLines(
     const completions = await runtime.generate(
       snapshot,
       lines.map(({ request }) => request),
-      { cancelled },
+      { signal },
     );
     return Promise.all(
       completions.map(async ({ tokens, finish }, index) =>

@@ -11,6 +11,7 @@ import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { startRuntime } from '../../runtime/remote.ts';
 import { LineSplitter, type LineBounds } from '../../tasks/files/lines.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
+import { NEVER } from '../../shared/cancellation.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { checkTokenizer, type LoadControl } from '../models/models.ts';
 import { WORKER_ENTRY } from '../places.ts';
@@ -61,14 +62,14 @@ async function withRuntime<Result>(
   texts: TextProcess,
   adapter: string | null,
   work: (model: LineModel) => Promise<Result>,
-  { onProgress, cancelled = () => false }: LoadControl,
+  { onProgress, signal = NEVER }: LoadControl,
 ): Promise<Result> {
   const { folder } = texts;
-  const tokenizer = await texts.tokenizer(cancelled);
+  const tokenizer = await texts.tokenizer(signal);
   const { settings } = await resolveDevice(DEFAULT_PROVIDER, THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);
   try {
-    const info = await runtime.load(folder, onProgress, cancelled);
+    const info = await runtime.load(folder, onProgress, signal);
     checkTokenizer(folder, tokenizer, info);
     const snapshot = adapter === null ? info.snapshot : await runtime.loadAdapter(adapter, info.snapshot);
     return await work({ folder, texts, runtime, tokenizer, info, snapshot });

@@ -20,7 +20,7 @@ const lineSchema = z.object({
 export async function* scoreLines(
   input: NodeJS.ReadableStream,
   { runtime, info, snapshot }: LineModel,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   const understand = (line: string, place: string): { id: string | number; context: TrainingContext } => {
     const { id, prompt: promptIds, completion, agent } = readLine(lineSchema, line, place, FORM);
@@ -42,7 +42,7 @@ export async function* scoreLines(
       snapshot,
       lines.map(({ context }) => context),
       1,
-      cancelled,
+      signal,
     );
     return lines.map(({ id }, index) => {
       const logprobs = [...(scored[index]?.[0] ?? [])];

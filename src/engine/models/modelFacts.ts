@@ -15,6 +15,7 @@ import { parameterSpecs, type TransformerConfig } from '../../runtime/model/tran
 import type { ModelFacts } from '../../shared/models.ts';
 import { checkTokenizer } from './models.ts';
 import { withTexts } from './texts.ts';
+import { NEVER } from '../../shared/cancellation.ts';
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
 const familySchema = z.looseObject({ model_type: z.string() });
@@ -27,20 +28,20 @@ const THINKING = 'enable_thinking';
  * tensors, tokenizer, chat template.
  * @throws C3Error('model') naming the file and what is wrong with it, in the words of loading; CancelledError
  */
-export const inspectModel = (folder: string, cancelled: () => boolean = () => false): Promise<ModelFacts> =>
-  withTexts(folder, (texts) => modelFacts(texts, cancelled));
+export const inspectModel = (folder: string, signal: AbortSignal = NEVER): Promise<ModelFacts> =>
+  withTexts(folder, (texts) => modelFacts(texts, signal));
 
 /** The same, of the folder of a process that continues. */
-export async function modelFacts(texts: TextProcess, cancelled: () => boolean): Promise<ModelFacts> {
+export async function modelFacts(texts: TextProcess, signal: AbortSignal): Promise<ModelFacts> {
   const { folder } = texts;
   const config = await loadConfig(folder);
   const weights = await inspectWeights(folder, config);
-  const tokenizer = await texts.tokenizer(cancelled);
+  const tokenizer = await texts.tokenizer(signal);
   const parameters = parameterCount(config);
   checkTokenizer(folder, tokenizer, { snapshot: '', config, parameters });
   const template = await readTemplate(folder);
   if (template !== null) {
-    await texts.chat(template, cancelled);
+    await texts.chat(template, signal);
   }
   return {
     folder,

@@ -20,7 +20,7 @@ import { probeProvider } from '../machine/probing.ts';
 import { withTexts } from './texts.ts';
 
 export interface SelfTestControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   readonly onProgress: (progress: SelfTestProgress) => void;
 }
 
@@ -63,7 +63,7 @@ class SelfTest {
     name: string,
     work: () => Promise<{ readonly result: Result; readonly outcome: Outcome }>,
   ): Promise<Result | undefined> {
-    if (this.control.cancelled()) {
+    if (this.control.signal.aborted) {
       throw new CancelledError();
     }
     const started = performance.now();
@@ -109,20 +109,20 @@ async function testWith(
   const { folder } = texts;
   const test = new SelfTest(control);
   const facts = await test.step('Files', async () => {
-    const result = await modelFacts(texts, control.cancelled);
+    const result = await modelFacts(texts, control.signal);
     return { result, outcome: filesWords(result) };
   });
   if (facts === undefined) {
     return test.steps;
   }
   const tokenizer = await test.step('Tokenizer', async () => {
-    const result = await texts.tokenizer(control.cancelled);
+    const result = await texts.tokenizer(control.signal);
     return { result, outcome: await roundTrips(result) };
   });
   if (tokenizer === undefined) {
     return test.steps;
   }
-  const opening = await test.step('Chat template', () => renderedPrompts(texts, facts, tokenizer, control.cancelled));
+  const opening = await test.step('Chat template', () => renderedPrompts(texts, facts, tokenizer, control.signal));
   if (opening === undefined) {
     return test.steps;
   }
@@ -136,7 +136,7 @@ async function testWith(
         (done, total) => {
           control.onProgress({ kind: 'load', done, total });
         },
-        control.cancelled,
+        control.signal,
       );
       checkTokenizer(folder, tokenizer, result);
       return {
@@ -145,7 +145,7 @@ async function testWith(
       };
     });
     if (info !== undefined && runtime !== undefined) {
-      await computes(test, runtime, info, tokenizer, opening, control.cancelled);
+      await computes(test, runtime, info, tokenizer, opening, control.signal);
     }
     return test.steps;
   } finally {
@@ -160,7 +160,7 @@ async function computes(
   info: ModelInfo,
   tokenizer: Tokenizer,
   prompts: readonly Int32Array[],
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
   const { endToken, otherEndTokens } = tokenizer;
   // Alone, in the batch and once more when scored: each new token reads all weights.
@@ -176,7 +176,7 @@ async function computes(
     topK: 0,
     streamKey: '',
   }));
-  const control = { cancelled };
+  const control = { signal };
   const batched = await test.step('Generation', async () => {
     const alone = await runtime.generate(info.snapshot, requests.slice(0, 1), control);
     const started = performance.now();
@@ -203,7 +203,7 @@ async function computes(
         messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
       };
     });
-    const scored = await runtime.score(info.snapshot, contexts, 1, cancelled);
+    const scored = await runtime.score(info.snapshot, contexts, 1, signal);
     const difference = firstDifference(
       batched,
       batched.map((completion, index) => ({ ...completion, logprobs: scored[index]?.[0] ?? new Float32Array() })),
@@ -262,7 +262,7 @@ async function renderedPrompts(
   texts: TextProcess,
   { chatTemplate, reasons }: ModelFacts,
   tokenizer: Tokenizer,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<{ readonly result: readonly Int32Array[]; readonly outcome: Outcome }> {
   if (chatTemplate === null) {
     return {
@@ -270,7 +270,7 @@ async function renderedPrompts(
       outcome: 'none; the model reads plain text',
     };
   }
-  const render = await texts.chat(await templateIn(texts.folder), cancelled);
+  const render = await texts.chat(await templateIn(texts.folder), signal);
   const prompts = await Promise.all(
     PROMPTS.map((content) =>
       render([

@@ -9,8 +9,8 @@ import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
 import { resolveDevice, type Probe } from '../../runtime/provider/device.ts';
-import { unlessCancelled } from '../../replay/arrivals.ts';
 import { startRuntime, type EndableRuntime } from '../../runtime/remote.ts';
+import { NEVER, onAbort, unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { WORKER_ENTRY } from '../places.ts';
 import { probeProvider } from '../machine/probing.ts';
@@ -29,7 +29,7 @@ export interface LoadedModel {
 /** Who follows the loading of a model. */
 export interface LoadControl {
   readonly onProgress?: OnLoadProgress;
-  readonly cancelled?: () => boolean;
+  readonly signal?: AbortSignal;
 }
 
 /** A policy on loan. */
@@ -84,7 +84,7 @@ export class ModelPool {
     work: (model: LoadedModel) => Promise<Result>,
     control: LoadControl = {},
   ): Promise<Result> {
-    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     return this.withSlot(recipe, true, async (slot, runtime) => {
       try {
         return await work({
@@ -109,7 +109,7 @@ export class ModelPool {
     work: (lent: LentPolicy | string) => Promise<Result>,
     control: LoadControl = {},
   ): Promise<Result> {
-    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     return this.withSlot(recipe, false, async (slot, runtime) => {
       slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
       slot.idle = slot.idle.filter((name) => name !== snapshot);
@@ -148,7 +148,7 @@ export class ModelPool {
    * @throws C3Error('model'); CancelledError
    */
   async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
-    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.cancelled);
+    const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     return this.withSlot(recipe, false, async (slot, runtime) => {
       if (slot.info !== undefined) {
         return slot.info.snapshot;
@@ -241,17 +241,25 @@ async function loadInto(
   runtime: EndableRuntime,
   tokenizer: Tokenizer,
   { modelFolder }: Recipe,
-  { onProgress, cancelled = () => false }: LoadControl = {},
+  { onProgress, signal = NEVER }: LoadControl = {},
 ): Promise<ModelInfo> {
-  const loading = runtime.load(modelFolder, onProgress, cancelled);
+  const loading = runtime.load(modelFolder, onProgress, signal);
   const state = { settled: false };
   const settle = (): void => {
     state.settled = true;
   };
   loading.then(settle, settle);
+  // What notices a cancel by itself has ended a moment after it.
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const release = onAbort(signal, () => {
+    timer = setTimeout(() => {
+      late.abort();
+    }, GRACE);
+  });
   let info: ModelInfo;
   try {
-    info = await unlessCancelled(loading, lasting(cancelled));
+    info = await unlessCancelled(loading, late.signal);
   } catch (error) {
     // Graphs are built without a look at the cancel; nobody else waits for these.
     if (!state.settled && slot.users === 1) {
@@ -259,22 +267,13 @@ async function loadInto(
       runtime.abandon();
     }
     throw error;
+  } finally {
+    release();
+    clearTimeout(timer);
   }
   checkTokenizer(modelFolder, tokenizer, info);
   slot.info = info;
   return info;
-}
-
-/** True a moment after a cancel: what notices it by itself has ended by then. */
-function lasting(cancelled: () => boolean): () => boolean {
-  let since: number | undefined;
-  return () => {
-    if (!cancelled()) {
-      return false;
-    }
-    since ??= performance.now();
-    return performance.now() - since >= GRACE;
-  };
 }
 
 async function provide(

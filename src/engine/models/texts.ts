@@ -9,7 +9,7 @@ import { TASK_NAMES } from '../../shared/runNames.ts';
 import type { Renderer } from '../../team/render.ts';
 import { bundledTeam, TEXT_PLACES } from '../places.ts';
 
-const never = (): boolean => false;
+const never = new AbortController().signal;
 const OURS: ReadonlySet<string> = new Set(TASK_NAMES.map(bundledTeam));
 
 /** Lends the process of a folder for a piece of work and ends it whatever happens. */
@@ -32,12 +32,12 @@ export class TextPool {
 
   /**
    * A folder that could not be read is looked at again the next time.
-   * @param cancelled ends what its calls wait for
+   * @param signal ends what its calls wait for
    * @throws C3Error('model') naming the file; CancelledError
    */
-  tokenizer(folder: string, cancelled: () => boolean = never): Promise<Tokenizer> {
+  tokenizer(folder: string, signal: AbortSignal = never): Promise<Tokenizer> {
     if (!OURS.has(folder)) {
-      return this.process(folder).tokenizer(cancelled);
+      return this.process(folder).tokenizer(signal);
     }
     const known = this.ours.get(folder) ?? loadTokenizer(folder);
     this.ours.set(folder, known);
@@ -46,8 +46,8 @@ export class TextPool {
   }
 
   /** What writes contexts as a stored rendering says. @param folder of the run's model */
-  renderer(folder: string, rendering: Rendering | null, cancelled: () => boolean = never): Renderer {
-    return this.process(folder).renderer(rendering, cancelled);
+  renderer(folder: string, rendering: Rendering | null, signal: AbortSignal = never): Renderer {
+    return this.process(folder).renderer(rendering, signal);
   }
 
   close(): void {

@@ -26,14 +26,14 @@ export class Lending {
     run: string,
     recipe: StoredRecipe,
     snapshot: string,
-    cancelled: () => boolean,
+    signal: AbortSignal,
     work: (lent: LentPolicy | string) => Promise<Result>,
   ): Promise<Result> {
     const folder = this.work.reading((store) => otherModel(store, run, snapshot));
     if (folder === null) {
-      return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), work, { cancelled });
+      return this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, signal), work, { signal });
     }
-    const there = await this.models.texts.tokenizer(folder, cancelled).then(
+    const there = await this.models.texts.tokenizer(folder, signal).then(
       () => null,
       (error: unknown) => {
         if (error instanceof CancelledError) {
@@ -50,52 +50,50 @@ export class Lending {
       snapshot,
       () => Promise.resolve(null),
       (lent) => work(typeof lent === 'string' ? modelGone(folder, snapshot, lent) : lent),
-      { cancelled },
+      { signal },
     );
   }
 
   /** Loads another model and notes its weights with the run. @returns their snapshot */
-  async lendModel(run: string, recipe: StoredRecipe, folder: string, cancelled: () => boolean): Promise<string> {
-    const snapshot = await this.models.base(withModel(recipe, folder), { cancelled });
+  async lendModel(run: string, recipe: StoredRecipe, folder: string, signal: AbortSignal): Promise<string> {
+    const snapshot = await this.models.base(withModel(recipe, folder), { signal });
     noteModel(this.work.writer(), run, snapshot, folder);
     return snapshot;
   }
 
   /** Lends the policy of a snapshot, or says why it is not there. */
-  lender(run: string, recipe: StoredRecipe, cancelled: () => boolean): PolicyLender {
+  lender(run: string, recipe: StoredRecipe, signal: AbortSignal): PolicyLender {
     return (snapshot, work) =>
-      this.withSnapshot(run, recipe, snapshot, cancelled, (lent) =>
-        work(typeof lent === 'string' ? lent : lent.policy),
-      );
+      this.withSnapshot(run, recipe, snapshot, signal, (lent) => work(typeof lent === 'string' ? lent : lent.policy));
   }
 
   /** Lends policies with the value of states, as the run's value head valued them with these weights. */
-  valuesLender(run: string, recipe: StoredRecipe, cancelled: () => boolean): SampleLender {
+  valuesLender(run: string, recipe: StoredRecipe, signal: AbortSignal): SampleLender {
     const form = {
       protocol: protocolOf(recipe),
-      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
     };
     return (snapshot, work) =>
-      this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, cancelled), async (lent) => {
+      this.models.withPolicy(recipe, snapshot, this.finder(run, recipe, signal), async (lent) => {
         if (typeof lent === 'string') {
           return work(lent);
         }
         const { policy, runtime, tokenizer, info } = lent;
-        const head = await this.weights.valueHead({ store: this.work.writer(), run, recipe, snapshot, cancelled });
+        const head = await this.weights.valueHead({ store: this.work.writer(), run, recipe, snapshot, signal });
         return work(policy, (moment) =>
           snapshotValue(
             { ...form, tokenizer, maxPositions: info.config.maxPositions },
             runtime,
             { snapshot, head },
             moment,
-            cancelled,
+            signal,
           ),
         );
       });
   }
 
   /** Where the weights of a snapshot are found. */
-  finder(run: string, recipe: StoredRecipe, cancelled: () => boolean, store?: StoreReader): WeightsFinder {
-    return (snapshot) => this.weights.file({ store: store ?? this.work.writer(), run, recipe, snapshot, cancelled });
+  finder(run: string, recipe: StoredRecipe, signal: AbortSignal, store?: StoreReader): WeightsFinder {
+    return (snapshot) => this.weights.file({ store: store ?? this.work.writer(), run, recipe, snapshot, signal });
   }
 }

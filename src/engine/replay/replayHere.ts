@@ -1,11 +1,11 @@
 /** Replaying and re-executing stored messages on this machine, with the weights that they were sampled with. */
 import { comparedCredits } from '../../credit/compared.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { unlessCancelled } from '../../replay/arrivals.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import type { ReplayControl } from '../../replay/request.ts';
 import { verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
-import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { onAbort, throwIfAborted, unlessCancelled } from '../../shared/cancellation.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
 import type { Decision, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
@@ -63,7 +63,7 @@ export async function replayHere(
   if (remark !== null) {
     control.onRemark?.(remark);
   }
-  const cancelled = work.stopping(control.cancelled);
+  const signal = work.stopping(control.signal);
   const own = name === null && temperature === null && model === null;
   const protocol = protocolOf(recipe);
   const asked = withPairs(request, store.message(decision.id), own, protocol);
@@ -79,7 +79,7 @@ export async function replayHere(
       {
         store,
         protocol,
-        render: models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+        render: models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
         policy: lent.policy,
         evaluator,
         sampling,
@@ -88,13 +88,13 @@ export async function replayHere(
         credit: (alternatives) => comparedCredits(alternatives, 'loo'),
         decided: decidedIn,
       },
-      { ...control, cancelled, due: paced() },
+      { ...control, signal, due: paced() },
     );
   };
-  return untilBegun(work, cancelled, async (begin) => {
-    const snapshot = model === null ? named : await lending.lendModel(run, recipe, model, cancelled);
+  return untilBegun(work, signal, async (begin) => {
+    const snapshot = model === null ? named : await lending.lendModel(run, recipe, model, signal);
     return evaluators.using(config, (evaluator) =>
-      lending.withSnapshot(run, recipe, snapshot, cancelled, (lent) => {
+      lending.withSnapshot(run, recipe, snapshot, signal, (lent) => {
         begin();
         return replay(lent, evaluator);
       }),
@@ -106,19 +106,24 @@ export async function replayHere(
  * Whoever cancels does not wait for a model that is being loaded; work that has begun ends in its own way, keeping
  * what arrived.
  */
-function untilBegun<Result>(
+async function untilBegun<Result>(
   store: StoreWork,
-  cancelled: () => boolean,
+  signal: AbortSignal,
   work: (begin: () => void) => Promise<Result>,
 ): Promise<Result> {
-  let begun = false;
+  const early = new AbortController();
+  const release = onAbort(signal, () => {
+    early.abort();
+  });
   const begin = (): void => {
-    if (cancelled()) {
-      throw new CancelledError();
-    }
-    begun = true;
+    throwIfAborted(signal);
+    release();
   };
-  return unlessCancelled(store.tracked(work(begin)), () => !begun && cancelled());
+  try {
+    return await unlessCancelled(store.tracked(work(begin)), early.signal);
+  } finally {
+    release();
+  }
 }
 
 /** Re-executes replays of a run under its own weights and compares tokens. */
@@ -131,15 +136,9 @@ export function verifyHere(
 ): Promise<VerificationReport> {
   const recipe = parseRecipe(store.runConfig(run), run);
   const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
-  const cancelled = work.stopping(control.cancelled);
+  const signal = work.stopping(control.signal);
   return evaluators.using(recipe.config, (evaluator) =>
-    verifyReplays(
-      store,
-      replays,
-      lending.lender(run, recipe, cancelled),
-      { ...rules, evaluator },
-      { ...control, cancelled },
-    ),
+    verifyReplays(store, replays, lending.lender(run, recipe, signal), { ...rules, evaluator }, { ...control, signal }),
   );
 }
 

@@ -17,7 +17,7 @@ export interface WeightsRequest {
   readonly run: string;
   readonly recipe: StoredRecipe;
   readonly snapshot: string;
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
 }
 
 export class Weights {
@@ -104,7 +104,7 @@ export class Weights {
    * Writes the weights after an iteration, and the value head that a run of this method has beside them.
    * @returns the file of the weights
    */
-  private async rebuild({ store, run, recipe, cancelled }: WeightsRequest, iteration: number): Promise<string> {
+  private async rebuild({ store, run, recipe, signal }: WeightsRequest, iteration: number): Promise<string> {
     return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
       const base = info.snapshot;
       if (snapshotAfter(store, run, 0).id !== base) {
@@ -117,14 +117,14 @@ export class Weights {
         run,
         config: recipe.config,
         protocol: protocolOf(recipe),
-        render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, cancelled),
+        render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
         maxPositions: info.config.maxPositions,
         store,
         runtime,
         tokenizer,
         base,
         snapshotFolder: this.folder,
-        cancelled,
+        signal,
         onStep: () => undefined,
       };
       const rebuilt = await restoreTraining(input, iteration);

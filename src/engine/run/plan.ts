@@ -32,6 +32,7 @@ import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
 import type { TextPool } from '../models/texts.ts';
+import { NEVER } from '../../shared/cancellation.ts';
 
 /** What a run works with beside its configuration and its model. */
 export interface RunInputs {
@@ -71,16 +72,16 @@ export async function planRun(
   recipe: Recipe,
   texts: TextPool,
   timeOf: (inputs: RunInputs) => Promise<TimeEstimate | null>,
-  cancelled: () => boolean = () => false,
+  signal: AbortSignal = NEVER,
 ): Promise<RunPlan> {
   const { config, modelFolder } = recipe;
   const [tokenizer, data, protocol] = [
-    await texts.tokenizer(modelFolder, cancelled),
+    await texts.tokenizer(modelFolder, signal),
     await loadData(recipe),
     protocolOf(recipe),
   ];
   checkScripts(config, protocol, runInstances(config, data));
-  const render = texts.renderer(modelFolder, await readRendering(modelFolder, tokenizer, config.chat), cancelled);
+  const render = texts.renderer(modelFolder, await readRendering(modelFolder, tokenizer, config.chat), signal);
   const inputs = { protocol, tokenizer, render, data };
   const memory = await planHere(recipe, inputs);
   return {

@@ -34,18 +34,14 @@ export async function prepareRun(
   texts: TextPool,
   recipe: Recipe,
   interrupted: Interrupted | null,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<PreparedRun> {
   const data = await loadData(recipe);
   const protocol = protocolOf(recipe);
   const { modelFolder } = recipe;
-  const tokenizer = await texts.tokenizer(modelFolder, cancelled);
+  const tokenizer = await texts.tokenizer(modelFolder, signal);
   const rendering = await readRendering(modelFolder, tokenizer, recipe.config.chat);
-  const render = texts.renderer(
-    modelFolder,
-    interrupted === null ? rendering : interrupted.recipe.rendering,
-    cancelled,
-  );
+  const render = texts.renderer(modelFolder, interrupted === null ? rendering : interrupted.recipe.rendering, signal);
   const fingerprint = await fingerprintOf(recipe, data, rendering);
   if (interrupted === null) {
     await checkRendering(rendering, protocol, render);

@@ -3,7 +3,7 @@
  * the last one ends. Pieces of work of one process share it; while another process waits, none but a run's companions
  * join, so that everybody has a turn.
  */
-import { unlessCancelled } from '../../replay/arrivals.ts';
+import { unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
@@ -23,7 +23,7 @@ export interface Lease {
 }
 
 export interface LeaseControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   /** Hears for whom the store is waited for, in words; null when the wait is over. */
   readonly onWaiting?: (words: string | null) => void;
   /** Whether other work of this process may join whoever waits: work of which it is a part. A run's always may. */
@@ -75,7 +75,7 @@ export class StoreHold {
    */
   async lease(
     purpose: HolderPurpose,
-    { cancelled, onWaiting, companions = purpose.kind === 'run' }: LeaseControl,
+    { signal, onWaiting, companions = purpose.kind === 'run' }: LeaseControl,
   ): Promise<Lease> {
     if (onWaiting !== undefined) {
       this.listeners.add(onWaiting);
@@ -86,17 +86,17 @@ export class StoreHold {
           if (this.mayJoin()) {
             return this.join(this.store, { purpose, companions });
           }
-          await unlessCancelled(this.ended.promise, cancelled);
+          await unlessCancelled(this.ended.promise, signal);
         } else if (this.opening !== undefined) {
           await unlessCancelled(
             this.opening.then(
               () => undefined,
               () => undefined,
             ),
-            cancelled,
+            signal,
           );
         } else {
-          this.opening = this.take(purpose, cancelled);
+          this.opening = this.take(purpose, signal);
           try {
             const opened = await this.opening;
             // Another piece of work may have come and gone since.
@@ -146,12 +146,12 @@ export class StoreHold {
     }
   }
 
-  private async take(purpose: HolderPurpose, cancelled: () => boolean): Promise<StoreWriter> {
+  private async take(purpose: HolderPurpose, signal: AbortSignal): Promise<StoreWriter> {
     const store = await openStoreWhenFree(
       this.path,
       { purpose, headlines: HEADLINE_RULE },
       {
-        cancelled,
+        signal,
         onWaiting: (words) => {
           for (const listener of this.listeners) {
             listener(words);

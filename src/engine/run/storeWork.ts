@@ -15,7 +15,7 @@ export class StoreWork {
   readonly storePath: string;
   private readonly hold: StoreHold;
   private readonly options: ServiceOptions;
-  private closing = false;
+  private readonly closing = new AbortController();
   /** Work that is under way; close waits for its end. */
   private readonly active = new Set<Promise<unknown>>();
 
@@ -31,9 +31,9 @@ export class StoreWork {
   }
 
   /** A share of the writer lock, as soon as no other process has it. */
-  lease(purpose: HolderPurpose, cancelled: () => boolean, companions = purpose.kind === 'run'): Promise<Lease> {
+  lease(purpose: HolderPurpose, signal: AbortSignal, companions = purpose.kind === 'run'): Promise<Lease> {
     const { onWaiting } = this.options;
-    return this.hold.lease(purpose, { cancelled, companions, ...(onWaiting !== undefined && { onWaiting }) });
+    return this.hold.lease(purpose, { signal, companions, ...(onWaiting !== undefined && { onWaiting }) });
   }
 
   /**
@@ -43,13 +43,13 @@ export class StoreWork {
    */
   async writing<Result>(
     what: string,
-    cancelled: () => boolean,
+    signal: AbortSignal,
     work: (store: StoreWriter) => Promise<Result> | Result,
   ): Promise<Result> {
     const { command } = this.options;
     const lease = await this.lease(
       command === undefined ? { kind: 'window', what } : { kind: 'command', what: command },
-      this.stopping(cancelled),
+      this.stopping(signal),
     );
     try {
       return await this.tracked(Promise.resolve(work(lease.store)));
@@ -59,8 +59,8 @@ export class StoreWork {
   }
 
   /** Keeps the writer lock over several pieces of work of this service. */
-  async keeping<Result>(what: string, cancelled: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    const lease = await this.lease({ kind: 'command', what }, this.stopping(cancelled), true);
+  async keeping<Result>(what: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    const lease = await this.lease({ kind: 'command', what }, this.stopping(signal), true);
     try {
       return await work();
     } finally {
@@ -73,9 +73,9 @@ export class StoreWork {
    * a store is said by the work that needs it, after what is wrong with the request.
    * @throws as writing
    */
-  async updated(cancelled: () => boolean): Promise<void> {
+  async updated(signal: AbortSignal): Promise<void> {
     if (this.isOlder()) {
-      await this.writing('update', cancelled, () => undefined);
+      await this.writing('update', signal, () => undefined);
     }
   }
 
@@ -113,7 +113,7 @@ export class StoreWork {
 
   /** From now on everything is cancelled; resolves when all of it has ended. */
   async stop(): Promise<void> {
-    this.closing = true;
+    this.closing.abort();
     await Promise.allSettled(this.active);
   }
 
@@ -122,9 +122,9 @@ export class StoreWork {
     this.hold.close();
   }
 
-  /** The same question, which is also answered with yes once everything stops. */
-  stopping(cancelled: () => boolean): () => boolean {
-    return () => this.closing || cancelled();
+  /** A signal that also aborts once everything stops. */
+  stopping(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([this.closing.signal, signal]);
   }
 
   /** Counts work as under way until it ends. */

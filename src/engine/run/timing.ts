@@ -28,7 +28,7 @@ export interface Forecast {
 /** What is assumed without any measurement: only how training on a message compares with sampling it. */
 const UNMEASURED: MessageSeconds = { sampled: 1, trained: 1.5 };
 
-const never = (): boolean => false;
+const never = new AbortController().signal;
 
 /** Forecasts runs into one store. Trials are remembered while this lives. */
 export class Timing {
@@ -69,10 +69,10 @@ export class Timing {
     inputs: RunInputs,
     model: LoadedModel,
     finished: number,
-    { cancelled, onProgress }: RunControl,
+    { signal, onProgress }: RunControl,
     onRemark: (remark: string) => void,
   ): Promise<ExpectedPace> {
-    const { estimate, pace } = await this.ofRun(recipe, inputs, model, finished, cancelled);
+    const { estimate, pace } = await this.ofRun(recipe, inputs, model, finished, signal);
     const message = `Time: ${estimateWords(estimate)}`;
     onRemark(message);
     const remainingSeconds = estimate?.value ?? null;
@@ -85,11 +85,11 @@ export class Timing {
     inputs: RunInputs,
     model: LoadedModel,
     finished: number,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<Forecast> {
     return this.forecast(recipe, inputs, finished, async () => {
       const tried = model.info.parameters <= TRIED_PARAMETERS || !isDefaultRequest(recipe.config.device.provider);
-      return tried ? this.trial(recipe, inputs, model, cancelled) : Promise.resolve(null);
+      return tried ? this.trial(recipe, inputs, model, signal) : Promise.resolve(null);
     });
   }
 
@@ -145,13 +145,13 @@ export class Timing {
     recipe: Recipe,
     { protocol, render, data }: RunInputs,
     { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
-    cancelled: () => boolean,
+    signal: AbortSignal,
   ): Promise<MessageSeconds | null> {
     const work = plannedWork(recipe.config, protocol, data);
     const messages = work.episodes * work.episodeMessages + work.steps * work.stepMessages;
     const instances = [...data.evaluation, ...data.train];
     const sampling = runSampling(recipe.config);
-    const input = { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled };
+    const input = { runtime, tokenizer, info, protocol, render, sampling, instances, signal };
     const perEpisode = Math.max(1, work.episodeMessages);
     const evaluated = Math.min(recipe.config.evaluation.batch, data.evaluation.length);
     const together = Math.max(evaluated, work.stepMessages / perEpisode);

@@ -109,6 +109,6 @@ export async function trainHere(
     });
   };
   return evaluators.using(recipe.config, (evaluator) =>
-    models.exclusively(recipe, (model) => work(model, evaluator), { onProgress, cancelled: control.cancelled }),
+    models.exclusively(recipe, (model) => work(model, evaluator), { onProgress, signal: control.signal }),
   );
 }

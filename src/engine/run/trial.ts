@@ -26,7 +26,7 @@ export interface TrialInput {
   readonly render: Renderer;
   readonly sampling: Sampling;
   readonly instances: readonly Instance[];
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
 }
 
 /** Seconds that a trial aims at, and those after which a round of it is given up, between two steps of generation. */
@@ -94,16 +94,15 @@ function faster(a: Round, b: Round): Round {
 }
 
 async function oneRound(input: TrialInput, count: number): Promise<Round> {
-  const { runtime, tokenizer, info, protocol, render, sampling, instances, cancelled } = input;
+  const { runtime, tokenizer, info, protocol, render, sampling, instances, signal } = input;
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
-  const end = performance.now() + 1000 * LIMIT;
-  const stop = (): boolean => cancelled() || performance.now() > end;
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(1000 * LIMIT)]);
   const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
   const budget = new EvaluatorBudget(Infinity);
   const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
   const branches = instances.slice(0, count).map((instance) => ({ instance, node: null }));
   const started = performance.now();
-  const roots = await grow(settings, branches, [], { cancelled: stop });
+  const roots = await grow(settings, branches, [], { signal: stop });
   const sampled = performance.now();
   await runtime.score(info.snapshot, contextsOf(roots, protocol), sampling.temperature, stop);
   const scored = performance.now();

@@ -63,7 +63,7 @@ interface Client {
   readonly socket: Socket;
   /** Null until it has introduced itself. */
   kind: ClientKind | null;
-  gone: boolean;
+  readonly gone: AbortController;
 }
 
 export interface ServerEvents {
@@ -122,11 +122,11 @@ export class EngineServer {
   accept(socket: Socket): void {
     boundFrames(socket);
     const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
-    const client: Client = { connection, socket, kind: null, gone: false };
+    const client: Client = { connection, socket, kind: null, gone: new AbortController() };
     this.clients.add(client);
     socket.on('error', () => undefined);
     socket.once('close', () => {
-      client.gone = true;
+      client.gone.abort();
       this.clients.delete(client);
       connection.dispose();
       this.events.changed();
@@ -192,7 +192,7 @@ export class EngineServer {
     connection.onRequest(TestModelRequest, ({ folder, provider = DEFAULT_PROVIDER }, token) =>
       this.answering(() =>
         testModel(folder, provider, {
-          cancelled: cancelledBy(client, token),
+          signal: cancelledBy(client, token),
           onProgress: (progress) => {
             send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress }));
           },
@@ -203,7 +203,7 @@ export class EngineServer {
     connection.onRequest(VerifyRequest, ({ message }, token) =>
       this.answering(() =>
         service.verifyMessage(message, {
-          cancelled: cancelledBy(client, token),
+          signal: cancelledBy(client, token),
           onProgress: (done, total) => {
             send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total }));
           },
@@ -230,9 +230,9 @@ export class EngineServer {
   }
 
   private async replay(client: Client, params: ReplayParams, token: CancellationToken): Promise<ReplayResult> {
-    const cancelled = cancelledBy(client, token);
+    const signal = cancelledBy(client, token);
     const given = await this.service.replay(params, {
-      cancelled,
+      signal,
       onProgress: (bucket, done, total) => {
         send(client, (to) =>
           to.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total }),
@@ -243,7 +243,7 @@ export class EngineServer {
       },
     });
     // The alternatives are on the screen already; what follows is the proof.
-    return { ...given, ...(await this.service.proveBucket(given.id, cancelled)) };
+    return { ...given, ...(await this.service.proveBucket(given.id, signal)) };
   }
 
   /** Ends the engine once the answer is out; a client that sees the connection end takes that for the answer. */
@@ -299,13 +299,18 @@ type Notify = (connection: MessageConnection) => Promise<void>;
 
 const asker = ({ kind }: Client): ClientKind => kind ?? 'window';
 
-/** Whether a client cancelled its request, or is gone. */
-const cancelledBy = (client: Client, token: CancellationToken) => (): boolean =>
-  client.gone || token.isCancellationRequested;
+/** Aborts when a client cancels its request, or goes. */
+function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
+  const asked = new AbortController();
+  token.onCancellationRequested(() => {
+    asked.abort();
+  });
+  return AbortSignal.any([client.gone.signal, asked.signal]);
+}
 
 /** One that is gone need not know, and the work is not failed by that. */
 function send(client: Client, notify: Notify): void {
-  if (!client.gone) {
+  if (!client.gone.signal.aborted) {
     notify(client.connection).catch(() => undefined);
   }
 }

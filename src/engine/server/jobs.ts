@@ -29,7 +29,7 @@ interface Work {
   readonly entry: Omit<QueueEntry, 'begun'>;
   /** Null for a run of the store. */
   readonly recipe: Recipe | null;
-  cancelled: boolean;
+  readonly controller: AbortController;
 }
 
 export class JobQueue {
@@ -106,7 +106,7 @@ export class JobQueue {
   cancel(name: string): CancelResult {
     const work = this.works.find(({ job }) => job.state !== 'finished' && (job.id === name || job.run === name));
     if (work !== undefined) {
-      work.cancelled = true;
+      work.controller.abort();
       if (work.job.state === 'running') {
         return { cancelled: 'running' };
       }
@@ -151,7 +151,7 @@ export class JobQueue {
       meanReturn: null,
       outcome: null,
     };
-    const work: Work = { job, entry, recipe, cancelled: false };
+    const work: Work = { job, entry, recipe, controller: new AbortController() };
     this.works.push(work);
     this.publish();
     void this.workOn();
@@ -207,7 +207,7 @@ export class JobQueue {
 
   private run(work: Work): Promise<RunSummary> {
     const control: RunControl = {
-      cancelled: () => work.cancelled,
+      signal: work.controller.signal,
       onProgress: (progress) => {
         const before = work.job.run;
         work.job = {

@@ -1,5 +1,6 @@
 /** Scores Python code by unit tests, several candidates at a time. */
 import { createHash } from 'node:crypto';
+import { NEVER } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { nativeSandboxes } from './native/native.ts';
 import { bundledSandboxes, SandboxPool } from './pool.ts';
@@ -41,8 +42,6 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string =>
   `${backend}:${uidSha}:${sha256(code)}`;
 
-const NEVER = (): boolean => false;
-
 export class PythonGrader {
   private readonly pool: SandboxPool;
   private readonly limits: PythonLimits;
@@ -51,8 +50,8 @@ export class PythonGrader {
   private readonly backend: PythonBackend;
   /** Verdicts that are being found. */
   private readonly running = new Map<string, Promise<PythonVerdict>>();
-  /** Who waits for verdicts whose turn has not come: whether each was cancelled. */
-  private readonly waiting = new Map<string, (() => boolean)[]>();
+  /** The signals of those who wait for verdicts whose turn has not come. */
+  private readonly waiting = new Map<string, AbortSignal[]>();
   private free: number;
   private readonly queue: (() => void)[] = [];
   private warmed = false;
@@ -79,14 +78,14 @@ export class PythonGrader {
    * The verdict on a candidate: the same for the same arguments. One that is known already is given again without a
    * run; to a ledger it is a call like any other. Masked verdicts are not kept.
    * @param uidSha names the instance; null makes the tests themselves its name
-   * @param cancelled asked when its turn has come: then it is not run
+   * @param signal asked when its turn has come: then it is not run
    * @throws CancelledError where it was not run
    */
   async grade(
     code: string,
     tests: PythonTests,
     uidSha: string | null = null,
-    cancelled: () => boolean = NEVER,
+    signal: AbortSignal = NEVER,
   ): Promise<PythonVerdict> {
     const key = verdictKey(
       uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])),
@@ -95,15 +94,15 @@ export class PythonGrader {
     );
     const known = this.cache.get(key) ?? this.running.get(key);
     if (known !== undefined) {
-      this.waiting.get(key)?.push(cancelled);
+      this.waiting.get(key)?.push(signal);
       return known;
     }
     // Who else waits for this verdict may not have been cancelled: it is given up only where all of them were.
-    const waiting = [cancelled];
+    const waiting = [signal];
     this.waiting.set(key, waiting);
     const found = this.inTurn(() => {
       this.waiting.delete(key);
-      return waiting.every((given) => given())
+      return waiting.every(({ aborted }) => aborted)
         ? Promise.reject(new CancelledError())
         : tryCandidate(code, tests, this.pool, this.limits, this.passRule);
     });

@@ -2,6 +2,7 @@
  * Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places.
  */
 import { traitsOf } from '../../shared/devices.ts';
+import type { AbortFlag } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { DecodeSessions } from './decodeSessions.ts';
 import { DeviceSessions } from './deviceSessions.ts';
@@ -39,7 +40,7 @@ export interface Completion {
 
 export interface GenerationControl {
   /** True when the caller wants generation to stop; asked between steps. */
-  readonly cancelled: () => boolean;
+  readonly signal: AbortFlag;
   /** Receives each completion as soon as it ends. */
   readonly onCompletion?: (index: number, completion: Completion) => void;
 }
@@ -176,7 +177,7 @@ class Wave {
 
   async run(): Promise<Completion[]> {
     while (this.waiting.length > 0 || this.rows.length > 0) {
-      if (this.control.cancelled()) {
+      if (this.control.signal.aborted) {
         throw new CancelledError();
       }
       const filling =

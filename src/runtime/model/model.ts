@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
 import type { Precision } from '../../shared/devices.ts';
+import { type AbortFlag, NEVER } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { CONFIG_FILE, configToJson, MAX_CONFIG_BYTES, parseConfig } from './huggingFaceConfig.ts';
 import { readTensors, readWeights, WEIGHTS_FILE, type OnLoadProgress } from '../files/huggingFaceWeights.ts';
@@ -108,7 +109,7 @@ const HASHED_BYTES = 2 ** 26;
 
 /** The name of a set of parameters: SHA-256 over the configuration and the numbers' bytes. */
 export const snapshotId = (config: TransformerConfig, flat: ModelNumbers): string =>
-  new SnapshotHash(config, flat).id(() => false);
+  new SnapshotHash(config, flat).id(NEVER);
 
 /** Names parameters, whose first ones can be hashed while the others are still being read. */
 class SnapshotHash {
@@ -132,9 +133,9 @@ class SnapshotHash {
   }
 
   /** @throws CancelledError */
-  id(cancelled: () => boolean): string {
+  id(signal: AbortFlag): string {
     while (this.done < this.bytes.length) {
-      if (cancelled()) {
+      if (signal.aborted) {
         throw new CancelledError();
       }
       this.advance(Math.min(HASHED_BYTES, this.bytes.length - this.done));
@@ -158,7 +159,7 @@ export interface LoadOptions {
   /** What its numbers are held in; float32 unless given. */
   readonly precision?: Precision;
   readonly onProgress?: OnLoadProgress | undefined;
-  readonly cancelled?: (() => boolean) | undefined;
+  readonly signal?: AbortFlag | undefined;
 }
 
 /**
@@ -176,7 +177,7 @@ export async function loadModel(
 ): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }>;
 export async function loadModel(
   folder: string,
-  { precision = 'float32', onProgress, cancelled = () => false }: LoadOptions = {},
+  { precision = 'float32', onProgress, signal = NEVER }: LoadOptions = {},
 ): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
   const config = await loadConfig(folder);
   // Names, shapes and lengths first: there is no memory for numbers that no file holds.
@@ -184,13 +185,13 @@ export async function loadModel(
   const parameters = roomFor(config, folder, precision);
   const hash = new SnapshotHash(config, parameters);
   const onPart = (part: ModelNumbers): void => {
-    if (cancelled()) {
+    if (signal.aborted) {
       throw new CancelledError();
     }
     hash.filled(part);
   };
   await readWeights(folder, targetsIn(config, parameters), unusedBy(config), { onPart, onProgress });
-  return { config, parameters, snapshot: hash.id(cancelled) };
+  return { config, parameters, snapshot: hash.id(signal) };
 }
 
 /** @throws C3Error('model') where this machine cannot hold so many numbers */

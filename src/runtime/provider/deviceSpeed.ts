@@ -1,4 +1,5 @@
 /** How fast a device does what a run does: the measurement behind `device: auto`. */
+import type { AbortFlag } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { Generator } from '../generate/generate.ts';
 import { initialParameters } from '../model/model.ts';
@@ -46,8 +47,13 @@ export async function deviceSeconds(device: DeviceSettings, limit: number): Prom
   const generator = await Generator.create(SHAPE, device);
   const trainer = new Trainer(SHAPE, device);
   const round = async (end: number): Promise<void> => {
-    const cancelled = (): boolean => performance.now() > end;
-    const completions = await generator.generate(parameters, requests, { cancelled });
+    // Native calls block the thread's timers: the clock itself is looked at.
+    const signal: AbortFlag = {
+      get aborted() {
+        return performance.now() > end;
+      },
+    };
+    const completions = await generator.generate(parameters, requests, { signal });
     const contexts = completions.map(({ tokens, logprobs }, row) => ({
       prompt: requests[row]?.prompt ?? new Int32Array(),
       messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }],
@@ -56,7 +62,7 @@ export async function deviceSeconds(device: DeviceSettings, limit: number): Prom
       initialState(parameters),
       contexts,
       { loss: 'ppo', learningRate: 1e-4, temperature: 1, klCoefficient: 0.01 },
-      cancelled,
+      signal,
     );
   };
   try {

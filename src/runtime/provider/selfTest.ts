@@ -37,7 +37,7 @@ const TINY: TransformerConfig = {
 };
 const STEP: StepSettings = { loss: 'ppo', learningRate: 1e-2, temperature: 1, klCoefficient: 0.1 };
 const COMPLETIONS = 5;
-const NEVER = (): boolean => false;
+const NEVER = new AbortController().signal;
 
 /**
  * Runs single operators, a small generation and one optimiser step on a device and, where that is no CPU, on the CPU
@@ -172,8 +172,8 @@ async function generation(
   }));
   const generator = await Generator.create(TINY, device);
   try {
-    const together = await generator.generate(parameters, requests, { cancelled: NEVER });
-    const reversed = (await generator.generate(parameters, [...requests].reverse(), { cancelled: NEVER })).reverse();
+    const together = await generator.generate(parameters, requests, { signal: NEVER });
+    const reversed = (await generator.generate(parameters, [...requests].reverse(), { signal: NEVER })).reverse();
     const differing = together.filter((completion, index) => !same(completion, reversed[index])).length;
     if (differing > 0) {
       throw new Mismatch(`${String(differing)} of ${String(requests.length)} completions depend on their batch`);

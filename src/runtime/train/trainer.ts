@@ -1,6 +1,7 @@
 /** Scoring and optimiser steps over packed contexts; gradients of micro-batches add up inside the graph. */
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { AbortFlag } from '../../shared/cancellation.ts';
 import { exactThreads } from '../model/exactThreads.ts';
 import type { Graph } from '../graph/graph.ts';
 import type { Held } from '../session/deviceMemory.ts';
@@ -86,13 +87,13 @@ export class Trainer {
     policy: PolicyWeights,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<Float32Array[][]> {
     checkContexts(this.config, contexts);
     const weights = await this.weights.of(policy);
     const result: Float32Array[][] = contexts.map(() => []);
     for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
-      if (cancelled()) {
+      if (signal.aborted) {
         throw new CancelledError();
       }
       const chunks = headChunks(batch.targets, this.config.vocabularySize, MICRO_BATCH_TOKENS);
@@ -127,13 +128,13 @@ export class Trainer {
     other: Distributions,
     contexts: readonly TrainingContext[],
     temperature: number,
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<Float32Array[][]> {
     checkContexts(this.config, contexts);
     const own = this.distributions(policy, temperature);
     const result: Float32Array[][] = contexts.map(() => []);
     for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
-      if (cancelled()) {
+      if (signal.aborted) {
         throw new CancelledError();
       }
       const divergences = rowDivergences(await own(batch), await other(batch), this.config.vocabularySize);
@@ -146,11 +147,7 @@ export class Trainer {
    * The final hidden state of the last token of each text, [hidden] each.
    * @throws C3Error('input') when a text cannot be read; CancelledError between micro-batches
    */
-  async lastStates(
-    policy: PolicyWeights,
-    texts: readonly Int32Array[],
-    cancelled: () => boolean,
-  ): Promise<Float32Array[]> {
+  async lastStates(policy: PolicyWeights, texts: readonly Int32Array[], signal: AbortFlag): Promise<Float32Array[]> {
     // A message of one token is predicted at the last token of its prompt; which token is of no consequence.
     const unused = new Float32Array(1);
     const contexts = texts.map((prompt) => ({
@@ -161,7 +158,7 @@ export class Trainer {
     const weights = await this.weights.of(policy);
     const result: Float32Array[] = [];
     for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
-      if (cancelled()) {
+      if (signal.aborted) {
         throw new CancelledError();
       }
       const session = await this.session('states', () => buildStateGraph(this.config), this.exact);
@@ -184,9 +181,9 @@ export class Trainer {
     state: TrainingState,
     contexts: readonly TrainingContext[],
     settings: StepSettings,
-    cancelled: () => boolean,
+    signal: AbortFlag,
   ): Promise<StepResult> {
-    return (await this.prepare(state, contexts, settings, cancelled)).apply();
+    return (await this.prepare(state, contexts, settings, signal)).apply();
   }
 
   /**
@@ -198,7 +195,7 @@ export class Trainer {
     state: TrainingState,
     contexts: readonly TrainingContext[],
     settings: StepSettings,
-    cancelled: () => boolean,
+    signal: AbortFlag,
     anchor?: Distributions,
   ): Promise<PreparedStep> {
     checkContexts(this.config, contexts);
@@ -209,7 +206,7 @@ export class Trainer {
       await this.weights.of(weightsOf(state)),
       contexts,
       settings,
-      cancelled,
+      signal,
       anchor,
     );
     if (sums === undefined) {
@@ -226,7 +223,7 @@ export class Trainer {
     weights: Held,
     contexts: readonly TrainingContext[],
     settings: StepSettings,
-    cancelled: () => boolean,
+    signal: AbortFlag,
     anchor: Distributions | undefined,
   ): Promise<Totals & { readonly sums: Held | undefined }> {
     const tokens = contexts.reduce(
@@ -256,7 +253,7 @@ export class Trainer {
     let sums: Held | undefined;
     try {
       for (const batch of batches) {
-        if (cancelled()) {
+        if (signal.aborted) {
           throw new CancelledError();
         }
         const session = await gradientSession(

@@ -16,7 +16,7 @@ import { openStoreForWriting, type WriterOptions } from './writer.ts';
 import type { StoreWriter } from '../types.ts';
 
 export interface WaitControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   /** Hears for whom the store is waited for, in words, once that takes noticeably long; null when the wait is over. */
   readonly onWaiting: (words: string | null) => void;
 }
@@ -38,7 +38,7 @@ let tickets = 0;
 export async function openStoreWhenFree(
   path: string,
   options: WriterOptions & { readonly purpose: HolderPurpose },
-  { cancelled, onWaiting }: WaitControl,
+  { signal, onWaiting }: WaitControl,
 ): Promise<StoreWriter> {
   const absolute = realFile(path);
   let ticket: string | null = null;
@@ -46,7 +46,7 @@ export async function openStoreWhenFree(
   let freeLooks = 0;
   try {
     for (let look = 0; ; look++) {
-      if (cancelled()) {
+      if (signal.aborted) {
         throw new CancelledError();
       }
       const [first] = waitersOf(absolute);
@@ -68,7 +68,8 @@ export async function openStoreWhenFree(
         said = words;
         onWaiting(words);
       }
-      await delay(LOOK_EVERY_MILLISECONDS);
+      // A cancel ends the pause at once; the loop's head throws.
+      await delay(LOOK_EVERY_MILLISECONDS, undefined, { signal }).catch(() => undefined);
     }
   } finally {
     if (ticket !== null) {

@@ -34,7 +34,7 @@ export interface EvaluationSettings {
 }
 
 export interface EvaluationControl {
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   /** Hears of a batch before its evaluator calls are made. */
   readonly onBegin: (calls: number) => void;
   readonly onBatch: (done: number, roots: readonly TreeNode[]) => void;
@@ -98,7 +98,7 @@ export async function evaluate(
       },
       members.map((instance) => ({ instance, node: null })),
       [samples],
-      { cancelled: control.cancelled },
+      { signal: control.signal },
     );
     requireMeasured(roots);
     for (const root of roots) {

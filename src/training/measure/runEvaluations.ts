@@ -105,7 +105,7 @@ export class RunEvaluations {
       },
       evaluation.slice(known.length),
       {
-        cancelled: this.context.control.cancelled,
+        signal: this.context.control.signal,
         onBegin: (calls) => {
           this.context.account.announce(calls);
         },

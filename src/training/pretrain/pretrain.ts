@@ -38,7 +38,7 @@ export interface PretrainSettings {
   readonly vocabularySize: number;
   readonly architecture: Omit<TransformerConfig, 'vocabularySize'>;
   readonly device: DeviceSettings;
-  readonly cancelled: () => boolean;
+  readonly signal: AbortSignal;
   readonly report: (line: string) => void;
 }
 
@@ -106,7 +106,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
         state,
         contexts,
         { loss: 'supervised', learningRate, temperature: 1, klCoefficient: 0 },
-        settings.cancelled,
+        settings.signal,
       );
       state = result.state;
       const line = {

@@ -84,14 +84,14 @@ export async function treeValues(
   runtime: Pick<ModelRuntime, 'values'>,
   roots: readonly TreeNode[],
   target: ValueTarget,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<ReadonlyMap<TreeNode, number>> {
   const nodes = withDescendants(roots);
   const { states, places } = await statesOf(
     form,
     nodes.map((node) => momentOf(node, target)),
   );
-  const values = await runtime.values(states, cancelled);
+  const values = await runtime.values(states, signal);
   return new Map(
     nodes.flatMap((node, index) => {
       const value = values[places[index] ?? -1];
@@ -109,9 +109,9 @@ export async function snapshotValue(
   runtime: Pick<ModelRuntime, 'valuesUnder'>,
   { snapshot, head }: { readonly snapshot: string; readonly head: string | null },
   moment: Moment,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): Promise<number> {
-  const [value] = await runtime.valuesUnder(snapshot, head, (await statesOf(form, [moment])).states, cancelled);
+  const [value] = await runtime.valuesUnder(snapshot, head, (await statesOf(form, [moment])).states, signal);
   if (value === undefined) {
     throw new Error('A state that is asked about has a value.');
   }

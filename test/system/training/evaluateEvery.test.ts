@@ -17,6 +17,7 @@ import {
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { tablesOf, type Row } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -184,9 +185,10 @@ describe('evaluation every so many steps', () => {
 
   it('keeps what was measured through a cancel', async (t) => {
     const world = await begin(t);
-    const cancelled = (): boolean =>
-      world.progress.some(({ message }) => message.startsWith('Evaluating sampled, after step 2'));
-    await assert.rejects(world.start({ overrides: EVERY, control: { cancelled } }), CancelledError);
+    const signal = abortedWhen(() =>
+      world.progress.some(({ message }) => message.startsWith('Evaluating sampled, after step 2')),
+    );
+    await assert.rejects(world.start({ overrides: EVERY, control: { signal } }), CancelledError);
     const { store } = world;
     assert.deepEqual([store.run('run-1').status, store.run('run-1').summary], ['cancelled', null]);
     const known = evaluationsOf(store.run('run-1'), store.evaluations('run-1'));

@@ -21,6 +21,7 @@ import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { PAIR } from '../../unit/training/tinyTeam.ts';
 import { makeTeam } from '../../unit/training/tinyTeam.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -186,7 +187,9 @@ describe('resumeTraining', () => {
     const world = await begin(t);
     const until = (steps: number): TinyRunOptions => ({
       overrides: OVERRIDES,
-      control: { cancelled: () => world.progress.some(({ stage, done }) => stage === 'train' && done >= steps) },
+      control: {
+        signal: abortedWhen(() => world.progress.some(({ stage, done }) => stage === 'train' && done >= steps)),
+      },
     });
     await assert.rejects(world.start(until(1)), CancelledError);
     await assert.rejects(world.resume(until(3)), CancelledError);
@@ -312,7 +315,7 @@ describe('checkpoints and snapshots', () => {
       maxPositions: 256,
       base,
       snapshotFolder,
-      cancelled: () => false,
+      signal: new AbortController().signal,
       onStep: (step: number) => again.push(step),
     };
     const rebuild = async (iteration: number): Promise<number[]> => {
@@ -365,7 +368,7 @@ describe('checkpoints and snapshots', () => {
             : async (snapshot: string, path: string) => {
                 // The rows that name the weights come after.
                 assert.ok(!store.snapshotsOfRun('run-1').some(({ id }) => id === snapshot));
-                kept.push([path, await target.values(states, () => false)]);
+                kept.push([path, await target.values(states, new AbortController().signal)]);
                 await target.saveValueHead(snapshot, path);
               },
       });
@@ -385,14 +388,14 @@ describe('checkpoints and snapshots', () => {
       maxPositions: 256,
       base,
       snapshotFolder,
-      cancelled: () => false,
+      signal: new AbortController().signal,
       onStep: () => undefined,
     };
     for (const [index, [path, values]] of kept.entries()) {
       const iteration = [2, 4, 5][index] ?? 0;
       const snapshot = await restoreTraining(input, iteration);
       assert.equal(lastIterationOf(store, 'run-1', snapshot), iteration);
-      assert.deepEqual(await host.valuesUnder(snapshot, path, states, () => false), values);
+      assert.deepEqual(await host.valuesUnder(snapshot, path, states, new AbortController().signal), values);
       const bytes = readFileSync(path);
       rmSync(path);
       await host.saveValueHead(snapshot, path);
@@ -418,7 +421,7 @@ describe('checkpoints and snapshots', () => {
           base,
           valueHeadFile(snapshotFolder, 'run-1', iteration),
           [{ tokens: Int32Array.of(5, 7, 9) }],
-          () => false,
+          new AbortController().signal,
         ),
       ),
     );

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +33,7 @@ const CONFIG: TransformerConfig = {
   maxPositions: 128,
   tieEmbeddings: true,
 };
-const RUNNING = { cancelled: (): boolean => false };
+const RUNNING = { signal: new AbortController().signal };
 
 let folder: string;
 let host: ModelHost;
@@ -73,6 +74,14 @@ const REQUESTS = [
 ];
 
 describe('LocalPolicy.answer', () => {
+  it('leaves no listener on a signal after many requests', async () => {
+    const { signal } = new AbortController();
+    for (let asked = 0; asked < 20; asked++) {
+      await policy.answer(REQUESTS, { signal });
+    }
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+  });
+
   it('gives what the runtime generates, in the order of the requests, as text', async () => {
     const answers = await policy.answer(REQUESTS, RUNNING);
     const expected = await host.generate(
@@ -151,7 +160,7 @@ describe('LocalPolicy.answer', () => {
     await assert.rejects(policy.answer([request('', 0)], RUNNING), refusal);
     await assert.rejects(policy.answer([request('7'.repeat(119), 0)], RUNNING), refusal);
     assert.equal((await policy.answer([request('7'.repeat(118), 0)], RUNNING)).length, 1);
-    await assert.rejects(policy.answer(REQUESTS, { cancelled: () => true }), CancelledError);
+    await assert.rejects(policy.answer(REQUESTS, { signal: AbortSignal.abort() }), CancelledError);
   });
 
   it('knows its snapshot and environment', async () => {
@@ -175,7 +184,7 @@ describe('LocalPolicy.typed', () => {
       policy.snapshot,
       [{ prompt, messages: [{ tokens, behaviour: empty, reference: empty, advantages: empty }] }],
       0.75,
-      RUNNING.cancelled,
+      RUNNING.signal,
     );
     assert.deepEqual(typed, { text: ' 12 apples', prompt, tokens, logprobs, finish: 'typed', reusedTokens: 0 });
     assert.ok(typed.logprobs.every((value) => value < 0));
@@ -193,7 +202,7 @@ describe('LocalPolicy.typed', () => {
       policy.snapshot,
       [{ prompt: tokenizer.encode('Tom has'), messages: [message] }],
       1,
-      RUNNING.cancelled,
+      RUNNING.signal,
     );
     assert.deepEqual(logprobs, sampled?.logprobs);
   });
@@ -220,7 +229,7 @@ describe('LocalPolicy.typed', () => {
       (error) => error instanceof C3Error && error.kind === 'input',
     );
     await assert.rejects(
-      policy.typed({ agent: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { cancelled: () => true }),
+      policy.typed({ agent: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { signal: AbortSignal.abort() }),
       CancelledError,
     );
   });

@@ -93,7 +93,7 @@ describe('ScriptedPolicy', () => {
   });
 
   it('stops where it is cancelled', async () => {
-    const cancelled = { cancelled: (): boolean => true };
+    const cancelled = { signal: AbortSignal.abort() };
     await assert.rejects(
       new ScriptedPolicy({ answers: [{ answer: '4' }] }, null).answer([request()], cancelled),
       CancelledError,

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Evaluator, Graded } from '../../../src/evaluate/evaluator.ts';
-import { Arrivals, unlessCancelled } from '../../../src/replay/arrivals.ts';
+import { Arrivals } from '../../../src/replay/arrivals.ts';
+import { unlessCancelled } from '../../../src/shared/cancellation.ts';
 import { extend } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { instances, NEVER, PAIR, starts, world } from './helpers.ts';
 
-const never = (): boolean => false;
+const never = new AbortController().signal;
 
 describe('arrivals', () => {
   it('are complete in their order, however long each takes', async () => {
@@ -48,9 +50,9 @@ describe('arrivals', () => {
   });
 
   it('are not waited for once the work is cancelled', async () => {
-    let cancelled = false;
-    const waiting = unlessCancelled(new Promise(() => undefined), () => cancelled);
-    cancelled = true;
+    const controller = new AbortController();
+    const waiting = unlessCancelled(new Promise(() => undefined), controller.signal);
+    controller.abort();
     await assert.rejects(waiting, CancelledError);
     assert.equal(await unlessCancelled(Promise.resolve(5), never), 5);
   });
@@ -97,25 +99,34 @@ describe('messages that are scored while others are sampled', () => {
     );
   });
 
+  it('leaves no listener on a signal after many requests', async () => {
+    const { settings } = world(PAIR);
+    const { signal } = new AbortController();
+    for (let request = 0; request < 20; request++) {
+      await extend(settings, starts(instances(3)), 0, 2, { signal });
+    }
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+  });
+
   it('keeps what has its score when the work is cancelled, and hears of nothing later', async () => {
     const { settings } = world(PAIR);
     const evaluator = new Gated();
     const plans = await extend({ ...settings, evaluator }, starts(instances(3)), 0, 1, NEVER);
-    let cancelled = false;
+    const controller = new AbortController();
     let heard = 0;
     const growing = extend(
       { ...settings, evaluator },
       plans.map((node) => ({ instance: node.instance, node })),
       1,
       1,
-      { cancelled: () => cancelled },
+      { signal: controller.signal },
       () => heard++,
     );
     while (evaluator.gates.length < 3) {
       await setImmediate();
     }
     evaluator.gates[0]?.resolve({ score: 1, rule: 'gated' });
-    cancelled = true;
+    controller.abort();
     await assert.rejects(growing, CancelledError);
     assert.equal(heard, 1);
     evaluator.gates[1]?.resolve({ score: 1, rule: 'gated' });

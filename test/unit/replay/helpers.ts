@@ -30,7 +30,7 @@ export const ENVIRONMENT: NumericEnvironment = {
 };
 export const SAMPLING: Sampling = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 40 };
 export const LOO: CreditRule = (alternatives) => comparedCredits(alternatives, 'loo');
-export const NEVER: PolicyControl = { cancelled: () => false };
+export const NEVER: PolicyControl = { signal: new AbortController().signal };
 
 export const PAIR: Protocol = parseProtocol(
   JSON.stringify([
@@ -131,7 +131,7 @@ export class ScriptedPolicy implements Policy {
       rank: this.shuffled ? digest(request.context, request.streamKey) : -index,
     }));
     for (const { request, index } of order.toSorted((a, b) => a.rank - b.rank)) {
-      if (control.cancelled() || this.answersLeft-- <= 0) {
+      if (control.signal.aborted || this.answersLeft-- <= 0) {
         return Promise.reject(new CancelledError());
       }
       const answer = answerOf(request.context, this.script(request));

@@ -50,7 +50,7 @@ interface Scene {
     position: number,
     pairs: number,
     changes?: Partial<ReplayDependencies & ReplayRequest>,
-    cancelled?: () => boolean,
+    signal?: AbortSignal,
   ) => Promise<ReplayResult>;
   /** Done of total, as it was reported. */
   readonly reported: string[];
@@ -83,11 +83,11 @@ async function scene(
     returnBound: 10,
     credit: LOO,
   };
-  const ask: Scene['ask'] = (position, pairs, changes = {}, cancelled = () => false) =>
+  const ask: Scene['ask'] = (position, pairs, changes = {}, signal = new AbortController().signal) =>
     replayMessage(
       { message: messages[position] ?? 0, alternatives: pairs, replays: 1, text: null, design: 'paired', ...changes },
       { ...dependencies, ...changes },
-      { cancelled, onProgress: (_, done, total) => reported.push(`${String(done)} of ${String(total)}`) },
+      { signal, onProgress: (_, done, total) => reported.push(`${String(done)} of ${String(total)}`) },
     );
   return { store, made, messages, ask, reported };
 }

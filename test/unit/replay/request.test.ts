@@ -34,6 +34,7 @@ import {
   world,
   type CountingEvaluator,
 } from './helpers.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 const ALL = instances(1);
 
@@ -96,7 +97,7 @@ function ask(
 ): Promise<BucketView> {
   const request = { message: messages[position] ?? 0, alternatives: 3, replays: 2, text: null, ...changes };
   return replayMessage(request, dependencies, {
-    cancelled: () => false,
+    signal: new AbortController().signal,
     onProgress: (bucket, done, total) => told.push({ bucket, done, total }),
   });
 }
@@ -248,7 +249,7 @@ describe('replayMessage', () => {
     const remarks: string[] = [];
     const request = { message: here.messages[0] ?? 0, alternatives: 2, replays: 2, text: null };
     const bucket = await replayMessage(request, here.dependencies, {
-      cancelled: () => false,
+      signal: new AbortController().signal,
       onProgress: () => undefined,
       onRemark: (remark) => remarks.push(remark),
     });
@@ -261,7 +262,7 @@ describe('replayMessage', () => {
     await replayMessage(
       request,
       { ...here.dependencies, policy: new ScriptedPolicy() },
-      { cancelled: () => false, onProgress: () => undefined, onRemark: (remark) => told.push(remark) },
+      { signal: new AbortController().signal, onProgress: () => undefined, onRemark: (remark) => told.push(remark) },
     );
     assert.deepEqual(told, []);
   });
@@ -405,14 +406,15 @@ describe('replayMessage', () => {
         environment: here.policy.environment,
         seeded: true,
         typed: (request) => here.policy.typed(request),
-        answer: (requests, control) => here.policy.answer(requests, { ...control, cancelled: () => false }),
+        answer: (requests, control) =>
+          here.policy.answer(requests, { ...control, signal: new AbortController().signal }),
       };
       const request = { message: messages[position] ?? 0, alternatives: 8, replays: 4, text: null };
       await assert.rejects(
         replayMessage(
           request,
           { ...here.dependencies, policy: deaf },
-          { cancelled: () => evaluator.calls >= 4, onProgress: () => undefined },
+          { signal: abortedWhen(() => evaluator.calls >= 4), onProgress: () => undefined },
         ),
         CancelledError,
       );

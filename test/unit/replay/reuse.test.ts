@@ -250,7 +250,7 @@ describe('reuse on request', () => {
     const bucket = await replayMessage(
       { message: message.stored ?? 0, alternatives: 6, replays: 4, text: null, ...changes },
       dependencies,
-      { cancelled: () => false, onProgress: () => undefined },
+      { signal: new AbortController().signal, onProgress: () => undefined },
     );
     return { bucket, made, store };
   }

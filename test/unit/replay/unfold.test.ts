@@ -175,7 +175,7 @@ describe('a tree whose episodes unfold in rounds', () => {
             returnBound: 10,
             credit: LOO,
           },
-          { cancelled: () => false, onProgress: () => undefined },
+          { signal: new AbortController().signal, onProgress: () => undefined },
         );
         assert.equal(bucket.alternatives.length, 5);
         assert.ok(bucket.alternatives.every(({ returns }) => returns.every((value) => value !== null)));

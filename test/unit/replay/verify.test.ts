@@ -23,6 +23,7 @@ import { createHash } from 'node:crypto';
 import { LOO } from './helpers.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../training/tinyRun.ts';
 import { PAIR } from '../training/tinyTeam.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -39,7 +40,7 @@ interface Scene {
   readonly check: (
     replays?: readonly Replay[],
     lend?: PolicyLender,
-    cancelled?: () => boolean,
+    signal?: AbortSignal,
     evaluator?: Evaluator,
   ) => Promise<VerificationReport>;
   /** Done of total, as it was reported. */
@@ -81,7 +82,7 @@ async function scene(t: TestContext): Promise<Scene> {
         returnBound: 10,
         credit: LOO,
       },
-      { cancelled: () => false, onProgress: () => undefined },
+      { signal: new AbortController().signal, onProgress: () => undefined },
     );
   });
   const replays = store.replaysOfRun('run-1', 0, 1000);
@@ -94,8 +95,8 @@ async function scene(t: TestContext): Promise<Scene> {
     replays,
     lend,
     told,
-    check: (some = replays, from = lend, cancelled = () => false, evaluator = answerEvaluator) =>
-      verifyReplays(store, some, from, { protocol: PAIR, evaluator, returnBound: 10 }, { cancelled, onProgress }),
+    check: (some = replays, from = lend, signal = new AbortController().signal, evaluator = answerEvaluator) =>
+      verifyReplays(store, some, from, { protocol: PAIR, evaluator, returnBound: 10 }, { signal, onProgress }),
   };
 }
 
@@ -456,10 +457,10 @@ describe('verifyReplays', () => {
   it('keeps what it found before a cancel', async (t) => {
     const { run, check } = await scene(t);
     let asked = 0;
-    const lateCancel = (): boolean => {
+    const lateCancel = abortedWhen(() => {
       asked++;
       return run.store.verifications(1).length > 0;
-    };
+    });
     await assert.rejects(check(undefined, undefined, lateCancel), CancelledError);
     assert.ok(asked > 0);
     assert.deepEqual([run.store.verifications(1).length, run.store.verifications(33).length], [1, 0]);
@@ -492,7 +493,7 @@ describe('credit.common_random_numbers', () => {
         store.replaysOfRun('run-1', 0, 1000),
         (_, work) => work(policy),
         { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 },
-        { cancelled: () => false },
+        { signal: new AbortController().signal },
       );
       assert.deepEqual([report.checked, report.identical], [32, 32]);
     }

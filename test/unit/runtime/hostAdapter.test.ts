@@ -12,10 +12,11 @@ import type { StepSettings } from '../../../src/runtime/train/trainingState.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { context, DEVICE, request, RUNNING, testParameters, TINY } from './models.ts';
 import { range } from './nd.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 const STEP: StepSettings = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 };
 const CONTEXTS = [context('a', 4, 3, 2), context('b', 6, 5)];
-const NEVER = (): boolean => false;
+const NEVER = new AbortController().signal;
 const ADAPTER: AdapterStart = { settings: { rank: 2, alpha: 4, targetModules: ['k_proj', 'up_proj'] }, seed: 9 };
 
 let temporary: string;
@@ -296,7 +297,11 @@ describe('adapters of agents', () => {
     }
     let asks = 0;
     await assert.rejects(
-      runtime.step(both, STEP, () => ++asks > 1),
+      runtime.step(
+        both,
+        STEP,
+        abortedWhen(() => ++asks > 1),
+      ),
       CancelledError,
     );
     for (const one of [runtime, straight]) {

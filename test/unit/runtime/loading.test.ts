@@ -16,6 +16,7 @@ import type { TransformerConfig } from '../../../src/runtime/model/transformer.t
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { DEVICE, QWEN2, request, RUNNING, testParameters, TINY } from './models.ts';
 import { range } from './nd.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 const ENTRY = new URL('../../../src/engine/worker.ts', import.meta.url);
 /** Its embeddings are read in several pieces, and fill a shard of their own. */
@@ -212,15 +213,12 @@ describe('a cancelled load', () => {
     const runtime = await startRuntime(ENTRY, DEVICE);
     t.after(() => runtime.close());
     for (const one of [runtime, new ModelHost(DEVICE)]) {
-      await assert.rejects(
-        one.load(inFolder('whole'), undefined, () => true),
-        CancelledError,
-      );
+      await assert.rejects(one.load(inFolder('whole'), undefined, AbortSignal.abort()), CancelledError);
       assert.deepEqual(await one.snapshots(), []);
       const { snapshot } = await one.load(small);
       let asked = 0;
       await assert.rejects(
-        one.load(inFolder('whole'), undefined, () => one === runtime || ++asked > 2),
+        one.load(inFolder('whole'), undefined, one === runtime ? AbortSignal.abort() : abortedWhen(() => ++asked > 2)),
         CancelledError,
       );
       assert.deepEqual(await one.snapshots(), [snapshot]);
@@ -232,7 +230,7 @@ describe('a cancelled load', () => {
 
   it('is distinguished from a failure', async () => {
     await assert.rejects(
-      loadModel(inFolder('nowhere'), { cancelled: () => true }),
+      loadModel(inFolder('nowhere'), { signal: AbortSignal.abort() }),
       (error) => error instanceof C3Error && error.kind === 'model',
     );
   });

@@ -35,7 +35,7 @@ export const LLAMA3: TransformerConfig = {
 export const LINEAR: TransformerConfig = { ...TINY, ropeScaling: { type: 'linear', factor: 2.5 } };
 
 export const DEVICE = { threads: 1 };
-export const RUNNING = { cancelled: (): boolean => false };
+export const RUNNING = { signal: new AbortController().signal };
 
 /** Parameters large enough that every part of the model matters. */
 export function testParameters(config: TransformerConfig, name = 'parameters'): Float32Array {

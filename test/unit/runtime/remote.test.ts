@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ const CONFIG: TransformerConfig = { ...TINY, maxPositions: 2048 };
 const STEP: StepSettings = { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 };
 const REQUESTS = range(6).map((index) => request(`remote ${index}`, 3 + index, 8));
 const CONTEXTS = [context('a', 4, 3, 2), context('b', 6, 5)];
-const NEVER = (): boolean => false;
+const NEVER = new AbortController().signal;
 
 let folder: string;
 let other: string;
@@ -111,16 +112,35 @@ describe('a runtime in a worker thread', () => {
     assert.equal((await runtime.generate(snapshot, REQUESTS, RUNNING)).length, REQUESTS.length);
   });
 
+  it('leaves no listener on the signal of a job after many calls, also of some that failed', async (t) => {
+    const runtime = await serving(t);
+    const { signal } = new AbortController();
+    const { snapshot } = await runtime.load(folder, undefined, signal);
+    for (let call = 0; call < 20; call++) {
+      await runtime.generate(snapshot, REQUESTS, { signal });
+      await assert.rejects(runtime.generate('abcdef', REQUESTS, { signal }));
+      await runtime.score(snapshot, CONTEXTS, 0.75, signal);
+    }
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+  });
+
   it('stops a long generation when it is cancelled, and continues with the next call', async (t) => {
     const runtime = await serving(t);
     const { snapshot } = await runtime.load(folder);
     let told = 0;
+    const controller = new AbortController();
     const long = [
       request('first', 4, 1),
       ...range(64).map((index) => request(`long ${index}`, 4, 1900, { endToken: -1 })),
     ];
     await assert.rejects(
-      runtime.generate(snapshot, long, { cancelled: () => told > 0, onCompletion: () => told++ }),
+      runtime.generate(snapshot, long, {
+        signal: controller.signal,
+        onCompletion: () => {
+          told++;
+          controller.abort();
+        },
+      }),
       CancelledError,
     );
     assert.equal(told, 1);
@@ -133,10 +153,7 @@ describe('a runtime in a worker thread', () => {
     for (const one of [runtime, host]) {
       await one.beginTraining((await one.load(folder)).snapshot);
     }
-    await assert.rejects(
-      runtime.step(many, STEP, () => true),
-      CancelledError,
-    );
+    await assert.rejects(runtime.step(many, STEP, AbortSignal.abort()), CancelledError);
     assert.equal(await runtime.freeze(), snapshotId(CONFIG, testParameters(CONFIG)));
     for (const one of [runtime, host]) {
       await one.step(CONTEXTS, STEP, NEVER);

@@ -106,9 +106,9 @@ describe('a run that trains an adapter', () => {
       ],
     };
     const scores = await Promise.all(
-      PAIR.roles.map(({ name }) => host.score(last.id, [{ ...context, agent: name }], 1, () => false)),
+      PAIR.roles.map(({ name }) => host.score(last.id, [{ ...context, agent: name }], 1, new AbortController().signal)),
     );
-    const [alone] = [await host.score(base, [context], 1, () => false)];
+    const [alone] = [await host.score(base, [context], 1, new AbortController().signal)];
     assert.equal(new Set([...scores, alone].map((one) => one.flat().join())).size, 3);
   });
 

@@ -5,9 +5,10 @@ import { CancelledError } from '../../../src/shared/errors.ts';
 import { leavesOf } from '../../../src/replay/tree.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { CHECKPOINTS, CountingEvaluator, instances, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 const ALL = instances(7);
-const NOTHING = { cancelled: () => false, onBegin: () => undefined, onBatch: () => undefined };
+const NOTHING = { signal: new AbortController().signal, onBegin: () => undefined, onBatch: () => undefined };
 
 /** The actor says its question's number and the check; what is right is a matter of the number. */
 const numberIn = (text: string): number => Number(/Question (\d+)/.exec(text)?.[1]);
@@ -39,7 +40,7 @@ describe('evaluate', () => {
     const evaluator = new CountingEvaluator(() => 1);
     const begun: (readonly [number, number])[] = [];
     await evaluate(settings({ evaluator, protocol: CHECKPOINTS }), ALL, {
-      cancelled: () => false,
+      signal: new AbortController().signal,
       onBegin: (calls) => begun.push([evaluator.calls, calls]),
       onBatch: (done, roots) =>
         told.push([done, roots.map(({ instance }) => instance.uid), roots.flatMap(leavesOf).length]),
@@ -133,7 +134,11 @@ describe('evaluate', () => {
   it('hands on a cancel after the batches that ended', async () => {
     let ended = 0;
     await assert.rejects(
-      evaluate(settings(), ALL, { cancelled: () => ended > 0, onBegin: () => undefined, onBatch: () => ended++ }),
+      evaluate(settings(), ALL, {
+        signal: abortedWhen(() => ended > 0),
+        onBegin: () => undefined,
+        onBatch: () => ended++,
+      }),
       CancelledError,
     );
     assert.equal(ended, 1);

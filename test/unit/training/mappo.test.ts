@@ -61,8 +61,8 @@ async function judged(
     new Proxy(runtime, {
       get: (target, name): unknown => {
         if (name === 'values') {
-          return async (states: readonly ValueState[], cancelled: () => boolean) => {
-            const found = await target.values(states, cancelled);
+          return async (states: readonly ValueState[], signal: AbortSignal) => {
+            const found = await target.values(states, signal);
             seen.values.push(new Map(states.map((state, index) => [textOf(state), found[index] ?? NaN])));
             return found;
           };
@@ -72,10 +72,10 @@ async function judged(
             states: readonly ValueState[],
             examples: readonly ValueExample[],
             settings: ValueSettings,
-            cancelled: () => boolean,
+            signal: AbortSignal,
           ) => {
             seen.order.push(name);
-            const loss = await target.learnValues(states, examples, settings, cancelled);
+            const loss = await target.learnValues(states, examples, settings, signal);
             seen.learned.push({ states: states.map(textOf), examples, settings, loss });
             return loss;
           };

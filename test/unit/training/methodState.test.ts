@@ -175,7 +175,7 @@ describe('the state of a method', () => {
       maxPositions: 256,
       base,
       snapshotFolder,
-      cancelled: () => false,
+      signal: new AbortController().signal,
       onStep: () => undefined,
     };
     for (const step of [1, 3, 5]) {

@@ -7,6 +7,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, TINY_CONFIG } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -23,9 +24,9 @@ function noting(runtime: ModelRuntime, trained: Set<string>): ModelRuntime {
   return new Proxy(runtime, {
     get: (target, name): unknown => {
       if (name === 'step') {
-        return (...[contexts, settings, cancelled]: Parameters<ModelRuntime['step']>) => {
+        return (...[contexts, settings, signal]: Parameters<ModelRuntime['step']>) => {
           contexts.forEach(({ agent = '' }) => trained.add(agent));
-          return target.step(contexts, settings, cancelled);
+          return target.step(contexts, settings, signal);
         };
       }
       const value: unknown = Reflect.get(target, name);
@@ -75,7 +76,7 @@ describe('a run with a scripted role', () => {
       cut.start({
         overrides: [SCRIPTED],
         control: {
-          cancelled: () => steps > 0,
+          signal: abortedWhen(() => steps > 0),
           onProgress: ({ metrics }) => {
             steps += metrics === null ? 0 : 1;
           },

@@ -175,7 +175,7 @@ describe('a run with reused results', () => {
         returnBound: 10,
         credit: LOO,
       };
-      const control = { cancelled: () => false, onProgress: () => undefined };
+      const control = { signal: new AbortController().signal, onProgress: () => undefined };
       await replayMessage({ message, alternatives: 6, replays: 2, text: null }, dependencies, control);
       await replayMessage(
         { message, alternatives: 12, replays: 1, text: null, design: 'paired' },
@@ -213,7 +213,7 @@ describe('a run with reused results', () => {
       replays,
       counting,
       { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 },
-      { cancelled: () => false },
+      { signal: new AbortController().signal },
     );
     assert.deepEqual([report.identical, report.different, report.notComparable], [replays.length, 0, 0]);
     assert.ok(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { wilson } from '../../../src/credit/interval.ts';
@@ -13,6 +14,7 @@ import { shownStatus } from '../../../src/shared/records/runStatus.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
+import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -172,9 +174,9 @@ describe('runTraining', () => {
           if (name !== 'step') {
             return bound(target, name);
           }
-          return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, cancelled: () => boolean) => {
+          return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, signal: AbortSignal) => {
             rates.push(settings.learningRate);
-            return target.step(contexts, settings, cancelled);
+            return target.step(contexts, settings, signal);
           };
         },
       });
@@ -214,9 +216,9 @@ describe('runTraining', () => {
           if (name !== 'step') {
             return bound(target, name);
           }
-          return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, cancelled: () => boolean) => {
+          return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, signal: AbortSignal) => {
             asked.push([settings.recompute, settings.microBatchTokens]);
-            return target.step(contexts, settings, cancelled);
+            return target.step(contexts, settings, signal);
           };
         },
       });
@@ -258,7 +260,9 @@ describe('runTraining', () => {
 
   it('says what it does as it happens', async (t) => {
     const { start, progress } = await begin(t);
-    await start();
+    const { signal } = new AbortController();
+    await start({ control: { signal } });
+    assert.equal(getEventListeners(signal, 'abort').length, 0, 'nothing listens to the signal any more');
     const stages = [...new Set(progress.map(({ stage }) => stage))];
     assert.deepEqual(stages, ['load', 'evaluate-before', 'train', 'evaluate-after']);
     const train = progress.filter(({ stage }) => stage === 'train');
@@ -275,8 +279,8 @@ describe('runTraining', () => {
 
   it('ends as cancelled where it is cancelled, and keeps whole rounds', async (t) => {
     const { start, store, progress } = await begin(t);
-    const cancelled = (): boolean => progress.some(({ stage, done }) => stage === 'train' && done > 0);
-    await assert.rejects(start({ overrides: ['steps=5'], control: { cancelled } }), CancelledError);
+    const signal = abortedWhen(() => progress.some(({ stage, done }) => stage === 'train' && done > 0));
+    await assert.rejects(start({ overrides: ['steps=5'], control: { signal } }), CancelledError);
     const run = store.run('run-1');
     assert.deepEqual(
       [run.status, run.steps, run.summary, run.finishedAt],

@@ -152,7 +152,7 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
         ...(environments !== undefined && { environments }),
         ...(method !== undefined && { method }),
       },
-      { cancelled: () => false, onProgress: (one) => progress.push(one), ...control },
+      { signal: new AbortController().signal, onProgress: (one) => progress.push(one), ...control },
     );
   return {
     store,

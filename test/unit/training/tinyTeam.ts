@@ -122,7 +122,7 @@ export async function makeTeam(
       state,
       batch,
       { loss: 'supervised', learningRate: 1e-2, temperature: 1, klCoefficient: 0 },
-      () => false,
+      new AbortController().signal,
     ));
   }
   await trainer.release();

@@ -230,7 +230,7 @@ describe('agents that learn in turn', () => {
         maxPositions: 256,
         base,
         snapshotFolder,
-        cancelled: () => false,
+        signal: new AbortController().signal,
         onStep: () => undefined,
       };
       for (const step of [1, 2, 4]) {

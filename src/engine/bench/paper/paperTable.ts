@@ -98,7 +98,7 @@ export async function makePaperTable(options: PaperTableOptions, scale: Scale): 
   const service = new EngineService(join(out, 'c3.sqlite'));
   try {
     // Held from the first to the last run: two of them in one folder would only double the work.
-    return await service.keeping('c3 bench paper-table', options.cancelled, () =>
+    return await service.keeping('c3 bench paper-table', options.signal, () =>
       new PaperTable(service, out, options, scale).make(),
     );
   } finally {
@@ -196,8 +196,8 @@ class PaperTable {
     if (known?.status === 'done') {
       return known.id;
     }
-    const { cancelled } = this.options;
-    const control = { cancelled, onProgress: (): void => undefined };
+    const { signal } = this.options;
+    const control = { signal, onProgress: (): void => undefined };
     const { run } = await (known === null ? this.service.run(recipe, control) : this.service.resume(known.id, control));
     this.done++;
     this.options.note(
@@ -219,7 +219,7 @@ class PaperTable {
   }
 
   private async sample(run: string): Promise<void> {
-    const { cancelled } = this.options;
+    const { signal } = this.options;
     const settings = { ...this.scale.sample, role: null, seed: 0 };
     const complete = this.service.reading((store) => {
       // Samples of a method with a value head were once made without its credits: those are made anew.
@@ -235,10 +235,10 @@ class PaperTable {
     if (complete) {
       return;
     }
-    if (cancelled()) {
+    if (signal.aborted) {
       throw new CancelledError();
     }
-    await this.service.sampleDiagnostics(run, settings, { cancelled });
+    await this.service.sampleDiagnostics(run, settings, { signal });
   }
 
   private table(): MethodTable {

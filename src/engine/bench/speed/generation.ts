@@ -79,7 +79,7 @@ async function measure(
 ): Promise<BenchFigure[]> {
   const prompts = shared ? 1 : batch;
   const work = { prompts, completions: batch / prompts, promptLength: PROMPT };
-  const control = { cancelled: options.cancelled };
+  const control = { signal: options.signal };
   const [whole, first] = [NEW, 1].map((newTokens) => generationRequests(SHAPE, { ...work, newTokens }));
   if (whole === undefined || first === undefined) {
     throw new Error('Two lists of requests were asked for.');
@@ -90,7 +90,7 @@ async function measure(
       // Sampled from what the prefill gives: the rest of the tokens are the decoding steps.
       first: () => generator.generate(parameters, first, control),
       barePrefill: () => multiplyPrompts(bare, prompts),
-      bareSteps: () => multiplySteps(bare, batch, options.cancelled),
+      bareSteps: () => multiplySteps(bare, batch, options.signal),
     },
     rounds,
     options,
@@ -125,9 +125,9 @@ async function multiplyPrompts(bare: BareProducts, prompts: number): Promise<voi
 }
 
 /** The products of the decoding steps that follow a prefill. */
-async function multiplySteps(bare: BareProducts, batch: number, cancelled: () => boolean): Promise<void> {
+async function multiplySteps(bare: BareProducts, batch: number, signal: AbortSignal): Promise<void> {
   for (let step = 1; step < NEW; step++) {
-    if (cancelled()) {
+    if (signal.aborted) {
       throw new CancelledError();
     }
     await bare.run(batch, batch);
@@ -136,7 +136,7 @@ async function multiplySteps(bare: BareProducts, batch: number, cancelled: () =>
 
 async function reuse({ generator, parameters, options }: Bench): Promise<BenchFigure> {
   const completions = await generator.generate(parameters, generationRequests(SHAPE, REPLAYS), {
-    cancelled: options.cancelled,
+    signal: options.signal,
   });
   const total = (part: (completion: Completion) => number): number =>
     completions.reduce((sum, completion) => sum + part(completion), 0);

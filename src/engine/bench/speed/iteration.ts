@@ -75,7 +75,7 @@ async function iterate(
   service: EngineService,
   recipe: Parameters<EngineService['run']>[0],
   config: TransformerConfig,
-  { cancelled }: TeamBenchOptions,
+  { signal }: TeamBenchOptions,
 ): Promise<Run> {
   const ends: number[] = [];
   let memory = 0;
@@ -85,7 +85,7 @@ async function iterate(
   const timer = setInterval(look, MEMORY_POLL);
   try {
     const { run, steps } = await service.run(recipe, {
-      cancelled,
+      signal,
       onProgress: ({ metrics }) => {
         look();
         if (metrics !== null) {
@@ -150,12 +150,11 @@ async function predict(
   try {
     const calls = costs.map((cost) => generationRequests(config, workOf(cost, steps)));
     const sides: Record<string, () => Promise<unknown>> = {
-      step: stepper(trainer, config, parameters, options.cancelled),
+      step: stepper(trainer, config, parameters, options.signal),
     };
     calls.forEach(
       (requests, call) =>
-        (sides[`call ${String(call)}`] = () =>
-          generator.generate(parameters, requests, { cancelled: options.cancelled })),
+        (sides[`call ${String(call)}`] = () => generator.generate(parameters, requests, { signal: options.signal })),
     );
     const seconds = await medianSeconds(sides, rounds, options);
     const tokens = costs.reduce((total, cost) => total + cost.completionTokens, 0);

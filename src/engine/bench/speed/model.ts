@@ -83,10 +83,10 @@ export async function benchModelWithin(
 async function measureLoading(
   { name, config }: MeasuredModel,
   shardBytes: number,
-  { cancelled, note }: BenchOptions,
+  { signal, note }: BenchOptions,
 ): Promise<{ loaded: LoadedModel; figures: BenchFigure[] }> {
   const stopIfCancelled = (): void => {
-    if (cancelled()) {
+    if (signal.aborted) {
       throw new CancelledError();
     }
   };
@@ -100,7 +100,7 @@ async function measureLoading(
     await writeRandomModel(home, config, { seed: 1, shardBytes, onPiece: stopIfCancelled });
     note(`a random checkpoint shaped as ${name} is written`);
     const read = await timed(() => readFiles(home, stopIfCancelled));
-    const loading = await timed(() => loadModel(home, { precision: 'float32', cancelled }));
+    const loading = await timed(() => loadModel(home, { precision: 'float32', signal }));
     note(`${String(loading.result.parameters.length)} parameters loaded`);
     const rate = (seconds: number): number => read.result / 1e9 / seconds;
     return {

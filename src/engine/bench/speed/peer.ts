@@ -1,6 +1,7 @@
 /** Runs the peer program with the Python of this machine, where it has what that needs. Nothing is ever installed. */
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
+import { onAbort } from '../../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../../shared/errors.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { PEER_PROGRAM } from './peerProgram.ts';
@@ -27,7 +28,6 @@ export interface PeerSettings {
 }
 
 const LIMIT = 240_000;
-const CANCEL_POLL = 50;
 /** Characters of a peer's output that are read. */
 const LONGEST_OUTPUT = 100_000;
 const LONGEST_REASON = 200;
@@ -62,7 +62,7 @@ export async function measurePeer(
   options.note('measuring the peer');
   let worst = failure('not-installed', 'no Python on PATH');
   for (const python of pythons) {
-    const outcome = await ask(python, task, options.cancelled, limit);
+    const outcome = await ask(python, task, options.signal, limit);
     if (outcome.status === 'measured') {
       options.note(`peer: ${outcome.peer.name}`);
       return outcome;
@@ -88,8 +88,8 @@ function installedPythons(): readonly string[] {
   return chosen === undefined || chosen === '' ? ['python3', 'python'] : [chosen];
 }
 
-async function ask(python: string, task: PeerTask, cancelled: () => boolean, limit: number): Promise<PeerOutcome> {
-  if (cancelled()) {
+async function ask(python: string, task: PeerTask, signal: AbortSignal, limit: number): Promise<PeerOutcome> {
+  if (signal.aborted) {
     throw new CancelledError();
   }
   const child = spawn(python, ['-c', PEER_PROGRAM, JSON.stringify(task)], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -104,11 +104,9 @@ async function ask(python: string, task: PeerTask, cancelled: () => boolean, lim
     child.stdout.destroy();
     child.stderr.destroy();
   };
-  const poll = setInterval(() => {
-    if (cancelled()) {
-      stop('cancelled');
-    }
-  }, CANCEL_POLL);
+  const release = onAbort(signal, () => {
+    stop('cancelled');
+  });
   const timer = setTimeout(() => {
     stop('late');
   }, limit);
@@ -116,13 +114,13 @@ async function ask(python: string, task: PeerTask, cancelled: () => boolean, lim
     child.once('error', (error) => {
       resolve(failure('code' in error && error.code === 'ENOENT' ? 'not-installed' : 'failed', messageOf(error)));
     });
-    child.once('close', (code, signal) => {
+    child.once('close', (code, killedBy) => {
       const last = lastLine(errors).slice(0, LONGEST_REASON);
-      const how = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+      const how = killedBy === null ? `exit code ${String(code)}` : `signal ${killedBy}`;
       resolve(code === 0 ? null : failure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`));
     });
   });
-  clearInterval(poll);
+  release();
   clearTimeout(timer);
   if (end === 'cancelled') {
     throw new CancelledError();

@@ -13,7 +13,7 @@ export function stepper(
   trainer: Trainer,
   config: TransformerConfig,
   parameters: Float32Array,
-  cancelled: () => boolean,
+  signal: AbortSignal,
 ): () => Promise<unknown> {
   let state = initialState(parameters);
   const contexts = trainingRows(config);
@@ -22,7 +22,7 @@ export function stepper(
       state,
       contexts,
       { loss: 'supervised', learningRate: 1e-4, temperature: 1, klCoefficient: 0 },
-      cancelled,
+      signal,
     ));
   };
 }

@@ -39,7 +39,7 @@ async function measureStep(rounds: number, peer: Peer | null, options: TeamBench
   const bare = await BareProducts.create(SHAPE, parameters, DEVICE, 'training');
   try {
     const seconds = await medianSeconds(
-      { step: stepper(trainer, SHAPE, parameters, options.cancelled), bare: bareStepper(bare, SHAPE) },
+      { step: stepper(trainer, SHAPE, parameters, options.signal), bare: bareStepper(bare, SHAPE) },
       rounds,
       options,
     );

@@ -17,6 +17,7 @@ import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { initialParameters } from '../../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { contentsOf, makeWorkspace } from '../../../unit/engine/workspace.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 let folder = '';
 /** A temporary folder of this file's own: others measure at the same time. */
@@ -35,7 +36,7 @@ const options = (changes: Partial<TeamBenchOptions> = {}): TeamBenchOptions => (
   quick: true,
   config: 'tiny.c3.yaml',
   folder,
-  cancelled: () => false,
+  signal: new AbortController().signal,
   note: () => undefined,
   ...changes,
 });
@@ -126,7 +127,10 @@ describe('turns', () => {
       done++;
       return Promise.resolve();
     };
-    await assert.rejects(medianSeconds({ work }, 5, options({ cancelled: () => done === 2 })), CancelledError);
+    await assert.rejects(
+      medianSeconds({ work }, 5, options({ signal: abortedWhen(() => done === 2) })),
+      CancelledError,
+    );
     assert.equal(done, 2);
   });
 });
@@ -139,7 +143,9 @@ describe('what is measured', () => {
     assert.equal(new Set(requests.map(({ streamKey }) => streamKey)).size, 1200);
     const generator = await Generator.create(config, { threads: 1 });
     const shared = generationRequests(config, { prompts: 1, completions: 32, promptLength: 8, newTokens: 3 });
-    const completions = await generator.generate(initialParameters(config, 1), shared, { cancelled: () => false });
+    const completions = await generator.generate(initialParameters(config, 1), shared, {
+      signal: new AbortController().signal,
+    });
     await generator.release();
     assert.ok(completions.every(({ tokens }) => tokens.length === 3));
     assert.equal(
@@ -195,7 +201,7 @@ describe('what is measured', () => {
       await service.close();
       rmSync(home, { recursive: true, force: true });
     });
-    const control = { cancelled: () => false, onProgress: () => undefined };
+    const control = { signal: new AbortController().signal, onProgress: () => undefined };
     await service.run(await readRecipe('tiny.c3.yaml', ['steps=1', 'evaluation.instances=0'], folder), control);
     for (const message of [1, 2]) {
       const before = service.reading((store) => store.counts().decisions);
@@ -216,8 +222,8 @@ describe('what is measured', () => {
   it('leaves nothing behind when it is cancelled', async () => {
     const before = leftovers();
     let asked = 0;
-    await assert.rejects(benchReplay(options({ cancelled: () => ++asked > 3 })), CancelledError);
-    await assert.rejects(benchIteration(options({ cancelled: () => true })), CancelledError);
+    await assert.rejects(benchReplay(options({ signal: abortedWhen(() => ++asked > 3) })), CancelledError);
+    await assert.rejects(benchIteration(options({ signal: AbortSignal.abort() })), CancelledError);
     assert.deepEqual(leftovers(), before);
   });
 });

@@ -93,7 +93,7 @@ async function valuesOfTraining(folder: string): Promise<Map<string, number>> {
         tokenizer,
         base,
         snapshotFolder: nowhere,
-        cancelled: () => false,
+        signal: new AbortController().signal,
         onStep: () => undefined,
       },
       STEPS,
@@ -107,7 +107,7 @@ async function valuesOfTraining(folder: string): Promise<Map<string, number>> {
     })) {
       // Both roles see all that was said before them: the state is what the message answered.
       const tokens = tokenizer.encode(store.decision(alternatives[0]?.decision ?? 0).context);
-      const [value] = await runtime.values([{ agent: eventType, tokens }], () => false);
+      const [value] = await runtime.values([{ agent: eventType, tokens }], new AbortController().signal);
       values.set(contextKey, value ?? NaN);
     }
     return values;

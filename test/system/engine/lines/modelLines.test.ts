@@ -128,7 +128,7 @@ describe('a wrong line', () => {
         const input = Readable.from([
           `${JSON.stringify(first)}\n\n${typeof line === 'string' ? line : JSON.stringify(line)}\n{"id": 4}\n`,
         ]);
-        const running = (): boolean => false;
+        const running = new AbortController().signal;
         const lines =
           command === 'generate'
             ? generateLines(input, model, { greedy: true, maxNew: 4, seed: 0, thinking: false }, running)

@@ -51,7 +51,7 @@ async function answer(lent: LentPolicy | string): Promise<string> {
   if (typeof lent === 'string') {
     return lent;
   }
-  const [first] = await lent.policy.answer([REQUEST], { cancelled: () => false });
+  const [first] = await lent.policy.answer([REQUEST], { signal: new AbortController().signal });
   return [...(first?.tokens ?? []), ...(first?.logprobs ?? [])].join(' ');
 }
 

@@ -43,13 +43,13 @@ test('a run of the Python task goes to its end, its returns are those of the san
     ['task.name=python', 'steps=1', 'instances_per_step=2', 'evaluation.instances=2', 'sampling.max_new_tokens=16'],
     folder,
   );
-  const { run } = await service.run(recipe, { cancelled: () => false, onProgress: () => undefined });
+  const { run } = await service.run(recipe, { signal: new AbortController().signal, onProgress: () => undefined });
   const episodes = service.reading((store) =>
     store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100 }),
   );
   assert.equal(episodes.length, 16);
   assert.ok(episodes.every((episode) => episode.return === 0 || episode.return === 1));
-  const report = await service.verify(run, null, () => false);
+  const report = await service.verify(run, null, new AbortController().signal);
   assert.deepEqual([report.different, report.notComparable], [0, 0]);
   assert.ok(report.checked > 0);
 });

@@ -12,6 +12,7 @@ import { CancelledError } from '../../../../src/shared/errors.ts';
 import { OTHER_MODEL } from '../../../../src/shared/records/records.ts';
 import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { setImmediate } from 'node:timers/promises';
 
 let workspace = '';
 let run = '';
@@ -229,18 +230,21 @@ describe('a replay that is cancelled while its model is loaded', () => {
     const folder = copyOf(t, workspace);
     const service = new EngineService(join(folder, '.c3', 'c3.sqlite'));
     t.after(() => service.close());
-    let asked = 0;
-    const control = { cancelled: () => ++asked > 1, onProgress: () => undefined };
+    const controller = new AbortController();
+    const control = { signal: controller.signal, onProgress: () => undefined };
     const request = { message: plan(folder), alternatives: 1, replays: 1, text: null };
-    await assert.rejects(
+    const cancelled = assert.rejects(
       service.replay({ ...request, continuation: { ...AS_RECORDED, model: join(folder, 'other') } }, control),
       CancelledError,
     );
+    await setImmediate();
+    controller.abort();
+    await cancelled;
     assert.equal(
       service.reading((store) => store.countBuckets({ run, origin: 'request' })),
       0,
     );
-    const bucket = await service.replay(request, { cancelled: () => false, onProgress: () => undefined });
+    const bucket = await service.replay(request, { signal: new AbortController().signal, onProgress: () => undefined });
     assert.deepEqual([bucket.alternatives.length, bucket.continuation], [2, null]);
   });
 });

@@ -21,6 +21,7 @@ import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { startEngine } from '../../../unit/engine/engineProcess.ts';
 import { c3, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { setImmediate } from 'node:timers/promises';
 
 let workspace = '';
 let run = '';
@@ -116,11 +117,11 @@ describe('a replay', () => {
     t.after(() => service.close());
     const { id } = await service.replay(
       { message: firstPlan(folder), alternatives: 15, replays: 24, text: null },
-      { cancelled: () => false, onProgress: () => undefined },
+      { signal: new AbortController().signal, onProgress: () => undefined },
     );
     const states = (bucket: BucketView): Set<string | undefined> =>
       new Set(bucket.alternatives.map(({ verification }) => verification?.state));
-    const at = await service.proveBucket(id, () => true);
+    const at = await service.proveBucket(id, AbortSignal.abort());
     assert.deepEqual(
       at.alternatives.map(({ returns, credit }) => [returns.length, credit !== null]),
       Array.from({ length: 16 }, () => [24, true]),
@@ -130,9 +131,15 @@ describe('a replay', () => {
       [new Set(['unverified']), new Set([null])],
     );
     // What was found before a later cancel stays.
-    const later = await service.proveBucket(id, () => withStore(folder, (store) => store.newestVerification()) > 0);
+    const controller = new AbortController();
+    const proving = service.proveBucket(id, controller.signal);
+    while (withStore(folder, (store) => store.newestVerification()) === 0) {
+      await setImmediate();
+    }
+    controller.abort();
+    const later = await proving;
     assert.deepEqual(states(later), new Set(['identical', 'unverified']));
-    assert.deepEqual(states(await service.proveBucket(id, () => false)), new Set(['identical']));
+    assert.deepEqual(states(await service.proveBucket(id, new AbortController().signal)), new Set(['identical']));
   });
 
   it('draws common random numbers unless asked not to', async (t) => {

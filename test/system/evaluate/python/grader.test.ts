@@ -55,26 +55,22 @@ describe('a cancel', () => {
   it('gives up what waits for its turn, unless somebody else waits for the same verdict', async () => {
     const ran: string[] = [];
     const one = grader({ lanes: 1, cache: { get: () => undefined, set: (key) => ran.push(key) } });
-    let cancelled = false;
+    const controller = new AbortController();
+    const other = new AbortController().signal;
     const code = (name: string): string => `${RIGHT}\n# ${name}`;
-    const ask = (name: string, given: () => boolean = () => cancelled): Promise<PythonVerdict> =>
+    const ask = (name: string, given = controller.signal): Promise<PythonVerdict> =>
       one.grade(code(name), GIVEN, 'uid', given);
     try {
-      const [running, waiting, shared, other] = [
-        ask('running'),
-        ask('waiting'),
-        ask('shared'),
-        ask('shared', () => false),
-      ];
+      const [running, waiting, shared, also] = [ask('running'), ask('waiting'), ask('shared'), ask('shared', other)];
       const refused = assert.rejects(waiting, CancelledError);
-      cancelled = true;
+      controller.abort();
       // What has begun ends; of what had not, only what another asked for too is run.
       assert.equal((await running).score, 1);
       await refused;
-      assert.deepEqual([(await shared).score, (await other).score], [1, 1]);
+      assert.deepEqual([(await shared).score, (await also).score], [1, 1]);
       assert.deepEqual(new Set(ran), new Set(['running', 'shared'].map((name) => verdictKey('uid', code(name)))));
       // It is free for the next one.
-      assert.equal((await ask('waiting', () => false)).score, 1);
+      assert.equal((await ask('waiting', other)).score, 1);
     } finally {
       one.close();
     }

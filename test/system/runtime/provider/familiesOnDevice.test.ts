@@ -63,7 +63,7 @@ describe('biases and normalised heads on WebGPU', () => {
         initialState(parameters),
         [context('a', 4, 3, 2)],
         { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 },
-        RUNNING.cancelled,
+        RUNNING.signal,
       );
       await trainer.settle(state);
       await trainer.release();

@@ -20,12 +20,13 @@ import type { DeviceSettings } from '../../../../src/runtime/session/session.ts'
 import { useSwiftShader } from '../../../support/swiftShader.ts';
 import { context, request, RUNNING, testParameters, TINY } from '../../../unit/runtime/models.ts';
 import { range } from '../../../unit/runtime/nd.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 const WEBGPU: DeviceSettings = { threads: 1, provider: 'webgpu' };
 const CPU: DeviceSettings = { threads: 1 };
 const CONFIG: TransformerConfig = { ...TINY, layers: 1, heads: 2, keyValueHeads: 1 };
 const STEP: StepSettings = { loss: 'ppo', learningRate: 0.01, temperature: 1, klCoefficient: 0.1 };
-const NEVER = (): boolean => false;
+const NEVER = new AbortController().signal;
 const parameters = testParameters(CONFIG);
 
 const contexts = ['a', 'b'].map((name, index) => {
@@ -95,7 +96,7 @@ describe('generation on WebGPU', () => {
     const generator = await Generator.create(CONFIG, WEBGPU);
     let asked = 0;
     const requests = [request('long', 4, 20, { endToken: -1 }), request('longer', 4, 20, { endToken: -1 })];
-    await assert.rejects(generator.generate(parameters, requests, { cancelled: () => ++asked > 3 }));
+    await assert.rejects(generator.generate(parameters, requests, { signal: abortedWhen(() => ++asked > 3) }));
     const weights = heldOnDevice().tensors;
     await generator.generate(parameters, [request('short', 2, 1)], RUNNING);
     assert.equal(heldOnDevice().tensors, weights);
@@ -184,7 +185,7 @@ describe('training on WebGPU', () => {
     const state = initialState(parameters);
     await trainer.step(state, contexts, STEP, NEVER);
     const { tensors } = heldOnDevice();
-    await assert.rejects(trainer.step(state, contexts, STEP, () => true));
+    await assert.rejects(trainer.step(state, contexts, STEP, AbortSignal.abort()));
     assert.equal(heldOnDevice().tensors, tensors);
     await trainer.release();
   });

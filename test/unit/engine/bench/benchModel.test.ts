@@ -14,6 +14,7 @@ import { runSuite } from '../../../../src/engine/bench/suites.ts';
 import { parameterCount } from '../../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../../src/shared/errors.ts';
 import { c3 } from '../workspace.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 /** A published layout, only smaller: grouped heads, biases, tied embeddings. */
 const CONFIG = {
@@ -57,7 +58,7 @@ const options = (changes: Partial<ModelBenchOptions> = {}): ModelBenchOptions =>
   quick: true,
   config,
   folder: temporary,
-  cancelled: () => false,
+  signal: new AbortController().signal,
   note: () => undefined,
   ...changes,
 });
@@ -143,7 +144,10 @@ describe('the suite model', () => {
   it('leaves nothing behind when it is cancelled, or fails, at any point', async () => {
     for (let stop = 0; stop < 60; stop++) {
       let asked = 0;
-      await assert.rejects(benchModelWithin(options({ cancelled: () => ++asked > stop }), AMPLE), CancelledError);
+      await assert.rejects(
+        benchModelWithin(options({ signal: abortedWhen(() => ++asked > stop) }), AMPLE),
+        CancelledError,
+      );
       assert.deepEqual(folders(), [], `after ${String(stop)} questions`);
     }
     for (const line of ['a random checkpoint', 'every batch']) {
@@ -224,7 +228,13 @@ describe('the suite model', () => {
 
 describe('c3 bench model', () => {
   it('is a suite that takes a configuration and a device, which others do not', async () => {
-    const suite = { quick: true, config: null, folder: temporary, cancelled: () => false, note: () => undefined };
+    const suite = {
+      quick: true,
+      config: null,
+      folder: temporary,
+      signal: new AbortController().signal,
+      note: () => undefined,
+    };
     await refused(
       runSuite('store', { ...suite, device: 'webgpu' }),
       'input',

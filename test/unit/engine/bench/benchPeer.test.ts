@@ -1,6 +1,6 @@
 /** Peers of `c3 bench`: found, missing, broken, late, cancelled. */
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -32,7 +32,7 @@ interface Measured {
 /** Measures with these Pythons and collects the notes. */
 async function measured(pythons: readonly string[], limit = 20_000): Promise<Measured> {
   const notes: string[] = [];
-  const options = { quick: true, cancelled: () => false, note: (line: string) => notes.push(line) };
+  const options = { quick: true, signal: new AbortController().signal, note: (line: string) => notes.push(line) };
   const outcome = await measurePeer(TASK, options, { pythons, limit });
   return { peer: outcome.peer, reported: reportedPeer(outcome), notes: notes.join('\n') };
 }
@@ -103,12 +103,16 @@ describe('a peer', () => {
   it('is ended by a cancel', async () => {
     const pid = join(folder, 'pid');
     const slow = python('cancelled', `echo $$ > '${pid}'\nexec sleep 60`);
+    const controller = new AbortController();
+    // The program has begun once it has written its number.
+    const watcher = watch(folder, () => {
+      if (existsSync(pid) && readFileSync(pid, 'utf8') !== '') {
+        watcher.close();
+        controller.abort();
+      }
+    });
     await assert.rejects(
-      measurePeer(
-        TASK,
-        { quick: true, cancelled: () => existsSync(pid) && readFileSync(pid, 'utf8') !== '', note: () => undefined },
-        { pythons: [slow] },
-      ),
+      measurePeer(TASK, { quick: true, signal: controller.signal, note: () => undefined }, { pythons: [slow] }),
       CancelledError,
     );
     const child = Number(readFileSync(pid, 'utf8'));

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { medianOf, quantileOf } from '../../../../src/engine/bench/report.ts';
 import { benchStore } from '../../../../src/engine/bench/store.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 test('a store bench that is cancelled ends at once and leaves nothing behind', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-test-'));
@@ -21,14 +22,14 @@ test('a store bench that is cancelled ends at once and leaves nothing behind', a
   });
   const notes: string[] = [];
   let asked = 0;
-  const cancelled = (): boolean => {
+  const signal = abortedWhen(() => {
     assert.equal(readdirSync(folder).length, 1, 'it works in a folder of its own');
     return ++asked > 2;
-  };
+  });
   await assert.rejects(
     benchStore({
       quick: true,
-      cancelled,
+      signal,
       note: (line) => {
         notes.push(line);
       },

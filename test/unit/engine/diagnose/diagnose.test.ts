@@ -42,6 +42,7 @@ import {
   world,
   type World,
 } from '../../replay/helpers.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 const SETTINGS: SampleSettings = { contexts: 5, alternatives: 4, replays: 2, valueSamples: 3, role: null, seed: 1 };
 
@@ -93,7 +94,7 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
 }
 
 const sample = ({ dependencies }: Scene, changes: Partial<SampleSettings> = {}): Promise<number> =>
-  sampleDiagnostics(RUN, { ...SETTINGS, ...changes }, dependencies, { cancelled: () => false });
+  sampleDiagnostics(RUN, { ...SETTINGS, ...changes }, dependencies, { signal: new AbortController().signal });
 
 describe('sampling buckets', () => {
   it('draws contexts of the last sampled evaluation, each with J credited and J_V value alternatives of c replays', async (t) => {
@@ -183,7 +184,7 @@ describe('sampling buckets', () => {
     let left = 2;
     await assert.rejects(
       sampleDiagnostics(RUN, SETTINGS, here.dependencies, {
-        cancelled: () => left <= 0,
+        signal: abortedWhen(() => left <= 0),
         onContext: () => {
           left--;
         },
@@ -196,7 +197,7 @@ describe('sampling buckets', () => {
       RUN,
       SETTINGS,
       { ...here.dependencies, lend: (_, work) => work('The weights are gone.') },
-      { cancelled: () => false },
+      { signal: new AbortController().signal },
     );
     await assert.rejects(lost, errorOfKind('model', /weights are gone/));
   });
@@ -219,7 +220,9 @@ describe('credit against a value head', () => {
   it('is stored with every credited alternative, and is what fidelity and variance are measured on', async (t) => {
     const here = await scene(t);
     const asked: Moment[] = [];
-    const number = await sampleDiagnostics(RUN, SETTINGS, judging(here, asked), { cancelled: () => false });
+    const number = await sampleDiagnostics(RUN, SETTINGS, judging(here, asked), {
+      signal: new AbortController().signal,
+    });
     const buckets = [...bucketsOfSample(here.store, number, PAIR)];
     const pairs: [number, number][] = [];
     const variances: number[] = [];
@@ -267,7 +270,7 @@ describe('credit against a value head', () => {
     const here = await scene(t, CHECKPOINTS);
     const asked: Moment[] = [];
     const number = await sampleDiagnostics(RUN, { ...SETTINGS, role: 'final' }, judging(here, asked), {
-      cancelled: () => false,
+      signal: new AbortController().signal,
     });
     const buckets = [...bucketsOfSample(here.store, number, CHECKPOINTS)];
     assert.equal(buckets.length, 5);
@@ -298,7 +301,7 @@ describe('credit against a value head', () => {
     };
     const before = here.evaluator.calls;
     await assert.rejects(
-      sampleDiagnostics(RUN, SETTINGS, lost, { cancelled: () => false }),
+      sampleDiagnostics(RUN, SETTINGS, lost, { signal: new AbortController().signal }),
       errorOfKind('model', /The head is damaged/),
     );
     assert.deepEqual([here.evaluator.calls, here.store.countBuckets({ run: RUN, origin: 'diagnostic' })], [before, 0]);
@@ -309,7 +312,7 @@ describe('credit against a value head', () => {
       },
     };
     await assert.rejects(
-      sampleDiagnostics(RUN, SETTINGS, { ...judging(here), store }, { cancelled: () => false }),
+      sampleDiagnostics(RUN, SETTINGS, { ...judging(here), store }, { signal: new AbortController().signal }),
       errorOfKind('store', /The disk is full/),
     );
     const [half] = here.store.bucketsOfRun({ run: RUN, origin: 'diagnostic', offset: 0, limit: 1 });
@@ -448,13 +451,13 @@ describe('the taxonomy', () => {
     await replayMessage(
       { message: plan, alternatives: 1, replays: 3, text: 'other' },
       { ...here.dependencies, policy: here.policy, credit: LOO },
-      { cancelled: () => false, onProgress: () => undefined },
+      { signal: new AbortController().signal, onProgress: () => undefined },
     );
     assert.equal((await ignored())?.measured, 0);
     await replayMessage(
       { message: plan, alternatives: 1, replays: 3, text: '' },
       { ...here.dependencies, policy: here.policy, credit: LOO },
-      { cancelled: () => false, onProgress: () => undefined },
+      { signal: new AbortController().signal, onProgress: () => undefined },
     );
     const found = await ignored();
     // The scripted actor's words depend on its context, so on the plan.

@@ -7,7 +7,7 @@ import { parseRecipe, readRecipe } from '../../../../src/engine/recipe/recipe.ts
 import { prepareRun, type PreparedRun } from '../../../../src/engine/run/prepareRun.ts';
 import { makeWorkspace } from '../workspace.ts';
 
-const never = (): boolean => false;
+const never = new AbortController().signal;
 
 let workspace = '';
 before(async () => {

@@ -9,7 +9,7 @@ import { checkSeal, isSealed, sealPathOf } from '../../../../src/store/files/sea
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { eventually } from '../../../integration/harness/eventually.ts';
 
-const CONTROL = { cancelled: () => false };
+const CONTROL = { signal: new AbortController().signal };
 
 function storeIn(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-hold-'));

@@ -26,7 +26,7 @@ import { FAMILIES, folderOf } from '../../golden.ts';
 import { context, DEVICE, QWEN2, QWEN3, request, RUNNING, testParameters, TINY } from '../models.ts';
 import { range, testStream } from '../nd.ts';
 
-const NEVER = (): boolean => false;
+const NEVER = new AbortController().signal;
 const ADAPTER: AdapterSettings = { rank: 3, alpha: 6, targetModules: ADAPTER_MODULES };
 const STEP: StepSettings = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 };
 const CONTEXTS = [context('a', 4, 3, 2), context('b', 6, 5)];

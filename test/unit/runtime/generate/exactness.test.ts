@@ -99,12 +99,12 @@ for (const shape of SHAPES) {
           }),
         }));
         const sampled = contexts.map(({ messages }) => messages.map(({ behaviour }) => behaviour));
-        assert.deepEqual(await trainer.score(flat, contexts, temperature, RUNNING.cancelled), sampled);
+        assert.deepEqual(await trainer.score(flat, contexts, temperature, RUNNING.signal), sampled);
         const { ratioDeviation, kl, clipFraction, tokens } = await trainer.step(
           initialState(flat),
           contexts,
           { loss: 'ppo', learningRate: 1e-3, temperature, klCoefficient: 0.1 },
-          RUNNING.cancelled,
+          RUNNING.signal,
         );
         assert.deepEqual({ ratioDeviation, kl, clipFraction }, { ratioDeviation: 0, kl: 0, clipFraction: 0 });
         assert.equal(tokens, total(sampled.flat().map(({ length }) => length)));

@@ -6,6 +6,7 @@ import type { TransformerConfig } from '../../../../src/runtime/model/transforme
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { DEVICE, message, request, RUNNING, testParameters, TINY } from '../models.ts';
 import { item, present, range, testKey, total } from '../nd.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 const CONFIG: TransformerConfig = { ...TINY, maxPositions: 200 };
 const FLAT = testParameters(CONFIG);
@@ -53,7 +54,7 @@ async function scored(
     prompt,
     messages: [message(present(completions[index]).tokens)],
   }));
-  return (await trainer.score(FLAT, contexts, temperature, RUNNING.cancelled)).map((messages) => present(messages[0]));
+  return (await trainer.score(FLAT, contexts, temperature, RUNNING.signal)).map((messages) => present(messages[0]));
 }
 
 describe('generation and the score graph', () => {
@@ -73,7 +74,7 @@ describe('generation and the score graph', () => {
             FLAT,
             [{ prompt: Int32Array.from([...prompt, ...chain]), messages: every }],
             1,
-            RUNNING.cancelled,
+            RUNNING.signal,
           );
           const values = logprobs.map((one) => item(one, 0));
           assert.ok(Math.abs(total(values.map(Math.exp)) - 1) < 1e-5);
@@ -261,7 +262,7 @@ describe('cancelling', () => {
     let asked = 0;
     await assert.rejects(
       generator.generate(FLAT, requests, {
-        cancelled: () => ++asked === 4,
+        signal: abortedWhen(() => ++asked === 4),
         onCompletion: (index, { tokens }) => told.push(index, tokens.length),
       }),
       CancelledError,
@@ -271,7 +272,10 @@ describe('cancelling', () => {
 
   it('stops before anything', async () => {
     await assert.rejects(
-      generator.generate(FLAT, [request('never', 4, 1)], { cancelled: () => true, onCompletion: () => assert.fail() }),
+      generator.generate(FLAT, [request('never', 4, 1)], {
+        signal: AbortSignal.abort(),
+        onCompletion: () => assert.fail(),
+      }),
       CancelledError,
     );
   });

@@ -425,7 +425,7 @@ describe('a vocabulary of published size', () => {
     assert.equal(headChunks(60 * 8, config.vocabularySize), 8);
     const trainer = new Trainer(config, DEVICE);
     assert.deepEqual(
-      await trainer.score(flat, contexts, 1, RUNNING.cancelled),
+      await trainer.score(flat, contexts, 1, RUNNING.signal),
       contexts.map(({ messages }) => messages.map(({ behaviour }) => behaviour)),
     );
     const step = (recompute: boolean) =>
@@ -433,7 +433,7 @@ describe('a vocabulary of published size', () => {
         initialState(flat),
         contexts,
         { loss: 'ppo', learningRate: 1e-3, temperature: 1, klCoefficient: 0.1, recompute },
-        RUNNING.cancelled,
+        RUNNING.signal,
       );
     const [kept, again] = [await step(false), await step(true)];
     assert.deepEqual({ deviation: kept.ratioDeviation, kl: kept.kl }, { deviation: 0, kl: 0 });
@@ -451,7 +451,7 @@ describe('a vocabulary of published size', () => {
           initialState(testParameters(TINY)),
           contexts,
           { loss: 'supervised', learningRate: 1e-3, temperature: 1, klCoefficient: 0, microBatchTokens },
-          RUNNING.cancelled,
+          RUNNING.signal,
         )
       ).gradientNorm;
     const [few, many] = [await norm(32), await norm(2048)];

@@ -121,12 +121,12 @@ describe('with several threads', () => {
         prompt,
         messages: [message(present(together[index]).tokens)],
       }));
-      const scored = await trainer.score(flat, contexts, 1, RUNNING.cancelled);
+      const scored = await trainer.score(flat, contexts, 1, RUNNING.signal);
       assert.deepEqual(
         scored.map(([logprobs]) => logprobs),
         together.map(({ logprobs }) => logprobs),
       );
-      assert.deepEqual(await trainer.score(flat, contexts.slice(3, 4), 1, RUNNING.cancelled), scored.slice(3, 4));
+      assert.deepEqual(await trainer.score(flat, contexts.slice(3, 4), 1, RUNNING.signal), scored.slice(3, 4));
       await generator.release();
       await trainer.release();
     });

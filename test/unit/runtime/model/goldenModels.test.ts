@@ -83,7 +83,7 @@ for (const family of FAMILIES) {
         messages: range(config.vocabularySize).map((token) => message(Int32Array.of(token))),
       }));
       const trainer = new Trainer(config, DEVICE);
-      const scored = await trainer.score(parameters, contexts, 1, RUNNING.cancelled);
+      const scored = await trainer.score(parameters, contexts, 1, RUNNING.signal);
       await trainer.release();
       expected.prompts.forEach(({ last_logits: last }, index) => {
         logSoftmaxOf(last).forEach((value, token) =>
@@ -99,7 +99,7 @@ for (const family of FAMILIES) {
         model.parameters,
         [{ prompt: Int32Array.from(prompt), messages: [message(Int32Array.from(completion))] }],
         1,
-        RUNNING.cancelled,
+        RUNNING.signal,
       );
       await trainer.release();
       assert.equal(perToken.length, completion.length);
@@ -184,7 +184,7 @@ for (const family of FAMILIES) {
         initialState(parameters),
         contexts,
         { loss: 'ppo', learningRate: 1e-3, temperature: 1, klCoefficient: 0.1 },
-        RUNNING.cancelled,
+        RUNNING.signal,
       );
       await trainer.release();
       assert.deepEqual([ratioDeviation, kl], [0, 0]);

@@ -97,7 +97,7 @@ async function scored(
   contexts: readonly TrainingContext[],
 ): Promise<number[]> {
   const trainer = new Trainer(withAdapter(config, settings), DEVICE);
-  const scores = await trainer.score({ model, adapter }, contexts, TEMPERATURE, RUNNING.cancelled);
+  const scores = await trainer.score({ model, adapter }, contexts, TEMPERATURE, RUNNING.signal);
   await trainer.release();
   return scores.flat().flatMap((values) => [...values]);
 }
@@ -168,7 +168,7 @@ describe('an adapter', () => {
     it(`is the base, bit for bit, where B is 0: ${name}`, async () => {
       const [base, contexts] = [testParameters(config), [context('a', 7, 5, 3), context('b', 4, 6)]];
       const plain = new Trainer(config, DEVICE);
-      const alone = (await plain.score(base, contexts, TEMPERATURE, RUNNING.cancelled))
+      const alone = (await plain.score(base, contexts, TEMPERATURE, RUNNING.signal))
         .flat()
         .flatMap((values) => [...values]);
       assert.deepEqual(await scored(config, settings, base, initialAdapter(config, settings, 1), contexts), alone);
@@ -378,7 +378,7 @@ describe('training an adapter', () => {
           advantages: Float32Array.from(tokens, (token) => (token % 2 === 0 ? 1 : -1)),
         }));
         const contexts = [{ prompt: present(requests[0]).prompt, messages }];
-        const reference = present((await plain.score(base, contexts, ppo.temperature, RUNNING.cancelled))[0]);
+        const reference = present((await plain.score(base, contexts, ppo.temperature, RUNNING.signal))[0]);
         return [
           {
             ...present(contexts[0]),
@@ -389,7 +389,7 @@ describe('training an adapter', () => {
       let state = initialState(initialAdapter(config, settings, 5), { settings, base: BASE, model: base });
       const divergences: number[] = [];
       for (const step of range(3)) {
-        const result = await trainer.step(state, await sample(state), ppo, RUNNING.cancelled);
+        const result = await trainer.step(state, await sample(state), ppo, RUNNING.signal);
         assert.deepEqual(
           { ratioDeviation: result.ratioDeviation, clipFraction: result.clipFraction },
           { ratioDeviation: 0, clipFraction: 0 },
@@ -421,7 +421,7 @@ describe('training an adapter', () => {
         state,
         contexts,
         { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 },
-        RUNNING.cancelled,
+        RUNNING.signal,
       );
       state = result.state;
       assert.equal(state.step, step + 1);
@@ -440,7 +440,7 @@ describe('training an adapter', () => {
       state,
       many,
       { loss: 'supervised', learningRate: 0.01, temperature: TEMPERATURE, klCoefficient: 0 },
-      RUNNING.cancelled,
+      RUNNING.signal,
     );
     assert.ok(packContexts(TINY, many, 2048, 1).length > 1);
     const gradient = await adapterGradient('supervised', TINY, ALL, base, state.parameters, many, 'float64');

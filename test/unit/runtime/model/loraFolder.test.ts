@@ -263,22 +263,17 @@ for (const family of FAMILIES) {
         state,
         contexts,
         { loss: 'supervised', learningRate: rate, temperature: 1, klCoefficient: 0 },
-        RUNNING.cancelled,
+        RUNNING.signal,
       ));
     }
-    const trained = await trainer.score(weightsOf(state), contexts, 1, RUNNING.cancelled);
+    const trained = await trainer.score(weightsOf(state), contexts, 1, RUNNING.signal);
     const path = join(temporary, `${family}.safetensors`);
     await saveAdapterFile(path, config, origin, team(state.parameters));
     const read = await loadAdapterFile(path, config);
     const [adapter = new Float32Array()] = [...read.adapters.values()];
-    assert.deepEqual(await trainer.score({ model: base, adapter }, contexts, 1, RUNNING.cancelled), trained);
+    assert.deepEqual(await trainer.score({ model: base, adapter }, contexts, 1, RUNNING.signal), trained);
     assert.notDeepEqual(
-      await trainer.score(
-        { model: base, adapter: initialAdapter(config, settings, 2) },
-        contexts,
-        1,
-        RUNNING.cancelled,
-      ),
+      await trainer.score({ model: base, adapter: initialAdapter(config, settings, 2) }, contexts, 1, RUNNING.signal),
       trained,
     );
     assert.equal(read.base, origin.base);
@@ -306,7 +301,7 @@ it('an adapter that PEFT 0.21 wrote gives the log-probabilities that Transformer
     { prompt: Int32Array.from(ids.slice(0, prompt)), messages: [message(Int32Array.from(ids.slice(prompt)))] },
   ];
   const scores = (
-    await trainer.score({ model, adapter: present(adapters.get(WHOLE_TEAM)) }, contexts, 1, RUNNING.cancelled)
+    await trainer.score({ model, adapter: present(adapters.get(WHOLE_TEAM)) }, contexts, 1, RUNNING.signal)
   )
     .flat()
     .flatMap((values) => [...values]);

@@ -170,7 +170,7 @@ describe('a Llama checkpoint that Transformers has run', () => {
       messages: range(LLAMA.vocabularySize).map((token) => message(Int32Array.of(token))),
     }));
     const trainer = new Trainer(LLAMA, DEVICE);
-    const scored = await trainer.score(parameters, contexts, 1, RUNNING.cancelled);
+    const scored = await trainer.score(parameters, contexts, 1, RUNNING.signal);
     await trainer.release();
     expected.prompts.forEach(({ last_logits: last }, index) => {
       logSoftmaxOf(last).forEach((value, token) =>
@@ -186,7 +186,7 @@ describe('a Llama checkpoint that Transformers has run', () => {
       parameters,
       [{ prompt: Int32Array.from(prompt), messages: [message(Int32Array.from(completion))] }],
       1,
-      RUNNING.cancelled,
+      RUNNING.signal,
     );
     await trainer.release();
     assert.equal(perToken.length, 7);
@@ -219,7 +219,7 @@ describe('positions', () => {
     const contexts = [{ prompt: testTokens('window', 6), messages: [message(testTokens('window message', 5))] }];
     const scoreWith = async (maxPositions: number): Promise<Float32Array[][]> => {
       const trainer = new Trainer({ ...TINY, maxPositions }, DEVICE);
-      const scored = await trainer.score(flat, contexts, 1, RUNNING.cancelled);
+      const scored = await trainer.score(flat, contexts, 1, RUNNING.signal);
       await trainer.release();
       return scored;
     };

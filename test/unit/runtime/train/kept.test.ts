@@ -20,7 +20,7 @@ const [FIRST, SECOND] = [
   ],
   [{ ...context('c', 5, 4), agent: 'one' }],
 ];
-const NEVER = (): boolean => false;
+const NEVER = new AbortController().signal;
 const PER_ROLE: AdapterStart = {
   settings: { rank: 2, alpha: 4, targetModules: ['k_proj', 'up_proj'] },
   seed: 9,

@@ -145,7 +145,7 @@ describe('a penalized divergence', () => {
           initialState(flat),
           contexts,
           { ...settings, microBatchTokens, policy: { kl } },
-          RUNNING.cancelled,
+          RUNNING.signal,
           trainer.distributions(anchor, TEMPERATURE),
         );
         const { loss, penalty } = await prepared.apply();
@@ -168,7 +168,7 @@ describe('a penalized divergence', () => {
       initialState(flat),
       contexts,
       { ...settings, policy: { kl: { against: 'last', estimator: 'exact' } } },
-      RUNNING.cancelled,
+      RUNNING.signal,
       trainer.distributions(flat, TEMPERATURE),
     );
     const { penalty, gradientNorm } = await step.apply();
@@ -184,7 +184,7 @@ describe('the divergence of two policies', () => {
     const trainer = new Trainer(TINY, DEVICE);
     t.after(() => trainer.release());
     const other = trainer.distributions(anchor, TEMPERATURE);
-    const found = await trainer.divergence(flat, other, contexts, TEMPERATURE, RUNNING.cancelled);
+    const found = await trainer.divergence(flat, other, contexts, TEMPERATURE, RUNNING.signal);
     const others = distributionsOf(TINY, anchor, contexts);
     const expected = distributionsOf(TINY, flat, contexts).map((row, index) => klOf(row, present(others[index])));
     const values = found.flat().flatMap((message) => [...message]);
@@ -197,7 +197,7 @@ describe('the divergence of two policies', () => {
       trainer.distributions(flat, TEMPERATURE),
       contexts,
       TEMPERATURE,
-      RUNNING.cancelled,
+      RUNNING.signal,
     );
     assert.deepEqual(new Set(same.flat().flatMap((message) => [...message])), new Set([0]));
   });

@@ -31,6 +31,7 @@ import {
   TINY,
 } from '../models.ts';
 import { item, noise, present, range, total } from '../nd.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 const SUPERVISED: StepSettings = { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 };
 const FLAT = testParameters(TINY);
@@ -120,7 +121,7 @@ describe('AdamW', () => {
       const rate = 0.01 / t;
       const gradient = await gradientAt(state.parameters, CONTEXTS);
       expected = adamW(expected, gradient, t, rate, ADAMW);
-      const result = await trainer.step(state, CONTEXTS, { ...SUPERVISED, learningRate: rate }, RUNNING.cancelled);
+      const result = await trainer.step(state, CONTEXTS, { ...SUPERVISED, learningRate: rate }, RUNNING.signal);
       state = result.state;
       assert.equal(state.step, t);
       assert.ok(Math.abs(result.gradientNorm - norm(gradient)) < 1e-5);
@@ -135,7 +136,7 @@ describe('AdamW', () => {
 
   it('first moves every parameter by the learning rate against its gradient', async () => {
     const gradient = await gradientAt(FLAT, CONTEXTS);
-    const { state } = await trainer.step(initialState(FLAT), CONTEXTS, SUPERVISED, RUNNING.cancelled);
+    const { state } = await trainer.step(initialState(FLAT), CONTEXTS, SUPERVISED, RUNNING.signal);
     const decided = range(FLAT.length).filter((index) => Math.abs(item(gradient, index)) > 1e-3);
     assert.ok(decided.length > 0.7 * FLAT.length, String(decided.length));
     const expected = Float64Array.from(FLAT, (p, index) => p - 0.01 * Math.sign(item(gradient, index)));
@@ -231,7 +232,7 @@ describe('accumulation', () => {
       initialState(FLAT),
       MANY,
       SUPERVISED,
-      RUNNING.cancelled,
+      RUNNING.signal,
     );
     const [scale, share] = [1 / (norm(gradient) + 1e-6), 1 - ADAMW.beta1];
     close(
@@ -242,14 +243,14 @@ describe('accumulation', () => {
     );
     assert.ok(Math.abs(gradientNorm - norm(gradient)) < 1e-5);
     assert.equal(tokens, tokenCount(MANY));
-    const scored = await trainer.score(FLAT, MANY, 1, RUNNING.cancelled);
+    const scored = await trainer.score(FLAT, MANY, 1, RUNNING.signal);
     const mean = total(scored.flat().map((logprobs) => total(logprobs))) / tokens;
     assert.ok(Math.abs(loss + mean) < 1e-5, `${loss} is not ${-mean}`);
   });
 
   it('adds the ppo figures of every micro-batch as token means', async () => {
     // Behaviour 0.5 below the score: every ratio is exp(0.5), clipped; the reference policy is 0.3 above.
-    const scored = await trainer.score(FLAT, MANY, 1, RUNNING.cancelled);
+    const scored = await trainer.score(FLAT, MANY, 1, RUNNING.signal);
     const contexts = MANY.map(({ prompt, messages }, index) => ({
       prompt,
       messages: messages.map(({ tokens }, number) => {
@@ -266,7 +267,7 @@ describe('accumulation', () => {
       initialState(FLAT),
       contexts,
       { loss: 'ppo', learningRate: 0.01, temperature: 1, klCoefficient: 0.5 },
-      RUNNING.cancelled,
+      RUNNING.signal,
     );
     const k3 = Math.exp(0.3) - 0.3 - 1;
     close(
@@ -285,7 +286,12 @@ describe('a step that cannot be taken', () => {
   it('is cancelled between micro-batches and leaves the state as it was', async () => {
     let asked = 0;
     await assert.rejects(
-      trainer.step(state, MANY, SUPERVISED, () => ++asked > 1),
+      trainer.step(
+        state,
+        MANY,
+        SUPERVISED,
+        abortedWhen(() => ++asked > 1),
+      ),
       CancelledError,
     );
     assert.equal(asked, 2);
@@ -319,8 +325,8 @@ describe('a step that cannot be taken', () => {
     it(`is refused for ${what}`, async () => {
       const refusal = (error: unknown): boolean =>
         error instanceof C3Error && error.kind === 'input' && pattern.test(error.message);
-      await assert.rejects(trainer.step(state, [present(CONTEXTS[0]), bad], SUPERVISED, RUNNING.cancelled), refusal);
-      await assert.rejects(trainer.score(FLAT, [present(CONTEXTS[0]), bad], 1, RUNNING.cancelled), refusal);
+      await assert.rejects(trainer.step(state, [present(CONTEXTS[0]), bad], SUPERVISED, RUNNING.signal), refusal);
+      await assert.rejects(trainer.score(FLAT, [present(CONTEXTS[0]), bad], 1, RUNNING.signal), refusal);
       unchanged();
     });
   }
@@ -328,19 +334,19 @@ describe('a step that cannot be taken', () => {
   it('is refused where the numbers overflow', async () => {
     const huge = initialState(FLAT.map((value) => 1e30 * value));
     await assert.rejects(
-      trainer.step(huge, CONTEXTS, SUPERVISED, RUNNING.cancelled),
+      trainer.step(huge, CONTEXTS, SUPERVISED, RUNNING.signal),
       (error) =>
         error instanceof C3Error && error.kind === 'model' && /step 1 .*not a finite number/.test(error.message),
     );
   });
 
   it('the last position of the model can be used', async () => {
-    const scored = await trainer.score(FLAT, [context('long', 60, 5)], 1, RUNNING.cancelled);
+    const scored = await trainer.score(FLAT, [context('long', 60, 5)], 1, RUNNING.signal);
     assert.equal(scored[0]?.[0]?.length, 5);
   });
 
   it('without contexts is none', async () => {
-    const result = await trainer.step(state, [], SUPERVISED, RUNNING.cancelled);
+    const result = await trainer.step(state, [], SUPERVISED, RUNNING.signal);
     assert.equal(result.tokens, 0);
     assert.deepEqual(result.state, initialState(FLAT));
   });

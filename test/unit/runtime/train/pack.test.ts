@@ -249,14 +249,14 @@ describe('packed and alone', () => {
     // 99 slots, though the model has 64 positions: messages are at the same ones.
     const packed = context('packed', 50, 14, 1, 12, 15, 8);
     const alone = packed.messages.map((one) => ({ prompt: packed.prompt, messages: [one] }));
-    const [together = []] = await trainer.score(flat, [packed], 1, RUNNING.cancelled);
-    const apart = await trainer.score(flat, alone, 1, RUNNING.cancelled);
+    const [together = []] = await trainer.score(flat, [packed], 1, RUNNING.signal);
+    const apart = await trainer.score(flat, alone, 1, RUNNING.signal);
     // The others could hold anything.
     const others = {
       prompt: packed.prompt,
       messages: packed.messages.map((one, index) => (index === 2 ? one : message(testTokens('other', 9)))),
     };
-    const [changed = []] = await trainer.score(flat, [others], 1, RUNNING.cancelled);
+    const [changed = []] = await trainer.score(flat, [others], 1, RUNNING.signal);
     await trainer.release();
     assert.deepEqual(
       together.map(({ length }) => length),
@@ -273,9 +273,9 @@ describe('packed and alone', () => {
     const flat = testParameters(TINY);
     const trainer = new Trainer(TINY, DEVICE);
     const contexts = [context('x', 3, 2), context('y', 30, 4, 1), context('z', 9, 6)];
-    const together = await trainer.score(flat, contexts, 1, RUNNING.cancelled);
+    const together = await trainer.score(flat, contexts, 1, RUNNING.signal);
     for (const [index, one] of contexts.entries()) {
-      assert.deepEqual(await trainer.score(flat, [one], 1, RUNNING.cancelled), together.slice(index, index + 1));
+      assert.deepEqual(await trainer.score(flat, [one], 1, RUNNING.signal), together.slice(index, index + 1));
     }
     await trainer.release();
   });

@@ -104,7 +104,7 @@ describe('the loss of a policy', () => {
           initialState(flat),
           contexts,
           { ...settings, microBatchTokens, ...(policy !== undefined && { policy }) },
-          RUNNING.cancelled,
+          RUNNING.signal,
         );
         close(loss, policyLossOf(policy ?? {}, tokensOf(TINY, flat, contexts), lengthsOf(contexts)), 1e-4);
         // The first step of AdamW knows the signs of a gradient only, so the gradient itself is compared.

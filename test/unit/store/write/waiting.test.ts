@@ -21,7 +21,7 @@ const VISITOR = `
   import { openStoreWhenFree } from ${JSON.stringify(WAITING)};
   const [path, name, times] = process.argv.slice(1);
   for (let time = 0; time < Number(times); time++) {
-    const store = await openStoreWhenFree(path, { purpose: { kind: 'window', what: name } }, { cancelled: () => false, onWaiting: () => undefined });
+    const store = await openStoreWhenFree(path, { purpose: { kind: 'window', what: name } }, { signal: () => false, onWaiting: () => undefined });
     store.insertRun({ id: name + time, method: 'c3', seed: 1, title: '', config: '{}', plannedSteps: 1, createdAt: '2026' });
     store.close();
   }
@@ -30,12 +30,12 @@ const VISITOR = `
 const linesOf = (path: string): string[] => readdirSync(dirname(path)).filter((name) => name.includes('.lock'));
 
 function control(
-  cancelled: () => boolean = () => false,
+  signal: AbortSignal = new AbortController().signal,
 ): WaitControl & { readonly said: (string | null)[]; readonly waits: Promise<undefined> } {
   const said: (string | null)[] = [];
   const { promise, resolve } = Promise.withResolvers<undefined>();
   return {
-    cancelled,
+    signal,
     said,
     waits: promise,
     onWaiting: (words) => {
@@ -76,11 +76,11 @@ test('a wait that is cancelled ends as that and leaves no trace', async (t) => {
   t.after(() => {
     first.close();
   });
-  let stop = false;
-  const waiting = control(() => stop);
+  const controller = new AbortController();
+  const waiting = control(controller.signal);
   const second = openStoreWhenFree(path, { purpose: PURPOSE }, waiting);
   await waiting.waits;
-  stop = true;
+  controller.abort();
   await assert.rejects(second, CancelledError);
   assert.deepEqual(linesOf(path), ['c3.sqlite.lock']);
 });
