@@ -64,7 +64,7 @@ export function costWords({ evaluatorCalls, reusedEvaluations = 0, tokens, decis
   const read =
     tokens === null
       ? `tokens ${NOT_MEASURED}`
-      : `${compact(tokens.prompt)} prompt tokens (${compact(tokens.reused)} not computed again), ${compact(tokens.completion)} completion tokens`;
+      : `${compact(tokens.prompt)} prompt tokens (${compact(tokens.reused)} of them reused), ${compact(tokens.completion)} completion tokens`;
   return `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}${reusedEvaluations === 0 ? '' : `, ${count(reusedEvaluations)} more reused from equal messages`}; ${read}${said === null || said === '' ? '' : `; messages: ${said}`}`;
 }
 
@@ -86,7 +86,7 @@ export function runFacts({
     ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escaped(status, 40)}`],
     ['Protocol', protocol === null ? 'unknown' : escaped(protocol)],
     ['Started', moment(createdAt)],
-    ['Ended', finishedAt === null ? 'not yet, or not seen' : moment(finishedAt)],
+    ['Ended', finishedAt === null ? 'unknown' : moment(finishedAt)],
   ];
 }
 

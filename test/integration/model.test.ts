@@ -149,7 +149,10 @@ scenario(
       `${number('num_attention_heads')} query heads, ${number('num_key_value_heads')} key and value heads`,
     );
     assert.equal(await fact(model, 'Context length'), `${number('max_position_embeddings')} tokens`);
-    assert.equal(await fact(model, 'Vocabulary'), `${number('vocab_size')} tokens, input and output apart`);
+    assert.equal(
+      await fact(model, 'Vocabulary'),
+      `${number('vocab_size')} tokens, separate matrices for input and output`,
+    );
     assert.equal(await fact(model, 'Precision'), config['dtype']);
     const stored = await storedTensors(join(folder, 'model.safetensors'));
     assert.equal(

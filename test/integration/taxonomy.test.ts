@@ -203,7 +203,7 @@ scenario(
     await taxonomy
       .getByText("Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05")
       .waitFor();
-    const reset = taxonomy.getByRole('button', { name: "Reset to the paper's" });
+    const reset = taxonomy.getByRole('button', { name: "Reset to the paper's values" });
     // By keyboard alone: ten steps of the slider.
     const slider = taxonomy.getByRole('slider', { name: 'Shift: best above real by more than' });
     await slider.focus();
@@ -351,7 +351,7 @@ scenario(
     await reloadWindow(workbench);
     const shown = await workbench.webview('Failure taxonomy');
     await asBefore(shown);
-    await shown.getByRole('button', { name: "Reset to the paper's" }).click();
+    await shown.getByRole('button', { name: "Reset to the paper's values" }).click();
     await shown.getByRole('button', { name: 'All cases' }).click();
   },
 );
@@ -387,7 +387,7 @@ scenario('findings say what was measured and what was not, and a case opens its 
     [800, 900],
   ] as const) {
     await workbench.page.setViewportSize({ width, height });
-    await taxonomy.getByRole('button', { name: 'Read again' }).scrollIntoViewIfNeeded();
+    await taxonomy.getByRole('button', { name: 'Refresh' }).scrollIntoViewIfNeeded();
     await workbench.screenshot(`taxonomy-${String(width)}`);
     // The editor lays out its panels some frames after the window.
     await eventually(`nothing to be cut off at ${String(width)}`, () =>
@@ -418,7 +418,7 @@ scenario('buckets that come later are announced and change nothing until they ar
   db.close();
   await taxonomy.getByText('1 new bucket').waitFor();
   assert.equal(await total.innerText(), String(before));
-  await taxonomy.getByRole('button', { name: 'Read again' }).click();
+  await taxonomy.getByRole('button', { name: 'Refresh' }).click();
   await eventually('the new total', async () => (await total.innerText()) === String(before + 1));
   await taxonomy.getByText('1 new bucket').waitFor({ state: 'hidden' });
   await taxonomy.getByText('Not counted: 1 requested replay, which is not a case of this run.').waitFor();

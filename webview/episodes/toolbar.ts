@@ -15,6 +15,7 @@ import {
 } from '../../src/shared/records/problems.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
+import { Rested } from '../common/rest.ts';
 
 /** Milliseconds without a key before the store is asked. */
 const PAUSE = 160;
@@ -75,7 +76,9 @@ export class Toolbar {
   private readonly removeButton = link('Delete', 'Delete the selected filter');
   private readonly clear = link('Clear', 'Show all problems');
   private readonly classify = link('Classify', 'Classify the problems of this run by the failure taxonomy');
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly asking = new Rested(() => {
+    this.events.filter(this.chosen(), null);
+  }, PAUSE);
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort | null = null;
   private saved: readonly SavedFilter[] = [];
@@ -85,10 +88,7 @@ export class Toolbar {
   constructor(events: ToolbarEvents) {
     this.events = events;
     this.field.addEventListener('input', () => {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => {
-        this.ask();
-      }, PAUSE);
+      this.asking.ask();
     });
     this.field.addEventListener('keydown', (event) => {
       this.onKey(event);
@@ -104,7 +104,7 @@ export class Toolbar {
     const choosers = [this.outcome, this.verdict, this.role, this.className, this.split];
     for (const select of choosers) {
       select.addEventListener('change', () => {
-        this.ask();
+        this.asking.now();
       });
     }
     for (const select of [...choosers, this.savedChooser]) {
@@ -164,7 +164,7 @@ export class Toolbar {
     this.facets = facets ?? this.facets;
     const { total = 0, trained = 0, evaluated = 0, roles = [] } = this.facets ?? {};
     // What is being typed is newer than what was asked for, also where the keyboard has left before it was asked for.
-    if (document.activeElement !== this.field && this.timer === undefined) {
+    if (document.activeElement !== this.field && !this.asking.waiting) {
       this.field.value = filter.search;
     }
     fill(this.role, [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])]);
@@ -228,37 +228,31 @@ export class Toolbar {
 
   /** Filters as was chosen, in place of words that were typed and not asked for yet. */
   private take(filter: ProblemFilter, sort: ProblemSort | null): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
+    this.asking.cancel();
     this.field.value = filter.search;
     this.events.filter(filter, sort);
   }
 
-  private ask(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.events.filter(
-      {
-        outcome: OUTCOME_FILTERS.find((name) => name === this.outcome.value) ?? 'all',
-        verdict: VERDICT_FILTERS.find((name) => name === this.verdict.value) ?? 'all',
-        split: SPLIT_FILTERS.find((name) => name === this.split.value) ?? 'all',
-        role: this.role.value === ANY ? null : this.role.value,
-        className: this.className.value === ANY ? null : this.className.value,
-        search: this.field.value,
-      },
-      null,
-    );
+  private chosen(): ProblemFilter {
+    return {
+      outcome: OUTCOME_FILTERS.find((name) => name === this.outcome.value) ?? 'all',
+      verdict: VERDICT_FILTERS.find((name) => name === this.verdict.value) ?? 'all',
+      split: SPLIT_FILTERS.find((name) => name === this.split.value) ?? 'all',
+      role: this.role.value === ANY ? null : this.role.value,
+      className: this.className.value === ANY ? null : this.className.value,
+      search: this.field.value,
+    };
   }
 
   private onKey(event: KeyboardEvent): void {
     if (event.key === 'Enter' || event.key === 'ArrowDown') {
       event.preventDefault();
-      this.ask();
+      this.asking.now();
       this.events.leave();
     } else if (event.key === 'Escape') {
       event.preventDefault();
       this.field.value = '';
-      this.ask();
+      this.asking.now();
       this.events.leave();
     }
   }

@@ -95,7 +95,7 @@ export class ModelPanel {
           },
           { primary: true },
         ),
-        button('Read again', () => {
+        button('Refresh', () => {
           host.post({ type: 'readAgain' });
         }),
       ),

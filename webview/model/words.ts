@@ -40,7 +40,7 @@ export function factRows(facts: ModelFacts): readonly (readonly [name: string, v
     ['Long contexts', facts.ropeScaling ?? 'positions as trained, no scaling'],
     [
       'Vocabulary',
-      `${count(facts.vocabularySize)} tokens, ${facts.tiedEmbeddings ? 'one matrix for input and output' : 'input and output apart'}`,
+      `${count(facts.vocabularySize)} tokens, ${facts.tiedEmbeddings ? 'one matrix for input and output' : 'separate matrices for input and output'}`,
     ],
     ['Chat template', facts.chatTemplate ?? 'none: roles are written as plain text'],
     [

@@ -79,7 +79,7 @@ export class TaxonomyPanel {
     h(
       'p',
       { class: 'muted' },
-      'Cases come from contexts with several alternatives, in training and in diagnostic samples. Train for a few steps, or run c3 diagnose --sample, then read again.',
+      'Cases come from contexts with several alternatives, in training and in diagnostic samples. Train for a few steps, or run c3 diagnose --sample, then refresh.',
     ),
     this.leftOut,
   );
@@ -168,7 +168,7 @@ export class TaxonomyPanel {
     this.body.hidden = true;
     this.empty.hidden = true;
     const again = button(
-      'Read again',
+      'Refresh',
       () => {
         host.post({ type: 'readAgain' });
       },

@@ -34,7 +34,7 @@ export class ThresholdForm {
   constructor(onChange: (thresholds: TaxonomyThresholds) => void) {
     this.onChange = onChange;
     this.fields = THRESHOLD_NAMES.map((name) => this.fieldOf(name));
-    this.reset = button("Reset to the paper's", () => {
+    this.reset = button("Reset to the paper's values", () => {
       this.set(TAXONOMY_THRESHOLDS);
       onChange(TAXONOMY_THRESHOLDS);
     });

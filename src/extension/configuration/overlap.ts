@@ -14,7 +14,8 @@ import { readConfig } from '../../training/config/readConfig.ts';
 
 /** Larger files are read by the run alone, which says the same. */
 export const MAX_OVERLAP_BYTES = 1 << 25;
-const MILLISECONDS = 10_000;
+/** A ceiling, not a pace: the size is bounded, and a machine that trains meanwhile is slow. */
+const MILLISECONDS = 60_000;
 const MEGABYTES = 512;
 
 /** What the thread is asked. */

@@ -1,7 +1,7 @@
 /** Work that waits until scrolling rests, and is done at once when the keyboard leaves the page. */
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
-import { onceRested } from '../../../webview/common/rest.ts';
+import { onceRested, Rested } from '../../../webview/common/rest.ts';
 
 /** Longer than any scrolling rests. */
 const A_WHILE = 1_000;
@@ -39,4 +39,20 @@ test('work is done at once when the keyboard leaves the page, and only where it 
   mock.timers.tick(A_WHILE);
   page.dispatchEvent(new Event('blur'));
   assert.equal(done, 1, 'once');
+});
+
+test('what waits can be done now, or forgotten, and is not done again', () => {
+  let done = 0;
+  const rested = new Rested(() => {
+    done++;
+  }, 50);
+  rested.ask();
+  assert.equal(rested.waiting, true);
+  rested.now();
+  assert.deepEqual([done, rested.waiting], [1, false]);
+  rested.ask();
+  rested.cancel();
+  mock.timers.tick(A_WHILE);
+  page.dispatchEvent(new Event('blur'));
+  assert.deepEqual([done, rested.waiting], [1, false]);
 });

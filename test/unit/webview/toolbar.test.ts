@@ -5,6 +5,8 @@ import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../
 import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
+const page = new EventTarget();
+Object.defineProperty(globalThis, 'window', { configurable: true, value: page });
 const { Toolbar } = await import('../../../webview/episodes/toolbar.ts');
 
 /** Longer than the toolbar waits for another letter. */
@@ -87,4 +89,16 @@ test('a saved filter that is chosen right after words were typed takes their pla
     ['hens'],
   );
   assert.equal(field.value, 'hens');
+});
+
+test('words typed right before the page is hidden are asked for, once', () => {
+  const { asked, type } = desk();
+  type('hens');
+  page.dispatchEvent(new Event('blur'));
+  assert.deepEqual(
+    asked.map(({ search }) => search),
+    ['hens'],
+  );
+  mock.timers.tick(A_WHILE);
+  assert.equal(asked.length, 1);
 });

@@ -212,9 +212,7 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
       ...written.filter((other) => Math.abs(other.x - x) < LABEL_HEIGHT).map((other) => other.y + LABEL_HEIGHT),
     );
     written.push({ x, y });
-    ctx.fillStyle = theme(lookOf(look).colour);
-    ctx.textAlign = 'left';
-    ctx.fillText(text, x, y);
+    writeLabel(chart, text, look, x, y);
   }
   drawPointLabels(chart, lines);
 }
@@ -245,8 +243,20 @@ function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
     }
     const y = Math.max(top, ...met.map((other) => other.y + LABEL_HEIGHT));
     taken.push({ start, end: start + width, y });
-    ctx.fillStyle = theme(lookOf(look).colour);
-    ctx.textAlign = 'left';
-    ctx.fillText(text, start, y);
+    writeLabel(chart, text, look, start, y);
   }
+}
+
+/** A label in the color of its line, with an edge of the background: a line behind it would cross it out. */
+function writeLabel({ ctx }: LineCanvas, text: string, look: number, x: number, y: number): void {
+  ctx.save();
+  ctx.textAlign = 'left';
+  ctx.lineJoin = 'round';
+  ctx.lineWidth = 4;
+  ctx.setLineDash([]);
+  ctx.strokeStyle = theme('--vscode-editor-background');
+  ctx.strokeText(text, x, y);
+  ctx.fillStyle = theme(lookOf(look).colour);
+  ctx.fillText(text, x, y);
+  ctx.restore();
 }

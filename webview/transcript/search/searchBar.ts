@@ -10,6 +10,7 @@ import {
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { h, replace } from '../../common/dom.ts';
 import { count } from '../../common/format.ts';
+import { Rested } from '../../common/rest.ts';
 import { Drawer } from '../drawer.ts';
 import { shownKey } from '../keys.ts';
 import { matchingWords } from '../replay/replayWords.ts';
@@ -69,7 +70,9 @@ export class SearchBar {
   private readonly clear = h('button', { class: 'link', type: 'button' }, 'Clear filters');
   private readonly matching = h('span', { class: 'muted matching', role: 'status' });
   private readonly filters: Drawer;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly asking = new Rested(() => {
+    this.events.search(this.field.value);
+  }, PAUSE);
   private filter: TranscriptFilter = NO_FILTER;
 
   /** @param protocol the button that opens the map of the protocol where space is short */
@@ -79,10 +82,7 @@ export class SearchBar {
     fill(this.outcome, OUTCOMES);
     fill(this.lane, LANES);
     this.field.addEventListener('input', () => {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => {
-        this.ask();
-      }, PAUSE);
+      this.asking.ask();
     });
     this.field.addEventListener('keydown', (event) => {
       this.onKey(event);
@@ -187,18 +187,12 @@ export class SearchBar {
     this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : hitWords(hits, at);
   }
 
-  private ask(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.events.search(this.field.value);
-  }
-
   private onKey(event: KeyboardEvent): void {
     if (event.key === 'Enter') {
       event.preventDefault();
       // Words that were not asked for yet are asked for now; that goes to their first hit.
-      if (this.timer !== undefined) {
-        this.ask();
+      if (this.asking.waiting) {
+        this.asking.now();
       } else {
         this.events.step(event.shiftKey ? -1 : 1);
       }
@@ -209,7 +203,7 @@ export class SearchBar {
         this.events.leave();
       } else {
         this.field.value = '';
-        this.ask();
+        this.asking.now();
       }
     } else if (event.key === 'ArrowDown') {
       event.preventDefault();
