@@ -8,7 +8,6 @@ import { CancelledError } from '../../../../src/shared/errors.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-import { abortedWhen } from '../../../support/signals.ts';
 
 /** One step of the bundled team at a size that shows nothing but that all of it is there. */
 const SCALE: Scale = {
@@ -42,8 +41,20 @@ interface Line {
 
 test('the table continues where it was stopped, at one budget for all methods, and runs nothing twice', async () => {
   let told = 0;
-  const make = (until: number): Promise<unknown> =>
-    makePaperTable({ quick: true, folder, signal: abortedWhen(() => told >= until), note: () => told++ }, SCALE);
+  const make = (until: number, controller = new AbortController()): Promise<unknown> =>
+    makePaperTable(
+      {
+        quick: true,
+        folder,
+        signal: controller.signal,
+        note: () => {
+          if (++told >= until) {
+            controller.abort();
+          }
+        },
+      },
+      SCALE,
+    );
   await assert.rejects(make(3), CancelledError);
   const path = join(folder, '.c3/paper-table-quick/c3.sqlite');
   const runs = (): number => {
