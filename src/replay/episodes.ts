@@ -1,33 +1,12 @@
 /** Growing whole episodes: level by level, each branch as its protocol unfolds, and what a fan-out costs. */
 import type { PolicyControl } from '../policy/policy.ts';
-import type { Protocol } from '../team/protocol.ts';
-import { closingScores, decisionsAtMost } from '../team/rounds.ts';
+import { callsOfFanout } from '../team/rounds.ts';
 import { extend, type Growth, type TreeSettings } from './grow.ts';
 import type { Branch, TreeNode } from './tree.ts';
 import { advance } from './unfold.ts';
 
 const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
 const CONTINUATIONS: Growth = { kind: 'continuations' };
-
-/**
- * Evaluator calls that one tree of this fan-out costs: one for every scored message, and one for every closing event.
- * Where episodes may end early or take turns by chance it is what they cost at most.
- */
-export function callsOfFanout(protocol: Protocol, fanout: readonly number[]): number {
-  const { occurrences, rounds } = protocol;
-  let messages = 1;
-  let calls = 0;
-  for (let level = 0; level < decisionsAtMost(protocol); level++) {
-    messages *= fanout[level] ?? 1;
-    const start = rounds === undefined ? 0 : level - (level % rounds.size);
-    const may =
-      rounds?.order === 'random' ? occurrences.slice(start, start + rounds.size) : occurrences.slice(level, level + 1);
-    if (may.some(({ scored }) => scored)) {
-      calls += messages;
-    }
-  }
-  return calls + closingScores(protocol) * messages;
-}
 
 /**
  * Grows whole episodes below the branches: fanout[i] messages in the place of the i-th decision, 1 where it says

@@ -5,7 +5,16 @@ import type { Credit } from '../shared/credit/credit.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { bytesOf, eventHash, textHash, tokenHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { callOf, callsOf, eventScores, leavesOf, returnOf, type EnvironmentNode, type TreeNode } from './tree.ts';
+import {
+  alternativeReturns,
+  callOf,
+  eventScores,
+  leavesOf,
+  returnOf,
+  type AlternativeReturns,
+  type EnvironmentNode,
+  type TreeNode,
+} from './tree.ts';
 
 /** What the rows of one round have in common. */
 export interface RoundRecord {
@@ -15,12 +24,6 @@ export interface RoundRecord {
   readonly snapshot: string;
   readonly environment: number;
   readonly returnBound: number;
-}
-
-/** The returns of one alternative, null where masked, and what they cost. */
-export interface AlternativeReturns {
-  readonly returns: readonly (number | null)[];
-  readonly evaluatorCalls: number;
 }
 
 /** What the alternatives of a bucket are worth, in order; null where that cannot be said. */
@@ -325,12 +328,6 @@ function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
     }
   }
 }
-
-/** The returns of the leaves below a node, and what they cost. */
-export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({
-  returns: leavesOf(node).map((leaf) => returnOf(leaf, bound)),
-  evaluatorCalls: callsOf(node),
-});
 
 /**
  * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives, the leaves below a node

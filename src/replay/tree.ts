@@ -142,3 +142,15 @@ export function callsOfReplay(alternative: TreeNode, leaf: TreeNode, first: bool
   }
   return calls;
 }
+
+/** The returns of one alternative, null where masked, and what they cost. */
+export interface AlternativeReturns {
+  readonly returns: readonly (number | null)[];
+  readonly evaluatorCalls: number;
+}
+
+/** The returns of the leaves below a node, and what they cost. */
+export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({
+  returns: leavesOf(node).map((leaf) => returnOf(leaf, bound)),
+  evaluatorCalls: callsOf(node),
+});

@@ -250,3 +250,23 @@ export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
   }
   return most;
 }
+
+/**
+ * Evaluator calls that one tree of this fan-out costs: one for every scored message, and one for every closing event.
+ * Where episodes may end early or take turns by chance it is what they cost at most.
+ */
+export function callsOfFanout(protocol: Protocol, fanout: readonly number[]): number {
+  const { occurrences, rounds } = protocol;
+  let messages = 1;
+  let calls = 0;
+  for (let level = 0; level < decisionsAtMost(protocol); level++) {
+    messages *= fanout[level] ?? 1;
+    const start = rounds === undefined ? 0 : level - (level % rounds.size);
+    const may =
+      rounds?.order === 'random' ? occurrences.slice(start, start + rounds.size) : occurrences.slice(level, level + 1);
+    if (may.some(({ scored }) => scored)) {
+      calls += messages;
+    }
+  }
+  return calls + closingScores(protocol) * messages;
+}

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import type { AlternativeReturns } from '../../replay/record.ts';
+import type { AlternativeReturns } from '../../replay/tree.ts';
 import { REPLAY_LIMITS } from '../../replay/request.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import type { Policy } from '../../policy/policy.ts';

@@ -8,7 +8,7 @@ import type { Sampling } from '../../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { described, oneOf, pathTo, positive, share, type KeyMeta } from './configKeys.ts';
-import { METHOD_NAMES, methodWords } from '../methods/words.ts';
+import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
 import { rolePolicySchema } from './policyKeys.ts';
 
 /**

@@ -6,7 +6,7 @@ import { TASK_FORMATS } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
-import { methodReads, methodsThatRead, methodWords } from '../methods/words.ts';
+import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
 
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;

@@ -10,8 +10,7 @@
  * b_-j; with `full_mean` b is the mean of all alternatives (26).
  */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
-import { alternativeReturns } from '../../replay/record.ts';
-import type { TreeNode } from '../../replay/tree.ts';
+import { alternativeReturns, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { contextsOf, type Method } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
@@ -21,6 +20,14 @@ import { replayTrees, treeProblem } from './tree.ts';
 const takesValues = (estimator: CreditEstimator): boolean => estimatorNamed(estimator).needs === 'alternative values';
 
 export const c3: Method = {
+  words: {
+    label: 'C3',
+    help: 'Replays the messages of one context: the credit of a message is its return against that of its siblings.',
+    summary:
+      'credits a message against alternatives from the same context, each continued to the end by replay; its baseline leaves the message itself out.',
+    reads: ['fanout', 'credit.estimator', 'credit.alpha', 'credit.common_random_numbers', 'value_head'],
+    trains: true,
+  },
   compared: 'context',
   estimator: ({ credit }) => credit.estimator,
   valueTarget: ({ credit }) => (takesValues(credit.estimator) ? 'message' : null),

@@ -10,6 +10,13 @@ import { ppoEpochs } from './ppo.ts';
 import { replayTrees, treeProblem } from './tree.ts';
 
 export const c3FullMean: Method = {
+  words: {
+    label: 'C3 with full mean',
+    help: 'c3 without leave-one-out: the baseline of a message includes its own return.',
+    summary: 'as C3, but the baseline is the mean of all alternatives, the message itself included.',
+    reads: ['fanout', 'credit.common_random_numbers'],
+    trains: true,
+  },
   compared: 'context',
   estimator: () => 'full_mean',
   valueTarget: () => null,

@@ -12,6 +12,14 @@ import type { Method } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
 export const c3NoReplay: Method = {
+  words: {
+    label: 'C3 without replay',
+    help: 'c3 without replays: compares whole episodes of one instance, leave-one-out.',
+    summary:
+      'whole episodes instead of replays: a message is compared with those of its role in other episodes, leave-one-out.',
+    reads: [],
+    trains: true,
+  },
   compared: 'instance',
   estimator: () => 'loo',
   valueTarget: () => null,

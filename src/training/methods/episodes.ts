@@ -1,7 +1,6 @@
 /** What the methods without replay share: as many whole episodes of an instance as the evaluator budget pays for. */
 import type { CreditEstimator } from '../../credit/estimators.ts';
-import { alternativeReturns } from '../../replay/record.ts';
-import type { TreeNode } from '../../replay/tree.ts';
+import { alternativeReturns, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';

@@ -11,6 +11,13 @@ import type { Method } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
 export const magrpo: Method = {
+  words: {
+    label: 'MAGRPO',
+    help: 'Compares whole episodes with the mean of their group; all roles get the same credit.',
+    summary: 'an episode\u2019s return less the mean of its group, for every message of the episode alike.',
+    reads: [],
+    trains: true,
+  },
   compared: 'instance',
   estimator: () => 'magrpo',
   valueTarget: () => null,

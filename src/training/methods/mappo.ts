@@ -9,14 +9,20 @@
  * published code does for this method alone: all methods learn alike here.
  */
 import { creditGroup } from '../../credit/estimators.ts';
-import { alternativeReturns, type AlternativeReturns } from '../../replay/record.ts';
-import type { TreeNode } from '../../replay/tree.ts';
+import { alternativeReturns, type AlternativeReturns, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { episodesProblem, wholeEpisodes } from './episodes.ts';
 import { episodeOf, type Method } from './method.ts';
 import { ppoEpochs, valueEpochs } from './ppo.ts';
 
 export const mappo: Method = {
+  words: {
+    label: 'MAPPO',
+    help: 'Compares whole episodes with a learned value of the state, one for each role.',
+    summary: 'a centralized value head on the state is the baseline.',
+    reads: ['value_head'],
+    trains: true,
+  },
   compared: 'instance',
   estimator: () => 'mappo',
   valueTarget: () => 'state',

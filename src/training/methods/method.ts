@@ -134,7 +134,24 @@ export interface StateKind {
   readonly initial: (settings: MethodSettings) => MethodState;
 }
 
+/** Configuration keys that only some methods read. */
+export type MethodKey = 'fanout' | 'credit.estimator' | 'credit.alpha' | 'credit.common_random_numbers' | 'value_head';
+
+export interface MethodWords {
+  /** What readers call it. */
+  readonly label: string;
+  /** What it does, in whole sentences: the help of the key `method`. */
+  readonly help: string;
+  /** What it does, in half a sentence: the list of methods on a page that compares them. */
+  readonly summary: string;
+  /** Configuration keys that it reads and not every method does. */
+  readonly reads: readonly MethodKey[];
+  /** False: the team stays as it is, whatever `steps` says. */
+  readonly trains: boolean;
+}
+
 export interface Method {
+  readonly words: MethodWords;
   /** Left out: it carries nothing from step to step. */
   readonly state?: StateKind;
   /**

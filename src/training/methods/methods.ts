@@ -1,29 +1,52 @@
-/** The algorithms of the methods, by the names that configurations give them. */
+/**
+ * The methods by the names that configurations give them. The table is their only list; what is said of each is in its
+ * file.
+ */
 import { contextEstimatorOf, type CreditEstimator } from '../../credit/estimators.ts';
-import { callsOfFanout } from '../../replay/episodes.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import { callsOfFanout } from '../../team/rounds.ts';
 import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';
 import { c3NoReplay } from './c3NoReplay.ts';
 import { magrpo } from './magrpo.ts';
 import { mappo } from './mappo.ts';
-import type { Method, MethodSettings, Rollout } from './method.ts';
+import type { Method, MethodKey, MethodSettings, MethodWords, Rollout } from './method.ts';
 import { sft } from './sft.ts';
-import type { MethodName } from './words.ts';
 
-const METHODS: Readonly<Record<MethodName, Method>> = {
+/** In the order in which interfaces list them. */
+const METHODS = {
   c3,
   c3_no_replay: c3NoReplay,
   c3_full_mean: c3FullMean,
   magrpo,
   mappo,
   sft,
-};
+} as const satisfies Readonly<Record<string, Method>>;
 
-type NamedSettings = MethodSettings & { readonly method: MethodName };
+export type MethodName = keyof typeof METHODS;
+
+const isMethodName = (name: string): name is MethodName => Object.hasOwn(METHODS, name);
+
+export const METHOD_NAMES: readonly MethodName[] = Object.keys(METHODS).filter(isMethodName);
 
 /** A method by its name. */
 export const methodNamed = (name: MethodName): Method => METHODS[name];
+
+/** What is said of a method. */
+export const methodWords = (name: MethodName): MethodWords => methodNamed(name).words;
+
+/** The same for a name that a store gives; undefined where it is none of ours. */
+export const knownMethodWords = (name: string): MethodWords | undefined =>
+  isMethodName(name) ? methodWords(name) : undefined;
+
+/** Whether a method reads a key that not every method does. */
+export const methodReads = (name: MethodName, key: MethodKey): boolean => methodWords(name).reads.includes(key);
+
+/** The names of the methods that read a key which not every method does. */
+export const methodsThatRead = (key: MethodKey): readonly MethodName[] =>
+  METHOD_NAMES.filter((name) => methodReads(name, key));
+
+type NamedSettings = MethodSettings & { readonly method: MethodName };
 
 /** What one iteration rolls out for each instance. */
 export const plannedRollouts = (settings: NamedSettings, protocol: Protocol): readonly Rollout[] =>

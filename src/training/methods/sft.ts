@@ -5,6 +5,13 @@
 import type { Method } from './method.ts';
 
 export const sft: Method = {
+  words: {
+    label: 'SFT',
+    help: 'The team without training: nothing is learned, whatever `steps` says.',
+    summary: 'the team as it comes, not trained further.',
+    reads: [],
+    trains: false,
+  },
   compared: 'context',
   estimator: () => 'loo',
   valueTarget: () => null,

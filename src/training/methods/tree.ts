@@ -2,8 +2,7 @@
  * What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for
  * it.
  */
-import { callsOfFanout } from '../../replay/episodes.ts';
-import { decisionsAtMost } from '../../team/rounds.ts';
+import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
 import type { Method } from './method.ts';
 
 /** Trees (Algorithm 1): the leaves below a message are its replays, its siblings what it is compared with. */

@@ -14,7 +14,7 @@ import {
   valueHeadFile,
 } from '../../../src/training/state/checkpoints.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { METHOD_NAMES } from '../../../src/training/methods/words.ts';
+import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';

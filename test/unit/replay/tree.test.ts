@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { callsOfFanout } from '../../../src/team/rounds.ts';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
-import { callsOfFanout, grow } from '../../../src/replay/episodes.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import { contextOf, extend, samplingOf } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';

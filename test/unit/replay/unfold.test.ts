@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { callsOfFanout } from '../../../src/team/rounds.ts';
 import { describe, it, type TestContext } from 'node:test';
 import type { EnvironmentKind, EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import { callsOfFanout, grow } from '../../../src/replay/episodes.ts';
-import { recordTrainingTree, alternativeReturns } from '../../../src/replay/record.ts';
-import { leavesOf, logOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { grow } from '../../../src/replay/episodes.ts';
+import { recordTrainingTree } from '../../../src/replay/record.ts';
+import { alternativeReturns, leavesOf, logOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import type { Replay } from '../../../src/shared/records/records.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';

@@ -11,8 +11,12 @@ import type { Message } from '../../../src/shared/records/records.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { callsPerInstance, methodRemarks } from '../../../src/training/methods/methods.ts';
-import { METHOD_NAMES, type MethodName } from '../../../src/training/methods/words.ts';
+import {
+  callsPerInstance,
+  METHOD_NAMES,
+  type MethodName,
+  methodRemarks,
+} from '../../../src/training/methods/methods.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
 

@@ -13,8 +13,7 @@ import type { Instance } from '../../../src/shared/records/records.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
-import { methodNamed } from '../../../src/training/methods/methods.ts';
-import type { MethodName } from '../../../src/training/methods/words.ts';
+import { type MethodName, methodNamed } from '../../../src/training/methods/methods.ts';
 import { ENVIRONMENT, instances, NEVER, PAIR, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
 
 const BUDGET = 4;

@@ -6,7 +6,7 @@ import type { Claim, MethodRow, MethodTable } from '../../../diagnostics/methods
 import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
-import { knownMethodWords } from '../../../training/methods/words.ts';
+import { knownMethodWords } from '../../../training/methods/methods.ts';
 import { onFront, paretoPicture, type CostPoint } from './paperPictures.ts';
 import {
   claimsTable,

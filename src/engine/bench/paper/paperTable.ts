@@ -10,8 +10,7 @@ import { MEASURES, type MethodRun } from '../../../diagnostics/methods/methodCom
 import { methodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { TASK_NAMES } from '../../../tasks/split.ts';
-import { valuesStates } from '../../../training/methods/methods.ts';
-import { METHOD_NAMES, methodWords, type MethodName } from '../../../training/methods/words.ts';
+import { METHOD_NAMES, type MethodName, methodWords, valuesStates } from '../../../training/methods/methods.ts';
 import { parseRecipe, readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { methodRunOf } from './methodRun.ts';

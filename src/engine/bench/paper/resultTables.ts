@@ -4,7 +4,7 @@ import type { SeedSummary } from '../../../diagnostics/statistics/seeds.ts';
 import { bounds, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
 import type { Interval } from '../../../shared/records/records.ts';
-import { knownMethodWords } from '../../../training/methods/words.ts';
+import { knownMethodWords } from '../../../training/methods/methods.ts';
 
 /** The method that the others are compared with. */
 export const REFERENCE = 'c3';

@@ -12,7 +12,7 @@ import { summaryWords, valueWords } from '../../../../src/extension/configuratio
 import { templateText } from '../../../../src/extension/configuration/template.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { METHOD_NAMES } from '../../../../src/training/methods/words.ts';
+import { METHOD_NAMES } from '../../../../src/training/methods/methods.ts';
 
 /** What is offered at the `|` of a text. */
 function offered(text: string): Suggestions | null {
@@ -317,10 +317,10 @@ describe('what is loaded when', () => {
   it('the help for configurations brings neither engine, runtime nor store', async () => {
     const files = await inputs('src/extension/configuration/service.ts');
     assert.ok(files.includes('src/training/config/checkConfig.ts'));
-    // Descriptors of estimators, evaluators and environments are words and pure functions.
+    // Descriptors of methods, estimators, evaluators and environments are words and pure functions.
     assert.deepEqual(
       files.filter((path) =>
-        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|math\/|python\/code\.ts))|tasks|replay|policy)\/|better-sqlite3|onnxruntime/u.test(
+        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|math\/|python\/code\.ts))|tasks|replay(?!\/tree\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
           path,
         ),
       ),
