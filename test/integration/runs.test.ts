@@ -39,11 +39,26 @@ function runTitled(workbench: Workbench, title: string): RunRecord | undefined {
   }
 }
 
-/** Ends the engine as a crash does. */
-function killEngine(workbench: Workbench): void {
+function engineOf(workbench: Workbench): number {
   const [pid, ...others] = enginesIn(workbench.server.runtime);
   assert.ok(pid !== undefined && others.length === 0, 'one engine');
-  process.kill(pid, 'SIGKILL');
+  return pid;
+}
+
+/** Ends the engine as a crash does. */
+function killEngine(workbench: Workbench): void {
+  process.kill(engineOf(workbench), 'SIGKILL');
+}
+
+/** Cancels the run in progress; the engine is stopped meanwhile, lest the run end before the palette has opened. */
+async function cancelRun(workbench: Workbench): Promise<void> {
+  const engine = engineOf(workbench);
+  process.kill(engine, 'SIGSTOP');
+  try {
+    await workbench.runCommand('C3: Cancel run');
+  } finally {
+    process.kill(engine, 'SIGCONT');
+  }
 }
 
 async function start(workbench: Workbench, config: string): Promise<void> {
@@ -143,7 +158,7 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   };
   await start(workbench, 'stopped.c3.yaml');
   await workbench.statusBarItem('training, step').waitFor({ timeout: ENDED });
-  await workbench.runCommand('C3: Cancel run');
+  await cancelRun(workbench);
   await workbench.treeItem(view, /Stopped.*cancelled, \d+ of 60 steps/su).waitFor();
   await workbench.statusBarItem('C3:').waitFor({ state: 'detached' });
   const cancelled = runTitled(workbench, 'Stopped');

@@ -31,7 +31,7 @@ import {
   type AdapterSettings,
   type TransformerConfig,
 } from '../../../../src/runtime/model/transformer.ts';
-import { along, contextsFor, KL, slope, TEMPERATURE } from '../losses.ts';
+import { along, contextsFor, KL, slope, TEMPERATURE } from '../../../unit/runtime/losses.ts';
 import {
   context,
   DEVICE,
@@ -44,8 +44,8 @@ import {
   scalar,
   testParameters,
   TINY,
-} from '../models.ts';
-import { item, present, range, testKey, testStream } from '../nd.ts';
+} from '../../../unit/runtime/models.ts';
+import { item, present, range, testKey, testStream } from '../../../unit/runtime/nd.ts';
 
 /** A vocabulary so large that products over it are added up in several slices. */
 const WIDE: TransformerConfig = { ...TINY, vocabularySize: 1500, hiddenSize: 24 };

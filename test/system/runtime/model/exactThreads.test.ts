@@ -8,8 +8,8 @@ import { matmul, swapLast } from '../../../../src/runtime/graph/ops/linear.ts';
 import { floatData, floats, Session } from '../../../../src/runtime/session/session.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { ADAPTER_MODULES, adapterSpecs, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { message, request, RUNNING, testParameters } from '../models.ts';
-import { noise, present, range, testStream } from '../nd.ts';
+import { message, request, RUNNING, testParameters } from '../../../unit/runtime/models.ts';
+import { noise, present, range, testStream } from '../../../unit/runtime/nd.ts';
 
 /** Widths at which ONNX Runtime's products depend on the batch with three threads and more. */
 const WIDE: TransformerConfig = {

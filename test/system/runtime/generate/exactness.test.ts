@@ -9,8 +9,8 @@ import { Generator, type GenerationRequest } from '../../../../src/runtime/gener
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { request, RUNNING, testParameters } from '../models.ts';
-import { present, range, testKey, total } from '../nd.ts';
+import { request, RUNNING, testParameters } from '../../../unit/runtime/models.ts';
+import { present, range, testKey, total } from '../../../unit/runtime/nd.ts';
 
 const NEVER = -1;
 /** Messages behind one context, of different lengths, and how many behind a long one. */

@@ -25,7 +25,7 @@ import { rotaryTables, rotate } from '../../../../src/runtime/model/rotary.ts';
 import { weightProducts } from '../../../../src/runtime/provider/products.ts';
 import { floats, ints, longs, type Feeds } from '../../../../src/runtime/session/session.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { present, range } from '../nd.ts';
+import { present, range } from '../../../unit/runtime/nd.ts';
 
 const LARGEST = 512;
 /** Every size that a batch of generation can have, and more as in prefill or training. */
