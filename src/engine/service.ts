@@ -26,12 +26,13 @@ import { runSampling } from '../training/config/config.ts';
 import { valuesStates } from '../training/methods/methods.ts';
 import { snapshotAfter } from '../training/state/restore.ts';
 import type { RunControl } from '../training/runContext.ts';
-import { contextTokens } from './replay/contextTokens.ts';
+import { messageTokens } from './replay/contextTokens.ts';
 import { sampleDiagnostics, type SampleControl, type SampleSettings } from './diagnose/diagnoseSample.ts';
 import { Evaluators } from './recipe/evaluators.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import { ModelPool, type LentPolicy } from './models/models.ts';
 import { planRun } from './run/plan.ts';
+import { runRenderer } from './models/roles.ts';
 import { parseRecipe, protocolOf, protocolOfRun, type Recipe } from './recipe/recipe.ts';
 import { checkSettle, type EngineReplay } from './replay/settling.ts';
 import type { Lease } from './run/storeHold.ts';
@@ -40,7 +41,7 @@ import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.t
 import { readBuckets } from './taxonomy/taxonomyView.ts';
 import { Timing } from './run/timing.ts';
 import { prepareRun, type Interrupted } from './run/prepareRun.ts';
-import { trainHere } from './run/trainHere.ts';
+import { trainHere, type TrainingPlace } from './run/trainHere.ts';
 import { Weights } from './replay/weights.ts';
 import { Lending } from './replay/lending.ts';
 import { replayHere, replaysToVerify, verifyHere, type ReplayPlace } from './replay/replayHere.ts';
@@ -55,6 +56,7 @@ export class EngineService {
   private readonly weights: Weights;
   private readonly timing: Timing;
   private readonly lending: Lending;
+  private readonly training: TrainingPlace;
   private readonly replays: ReplayPlace;
   private running = false;
 
@@ -65,6 +67,8 @@ export class EngineService {
     this.timing = new Timing(storePath, models);
     this.weights = new Weights(models, this.snapshotFolder);
     this.lending = new Lending(this.work, models, this.weights);
+    const { timing, snapshotFolder } = this;
+    this.training = { models, evaluators, timing, snapshotFolder, earlier: this.lending.earlierWeights };
     this.replays = { work: this.work, models, lending: this.lending, evaluators };
   }
 
@@ -101,7 +105,7 @@ export class EngineService {
    */
   plan(recipe: Recipe, signal: AbortSignal = NEVER): Promise<RunPlan> {
     return this.work.tracked(
-      planRun(recipe, this.models.texts, (inputs) => this.timing.ofPlan(recipe, inputs), this.work.stopping(signal)),
+      planRun(recipe, this.lending.sources, (inputs) => this.timing.ofPlan(recipe, inputs), this.work.stopping(signal)),
     );
   }
 
@@ -176,7 +180,6 @@ export class EngineService {
     onRemark: (remark: string) => void,
   ): Promise<RunSummary> {
     const purpose = { kind: 'run', what: interrupted?.id ?? `"${recipe.config.title}", which is starting,` } as const;
-    const { models, evaluators, timing, snapshotFolder } = this;
     const take = (): Promise<Lease> => this.work.lease(purpose, control.signal);
     // A store that cannot be written is refused first; a new one is made only when all else is there.
     let lease = existsSync(this.storePath) ? await take() : null;
@@ -186,8 +189,8 @@ export class EngineService {
       return (
         finished ??
         (await trainHere(
-          { models, evaluators, timing, snapshotFolder },
-          await prepareRun(this.models.texts, recipe, interrupted, control.signal),
+          this.training,
+          await prepareRun(this.lending.sources, recipe, interrupted, control.signal),
           control,
           onRemark,
           async () => (lease ??= await take()),
@@ -332,7 +335,7 @@ export class EngineService {
     const dependencies = {
       store,
       protocol: protocolOf(recipe),
-      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
+      render: runRenderer(this.models.texts, recipe, signal),
       sampling: runSampling(config),
       seed: config.seed,
       returnBound: config.credit.return_clip,
@@ -355,9 +358,7 @@ export class EngineService {
       const found = store.decision(message);
       return { decision: found, recipe: parseRecipe(store.runConfig(found.run), found.run) };
     });
-    const { modelFolder, config } = recipe;
-    requireCapability(config.policies, decision.eventType, 'tokens', 'look at its text');
-    return contextTokens(await this.models.texts.tokenizer(modelFolder, this.work.stopping(signal)), decision);
+    return messageTokens(this.models.texts, recipe, decision, this.work.stopping(signal));
   }
 
   /** The failure taxonomy of a run, for the command line. */

@@ -121,14 +121,20 @@ export function breakControls(text: string, controls: readonly string[]): string
 /**
  * Renders every role's prompt once, so that a template that cannot be used is refused before a run begins.
  * @param render what the rendering represents
+ * @param reads whether a role is asked with this rendering
  * @throws C3Error('model') in one sentence: the template raises, drops a prompt, or reasons unasked
  */
-export async function checkRendering(rendering: Rendering, protocol: Protocol, render: Renderer): Promise<void> {
+export async function checkRendering(
+  rendering: Rendering,
+  protocol: Protocol,
+  render: Renderer,
+  reads: (role: string) => boolean = () => true,
+): Promise<void> {
   const { template, controls } = rendering;
   if (template === null) {
     return;
   }
-  for (const { role, position, ancestors } of protocol.occurrences) {
+  for (const { role, position, ancestors } of protocol.occurrences.filter((one) => reads(one.role))) {
     const context = renderContext(
       protocol,
       position,

@@ -1,23 +1,31 @@
-/** A team in which some roles are answered by something else than the run's model. */
+/** A team in which some roles are answered by something else than the weights in training. */
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import type { RolePolicies, RolePolicySettings } from '../shared/rolePolicies.ts';
 import { ScriptedPolicy } from './scripted.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** The policy of a role. */
-const policyOf = (settings: RolePolicySettings, tokenizer: Pick<Tokenizer, 'encode'> | null): RolePolicy =>
-  new ScriptedPolicy(settings, tokenizer);
-
 /**
  * The policy of a team in which some roles have a policy of their own; the model's itself where none has.
  * @param tokenizer gives tokens to what no model says
+ * @param weights of the roles that weights of their own answer for
  */
 export function teamPolicy(
   model: Policy,
   policies: RolePolicies | undefined,
   tokenizer: Pick<Tokenizer, 'encode'> | null,
+  weights: ReadonlyMap<string, RolePolicy> = new Map(),
 ): Policy {
-  const own = new Map(Object.entries(policies ?? {}).map(([role, one]) => [role, policyOf(one, tokenizer)]));
+  const policyOf = (role: string, settings: RolePolicySettings): RolePolicy => {
+    if (settings.kind === 'scripted') {
+      return new ScriptedPolicy(settings, tokenizer);
+    }
+    const own = weights.get(role);
+    if (own === undefined) {
+      throw new Error(`The weights that answer for the role ${role} were not loaded.`);
+    }
+    return own;
+  };
+  const own = new Map(Object.entries(policies ?? {}).map(([role, one]) => [role, policyOf(role, one)]));
   return own.size === 0 ? model : new TeamPolicy(model, own);
 }
 

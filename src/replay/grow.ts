@@ -68,7 +68,7 @@ export async function contextOf(
     protocol.rounds === undefined
       ? renderContext(protocol, position, question, messagesOf(branch))
       : renderLog(protocol, position, question, logOf(protocol, branch));
-  const context = await render(rendered);
+  const context = await render(rendered, occurrenceAt(protocol, position).role);
   return { context, key: contextKey(context).key, messages: promptMessages(rendered) };
 }
 

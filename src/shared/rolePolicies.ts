@@ -23,12 +23,31 @@ export interface PolicyKind {
 /** What the run's own model can do. */
 const MODEL: PolicyCapabilities = { tokens: true, logprobs: true, samples: true, learns: true };
 
-/** What may answer for a role in the place of the run's model: a row, and a line in policy/teamPolicy.ts, add one. */
+/** What weights can do that a run does not train. */
+const FROZEN: PolicyCapabilities = { ...MODEL, learns: false };
+
+/** What may answer for a role in the place of the run's model. */
 export const POLICY_KINDS = [
   {
     name: 'scripted',
     words: 'A table of answers. It has one answer for a context, no log-probabilities, and learns nothing.',
     capabilities: { tokens: false, logprobs: false, samples: false, learns: false },
+  },
+  {
+    name: 'snapshot',
+    words:
+      "Weights that the run's model had before: as the run began with it, or after a step of an earlier run. They learn nothing.",
+    capabilities: FROZEN,
+  },
+  {
+    name: 'adapter',
+    words: "The run's model with the adapter of a folder over it. It learns nothing.",
+    capabilities: FROZEN,
+  },
+  {
+    name: 'model',
+    words: 'Another model, with its own tokenizer and chat template. It learns nothing.',
+    capabilities: FROZEN,
   },
 ] as const satisfies readonly PolicyKind[];
 
@@ -48,7 +67,24 @@ export interface Script {
   readonly answers: readonly ScriptRow[];
 }
 
-export type RolePolicySettings = { readonly kind: 'scripted' } & Script;
+/** What answers for a role with weights of its own. */
+export type RoleWeightsSettings =
+  | {
+      readonly kind: 'snapshot';
+      /** `base`, or a step of the run below, or the first digits of one of its snapshots. */
+      readonly snapshot: string;
+      /** An earlier run in the same store; left out for `base`. */
+      readonly run?: string | undefined;
+    }
+  /** @param adapter a folder in PEFT's layout, relative to the configuration */
+  | { readonly kind: 'adapter'; readonly adapter: string }
+  /** @param model a model folder, relative to the configuration */
+  | { readonly kind: 'model'; readonly model: string };
+
+export type RolePolicySettings = ({ readonly kind: 'scripted' } & Script) | RoleWeightsSettings;
+
+/** The name of the weights that a run begins with. */
+export const BASE_SNAPSHOT = 'base';
 
 /** By role; a role that is missing is answered by the run's model. */
 export type RolePolicies = Readonly<Record<string, RolePolicySettings>>;

@@ -25,8 +25,14 @@ export const promptMessages = ({ system, user }: RenderedContext): readonly Prom
 /**
  * Writes the two parts as the one text that a model reads, at once or later. A pure function: the same parts are always
  * the same text.
+ * @param role whose model reads it; the run's own unless given
  */
-export type Renderer = (context: RenderedContext) => string | Promise<string>;
+export type Renderer = (context: RenderedContext, role?: string) => string | Promise<string>;
+
+/** Writes contexts as the model of each role reads them. @param others of roles with another model than the run's */
+export function teamRenderer(own: Renderer, others: ReadonlyMap<string, Renderer>): Renderer {
+  return (context, role) => ((role === undefined ? undefined : others.get(role)) ?? own)(context);
+}
 
 /** The wrapper that the published prompts carry; a chat template adds its own. */
 const CHAT_MARKER = /<\|im_(?:start|end)\|>/g;

@@ -1,5 +1,5 @@
 /** Whether the policies of a configuration fit its team and its questions. */
-import { learns } from '../shared/rolePolicies.ts';
+import { learns, type RolePolicySettings } from '../shared/rolePolicies.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -12,7 +12,24 @@ type Policies = Pick<RunConfig, 'policies' | 'steps'>;
 
 /** What a user should know of the policies of a run, one line each. */
 export const policyRemarks = ({ policies = {} }: Policies): readonly string[] =>
-  Object.entries(policies).map(([role, { kind }]) => `The role ${role} is ${kind}: what it says is never trained on.`);
+  Object.entries(policies).map(
+    ([role, settings]) => `The role ${role} is ${answererOf(settings)}: what it says is never trained on.`,
+  );
+
+function answererOf(settings: RolePolicySettings): string {
+  switch (settings.kind) {
+    case 'scripted':
+      return 'scripted';
+    case 'snapshot':
+      return settings.run === undefined
+        ? 'answered by the weights that the run begins with'
+        : `answered by snapshot ${settings.snapshot} of run ${settings.run}`;
+    case 'adapter':
+      return `answered by the run's model with the adapter ${settings.adapter}`;
+    case 'model':
+      return `answered by the model ${settings.model}`;
+  }
+}
 
 /** What is wrong with the policies of a team, as one sentence after a key; null where nothing is. */
 export function policiesProblem(
@@ -47,7 +64,7 @@ export function checkScripts(
 ): void {
   for (const { role, id, turn } of occurrences) {
     const settings = Object.hasOwn(policies, role) ? policies[role] : undefined;
-    const script = settings === undefined ? null : new ScriptedPolicy(settings, null);
+    const script = settings?.kind === 'scripted' ? new ScriptedPolicy(settings, null) : null;
     const missing = script === null ? undefined : instances.find(({ question }) => !script.mayAnswer(question, turn));
     if (missing !== undefined) {
       throw new C3Error(

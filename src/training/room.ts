@@ -23,6 +23,8 @@ export interface RoomInput {
   readonly sampling: Sampling;
   /** Positions of the model. */
   readonly maxPositions: number;
+  /** Of roles that another model answers for. */
+  readonly others?: ReadonlyMap<string, Pick<RoomInput, 'tokenizer' | 'maxPositions'>>;
 }
 
 /**
@@ -38,19 +40,20 @@ const TOGETHER = 256;
  * @throws C3Error('input') naming role and instance of the first that cannot fit whatever is said
  */
 export async function checkContexts(
-  { protocol, policies, render, tokenizer, sampling, maxPositions }: RoomInput,
+  { protocol, policies, render, sampling, others, ...own }: RoomInput,
   instances: readonly Instance[],
 ): Promise<void> {
   for (const { ancestors, position, id, role } of protocol.occurrences) {
     if (!capabilitiesOf(policies, role).tokens) {
       continue;
     }
+    const { tokenizer, maxPositions } = others?.get(role) ?? own;
     const { maxNewTokens } = samplingOf({ protocol, sampling }, position);
     const blank = new Map(ancestors.map((ancestor) => [ancestor, '']));
     for (let from = 0; from < instances.length; from += TOGETHER) {
       const some = instances.slice(from, from + TOGETHER);
       const contexts = await Promise.all(
-        some.map(async ({ question }) => render(renderContext(protocol, position, question, blank))),
+        some.map(async ({ question }) => render(renderContext(protocol, position, question, blank), role)),
       );
       for (const [index, context] of contexts.entries()) {
         if (TOKENS_PER_BYTE * Buffer.byteLength(context) + maxNewTokens <= maxPositions) {

@@ -1,6 +1,6 @@
 /** What a run works with, shared by its training and its evaluations. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
-import { LocalPolicy, type Policy } from '../policy/policy.ts';
+import { LocalPolicy, type Policy, type RolePolicy } from '../policy/policy.ts';
 import { teamPolicy } from '../policy/teamPolicy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { RoundRecord } from '../replay/record.ts';
@@ -29,6 +29,8 @@ export interface RunDependencies {
   readonly render: Renderer;
   /** Positions of the model: what a context and its answer together may take. */
   readonly maxPositions: number;
+  /** Of roles that weights of their own answer for. */
+  readonly roles?: ReadonlyMap<string, RolePolicy>;
   readonly evaluator: Evaluator;
   /** The one that the configuration names unless given. */
   readonly method?: Method;
@@ -88,8 +90,9 @@ export class RunContext {
   }
 
   policy(snapshot: string): Policy {
-    const { runtime, tokenizer, maxPositions } = this.dependencies;
-    return teamPolicy(new LocalPolicy(runtime, tokenizer, snapshot, maxPositions), this.config.policies, tokenizer);
+    const { runtime, tokenizer, maxPositions, roles } = this.dependencies;
+    const model = new LocalPolicy(runtime, tokenizer, snapshot, maxPositions);
+    return teamPolicy(model, this.config.policies, tokenizer, roles);
   }
 
   round(phase: 'train' | 'evaluate', iteration: number, snapshot: string): RoundRecord {

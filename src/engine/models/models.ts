@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path';
 import { LocalPolicy, type Policy } from '../../policy/policy.ts';
-import { teamPolicy } from '../../policy/teamPolicy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
@@ -100,6 +99,37 @@ export class ModelPool {
   }
 
   /**
+   * Lends what a model folder holds now, or that with the adapter of another folder over it, whatever weights these
+   * are.
+   * @throws C3Error('model') where they cannot be loaded; CancelledError
+   */
+  async withFolder<Result>(
+    recipe: Recipe,
+    adapter: string | null,
+    work: (lent: LentPolicy) => Promise<Result>,
+    control: LoadControl = {},
+  ): Promise<Result> {
+    return this.withSlot(recipe, false, async (slot, runtime) => {
+      const base = await this.base(recipe, control);
+      const snapshot = adapter === null ? base : await runtime.loadAdapter(adapter, base);
+      keep(slot, runtime, [snapshot]);
+      const nowhere = (): Promise<null> => Promise.resolve(null);
+      return this.withPolicy(
+        recipe,
+        snapshot,
+        nowhere,
+        (lent) => {
+          if (typeof lent === 'string') {
+            throw new C3Error('model', lent);
+          }
+          return work(lent);
+        },
+        control,
+      );
+    });
+  }
+
+  /**
    * Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once.
    */
   async withPolicy<Result>(
@@ -122,11 +152,7 @@ export class ModelPool {
           throw new Error('A runtime that holds a snapshot has loaded its model.');
         }
         return await work({
-          policy: teamPolicy(
-            new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions),
-            recipe.config.policies,
-            tokenizer,
-          ),
+          policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions),
           runtime,
           tokenizer,
           info: slot.info,

@@ -17,16 +17,23 @@ export async function fingerprintOf(
   { train, evaluation }: RunData,
   { template }: Rendering,
 ): Promise<Fingerprint> {
-  const tokenizer = createHash('sha256');
-  for (const name of [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE]) {
-    tokenizer.update(await readModelFile(join(modelFolder, name), MAX_TOKENIZER_BYTES, 'put the file back'));
-  }
   return {
     train: instancesHash(train),
     evaluation: instancesHash(evaluation),
-    tokenizer: tokenizer.digest('hex'),
-    template: template === null ? null : templateHash(template),
+    ...(await textsFingerprint(modelFolder, { template })),
   };
+}
+
+/** The hashes of a folder's tokenizer and of the chat template that contexts go through. @throws C3Error('model') */
+export async function textsFingerprint(
+  folder: string,
+  { template }: Pick<Rendering, 'template'>,
+): Promise<Pick<Fingerprint, 'tokenizer' | 'template'>> {
+  const tokenizer = createHash('sha256');
+  for (const name of [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE]) {
+    tokenizer.update(await readModelFile(join(folder, name), MAX_TOKENIZER_BYTES, 'put the file back'));
+  }
+  return { tokenizer: tokenizer.digest('hex'), template: template === null ? null : templateHash(template) };
 }
 
 /** Why a run with a stored fingerprint cannot be resumed, as the end of a sentence; null where nothing has changed. */

@@ -16,6 +16,7 @@ import { holdOut } from '../../tasks/holdOut.ts';
 import { loadInstances } from '../../tasks/files/load.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overlap.ts';
 import { generateSplit, type Side } from '../../tasks/split.ts';
+import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
@@ -46,12 +47,30 @@ const fingerprintSchema = z.object({
  */
 export type Fingerprint = z.infer<typeof fingerprintSchema>;
 
+const roleWeightsSchema = z.object({
+  folder: z.string(),
+  snapshot: z.string(),
+  run: z.string().nullable(),
+  tokenizer: z.string(),
+  template: z.string().nullable(),
+  rendering: renderingSchema.nullable(),
+});
+
+/**
+ * The weights that answer for a role and are not trained: the model folder that they are of, their hash, and the run
+ * that trained them, where one did. Tokenizer and template are hashed as in a fingerprint; the rendering is null where
+ * contexts are written as for the run's own model.
+ */
+export type RoleWeights = z.infer<typeof roleWeightsSchema>;
+
 /** A recipe as a run's row holds it. */
 export interface StoredRecipe extends Recipe {
   /** Null in runs that were stored before this was noted. */
   readonly fingerprint: Fingerprint | null;
   /** How its contexts are written; null in runs that were stored before this was noted, which wrote plain text. */
   readonly rendering: Rendering | null;
+  /** Of roles that weights of their own answer for; missing where there are none. */
+  readonly roles?: Readonly<Record<string, RoleWeights>> | undefined;
 }
 
 const storedSchema = z.object({
@@ -69,6 +88,7 @@ const storedSchema = z.object({
   protocolSource: z.string(),
   fingerprint: fingerprintSchema.nullable().default(null),
   rendering: renderingSchema.nullable().default(null),
+  roles: z.record(z.string(), roleWeightsSchema).optional(),
 });
 
 /**
@@ -120,14 +140,18 @@ export async function readRecipe(
  * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
  */
 async function checkPaths(
-  { config: { model, protocol, task, evaluation }, error }: ConfigDocument,
+  { config: { model, protocol, policies = {}, task, evaluation }, error }: ConfigDocument,
   folder: string,
 ): Promise<void> {
-  const named: readonly (readonly [key: string, names: NamedPath, path: string | null])[] = [
-    ['model', 'folder', model === 'bundled' ? null : model],
-    ['protocol', 'protocol', protocol === 'bundled' ? null : protocol],
-    ['task.train_file', 'rows', task.train_file],
-    ['task.evaluation_file', 'rows', evaluation.instances === 0 ? null : task.evaluation_file],
+  const named: readonly (readonly [key: KeyPath, names: NamedPath, path: string | null])[] = [
+    [['model'], 'folder', model === 'bundled' ? null : model],
+    [['protocol'], 'protocol', protocol === 'bundled' ? null : protocol],
+    ...Object.entries(policies).flatMap(([role, policy]) => [
+      [['policies', role, 'adapter'], 'folder', policy.kind === 'adapter' ? policy.adapter : null] as const,
+      [['policies', role, 'model'], 'folder', policy.kind === 'model' ? policy.model : null] as const,
+    ]),
+    [['task', 'train_file'], 'rows', task.train_file],
+    [['task', 'evaluation_file'], 'rows', evaluation.instances === 0 ? null : task.evaluation_file],
   ];
   for (const [key, names, path] of named) {
     if (path === null) {
@@ -136,13 +160,27 @@ async function checkPaths(
     const place = resolve(folder, path);
     const found = await stat(place).catch(() => null);
     if (found === null || found.isDirectory() !== (names === 'folder')) {
-      throw error(key.split('.'), `${absentPath(names, place)}.`);
+      throw error(key, `${absentPath(names, place)}.`);
     }
   }
 }
 
-export const serialiseRecipe = (recipe: Recipe, fingerprint: Fingerprint, rendering: Rendering): string =>
-  JSON.stringify({ ...recipe, fingerprint, rendering } satisfies StoredRecipe);
+export const serialiseRecipe = (
+  recipe: Recipe,
+  fingerprint: Fingerprint,
+  rendering: Rendering,
+  roles: Readonly<Record<string, RoleWeights>> = {},
+): string =>
+  JSON.stringify({
+    ...recipe,
+    fingerprint,
+    rendering,
+    ...(Object.keys(roles).length > 0 && { roles }),
+  } satisfies StoredRecipe);
+
+/** The weights that answer for a role of a stored run and are not trained; undefined where its own model does. */
+export const roleWeights = ({ roles = {} }: StoredRecipe, role: string): RoleWeights | undefined =>
+  Object.hasOwn(roles, role) ? roles[role] : undefined;
 
 /** A stored run's recipe. @throws C3Error('store') when it is not one */
 export function parseRecipe(text: string, run: string): StoredRecipe {

@@ -1,5 +1,8 @@
-/** The token boundaries of a stored decision, by the tokenizer of its run. */
+/** The token boundaries of a stored decision, by the tokenizer of the model that read it. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { requireCapability } from '../../shared/rolePolicies.ts';
+import type { TextPool } from '../models/texts.ts';
+import { roleWeights, type StoredRecipe } from '../recipe/recipe.ts';
 import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';
 import type { Decision } from '../../shared/records/records.ts';
 
@@ -21,4 +24,16 @@ export async function contextTokens(
     exact: context.exact,
     storedPromptTokens: decision.promptTokens,
   };
+}
+
+/** The same by the model of its role. @throws C3Error('input') for a role without one; CancelledError */
+export async function messageTokens(
+  texts: TextPool,
+  recipe: StoredRecipe,
+  decision: Decision,
+  signal: AbortSignal,
+): Promise<ContextTokens> {
+  requireCapability(recipe.config.policies, decision.eventType, 'tokens', 'look at its text');
+  const folder = roleWeights(recipe, decision.eventType)?.folder ?? recipe.modelFolder;
+  return contextTokens(await texts.tokenizer(folder, signal), decision);
 }

@@ -12,7 +12,8 @@ import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { runSampling } from '../../training/config/config.ts';
-import type { LentPolicy, ModelPool } from '../models/models.ts';
+import type { ModelPool } from '../models/models.ts';
+import { runRenderer, type LentTeam } from '../models/roles.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { templateRemark } from '../recipe/fingerprint.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
@@ -67,19 +68,19 @@ export async function replayHere(
   const own = name === null && temperature === null && model === null;
   const protocol = protocolOf(recipe);
   const asked = withPairs(request, store.message(decision.id), own, protocol);
-  const replay = async (lent: LentPolicy | string, evaluator: Evaluator): Promise<ReplayResult> => {
+  const replay = async (lent: LentTeam | string, evaluator: Evaluator): Promise<ReplayResult> => {
     if (typeof lent === 'string') {
       throw new C3Error('model', lent);
     }
     if (request.text !== null && capabilitiesOf(config.policies, decision.eventType).tokens) {
-      await checkLength(request.text, decision.context, lent);
+      await checkLength(request.text, decision.context, lent.roles.get(decision.eventType) ?? lent);
     }
     return replayMessage(
       asked,
       {
         store,
         protocol,
-        render: models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
+        render: runRenderer(models.texts, recipe, signal),
         policy: lent.policy,
         evaluator,
         sampling,

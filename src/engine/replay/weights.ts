@@ -93,11 +93,16 @@ export class Weights {
     );
   }
 
+  /** The file of weights beside the store by their name alone; null where it is not there. */
+  keptFile(snapshot: string): string | null {
+    const file = SNAPSHOT_NAME.test(snapshot) ? snapshotFile(this.folder, snapshot) : null;
+    return file !== null && existsSync(file) ? file : null;
+  }
+
   private kept({ store, snapshot }: Pick<WeightsRequest, 'store' | 'snapshot'>): string | null {
     const recorded = store.snapshots(snapshot).flatMap(({ file }) => file ?? []);
     // A workspace may have been moved, and rebuilt weights are in no row.
-    const beside = SNAPSHOT_NAME.test(snapshot) ? [snapshotFile(this.folder, snapshot)] : [];
-    return [...recorded, ...beside].find((file) => existsSync(file)) ?? null;
+    return recorded.find((file) => existsSync(file)) ?? this.keptFile(snapshot);
   }
 
   /**

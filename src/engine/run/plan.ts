@@ -4,7 +4,6 @@
  */
 import { readRendering } from '../../policy/rendering.ts';
 import { capabilitiesOf } from '../../shared/rolePolicies.ts';
-import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { samplingOf } from '../../replay/grow.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import {
@@ -16,45 +15,26 @@ import {
   type MemoryDemand,
 } from '../../runtime/memoryPlan.ts';
 import { loadConfig } from '../../runtime/model/model.ts';
-import type { TransformerConfig } from '../../runtime/model/transformer.ts';
-import { DEFAULT_PROVIDER, traitsOf, type Provider } from '../../shared/devices.ts';
-import type { MemoryPlan, RunBudget, RunPlan, WorkCost } from '../../shared/models.ts';
+import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
+import type { MemoryPlace, MemoryPlan, RunBudget, RunPlan, WorkCost } from '../../shared/models.ts';
 import { evaluationTimes } from '../../shared/records/evaluationRounds.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { renderContext, type Renderer } from '../../team/render.ts';
-import { configSchema, runAdapter, runSampling, type RunConfig } from '../../training/config/config.ts';
+import { teamRenderer } from '../../team/render.ts';
+import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
+import { textsFingerprint } from '../recipe/fingerprint.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
-import type { TextPool } from '../models/texts.ts';
 import { NEVER } from '../../shared/cancellation.ts';
-
-/** What a run works with beside its configuration and its model. */
-export interface RunInputs {
-  readonly protocol: Protocol;
-  readonly tokenizer: Tokenizer;
-  readonly render: Renderer;
-  readonly data: RunData;
-}
-
-/** What a memory plan is made of beside the configuration. */
-export interface PlanInputs extends RunInputs {
-  readonly model: TransformerConfig;
-  /** Where it will compute. */
-  readonly provider: Provider;
-}
+import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts';
+import { demandOf, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
 
 const GIGABYTE = 1e9;
-/**
- * Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not
- * say.
- */
-const COUNTED = 4;
 /** Values that advice tries, from little to much. */
 const SMALLER_MICRO_BATCHES = [1024, 512, 256];
 const SMALLER_EVALUATIONS = [128, 64, 32, 8];
@@ -64,13 +44,13 @@ const ADVISED_RANK = 16;
 
 /**
  * Plans a run before it starts.
- * @param texts gives the tokenizer and the rendering
+ * @param sources give the tokenizer, the rendering, and snapshots of earlier runs
  * @param timeOf estimates how long it would take; asked only where the memory suffices
  * @throws C3Error as starting it would, where configuration, data or tokenizer cannot be used
  */
 export async function planRun(
   recipe: Recipe,
-  texts: TextPool,
+  { texts, earlier }: RunSources,
   timeOf: (inputs: RunInputs) => Promise<TimeEstimate | null>,
   signal: AbortSignal = NEVER,
 ): Promise<RunPlan> {
@@ -81,8 +61,11 @@ export async function planRun(
     protocolOf(recipe),
   ];
   checkScripts(config, protocol, runInstances(config, data));
-  const render = texts.renderer(modelFolder, await readRendering(modelFolder, tokenizer, config.chat), signal);
-  const inputs = { protocol, tokenizer, render, data };
+  const rendering = await readRendering(modelFolder, tokenizer, config.chat);
+  const own = await textsFingerprint(modelFolder, rendering);
+  const roles = await prepareRoles(texts, { recipe, protocol, own, find: earlier, stored: null, signal });
+  const render = teamRenderer(texts.renderer(modelFolder, rendering, signal), roleRenderers(roles));
+  const inputs = { protocol, tokenizer, render, data, roles };
   const memory = await planHere(recipe, inputs);
   return {
     memory,
@@ -111,8 +94,24 @@ export async function memoryPlan(
 ): Promise<MemoryPlan> {
   const prompts = await longestPrompts(inputs);
   const demand = (changed: RunConfig): MemoryDemand => demandOf(changed, inputs, prompts);
-  const plan = planMemory(demand(config), available);
-  return lacking(plan) === null ? plan : { ...plan, advice: adviceFor(config, demand, available) };
+  const others = roleItems(config, inputs, prompts);
+  // What the other roles take is no longer there for the run's own model.
+  const taken = (place: MemoryPlace): number =>
+    others.reduce((total, item) => (item.place === place ? total + item.bytes : total), 0);
+  const left: AvailableMemory = {
+    host: available.host === null ? null : available.host - taken('host'),
+    device: available.device === null ? null : available.device - taken('device'),
+  };
+  const plan = planMemory(demand(config), left);
+  return {
+    items: [...plan.items, ...others],
+    totals: plan.totals.map((total) => ({
+      ...total,
+      bytes: total.bytes + taken(total.place),
+      available: available[total.place],
+    })),
+    advice: lacking(plan) === null ? plan.advice : adviceFor(config, demand, left),
+  };
 }
 
 /**
@@ -185,101 +184,6 @@ const sumOf = (costs: readonly WorkCost[]): WorkCost =>
     ),
     tokens: total.tokens + cost.tokens,
   }));
-
-/** Tokens of the longest context at each position, before any message is in it. */
-function longestPrompts({ protocol, tokenizer, render, data }: RunInputs): Promise<readonly number[]> {
-  const longest = [...data.train, ...data.evaluation]
-    .map(({ question }) => question)
-    .sort((a, b) => b.length - a.length)
-    .slice(0, COUNTED);
-  const tokensOf = async (position: number, ancestors: readonly number[], question: string): Promise<number> => {
-    const context = await render(
-      renderContext(protocol, position, question, new Map(ancestors.map((ancestor) => [ancestor, '']))),
-    );
-    return (await tokenizer.encode(context)).length;
-  };
-  return Promise.all(
-    protocol.occurrences.map(async ({ position, ancestors }) =>
-      Math.max(1, ...(await Promise.all(longest.map((question) => tokensOf(position, ancestors, question))))),
-    ),
-  );
-}
-
-/**
- * Tokens of the messages of an episode and of their contexts: questions at their longest, every message half as long as
- * it may get.
- */
-export async function messageLengths(
-  config: RunConfig,
-  inputs: RunInputs & Pick<PlanInputs, 'model'>,
-): Promise<readonly { readonly promptTokens: number; readonly newTokens: number }[]> {
-  const { protocol, model } = inputs;
-  const prompts = await longestPrompts(inputs);
-  const half = (position: number): number =>
-    Math.ceil(samplingOf({ protocol, sampling: runSampling(config) }, position).maxNewTokens / 2);
-  return protocol.occurrences.map(({ position, ancestors }) => {
-    const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + half(ancestor), 0);
-    return { promptTokens: Math.min(context, model.maxPositions), newTokens: half(position) };
-  });
-}
-
-/**
- * What a configuration asks of the runtime, at most: every message as long as it may get, in every context that sees
- * it.
- */
-function demandOf(
-  config: RunConfig,
-  { model, protocol, data, provider }: PlanInputs,
-  prompts: readonly number[],
-): MemoryDemand {
-  const sampling = runSampling(config);
-  const newTokens = protocol.occurrences.map(
-    ({ position }) => samplingOf({ protocol, sampling }, position).maxNewTokens,
-  );
-  const { samples, batch } = config.evaluation;
-  const evaluated = Math.min(Math.max(samples, batch), data.evaluation.length * samples);
-  const trains = config.steps > 0;
-  const lengths = protocol.occurrences.map(({ position, ancestors }) => {
-    const fresh = newTokens[position] ?? sampling.maxNewTokens;
-    const context =
-      (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + (newTokens[ancestor] ?? 0), 0);
-    return { promptTokens: Math.max(1, Math.min(context, model.maxPositions - fresh)), newTokens: fresh };
-  });
-  const positions = (trains ? plannedRollouts(config, protocol) : []).flatMap(({ fanout }) => {
-    let contexts = Math.min(config.instances_per_step, data.train.length);
-    return lengths.map((length, level) => {
-      const messages = fanout[level] ?? 1;
-      const found = { contexts, messages, ...length };
-      contexts *= messages;
-      return found;
-    });
-  });
-  const generation = [
-    ...(evaluated > 0 ? lengths.map((length) => ({ rows: evaluated, prompts: evaluated, ...length })) : []),
-    ...positions.map(({ contexts, messages, ...length }) => ({
-      rows: contexts * messages,
-      prompts: contexts,
-      ...length,
-    })),
-  ].filter(({ rows }) => rows > 0);
-  const start = runAdapter(config, protocol);
-  const { micro_batch_tokens: microBatchTokens, recompute } = config.memory;
-  return {
-    config: model,
-    precision: config.device.precision,
-    accelerated: traitsOf({ provider }).accelerator,
-    generation,
-    training: trains
-      ? {
-          adapter: start?.settings ?? null,
-          adapters: start?.agents?.length ?? 1,
-          microBatchTokens,
-          recompute,
-          contexts: positions,
-        }
-      : null,
-  };
-}
 
 /** What to change, the most effective first; at the end, what is left to do where nothing of that is enough. */
 function adviceFor(

@@ -4,10 +4,19 @@ import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { checkScripts, policyRemarks } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
-import type { TextPool } from '../models/texts.ts';
 import { changeSince, fingerprintOf } from '../recipe/fingerprint.ts';
-import { loadData, protocolOf, serialiseRecipe, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
-import { memoryLine, planHere, shortage, type RunInputs } from './plan.ts';
+import {
+  loadData,
+  protocolOf,
+  serialiseRecipe,
+  type Recipe,
+  type RoleWeights,
+  type StoredRecipe,
+} from '../recipe/recipe.ts';
+import { teamRenderer } from '../../team/render.ts';
+import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
+import { memoryLine, planHere, shortage } from './plan.ts';
+import type { RunInputs } from './runDemand.ts';
 
 /** A run that is taken to its end. */
 export interface Interrupted {
@@ -20,8 +29,9 @@ export interface PreparedRun extends RunInputs {
   readonly recipe: Recipe;
   /** Null for a run that begins. */
   readonly interrupted: Interrupted | null;
-  /** The run's recipe as the store keeps it. */
-  readonly stored: string;
+  /** The run's recipe as the store keeps it. @param roles with weights of their own, which are known once loaded */
+  readonly stored: (roles: Readonly<Record<string, RoleWeights>>) => string;
+  readonly roles: readonly PreparedRole[];
   readonly remarks: readonly string[];
 }
 
@@ -31,7 +41,7 @@ export interface PreparedRun extends RunInputs {
  * @throws C3Error where something does not fit; CancelledError
  */
 export async function prepareRun(
-  texts: TextPool,
+  { texts, earlier: find }: RunSources,
   recipe: Recipe,
   interrupted: Interrupted | null,
   signal: AbortSignal,
@@ -41,10 +51,13 @@ export async function prepareRun(
   const { modelFolder } = recipe;
   const tokenizer = await texts.tokenizer(modelFolder, signal);
   const rendering = await readRendering(modelFolder, tokenizer, recipe.config.chat);
-  const render = texts.renderer(modelFolder, interrupted === null ? rendering : interrupted.recipe.rendering, signal);
+  const own = texts.renderer(modelFolder, interrupted === null ? rendering : interrupted.recipe.rendering, signal);
   const fingerprint = await fingerprintOf(recipe, data, rendering);
   if (interrupted === null) {
-    await checkRendering(rendering, protocol, render);
+    const others = new Set(
+      Object.entries(recipe.config.policies ?? {}).flatMap(([role, { kind }]) => (kind === 'model' ? [role] : [])),
+    );
+    await checkRendering(rendering, protocol, own, (role) => !others.has(role));
   } else {
     const change = await changeSince(interrupted.recipe, fingerprint);
     if (change !== null) {
@@ -56,7 +69,9 @@ export async function prepareRun(
     throw new C3Error('input', unscored);
   }
   checkScripts(recipe.config, protocol, runInstances(recipe.config, data));
-  const inputs = { protocol, tokenizer, render, data };
+  const stored = interrupted?.recipe ?? null;
+  const roles = await prepareRoles(texts, { recipe, protocol, own: fingerprint, find, stored, signal });
+  const inputs = { protocol, tokenizer, render: teamRenderer(own, roleRenderers(roles)), data, roles };
   const plan = await planHere(recipe, inputs);
   const short = shortage(plan);
   // A run that has begun was let begin; its configuration can no longer be changed.
@@ -67,7 +82,7 @@ export async function prepareRun(
     ...inputs,
     recipe,
     interrupted,
-    stored: serialiseRecipe(recipe, fingerprint, rendering),
+    stored: (weights) => serialiseRecipe(recipe, fingerprint, rendering, weights),
     remarks: [...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
   };
 }

@@ -13,7 +13,7 @@ import type { RunControl } from '../../training/runContext.ts';
 import { earlierPaces } from './earlierPaces.ts';
 import { estimateOf, middlePace, paceOf, plannedWork, type MessageSeconds, type PlannedWork } from './estimate.ts';
 import type { LoadedModel, ModelPool } from '../models/models.ts';
-import { messageLengths, type RunInputs } from './plan.ts';
+import { messageLengths, type RunInputs } from './runDemand.ts';
 import { probeProvider } from '../machine/probing.ts';
 import type { Recipe } from '../recipe/recipe.ts';
 import { TRIED_PARAMETERS, tryModel, tryProducts } from './trial.ts';

@@ -15,13 +15,17 @@ import type { LoadedModel, ModelPool } from '../models/models.ts';
 import type { Lease } from './storeHold.ts';
 import type { Timing } from './timing.ts';
 import { loadingWords } from '../models/loadingWords.ts';
+import type { LentRoles } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
+import { keepAdapters, storedRoles, withRunRoles, type EarlierWeights } from './runRoles.ts';
 
 export interface TrainingPlace {
   readonly models: ModelPool;
   readonly evaluators: Evaluators;
   readonly timing: Timing;
   readonly snapshotFolder: string;
+  /** Finds the weights of earlier runs' snapshots. */
+  readonly earlier: EarlierWeights;
 }
 
 /**
@@ -30,14 +34,14 @@ export interface TrainingPlace {
  * @throws C3Error, before anything is stored where something does not fit; CancelledError
  */
 export async function trainHere(
-  { models, evaluators, timing, snapshotFolder }: TrainingPlace,
+  { models, evaluators, timing, snapshotFolder, earlier }: TrainingPlace,
   prepared: PreparedRun,
   control: RunControl,
   onRemark: (remark: string) => void,
   hold: () => Promise<Lease>,
 ): Promise<RunSummary> {
-  const { recipe, interrupted, stored, remarks, data, protocol, tokenizer, render } = prepared;
-  const work = async (model: LoadedModel, evaluator: Evaluator): Promise<RunSummary> => {
+  const { recipe, interrupted, stored, remarks, data, protocol, tokenizer, render, roles } = prepared;
+  const work = async (model: LoadedModel, lent: LentRoles, evaluator: Evaluator): Promise<RunSummary> => {
     const { runtime, info, remark } = model;
     if (remark !== null) {
       onRemark(remark);
@@ -56,6 +60,12 @@ export async function trainHere(
           tokenizer,
           sampling: runSampling(recipe.config),
           maxPositions,
+          others: new Map(
+            [...lent].map(([role, one]) => [
+              role,
+              { tokenizer: one.tokenizer, maxPositions: one.info.config.maxPositions },
+            ]),
+          ),
         },
         runInstances(recipe.config, data),
       );
@@ -63,6 +73,7 @@ export async function trainHere(
     const lease = await hold();
     const { store } = lease;
     await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
+    await keepAdapters(roles, lent, snapshotFolder);
     for (const line of remarks) {
       onRemark(line);
     }
@@ -76,7 +87,8 @@ export async function trainHere(
       maxPositions,
       evaluator,
       ...data,
-      recipe: stored,
+      recipe: stored(storedRoles(roles, lent)),
+      roles: new Map([...lent].map(([role, { policy }]) => [role, policy])),
       modelFolder: recipe.modelFolder,
       snapshotFolder,
       clock: () => performance.now() / 1000,
@@ -108,7 +120,12 @@ export async function trainHere(
       message: loadingWords(done, total),
     });
   };
+  const loading = { onProgress, signal: control.signal };
   return evaluators.using(recipe.config, (evaluator) =>
-    models.exclusively(recipe, (model) => work(model, evaluator), { onProgress, signal: control.signal }),
+    models.exclusively(
+      recipe,
+      (model) => withRunRoles(models, prepared, model, earlier, loading, (lent) => work(model, lent, evaluator)),
+      loading,
+    ),
   );
 }

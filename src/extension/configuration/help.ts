@@ -1,10 +1,10 @@
 /** What the editor shows at a place of a configuration: completions, hovers, and the paths that the file names. */
-import { isMap, isScalar } from 'yaml';
+import { isMap } from 'yaml';
 import { parseYaml } from '../../shared/text/yaml.ts';
 import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
 import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
-import { allKeys, keyAt, type ConfigKey } from './keys.ts';
+import { keyAt, type ConfigKey } from './keys.ts';
 import { choiceMarkdown, defaultWords, keyMarkdown, summaryWords, valueWords } from './keyWords.ts';
 
 export interface Suggestion {
@@ -79,26 +79,22 @@ export function hoverAt(text: string, offset: number): Hover | null {
   return at.found;
 }
 
-/** Files and folders that a configuration names, in the order of the keys. */
+/** Files and folders that a configuration names, in the order of the text. */
 export function pathsIn(text: string): readonly WrittenPath[] {
   const document = parseYaml(text);
   if (document.errors.length > 0 || !isMap(document.contents)) {
     return [];
   }
-  return allKeys().flatMap(({ names, path, choices }) => {
-    const node: unknown = names === null ? undefined : document.getIn(path.split('.'), true);
-    if (
-      names === null ||
-      !isScalar(node) ||
-      typeof node.value !== 'string' ||
-      node.value === '' ||
-      choices.has(node.value)
-    ) {
-      return [];
+  const found: WrittenPath[] = [];
+  eachScalar(document, (node, path, role) => {
+    const key = role === 'value' && typeof node.value === 'string' && node.value !== '' ? keyAt(path()) : undefined;
+    const [names, written, range] = [key?.names ?? null, String(node.value), rangeOf(node)];
+    if (names !== null && range !== null && key?.choices.has(written) === false) {
+      found.push({ ...range, names, path: written });
     }
-    const range = rangeOf(node);
-    return range === null ? [] : [{ ...range, names, path: node.value }];
+    return false;
   });
+  return found;
 }
 
 function keySuggestions(section: ConfigKey, { present, flow, colon }: KeyPlace): Suggestion[] {

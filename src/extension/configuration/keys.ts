@@ -51,11 +51,6 @@ export function keyAt(path: readonly (string | number)[]): ConfigKey | undefined
   );
 }
 
-/** All keys below one, its own not among them. */
-export function allKeys(key: ConfigKey = CONFIGURATION): readonly ConfigKey[] {
-  return key.keys.flatMap((inner) => [inner, ...allKeys(inner)]);
-}
-
 function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
   const options = (schema.anyOf ?? []).filter(isSchema);
   const nullable = options.some(({ type }) => type === 'null');

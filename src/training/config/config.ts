@@ -99,7 +99,7 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1), rolePolicySchema)
     .optional()
     .describe(
-      "Roles that the run's model does not answer for, by name: `{checker: {kind: scripted, answers: [...]}}`. " +
+      'Roles that the weights in training do not answer for, by name: `{checker: {kind: scripted, answers: [...]}, critic: {model: FOLDER}}`. ' +
         'What they say is credited and replayed, and never trained on.',
     ),
   task: z

@@ -7,6 +7,7 @@ import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
+import { EVERY_POLICY_KEY } from './policyKeys.ts';
 
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;
@@ -210,13 +211,10 @@ interface Known {
 }
 
 function everything(schema: Schema): Known {
-  const policy = { kind: 'scripted', answers: [{ answer: '', question: '?', turn: 1, context_key: '0' }] };
-  const values = schema.parse({
-    adapter: {},
-    task: { split: {} },
-    ppo: { kl_against: 'reference' },
-    policies: { [ANY]: policy },
-  });
+  const values = {
+    ...schema.parse({ adapter: {}, task: { split: {} }, ppo: { kl_against: 'reference' } }),
+    policies: { [ANY]: EVERY_POLICY_KEY },
+  };
   const below = (value: unknown, prefix: string): string[] =>
     Object.entries(mappingOf(value)).flatMap(([key, inner]) => [
       `${prefix}${key}`,

@@ -156,13 +156,17 @@ describe('readConfig', () => {
       checker: { kind: 'scripted', answers: [{ question: '1 + 1?', answer: '2' }, { answer: '?' }] },
     });
     assert.equal('policies' in readConfig('policies: {}\n', 'x'), false);
-    refused('policies:\n  checker: {answers: [{answer: a}]}\n', [], /line 2: policies\.checker\.kind: must be one of/);
+    refused('policies:\n  checker: {}\n', [], /line 2: policies\.checker\.kind: must be one of scripted, snapshot, /);
     refused(
       'policies:\n  checker: {kind: scriptd, answers: [{answer: a}]}\n',
       [],
       /line 2: policies\.checker\.kind: did you mean scripted\?/,
     );
-    refused('policies:\n  checker: {kind: scripted}\n', [], /line 2: policies\.checker\.answers: .*expected array/);
+    refused(
+      'policies:\n  checker: {kind: scripted}\n',
+      [],
+      /line 2: policies\.checker\.answers: is needed by kind: scripted\./,
+    );
     refused('policies:\n  checker: {kind: scripted, answers: []}\n', [], /line 2: policies\.checker\.answers: /);
     refused(
       'policies:\n  checker:\n    kind: scripted\n    answers:\n      - {anser: a, answer: b}\n',
@@ -175,8 +179,34 @@ describe('readConfig', () => {
       /policies\.checker\.answers\[0\]\.context_key: .*expected string/,
     );
     refused('policies:\n  checker: {kind: scripted, answers: [{answer: a, turn: 0}]}\n', [], /answers\[0\]\.turn: /);
+    refused(
+      'policies:\n  checker:\n    model: other\n    adapter: lora\n',
+      [],
+      /line 3: policies\.checker\.model: does not belong to kind: adapter; omit it\./,
+    );
+    refused(
+      'policies:\n  checker: {snapshot: 4}\n',
+      [],
+      /policies\.checker\.snapshot: names a snapshot of an earlier run; add run: RUN, or write base\./,
+    );
+    refused(
+      'policies:\n  checker: {snapshot: base, run: c3-0-1}\n',
+      [],
+      /policies\.checker\.run: has no snapshot base; give a step of it, or omit run\./,
+    );
+    refused('policies:\n  checker: {modle: x}\n', [], /policies\.checker\.modle: unknown key; did you mean model\?/);
     refused('policies: [checker]\n', [], /line 1: policies: .*expected record/);
     refused('answer: 4\n', [], /line 1: answer: unknown key/);
+  });
+
+  it('reads which weights answer for a role', () => {
+    const policiesOf = (text: string): unknown =>
+      readConfig(`policies:\n  checker: ${text}\n`, 'x').policies?.['checker'];
+    assert.deepEqual(policiesOf('{model: other}'), { kind: 'model', model: 'other' });
+    assert.deepEqual(policiesOf('{kind: adapter, adapter: lora}'), { kind: 'adapter', adapter: 'lora' });
+    assert.deepEqual(policiesOf('{snapshot: base}'), { kind: 'snapshot', snapshot: 'base' });
+    assert.deepEqual(policiesOf('{run: c3-0-1, snapshot: 4}'), { kind: 'snapshot', snapshot: '4', run: 'c3-0-1' });
+    assert.deepEqual(policiesOf('{answers: [{answer: a}]}'), { kind: 'scripted', answers: [{ answer: 'a' }] });
   });
 
   it('trains nothing where the method is sft', () => {

@@ -5,14 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { availableMemory, deviceTotal } from '../../../../src/engine/machine/machineMemory.ts';
-import {
-  memoryLine,
-  memoryPlan,
-  planRun,
-  runBudget,
-  shortage,
-  type PlanInputs,
-} from '../../../../src/engine/run/plan.ts';
+import { memoryLine, memoryPlan, planRun, runBudget, shortage } from '../../../../src/engine/run/plan.ts';
+import type { PlanInputs } from '../../../../src/engine/run/runDemand.ts';
 import { protocolOf, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { rendererOf } from '../../../../src/policy/rendering.ts';
 import { TextPool } from '../../../../src/engine/models/texts.ts';
@@ -68,7 +62,7 @@ describe('the budget', () => {
   it('of the bundled run, counted by hand', async () => {
     const { budget, memory } = await planRun(
       await readRecipe(null, ['steps=36', 'device.threads=1'], workspace),
-      new TextPool(),
+      { texts: new TextPool(), earlier: () => assert.fail('No role has a snapshot of an earlier run.') },
       () => Promise.resolve(null),
     );
     // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512

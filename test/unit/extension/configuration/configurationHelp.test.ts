@@ -7,12 +7,16 @@ import { build } from 'esbuild';
 import { parse } from 'yaml';
 import { entriesBelow, missing } from '../../../../src/extension/configuration/disk.ts';
 import { hoverAt, pathsIn, suggestionsAt, type Suggestions } from '../../../../src/extension/configuration/help.ts';
-import { allKeys, CONFIGURATION, keyAt } from '../../../../src/extension/configuration/keys.ts';
+import { CONFIGURATION, keyAt, type ConfigKey } from '../../../../src/extension/configuration/keys.ts';
 import { summaryWords, valueWords } from '../../../../src/extension/configuration/keyWords.ts';
 import { templateText } from '../../../../src/extension/configuration/template.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { METHOD_NAMES } from '../../../../src/training/methods/methods.ts';
+
+/** All keys below one, its own not among them. */
+const allKeys = (key: ConfigKey = CONFIGURATION): readonly ConfigKey[] =>
+  key.keys.flatMap((inner) => [inner, ...allKeys(inner)]);
 
 /** What is offered at the `|` of a text. */
 function offered(text: string): Suggestions | null {
@@ -141,8 +145,16 @@ describe('suggestions', () => {
   });
 
   it('offer the keys under a name of the user, and of the rows of a list', () => {
-    assert.deepEqual(labels('policies:\n  checker:\n    |\n'), ['kind', 'answers']);
-    assert.deepEqual(labels('policies:\n  checker:\n    kind: |\n'), ['scripted']);
+    assert.deepEqual(labels('policies:\n  checker:\n    |\n'), [
+      'kind',
+      'answers',
+      'snapshot',
+      'run',
+      'adapter',
+      'model',
+    ]);
+    assert.deepEqual(labels('policies:\n  checker:\n    kind: |\n'), ['scripted', 'snapshot', 'adapter', 'model']);
+    assert.match(hoverAt('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '', /folder of another model/);
     const row = 'policies:\n  checker:\n    kind: scripted\n    answers:\n      - answer: a\n        |\n';
     assert.deepEqual(labels(row), ['question', 'turn', 'context_key']);
     assert.match(
@@ -230,6 +242,10 @@ describe('paths', () => {
         ['a.jsonl', 'rows', 'a.jsonl'],
       ],
     );
+    assert.deepEqual(
+      pathsIn('policies: {critic: {model: other}, judge: {adapter: lora}}\n').map(({ path }) => path),
+      ['other', 'lora'],
+    );
     assert.deepEqual(pathsIn('model: [unfinished\n'), []);
   });
 
@@ -255,8 +271,8 @@ describe('paths', () => {
       assert.deepEqual(
         absent.map(({ path, message }) => [path, message]),
         [
-          ['p.json', `There is no such file: ${join(base, 'p.json')}`],
           ['data', `There is no such file: ${join(base, 'data')}`],
+          ['p.json', `There is no such file: ${join(base, 'p.json')}`],
         ],
       );
     } finally {

@@ -1,0 +1,126 @@
+/** The roles of a run with weights of their own: what is read and checked of them before anything is loaded. */
+import { resolve } from 'node:path';
+import { checkRendering, readRendering, type Rendering } from '../../policy/rendering.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { loadConfig } from '../../runtime/model/model.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { RoleWeightsSettings } from '../../shared/rolePolicies.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import type { Renderer } from '../../team/render.ts';
+import type { TextPool } from '../models/texts.ts';
+import { textsFingerprint } from '../recipe/fingerprint.ts';
+import { roleWeights, type Fingerprint, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
+
+/** A snapshot of an earlier run in the store. */
+export interface EarlierSnapshot {
+  readonly run: string;
+  readonly snapshot: string;
+  readonly recipe: StoredRecipe;
+}
+
+/** Looks a snapshot up by its run and a name. @throws C3Error where the store has no such run or snapshot */
+export type FindSnapshot = (run: string, name: string) => EarlierSnapshot;
+
+/** What a run is prepared from beside its recipe. */
+export interface RunSources {
+  readonly texts: TextPool;
+  readonly earlier: FindSnapshot;
+}
+
+/** Another model than the run's, as far as its files say. */
+export interface RoleModel {
+  readonly tokenizer: Tokenizer;
+  readonly render: Renderer;
+  readonly config: TransformerConfig;
+}
+
+export interface PreparedRole {
+  readonly role: string;
+  readonly settings: RoleWeightsSettings;
+  /** The model folder that the weights are of. */
+  readonly folder: string;
+  /** The folder of the adapter over them; null where there is none. */
+  readonly adapter: string | null;
+  /** Null for weights that no run of the store trained. */
+  readonly earlier: EarlierSnapshot | null;
+  readonly texts: Pick<Fingerprint, 'tokenizer' | 'template'>;
+  /** Null where contexts are written as for the run's own model. */
+  readonly rendering: Rendering | null;
+  /** Null for weights of the run's own model. */
+  readonly model: RoleModel | null;
+}
+
+export interface RoleInput {
+  readonly recipe: Recipe;
+  readonly protocol: Protocol;
+  /** The hashes of the run's own tokenizer and template. */
+  readonly own: Pick<Fingerprint, 'tokenizer' | 'template'>;
+  readonly find: FindSnapshot;
+  /** Of the run that is taken to its end; null for one that begins. */
+  readonly stored: StoredRecipe | null;
+  readonly signal: AbortSignal;
+}
+
+/** @throws C3Error where a folder cannot be used, or a snapshot is not there; CancelledError */
+export async function prepareRoles(texts: TextPool, input: RoleInput): Promise<readonly PreparedRole[]> {
+  const prepared: PreparedRole[] = [];
+  for (const [role, settings] of Object.entries(input.recipe.config.policies ?? {})) {
+    if (settings.kind !== 'scripted') {
+      prepared.push(await prepareRole(texts, input, role, settings));
+    }
+  }
+  return prepared;
+}
+
+async function prepareRole(
+  texts: TextPool,
+  { recipe, protocol, own, find, stored, signal }: RoleInput,
+  role: string,
+  settings: RoleWeightsSettings,
+): Promise<PreparedRole> {
+  const { modelFolder: folder } = recipe;
+  const ofOwnModel = { role, settings, folder, adapter: null, earlier: null, texts: own, rendering: null, model: null };
+  switch (settings.kind) {
+    case 'adapter':
+      return { ...ofOwnModel, adapter: resolve(recipe.folder, settings.adapter) };
+    case 'snapshot': {
+      if (settings.run === undefined) {
+        return ofOwnModel;
+      }
+      // A run that is resumed has the weights that it began with, whatever their name means now.
+      const known = stored === null ? undefined : roleWeights(stored, role);
+      const earlier = find(settings.run, known?.snapshot ?? settings.snapshot);
+      if (earlier.recipe.fingerprint?.tokenizer !== own.tokenizer) {
+        throw new C3Error(
+          'input',
+          `policies.${role}.run: run ${settings.run} had another tokenizer than ${folder}; name a run of the same model, or write kind: model.`,
+        );
+      }
+      return { ...ofOwnModel, earlier };
+    }
+    case 'model': {
+      const other = resolve(recipe.folder, settings.model);
+      const config = await loadConfig(other);
+      const tokenizer = await texts.tokenizer(other, signal);
+      const now = await readRendering(other, tokenizer, recipe.config.chat);
+      const known = stored === null ? undefined : roleWeights(stored, role);
+      const rendering = known?.rendering ?? now;
+      const render = texts.renderer(other, rendering, signal);
+      const read = await textsFingerprint(other, now);
+      if (known === undefined) {
+        await checkRendering(rendering, protocol, render, (one) => one === role);
+      } else if (known.tokenizer !== read.tokenizer || known.template !== read.template) {
+        throw new C3Error(
+          'input',
+          `The tokenizer or the chat template in ${other}, which answers for the role ${role}, has changed since the run began; put the old one back, or start a new run.`,
+        );
+      }
+      return { ...ofOwnModel, folder: other, texts: read, rendering, model: { tokenizer, render, config } };
+    }
+  }
+}
+
+/** What writes contexts as the model of each role reads them. @see teamRenderer */
+export const roleRenderers = (roles: readonly PreparedRole[]): ReadonlyMap<string, Renderer> =>
+  new Map(roles.flatMap(({ role, model }) => (model === null ? [] : [[role, model.render] as const])));

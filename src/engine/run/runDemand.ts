@@ -1,0 +1,196 @@
+/** What a run asks of its models: the lengths of its messages, and the calls that they make. */
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { samplingOf } from '../../replay/grow.ts';
+import { planMemory, type MemoryDemand } from '../../runtime/memoryPlan.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { traitsOf, type Provider } from '../../shared/devices.ts';
+import type { MemoryItem } from '../../shared/models.ts';
+import type { Occurrence, Protocol } from '../../team/protocol.ts';
+import { renderContext, type Renderer } from '../../team/render.ts';
+import { runAdapter, runSampling, type RunConfig } from '../../training/config/config.ts';
+import { plannedRollouts } from '../../training/methods/methods.ts';
+import type { RunData } from '../recipe/recipe.ts';
+import type { PreparedRole } from './prepareRoles.ts';
+
+/** What a run works with beside its configuration and its model. */
+export interface RunInputs {
+  readonly protocol: Protocol;
+  readonly tokenizer: Tokenizer;
+  readonly render: Renderer;
+  readonly data: RunData;
+  /** Roles with weights of their own. */
+  readonly roles?: readonly PreparedRole[];
+}
+
+/** What a memory plan is made of beside the configuration. */
+export interface PlanInputs extends RunInputs {
+  readonly model: TransformerConfig;
+  /** Where it will compute. */
+  readonly provider: Provider;
+}
+
+/**
+ * Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not
+ * say.
+ */
+const COUNTED = 4;
+/** Tokens of the longest context at each position, before any message is in it. */
+export function longestPrompts({
+  protocol,
+  tokenizer,
+  render,
+  data,
+  roles = [],
+}: RunInputs): Promise<readonly number[]> {
+  const others = new Map(roles.map(({ role, model }) => [role, model?.tokenizer]));
+  const longest = [...data.train, ...data.evaluation]
+    .map(({ question }) => question)
+    .sort((a, b) => b.length - a.length)
+    .slice(0, COUNTED);
+  const tokensOf = async ({ position, role, ancestors }: Occurrence, question: string): Promise<number> => {
+    const context = await render(
+      renderContext(protocol, position, question, new Map(ancestors.map((ancestor) => [ancestor, '']))),
+      role,
+    );
+    return (await (others.get(role) ?? tokenizer).encode(context)).length;
+  };
+  return Promise.all(
+    protocol.occurrences.map(async (occurrence) =>
+      Math.max(1, ...(await Promise.all(longest.map((question) => tokensOf(occurrence, question))))),
+    ),
+  );
+}
+
+/**
+ * Tokens of the messages of an episode and of their contexts: questions at their longest, every message half as long as
+ * it may get.
+ */
+export async function messageLengths(
+  config: RunConfig,
+  inputs: RunInputs & Pick<PlanInputs, 'model'>,
+): Promise<readonly { readonly promptTokens: number; readonly newTokens: number }[]> {
+  const { protocol, model } = inputs;
+  const prompts = await longestPrompts(inputs);
+  const half = (position: number): number =>
+    Math.ceil(samplingOf({ protocol, sampling: runSampling(config) }, position).maxNewTokens / 2);
+  return protocol.occurrences.map(({ position, ancestors }) => {
+    const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + half(ancestor), 0);
+    return { promptTokens: Math.min(context, model.maxPositions), newTokens: half(position) };
+  });
+}
+
+/** A message of a role: its context and itself, as long as they may get. */
+interface MessageLength {
+  readonly promptTokens: number;
+  readonly newTokens: number;
+}
+
+/** The calls that a configuration makes of one model. */
+interface ModelCalls {
+  readonly evaluated: readonly ({ readonly rows: number; readonly prompts: number } & MessageLength)[];
+  /** Contexts that a step samples and trains on, and the messages of each. */
+  readonly positions: readonly ({ readonly contexts: number; readonly messages: number } & MessageLength)[];
+}
+
+/** @param speaks whether the model answers for a role */
+function callsOf(
+  config: RunConfig,
+  { model, protocol, data }: PlanInputs,
+  prompts: readonly number[],
+  speaks: (role: string) => boolean,
+): ModelCalls {
+  const sampling = runSampling(config);
+  const newTokens = protocol.occurrences.map(
+    ({ position }) => samplingOf({ protocol, sampling }, position).maxNewTokens,
+  );
+  const { samples, batch } = config.evaluation;
+  const evaluated = Math.min(Math.max(samples, batch), data.evaluation.length * samples);
+  const lengths = protocol.occurrences.map(({ position, ancestors }): MessageLength => {
+    const fresh = newTokens[position] ?? sampling.maxNewTokens;
+    const context =
+      (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + (newTokens[ancestor] ?? 0), 0);
+    return { promptTokens: Math.max(1, Math.min(context, model.maxPositions - fresh)), newTokens: fresh };
+  });
+  const own = <Value>(values: readonly Value[]): Value[] =>
+    values.filter((_, level) => speaks(protocol.occurrences[level]?.role ?? ''));
+  const positions = (config.steps > 0 ? plannedRollouts(config, protocol) : []).flatMap(({ fanout }) => {
+    let contexts = Math.min(config.instances_per_step, data.train.length);
+    const found = lengths.map((length, level) => {
+      const messages = fanout[level] ?? 1;
+      const one = { contexts, messages, ...length };
+      contexts *= messages;
+      return one;
+    });
+    return own(found);
+  });
+  return {
+    evaluated: evaluated > 0 ? own(lengths).map((length) => ({ rows: evaluated, prompts: evaluated, ...length })) : [],
+    positions,
+  };
+}
+
+function generationOf(
+  evaluated: ModelCalls['evaluated'],
+  positions: ModelCalls['positions'],
+): MemoryDemand['generation'] {
+  return [
+    ...evaluated,
+    ...positions.map(({ contexts, messages, ...length }) => ({
+      rows: contexts * messages,
+      prompts: contexts,
+      ...length,
+    })),
+  ].filter(({ rows }) => rows > 0);
+}
+
+/**
+ * What a configuration asks of the runtime, at most: every message as long as it may get, in every context that sees
+ * it.
+ */
+export function demandOf(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryDemand {
+  const { model, protocol, provider, roles = [] } = inputs;
+  const apart = new Set(roles.filter(isApart).map(({ role }) => role));
+  const { evaluated, positions } = callsOf(config, inputs, prompts, (role) => !apart.has(role));
+  const start = runAdapter(config, protocol);
+  const { micro_batch_tokens: microBatchTokens, recompute } = config.memory;
+  return {
+    config: model,
+    precision: config.device.precision,
+    accelerated: traitsOf({ provider }).accelerator,
+    generation: generationOf(evaluated, positions),
+    training:
+      config.steps > 0
+        ? {
+            adapter: start?.settings ?? null,
+            adapters: start?.agents?.length ?? 1,
+            microBatchTokens,
+            recompute,
+            contexts: positions,
+          }
+        : null,
+  };
+}
+
+/** Whether the run's own model is loaded a second time, or another one, to answer for a role. */
+const isApart = ({ model, adapter, earlier }: PreparedRole): boolean =>
+  model !== null || adapter !== null || earlier !== null;
+
+/** What the weights that are loaded beside the run's own take, and what generating with them takes. */
+export function roleItems(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryItem[] {
+  const { roles = [], model: own, provider } = inputs;
+  return roles.filter(isApart).flatMap((prepared) => {
+    const model = prepared.model?.config ?? own;
+    const { evaluated, positions } = callsOf(config, { ...inputs, model }, prompts, (role) => role === prepared.role);
+    const { precision } = config.device;
+    const demand: MemoryDemand = {
+      config: model,
+      precision,
+      accelerated: traitsOf({ provider }).accelerator,
+      generation: generationOf(evaluated, positions),
+      training: null,
+    };
+    // The first item is the program, which is there once.
+    const [, ...items] = planMemory(demand, { host: null, device: null }).items;
+    return items.map((item) => ({ ...item, name: `${prepared.role}: ${item.name}`, advice: null }));
+  });
+}

@@ -1,0 +1,178 @@
+/** Runs in which a role is answered by weights that are not trained, from the configuration to verified replays. */
+import assert from 'node:assert/strict';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { EngineService } from '../../../../src/engine/service.ts';
+import { parseRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
+import type { StoreReader } from '../../../../src/store/read/reader.ts';
+import { folderOf } from '../../../unit/golden.ts';
+import {
+  c3,
+  CONFIG,
+  copyOf,
+  errorOf,
+  hears,
+  finished,
+  makeWorkspace,
+  parseLine,
+  startC3,
+  withStore,
+} from '../../../unit/engine/workspace.ts';
+
+let workspace = '';
+before(async () => {
+  workspace = await makeWorkspace();
+  cpSync(folderOf('qwen2'), join(workspace, 'other'), { recursive: true });
+});
+after(() => {
+  rmSync(workspace, { recursive: true, force: true });
+});
+
+const OTHER = 'policies:\n  reasoner: {model: other}\n';
+
+/** Runs a configuration with policies in a copy of the workspace. */
+async function ran(folder: string, policies: string, ...overrides: string[]): Promise<string> {
+  writeFileSync(join(folder, 'roles.c3.yaml'), `${CONFIG}${policies}`);
+  const made = await c3(folder, ['run', 'roles.c3.yaml', '--json', ...overrides.flatMap((one) => ['--override', one])]);
+  assert.equal(made.code, 0, made.stderr);
+  return String(parseLine(made.stdout)['run']);
+}
+
+/** Every message of a run's training, with what may not change. */
+function rows(store: StoreReader, run: string): unknown[] {
+  return store
+    .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1000 })
+    .flatMap(({ alternatives }) => alternatives.map(({ decision }) => store.decision(decision)))
+    .map(({ eventType, context, text, tokens, logprobs, snapshot }) => ({
+      eventType,
+      context,
+      text,
+      tokens: [...tokens],
+      logprobs: [...logprobs],
+      snapshot,
+    }));
+}
+
+const firstOf = (store: StoreReader, run: string, role: string): number =>
+  store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1000 }).find(({ eventType }) => eventType === role)
+    ?.alternatives[0]?.decision ?? 0;
+
+/** Replays a message of each role and verifies all that is stored. */
+async function replaysExactly(folder: string, run: string): Promise<void> {
+  for (const role of ['reasoner', 'actor']) {
+    const asked = String(withStore(folder, (store) => firstOf(store, run, role)));
+    const replayed = await c3(folder, ['replay', asked, '--alternatives', '2', '--replays', '2', '--json']);
+    assert.equal(replayed.code, 0, replayed.stderr);
+  }
+  const verified = await c3(folder, ['verify', '--run', run, '--json']);
+  const { checked, identical } = parseLine(verified.stdout);
+  assert.ok(Number(checked) > 20);
+  assert.equal(identical, checked, verified.stdout);
+}
+
+/** A resume with other weights in the folder of the role's model, which has its own again afterwards. */
+async function refusesAnotherModel(folder: string, run: string): Promise<void> {
+  cpSync(folderOf('llama'), join(folder, 'other'), { recursive: true });
+  assert.match(
+    errorOf(await c3(folder, ['run', '--resume', run])),
+    /cannot be resumed: what answers for the role reasoner, .*other, no longer holds the weights/,
+  );
+  rmSync(join(folder, 'other'), { recursive: true });
+  cpSync(folderOf('qwen2'), join(folder, 'other'), { recursive: true });
+}
+
+describe('a role with another model', () => {
+  it('speaks with its tokenizer and its template, is stored, replayed and verified, and is not trained', async (t) => {
+    const folder = copyOf(t, workspace);
+    const run = await ran(folder, OTHER);
+    const other = await loadTokenizer(join(folder, 'other'));
+    const own = await loadTokenizer(join(folder, 'team'));
+    withStore(folder, (store) => {
+      const recipe = parseRecipe(store.runConfig(run), run);
+      assert.deepEqual(Object.keys(recipe.roles ?? {}), ['reasoner']);
+      assert.match(recipe.roles?.['reasoner']?.snapshot ?? '', /^[0-9a-f]{64}$/);
+      const said = store.decision(firstOf(store, run, 'reasoner'));
+      assert.match(said.context, /^<\|im_start\|>system\nPlan\.<\|im_end\|>/);
+      assert.equal(said.promptTokens, other.encode(said.context).length);
+      const ids = said.finish === 'end' ? said.tokens.slice(0, -1) : said.tokens;
+      assert.equal(other.decode(Int32Array.from(ids)), said.text);
+      const answer = store.decision(firstOf(store, run, 'actor'));
+      assert.doesNotMatch(answer.context, /<\|im_start\|>/);
+      assert.equal(answer.promptTokens, own.encode(answer.context).length);
+      assert.equal(store.snapshotsOfRun(run).length, 3);
+    });
+    await replaysExactly(folder, run);
+    const service = new EngineService(join(folder, '.c3', 'c3.sqlite'));
+    t.after(() => service.close());
+    const message = withStore(folder, (store) => firstOf(store, run, 'reasoner'));
+    const shown = await service.contextTokens(message);
+    assert.equal(shown.context.length, shown.storedPromptTokens);
+    const typed = await c3(folder, ['replay', String(message), '--alternatives', '0', '--text', '2+1', '--json']);
+    assert.equal(typed.code, 0, typed.stderr);
+  });
+
+  it('says that the weights have changed where they have, in verification and replay', async (t) => {
+    const folder = copyOf(t, workspace);
+    const run = await ran(folder, OTHER);
+    rmSync(join(folder, 'other'), { recursive: true });
+    cpSync(folderOf('llama'), join(folder, 'other'), { recursive: true });
+    const { notComparable, firstReason } = parseLine((await c3(folder, ['verify', '--json'])).stdout);
+    assert.ok(Number(notComparable) > 0);
+    assert.match(String(firstReason), /The weights that answered for the role reasoner, [0-9a-f]{12} of .*other/);
+    const asked = String(withStore(folder, (store) => firstOf(store, run, 'reasoner')));
+    assert.match(errorOf(await c3(folder, ['replay', asked])), /The weights that answered for the role reasoner/);
+  });
+
+  it('continues after a kill with the same weights and rows', async (t) => {
+    const [whole, cut] = [copyOf(t, workspace), copyOf(t, workspace)];
+    const run = await ran(whole, OTHER, 'steps=4');
+    writeFileSync(join(cut, 'roles.c3.yaml'), `${CONFIG}${OTHER}`);
+    const child = startC3(cut, ['run', 'roles.c3.yaml', '--json', '--override', 'steps=4']);
+    child.stdin.end();
+    const ended = finished(child);
+    await hears(child, 'Step 2 of 4');
+    child.kill('SIGKILL');
+    await ended;
+    const killed = withStore(cut, (store) => store.runs(0, 1)[0]?.id ?? '');
+    await refusesAnotherModel(cut, killed);
+    const resumed = await c3(cut, ['run', '--resume', killed, '--json']);
+    assert.equal(resumed.code, 0, resumed.stderr);
+    assert.deepEqual(
+      withStore(cut, (store) => rows(store, killed)),
+      withStore(whole, (store) => rows(store, run)),
+    );
+    const snapshots = (folder: string, id: string): string[] =>
+      withStore(folder, (store) => store.snapshotsOfRun(id).map((one) => one.id));
+    assert.deepEqual(snapshots(cut, killed), snapshots(whole, run));
+    await replaysExactly(cut, killed);
+  });
+});
+
+describe('a role with an earlier snapshot', () => {
+  it('answers with what the run begins with, and the others learn', async (t) => {
+    const folder = copyOf(t, workspace);
+    const run = await ran(folder, 'policies:\n  reasoner: {snapshot: base}\n');
+    withStore(folder, (store) => {
+      const recipe = parseRecipe(store.runConfig(run), run);
+      const [base, ...trained] = store.snapshotsOfRun(run).map(({ id }) => id);
+      assert.equal(recipe.roles?.['reasoner']?.snapshot, base);
+      assert.equal(trained.length, 2);
+    });
+    await replaysExactly(folder, run);
+  });
+
+  it('answers with a step of an earlier run', async (t) => {
+    const folder = copyOf(t, workspace);
+    const earlier = await ran(folder, '', 'seed=3');
+    const run = await ran(folder, `policies:\n  reasoner: {run: ${earlier}, snapshot: 1}\n`);
+    withStore(folder, (store) => {
+      const recipe = parseRecipe(store.runConfig(run), run);
+      assert.equal(recipe.roles?.['reasoner']?.snapshot, store.snapshotsOfRun(earlier)[1]?.id);
+    });
+    await replaysExactly(folder, run);
+    const refused = await c3(folder, ['run', 'roles.c3.yaml', '--override', `policies.reasoner.snapshot=9`]);
+    assert.match(errorOf(refused), /has 2 steps; snapshot 9 is not one of them/);
+  });
+});
