@@ -6,7 +6,7 @@ import { drawsOf } from '../shared/records/draws.ts';
 import { roundTitle } from '../shared/records/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
 import {
-  OTHER_MODEL,
+  stepOfWeights,
   type Alternative,
   type BucketView,
   type Message,
@@ -259,7 +259,7 @@ function continuationOf(
   const decision = sampled === undefined ? null : store.decision(sampled.decision);
   const own = snapshot === asked.snapshot && (bucket.continuation === null || asked.bucket === bucket.id);
   const found = store.snapshots(snapshot).find((one) => one.run === run)?.iteration ?? null;
-  const step = found === OTHER_MODEL ? null : found;
+  const step = found === null ? null : stepOfWeights(found);
   const other = own
     ? null
     : bucket.continuation === null

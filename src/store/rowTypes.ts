@@ -138,6 +138,15 @@ export interface NewStep {
   readonly ledger: Ledger;
 }
 
+/** Rollouts between two updates of a training step. */
+export interface Stage {
+  readonly iteration: number;
+  /** From 1; what the step sampled at its beginning is stage 0. */
+  readonly stage: number;
+  /** The policy that sampled them. */
+  readonly snapshot: string;
+}
+
 /** What a run's rows do not say. */
 export interface RunAccount {
   /**

@@ -5,6 +5,8 @@ export interface TreeRow {
   /** A parent outside the tree makes the row a root. */
   readonly parent: number | null;
   readonly siblingIndex: number;
+  /** Of its training step; those of its beginning have none. */
+  readonly stage?: number;
 }
 
 export interface LeafEpisode {
@@ -20,7 +22,7 @@ export interface TreeEntry {
 }
 
 export interface Tree {
-  /** Every decision in depth-first order, siblings by their index. */
+  /** Every decision in depth-first order, siblings by their index, the roots of later stages last. */
   readonly entries: readonly TreeEntry[];
   /** The mean return of the unmasked episodes at or below a decision and their number. */
   outcome(id: number): { readonly return: number | null; readonly leaves: number };
@@ -48,7 +50,9 @@ export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpiso
   for (const episode of episodes) {
     nodes.get(episode.leaf)?.episodes.push(episode);
   }
-  const bySibling = [...nodes.values()].sort((a, b) => a.row.siblingIndex - b.row.siblingIndex || a.row.id - b.row.id);
+  const bySibling = [...nodes.values()].sort(
+    (a, b) => (a.row.stage ?? 0) - (b.row.stage ?? 0) || a.row.siblingIndex - b.row.siblingIndex || a.row.id - b.row.id,
+  );
   const roots: Node[] = [];
   for (const node of bySibling) {
     const parent = node.row.parent === null ? undefined : nodes.get(node.row.parent);

@@ -49,6 +49,7 @@ import type {
   SearchQuery,
   NewRun,
   NewStep,
+  Stage,
   RunAccount,
   TrainingMessage,
   ReplayCost,
@@ -100,8 +101,8 @@ export interface StoreReader {
   /** Every run's record of these weights (the same weights may come in several runs). */
   snapshots(id: string): Snapshot[];
   /**
-   * The snapshots that the run trained, in the order of iterations; other models that continued replays are none of
-   * them.
+   * The snapshots that the run had after its steps, in the order of iterations; weights between two updates and other
+   * models that continued replays are none of them.
    */
   snapshotsOfRun(run: string): Snapshot[];
   /** The instance of a uidSha. */
@@ -117,10 +118,15 @@ export interface StoreReader {
    * a masked one.
    */
   learnedReturns(run: string, iteration: number): (number | null)[];
+  /** The stages of a training step that are stored, in order; empty for a step that samples at its beginning only. */
+  stages(run: string, iteration: number): Stage[];
+  /** The first stage of a run that these weights sampled; null where none was. */
+  stageOfSnapshot(run: string, snapshot: string): Stage | null;
   /**
-   * What a run's method carried on after a step; null where it carries nothing, or the step's messages are not stored.
+   * What a run's method carried on after a step, or after one of its stages; null where it carries nothing, or the
+   * messages are not stored.
    */
-  methodState(run: string, iteration: number): StoredMethodState | null;
+  methodState(run: string, iteration: number, stage?: number): StoredMethodState | null;
   /**
    * What environments said directly before a message, or after one that ends its episode, in order; empty where none
    * did.
@@ -130,8 +136,11 @@ export interface StoreReader {
   evaluationNumbers(run: string): number[];
   /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
   maskedEpisodes(run: string): number;
-  /** The messages of a training iteration in the order in which they were appended: buckets, then alternatives. */
-  trainingMessages(run: string, iteration: number, estimator: string): TrainingMessage[];
+  /**
+   * The messages of one stage of a training iteration, 0 unless given, in the order in which they were appended:
+   * buckets, then alternatives.
+   */
+  trainingMessages(run: string, iteration: number, estimator: string, stage?: number): TrainingMessage[];
   /** What a run's own decisions cost (replay requests left out), positions in the order in which they first came. */
   costs(run: string): PositionCost[];
   /** What a run's replays cost beside its own decisions, by origin and position. */
@@ -317,15 +326,17 @@ export interface StoreWriter extends StoreReader {
   insertCredit(bucket: number, decision: number, credit: Credit): number;
   /** Begins a step; one that a crash left unfinished may be begun again. */
   insertStep(step: NewStep): void;
+  /** Begins a stage of a step, in the transaction that appends its messages, before them. */
+  insertStage(run: string, stage: Stage): void;
   /** Adds a begun step's metrics and its cumulative cost. */
   finishStep(run: string, iteration: number, metrics: StepMetrics, ledger: Ledger): void;
   /** Stores what an evaluation measured, once all of its episodes are stored. */
   insertEvaluation(run: string, evaluation: StoredEvaluation): void;
   /**
-   * Stores what a run's method carries on from a step, in the transaction of its messages.
+   * Stores what a run's method carries on from a step, or a stage of it, in the transaction of its messages.
    * @throws C3Error('store') for a number that is not finite
    */
-  insertMethodState(run: string, iteration: number, state: StoredMethodState): void;
+  insertMethodState(run: string, iteration: number, state: StoredMethodState, stage?: number): void;
   /** Appends what an environment said. */
   insertEnvironmentEvent(event: NewEvent): number;
   /** Says which event is the last directly before a message, or after one that ends its episode. */

@@ -17,7 +17,7 @@ import { runSampling, type RunConfig } from './config/config.ts';
 import { requireMeasured } from './measure/measured.ts';
 import { stateBefore, storeState } from './state/methodStates.ts';
 import type { Method, Rollout, ValueTarget } from './methods/method.ts';
-import { callsOfRollouts, methodNamed } from './methods/methods.ts';
+import { callsOfRollouts, methodNamed, rolloutsOf, stagesOf } from './methods/methods.ts';
 
 export interface IterationInput {
   readonly config: RunConfig;
@@ -29,6 +29,8 @@ export interface IterationInput {
   readonly evaluator: Evaluator;
   readonly store: StoreWriter;
   readonly round: RoundRecord;
+  /** 0 at the beginning of a step. */
+  readonly stage: number;
   /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
   readonly reuse?: boolean;
   /** Where environments come from; the bundled ones unless given. */
@@ -58,19 +60,25 @@ export function samplingProblem(
   if (protocol.rounds !== undefined && method.valueTarget(config) !== null) {
     return `${config.method} with a value head cannot learn the protocol ${protocol.name}, which unfolds in rounds; choose c3, c3_no_replay, c3_full_mean or magrpo.`;
   }
+  const stages = stagesOf(method, config, protocol);
+  const calls = stages === 1 ? 0 : callsOfRollouts(rolloutsOf(method, config, protocol), protocol);
+  if (calls > config.evaluator_budget) {
+    return `${config.method} makes up to ${String(calls)} evaluator calls per instance in the ${String(stages)} stages of a step, more than evaluator_budget (${String(config.evaluator_budget)}); raise it.`;
+  }
   return method.problem(config, protocol);
 }
 
 /**
- * Grows what a method plans for an iteration and stores it with buckets, replays, episodes and credits in one
- * transaction.
+ * Grows what a method plans for an iteration, or a stage of it, and stores it with buckets, replays, episodes and
+ * credits in one transaction.
  * @throws CancelledError; EvaluatorLost; C3Error
  */
 export async function sampleIteration(input: IterationInput): Promise<void> {
-  const { config, method, protocol, store, round } = input;
-  const rollouts = method.plan(config, protocol);
+  const { config, method, protocol, store, round, stage } = input;
+  const rollouts = method.plan(config, protocol, stage);
   input.onBegin(input.instances.length * callsOfRollouts(rollouts, protocol));
-  const budget = new EvaluatorBudget(input.instances.length * config.evaluator_budget);
+  const earlier = callsOfRollouts(rolloutsOf(method, config, protocol, stage), protocol);
+  const budget = new EvaluatorBudget(input.instances.length * (config.evaluator_budget - earlier));
   const grown: Grown[] = [];
   for (const [number, rollout] of rollouts.entries()) {
     grown.push({ rollout, trees: await growRollout(input, rollout, number, budget) });
@@ -80,13 +88,14 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   const target = method.valueTarget(config);
   const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
   const place = { store, run: round.run, method };
-  const state = stateBefore(place, round.iteration, config);
+  const state = stateBefore(place, round.iteration, config, stage);
   const perInstance = (measured: boolean): TreeNode[][] => {
     const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
     return input.instances.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
   };
   const credited = method.credit({
     settings: config,
+    stage,
     instances: perInstance(false),
     measured: perInstance(true),
     values,
@@ -104,7 +113,7 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
         }
       }
     }
-    storeState(store, place, round.iteration, credited.state ?? state);
+    storeState(store, place, round.iteration, credited.state ?? state, stage);
   });
 }
 
@@ -122,7 +131,8 @@ async function growRollout(
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
   const { config, protocol, policy, instances, signal } = input;
-  const scope = `iteration:${String(input.round.iteration)}`;
+  const step = `iteration:${String(input.round.iteration)}`;
+  const scope = input.stage === 0 ? step : `${step}:stage:${String(input.stage)}`;
   const roots = await grow(
     {
       protocol,

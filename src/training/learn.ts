@@ -3,20 +3,23 @@
  * or to rebuild a snapshot, is the same step.
  */
 import { learns } from '../shared/rolePolicies.ts';
+import { Stream, streamKey } from '../runtime/random.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
-import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';
 import { C3Error } from '../shared/errors.ts';
+import type { MethodState } from '../shared/records/methodState.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
-import type { StoreReader, TrainingMessage } from '../store/types.ts';
-import { creditVariance, trainingContexts, withReference, type LearningGroup } from './advantages.ts';
+import type { StoreReader } from '../store/types.ts';
+import { creditVariance, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import { messageDivergence, type Divergence } from './divergence.ts';
+import { learnValues } from './learnValues.ts';
 import { stateAfter } from './state/methodStates.ts';
-import type { Method, Outcome, Update, Updates, ValueTarget } from './methods/method.ts';
-import { methodNamed } from './methods/methods.ts';
+import type { Method, Outcome, PolicyUpdate, Update, Updates } from './methods/method.ts';
+import { methodNamed, stagesOf } from './methods/methods.ts';
 import { penalized, penaltyOf } from './penalty.ts';
-import { statesOf, type Moment, type StateForm } from './state/states.ts';
+import { stageMessages, type StageMessages } from './stageMessages.ts';
+import type { StateForm } from './state/states.ts';
 
 export interface LearnInput extends StateForm {
   readonly run: string;
@@ -33,113 +36,229 @@ export interface LearnInput extends StateForm {
 /** What the updates of a step showed; the run adds what sampling showed. */
 export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | 'trainSeconds'>;
 
+export interface Stages {
+  /**
+   * Samples a stage that is not stored yet with weights that the runtime holds, and stores it; left out for a step all
+   * of whose stages are stored.
+   */
+  readonly sample?: (stage: number, snapshot: string) => Promise<void>;
+  /** Ends where this stage would be sampled. */
+  readonly until?: number;
+}
+
 /**
  * Makes a method's updates from the stored messages and credits of an iteration; the runtime is where the iteration
  * before left it.
  * @throws CancelledError; C3Error
  */
-export async function learn(input: LearnInput, iteration: number): Promise<LearnReport> {
-  const { config, runtime, signal, method = methodNamed(config.method) } = input;
-  const { sampling, memory } = config;
-  const { store, run } = input;
-  const state = stateAfter({ store, run, method }, iteration);
-  const isLearned = (role: string): boolean => learns(config.policies, role);
-  const said = store.trainingMessages(run, iteration, method.estimator(config));
-  const learned = said.filter(({ eventType }) => isLearned(eventType));
-  const groups = await learningGroups(input, iteration, learned, method.compared);
-  const contexts = trainingContexts(groups, config.credit.group_normalise);
-  // Also where it is not penalised: the reported divergence is one from the reference.
-  const referenced = withReference(contexts, await runtime.score(input.base, contexts, sampling.temperature, signal));
-  const settings = {
-    loss: 'ppo',
-    temperature: sampling.temperature,
-    recompute: memory.recompute,
-    microBatchTokens: memory.micro_batch_tokens,
-  } as const;
-  let result: LearnReport = {
+export async function learn(input: LearnInput, iteration: number, stages: Stages = {}): Promise<LearnReport> {
+  const step = new Step(input, iteration, stages);
+  try {
+    return await step.make();
+  } finally {
+    await step.release();
+  }
+}
+
+/** One step at work. */
+class Step {
+  private readonly input: LearnInput & { readonly method: Method };
+  private readonly iteration: number;
+  private readonly stages: Stages;
+  /** The newest stage, its messages, and the policy that sampled them. */
+  private stage = 0;
+  private messages: StageMessages = { said: [], learned: [], groups: [], contexts: [] };
+  private last = '';
+  private result: LearnReport = {
     loss: 0,
     kl: 0,
     clipFraction: 0,
     gradientNorm: 0,
     learningRate: 0,
     ratioDeviation: 0,
-    creditVariance: creditVariance(groups),
+    creditVariance: 0,
   };
-  const before = await runtime.snapshots();
-  const last = await runtime.freeze();
-  let passes = 0;
-  let kept = false;
-  const make = async (update: Update): Promise<Outcome> => {
+  private readonly groups: LearningGroup[] = [];
+  /** Steps of the optimizer since the newest stage was sampled. */
+  private passes = 0;
+  private kept = false;
+  /** Snapshots that are held for this step alone. */
+  private readonly own = new Set<string>();
+
+  constructor(input: LearnInput, iteration: number, stages: Stages) {
+    this.input = { ...input, method: input.method ?? methodNamed(input.config.method) };
+    this.iteration = iteration;
+    this.stages = stages;
+  }
+
+  async make(): Promise<LearnReport> {
+    const { config, method, protocol } = this.input;
+    await this.begin(0, await this.hold());
+    await drive(
+      method.updates({
+        settings: config,
+        iteration: this.iteration,
+        state: this.state(),
+        random: (purpose) => {
+          const scope = `iteration:${String(this.iteration)}`;
+          const name = { seed: config.seed, scope, uidSha: '', eventType: purpose, turn: 0, sibling: 0 };
+          const stream = new Stream(streamKey(name));
+          return (position) => stream.uniform(position);
+        },
+        agents: protocol.roles.map(({ name }) => name).filter((role) => learns(config.policies, role)),
+      }),
+      (update) => this.update(update),
+    );
+    return this.result;
+  }
+
+  async release(): Promise<void> {
+    for (const snapshot of this.own) {
+      await this.input.runtime.releaseSnapshot(snapshot);
+    }
+  }
+
+  /** @returns null where the step ends here */
+  private async update(update: Update): Promise<Outcome | null> {
+    const { runtime, config, method, run } = this.input;
     switch (update.kind) {
-      case 'values':
-        result = { ...result, valueLoss: await learnValues(input, said, learned, targetOf(method, config), update) };
+      case 'rollouts':
+        return this.rollouts();
+      case 'values': {
+        const target = method.valueTarget(config);
+        if (target === null) {
+          throw new Error('A method whose value head learns has a value target.');
+        }
+        this.result = { ...this.result, valueLoss: await learnValues(this.input, this.messages, target, update) };
         return {};
+      }
       case 'keep':
         await runtime.keepTraining();
-        kept = true;
+        this.kept = true;
         return {};
       case 'revert':
         // What an earlier step kept is gone after an interruption.
-        if (!kept) {
+        if (!this.kept) {
           throw new Error(
-            `Step ${String(iteration)} of run ${run} restores weights that it did not save; a method must save before it restores, in each step.`,
+            `Step ${String(this.iteration)} of run ${run} restores weights that it did not save; a method must save before it restores, in each step.`,
           );
         }
         await runtime.revertTraining(update.share);
         return {};
-      case 'divergence':
-        return { divergence: await divergenceOf(input, contexts, update.exact === true ? last : null) };
-      case 'policy': {
-        const { learningRate, agents, loss } = update;
-        const own =
-          agents === undefined
-            ? referenced
-            : referenced.filter(({ agent }) => agent !== undefined && agents.includes(agent));
-        const penalty = penalized(update.kl ?? penaltyOf(config), own, { reference: input.base, last });
-        const policy = { ...loss, ...(penalty.kl !== undefined && { kl: penalty.kl }) };
-        const report = await runtime.step(
-          penalty.contexts,
-          { ...settings, ...penalty.settings, learningRate, ...((loss ?? penalty.kl) !== undefined && { policy }) },
-          signal,
-        );
-        // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
-        const ratioDeviation = passes++ === 0 ? report.ratioDeviation : result.ratioDeviation;
-        result = {
-          ...result,
-          loss: report.loss,
-          kl: report.kl,
-          ...(report.penalty !== undefined && { penalty: report.penalty }),
-          clipFraction: report.clipFraction,
-          gradientNorm: report.gradientNorm,
-          learningRate,
-          ratioDeviation,
-        };
-        return { report };
+      case 'divergence': {
+        const last = update.exact === true ? this.last : null;
+        return { divergence: await divergenceOf(this.input, this.messages.contexts, last) };
       }
-    }
-  };
-  try {
-    await drive(
-      method.updates({
-        settings: config,
-        iteration,
-        state,
-        agents: input.protocol.roles.map(({ name }) => name).filter(isLearned),
-      }),
-      make,
-    );
-  } finally {
-    if (!before.includes(last)) {
-      await runtime.releaseSnapshot(last);
+      case 'policy':
+        return this.learnPolicy(update);
     }
   }
-  return result;
+
+  /** The next stage: read where it is stored, sampled where it is not. */
+  private async rollouts(): Promise<Outcome | null> {
+    const { store, run, method, config, protocol } = this.input;
+    const { sample, until } = this.stages;
+    const stage = this.stage + 1;
+    const where = `stage ${String(stage)} of step ${String(this.iteration)} of run ${run}`;
+    const most = stagesOf(method, config, protocol);
+    if (stage >= most) {
+      throw new Error(`There is no ${where}: its method declares ${String(most)}, the first of them stage 0.`);
+    }
+    const snapshot = await this.hold();
+    if (stage === until) {
+      return null;
+    }
+    const stored = store.stages(run, this.iteration).find((one) => one.stage === stage);
+    if (stored === undefined && sample === undefined) {
+      throw new C3Error('store', `The store ${store.path} has no ${where}; start a new run.`);
+    }
+    if (stored !== undefined && stored.snapshot !== snapshot) {
+      throw new C3Error(
+        'model',
+        `What comes before ${where}, executed again, gave the weights ${snapshot.slice(0, 12)} where ${stored.snapshot.slice(0, 12)} are stored; use the machine and the version that the run was made with, or start a new run.`,
+      );
+    }
+    if (stored === undefined) {
+      await sample?.(stage, snapshot);
+    }
+    await this.begin(stage, snapshot);
+    return { state: this.state() };
+  }
+
+  /** Turns to the messages of a stage. */
+  private async begin(stage: number, snapshot: string): Promise<void> {
+    this.stage = stage;
+    this.last = snapshot;
+    this.passes = 0;
+    this.messages = await stageMessages(this.input, this.iteration, stage);
+    this.groups.push(...this.messages.groups);
+    this.result = { ...this.result, creditVariance: creditVariance(this.groups) };
+  }
+
+  private state(): MethodState {
+    const { store, run, method } = this.input;
+    return stateAfter({ store, run, method }, this.iteration, this.stage);
+  }
+
+  /** Holds the weights of now to the end of the step. */
+  private async hold(): Promise<string> {
+    const { runtime } = this.input;
+    const held = await runtime.snapshots();
+    const snapshot = await runtime.freeze();
+    if (!held.includes(snapshot)) {
+      this.own.add(snapshot);
+    }
+    return snapshot;
+  }
+
+  private async learnPolicy({ learningRate, agents, loss, kl }: PolicyUpdate): Promise<Outcome> {
+    const { runtime, config, base, signal } = this.input;
+    const { contexts } = this.messages;
+    const own =
+      agents === undefined ? contexts : contexts.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+    const penalty = penalized(kl ?? penaltyOf(config), own, { reference: base, last: this.last });
+    const report = await runtime.step(
+      penalty.contexts,
+      {
+        loss: 'ppo',
+        temperature: config.sampling.temperature,
+        recompute: config.memory.recompute,
+        microBatchTokens: config.memory.micro_batch_tokens,
+        ...penalty.settings,
+        learningRate,
+        ...((loss ?? penalty.kl) !== undefined && {
+          policy: { ...loss, ...(penalty.kl !== undefined && { kl: penalty.kl }) },
+        }),
+      },
+      signal,
+    );
+    // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
+    const first = this.passes++ === 0 ? report.ratioDeviation : 0;
+    this.result = {
+      ...this.result,
+      loss: report.loss,
+      kl: report.kl,
+      ...(report.penalty !== undefined && { penalty: report.penalty }),
+      clipFraction: report.clipFraction,
+      gradientNorm: report.gradientNorm,
+      learningRate,
+      ratioDeviation: Math.max(first, this.result.ratioDeviation),
+    };
+    return { report };
+  }
 }
 
-/** Makes each update of a method and gives back what it showed. */
-async function drive(updates: Updates, make: (update: Update) => Promise<Outcome>): Promise<void> {
+/** Makes each update of a method and gives back what it showed, until the method or an update ends the step. */
+async function drive(updates: Updates, make: (update: Update) => Promise<Outcome | null>): Promise<void> {
   try {
-    for (let next = await updates.next({}); next.done !== true; next = await updates.next(await make(next.value))) {}
+    let next = await updates.next({});
+    while (next.done !== true) {
+      const outcome = await make(next.value);
+      if (outcome === null) {
+        return;
+      }
+      next = await updates.next(outcome);
+    }
   } finally {
     await updates.return();
   }
@@ -176,95 +295,4 @@ async function divergenceOf(
       await runtime.releaseSnapshot(snapshot);
     }
   }
-}
-
-function targetOf(method: Method, config: RunConfig): ValueTarget {
-  const target = method.valueTarget(config);
-  if (target === null) {
-    throw new Error('A method whose value head learns has a value target.');
-  }
-  return target;
-}
-
-/**
- * Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over
- * its value, or its mean return.
- * @param said all messages of the step
- * @param learned those that are learned from
- * @returns the loss before
- */
-async function learnValues(
-  input: LearnInput,
-  said: readonly TrainingMessage[],
-  learned: readonly TrainingMessage[],
-  target: ValueTarget,
-  settings: ValueSettings,
-): Promise<number> {
-  const { store, runtime, signal } = input;
-  const stored = new Map(store.messages(said.map(({ decision }) => decision)).map((message) => [message.id, message]));
-  const questions = new Map(
-    [...new Set(learned.map(({ instance }) => instance))].map((instance) => [
-      instance,
-      store.instance(instance).question,
-    ]),
-  );
-  const { states, places } = await statesOf(
-    input,
-    learned.map(({ decision, instance, position, tokens }): Moment => {
-      const messages = new Map<number, string>();
-      for (
-        let above = stored.get(stored.get(decision)?.parent ?? -1);
-        above !== undefined;
-        above = stored.get(above.parent ?? -1)
-      ) {
-        messages.set(above.position, above.text);
-      }
-      return {
-        position,
-        question: questions.get(instance) ?? '',
-        messages,
-        ...(target === 'message' && { said: tokens }),
-      };
-    }),
-  );
-  const examples = learned.flatMap(({ credit, decision }, index): ValueExample[] => {
-    const [state, value] = [places[index] ?? -1, stored.get(decision)?.return ?? null];
-    if (credit === null) {
-      return [];
-    }
-    if (target === 'state') {
-      return [{ state, advantage: credit }];
-    }
-    return value === null ? [] : [{ state, target: value }];
-  });
-  return runtime.learnValues(states, examples, settings, signal);
-}
-
-/** The groups of an iteration, in the order in which they were stored. */
-async function learningGroups(
-  { run, tokenizer }: LearnInput,
-  iteration: number,
-  learned: readonly TrainingMessage[],
-  compared: Method['compared'],
-): Promise<LearningGroup[]> {
-  const groups = Map.groupBy(learned, ({ bucket }) => bucket);
-  const contexts = [...new Set([...groups.values()].flatMap(([first]) => first?.context ?? []))];
-  const prompts = new Map(
-    await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)),
-  );
-  return [...groups.values()].flatMap((messages) => {
-    const first = messages[0];
-    if (first === undefined) {
-      return [];
-    }
-    const prompt = prompts.get(first.context) ?? new Int32Array();
-    if (prompt.length !== first.promptTokens) {
-      throw new C3Error(
-        'model',
-        `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`,
-      );
-    }
-    const group = compared === 'context' ? String(first.bucket) : `${first.instance} ${String(first.position)}`;
-    return [{ agent: first.eventType, group, prompt, messages }];
-  });
 }

@@ -4,7 +4,7 @@
  */
 import { mean } from '../credit/describe.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import type { EvaluationKind, Instance, RunSummary } from '../shared/records/records.ts';
+import { WITHIN_STEP, type EvaluationKind, type Instance, type RunSummary } from '../shared/records/records.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import { comparison } from './measure/accuracy.ts';
 import {
@@ -101,25 +101,28 @@ export class Run {
     const perStep = Math.min(config.instances_per_step, train.length);
     for (let iteration = finished + 1; iteration <= config.steps; iteration++) {
       this.context.remaining.begin();
-      // Messages that are stored already were sampled before an interruption.
-      if (store.countEpisodes({ run: this.context.id, phase: 'train', iteration }) === 0) {
-        await this.sample(
-          iteration,
-          snapshot,
-          Array.from(
-            { length: perStep },
-            (_, index) => train[((iteration - 1) * perStep + index) % train.length],
-          ).flatMap((instance) => instance ?? []),
-        );
+      const instances = Array.from(
+        { length: perStep },
+        (_, index) => train[((iteration - 1) * perStep + index) % train.length],
+      ).flatMap((instance) => instance ?? []);
+      if (!this.isSampled(iteration)) {
+        await this.sample(iteration, 0, snapshot, instances);
       }
-      const started = clock();
-      const report = await learn(this.learning, iteration);
+      const [started, sampled] = [clock(), this.context.account.samplingSeconds];
+      const report = await learn(this.learning, iteration, {
+        sample: async (stage, weights) => {
+          await this.sample(iteration, stage, weights, instances);
+          const step = `Step ${String(iteration)} of ${String(config.steps)}`;
+          this.context.progress('train', iteration - 1, config.steps, `${step}: stage ${String(stage)} is sampled`);
+        },
+      });
+      const stages = this.context.account.samplingSeconds - sampled;
       const { meanReturn, masked } = this.outcome(iteration);
       const metrics = {
         meanReturn,
         ...report,
         generateSeconds: this.context.account.samplingSeconds,
-        trainSeconds: clock() - started,
+        trainSeconds: clock() - started - stages,
       };
       const trained = await runtime.freeze();
       await this.keep(iteration, trained, metrics);
@@ -141,9 +144,23 @@ export class Run {
     return snapshot;
   }
 
-  private async sample(iteration: number, snapshot: string, instances: readonly Instance[]): Promise<void> {
-    const { store, protocol, render, evaluator, clock } = this.context.dependencies;
+  /** Whether the first messages of a step were sampled and stored before an interruption. */
+  private isSampled(iteration: number): boolean {
+    const { id } = this.context;
+    const { store } = this.context.dependencies;
+    return store.countEpisodes({ run: id, phase: 'train', iteration }) > 0 || store.methodState(id, iteration) !== null;
+  }
+
+  private async sample(
+    iteration: number,
+    stage: number,
+    snapshot: string,
+    instances: readonly Instance[],
+  ): Promise<void> {
+    const { store, protocol, render, evaluator, clock, modelFolder } = this.context.dependencies;
+    const { account, id: run } = this.context;
     const started = clock();
+    const earlier = stage === 0 ? 0 : account.samplingSeconds;
     await sampleIteration({
       config: this.context.config,
       method: this.method,
@@ -155,6 +172,7 @@ export class Run {
       ...this.context.growth,
       store,
       round: this.context.round('train', iteration, snapshot),
+      stage,
       signal: this.context.control.signal,
       valuesOf: (roots, target) =>
         treeValues(
@@ -165,11 +183,16 @@ export class Run {
           this.context.control.signal,
         ),
       onBegin: (calls) => {
-        this.context.account.announce(calls);
+        account.announce(calls);
       },
       onTree: (roots) => {
-        this.context.account.settle(roots, clock() - started);
-        store.insertStep({ run: this.context.id, iteration, snapshot, ledger: this.context.account.ledger() });
+        account.settle(roots, earlier + clock() - started);
+        if (stage === 0) {
+          store.insertStep({ run, iteration, snapshot, ledger: account.ledger() });
+        } else {
+          store.insertSnapshot({ id: snapshot, run, iteration: WITHIN_STEP, base: modelFolder, file: null });
+          store.insertStage(run, { iteration, stage, snapshot });
+        }
       },
     });
   }

@@ -3,12 +3,22 @@
  */
 import { existsSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+import { WITHIN_STEP } from '../../shared/records/records.ts';
+import type { Stage, StoreReader } from '../../store/read/reader.ts';
 import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
-import { lastIterationOf, restoreTraining, snapshotAfter } from '../../training/state/restore.ts';
+import { lastIterationOf, restoreStage, restoreTraining, snapshotAfter } from '../../training/state/restore.ts';
 import type { ModelPool } from '../models/models.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
+
+/** When a run had weights that it trained: after a step, or when it sampled a stage; null for others. */
+function trainedAt(store: StoreReader, run: string, snapshot: string): number | Stage | null {
+  const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
+  if (iteration === WITHIN_STEP) {
+    return store.stageOfSnapshot(run, snapshot);
+  }
+  return iteration > 0 ? iteration : null;
+}
 
 const SNAPSHOT_NAME = /^[0-9a-f]{64}$/;
 
@@ -43,11 +53,11 @@ export class Weights {
       return kept;
     }
     const { store, run, snapshot } = request;
-    const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
-    if (iteration <= 0 || !SNAPSHOT_NAME.test(snapshot)) {
+    const moment = trainedAt(store, run, snapshot);
+    if (moment === null || !SNAPSHOT_NAME.test(snapshot)) {
       return null;
     }
-    return this.inTurn(async () => this.kept(request) ?? this.rebuild(request, iteration));
+    return this.inTurn(async () => this.kept(request) ?? this.rebuild(request, moment));
   }
 
   /**
@@ -87,10 +97,7 @@ export class Weights {
 
   /** Whether a snapshot's weights are had without rebuilding them. */
   areKept(store: StoreReader, run: string, snapshot: string): boolean {
-    return (
-      this.kept({ store, snapshot }) !== null ||
-      (store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0) <= 0
-    );
+    return this.kept({ store, snapshot }) !== null || trainedAt(store, run, snapshot) === null;
   }
 
   /** The file of weights beside the store by their name alone; null where it is not there. */
@@ -106,10 +113,11 @@ export class Weights {
   }
 
   /**
-   * Writes the weights after an iteration, and the value head that a run of this method has beside them.
+   * Writes the weights after an iteration, and the value head that a run of this method has beside them, or those that
+   * sampled a stage.
    * @returns the file of the weights
    */
-  private async rebuild({ store, run, recipe, signal }: WeightsRequest, iteration: number): Promise<string> {
+  private async rebuild({ store, run, recipe, signal }: WeightsRequest, moment: number | Stage): Promise<string> {
     return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
       const base = info.snapshot;
       if (snapshotAfter(store, run, 0).id !== base) {
@@ -132,13 +140,14 @@ export class Weights {
         signal,
         onStep: () => undefined,
       };
-      const rebuilt = await restoreTraining(input, iteration);
+      const rebuilt =
+        typeof moment === 'number' ? await restoreTraining(input, moment) : await restoreStage(input, moment);
       const file = snapshotFile(this.folder, rebuilt);
       if (rebuilt !== base && !existsSync(file)) {
         await runtime.saveSnapshot(rebuilt, file);
       }
-      if (valuesStates(recipe.config)) {
-        await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, iteration));
+      if (typeof moment === 'number' && valuesStates(recipe.config)) {
+        await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, moment));
       }
       return file;
     });

@@ -3,7 +3,7 @@
  * that are in the rows.
  */
 import type { OtherContinuation } from '../../shared/records/continuation.ts';
-import { OTHER_MODEL } from '../../shared/records/records.ts';
+import { OTHER_MODEL, stepOfWeights } from '../../shared/records/records.ts';
 import { OWN_TEMPERATURE } from '../conditions.ts';
 import { notFound } from '../rows.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
@@ -33,7 +33,7 @@ export function ownContinuationReader(session: Session): Pick<StoreReader, 'ownC
   return {
     ownContinuation: guarded(session, (message) => {
       const { snapshot, step, temperature } = read.get(message) ?? notFound(session, 'decision', message);
-      return { snapshot, step: stepOf(step), temperature };
+      return { snapshot, step: stepOfWeights(step), temperature };
     }),
   };
 }
@@ -53,7 +53,7 @@ export function continuationReader({ db }: Session): ContinuationOf {
     if (row === undefined) {
       return null;
     }
-    const own = { snapshot: row.ownSnapshot, step: stepOf(row.ownStep), temperature: row.ownTemperature };
+    const own = { snapshot: row.ownSnapshot, step: stepOfWeights(row.ownStep), temperature: row.ownTemperature };
     // Nothing was sampled yet: what is there was made as the message was, unless the weights say otherwise.
     const temperature = row.temperature ?? own.temperature;
     const differs = {
@@ -66,7 +66,7 @@ export function continuationReader({ db }: Session): ContinuationOf {
     }
     return {
       snapshot: row.snapshot,
-      step: stepOf(row.step),
+      step: stepOfWeights(row.step),
       temperature,
       model: modelOf(row.step, row.base),
       differs,
@@ -74,7 +74,5 @@ export function continuationReader({ db }: Session): ContinuationOf {
     };
   };
 }
-
-const stepOf = (iteration: number): number | null => (iteration === OTHER_MODEL ? null : iteration);
 
 const modelOf = (iteration: number, base: string): string | null => (iteration === OTHER_MODEL ? base : null);

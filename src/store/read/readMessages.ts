@@ -5,6 +5,7 @@ import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from 
 import type { TreeOf } from './readTrees.ts';
 import { checkedPage, inOrder, notFound } from '../rows.ts';
 import { SHOWN_FIRST } from '../conditions.ts';
+import { STAGE_OF_DECISION } from '../tables/stages.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { float32Of, int32Of } from '../tokens.ts';
@@ -14,7 +15,9 @@ import type { StoreReader, TreeGroup } from '../types.ts';
 type MessageReaders = Pick<StoreReader, 'decision' | 'message' | 'messages' | 'children' | 'chain' | 'transcript'>;
 
 type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
-type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit'> & CreditRow & HeadlineRow;
+type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit' | 'stage'> &
+  CreditRow &
+  HeadlineRow & { readonly stage: number | null };
 type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> &
   Sampling & { readonly tokens: Buffer; readonly logprobs: Buffer };
 
@@ -45,7 +48,7 @@ export function creditReader({ db }: Session): CreditOf {
 /** Reads many messages at once: one statement for all is far quicker than one for each. */
 export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
   const rowsOf = session.db.prepare<[string], MessageRow>(`
-    SELECT ${MESSAGE}, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}, ${HEADLINE_COLUMNS}
+    SELECT ${MESSAGE}, ${STAGE_OF_DECISION} AS stage, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}, ${HEADLINE_COLUMNS}
     FROM decision ${JOINED}
     LEFT JOIN credit ON decision.phase = 'train' AND credit.id = (
       SELECT min(id) FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id)
@@ -63,11 +66,11 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
     const rows = new Map(rowsOf.all(JSON.stringify(ids)).map((row) => [row.id, inOrder(session, row)]));
     return ids.map((id) => {
       const { credit, rest } = takeHeadline(rows.get(id) ?? notFound(session, 'message', id));
-      const { estimator, value, low, high, n, evaluatorCalls, interval, ...row } = rest;
+      const { estimator, value, low, high, n, evaluatorCalls, interval, stage, ...row } = rest;
       const credited =
         estimator !== null && value !== null && n !== null && evaluatorCalls !== null && interval !== null;
       const trainingCredit = credited ? { estimator, value, low, high, n, evaluatorCalls, interval } : null;
-      return { ...row, ...treeAround(row).outcome(id), credit, trainingCredit };
+      return { ...row, ...(stage !== null && { stage }), ...treeAround(row).outcome(id), credit, trainingCredit };
     });
   };
 }

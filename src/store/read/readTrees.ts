@@ -26,6 +26,10 @@ export function treeReader(session: Session): TreeOf {
   const rows = db.prepare<[TreeGroup], TreeRow>(
     `SELECT id, parent, sibling_index AS siblingIndex FROM decision WHERE ${GROUP}`,
   );
+  const stages = db.prepare<[TreeGroup], { readonly stage: number; readonly first: number }>(
+    `SELECT stage, first_decision AS first FROM stage
+     WHERE run = @run AND iteration = @iteration AND @phase = 'train' AND @instance <> '' ORDER BY stage DESC`,
+  );
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(
     `SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${GROUP} ORDER BY id`,
   );
@@ -38,16 +42,18 @@ export function treeReader(session: Session): TreeOf {
   // A committed id is never used again, so the newest ones name the group and its state at once.
   const kept = new Map<string, GroupTree>();
 
+  const rowsOf = (asked: TreeGroup): TreeRow[] => {
+    const found = rows.all(asked).map((row) => inOrder(session, row));
+    const later = stages.all(asked);
+    return later.length === 0
+      ? found
+      : found.map((row) => ({ ...row, stage: later.find(({ first }) => first <= row.id)?.stage ?? 0 }));
+  };
+
   return ({ run, phase, iteration, instance }) => {
     const asked = { run, phase, iteration, instance };
     const state = newest.get(asked) ?? '';
-    const tree = kept.get(state) ?? {
-      ...buildTree(
-        rows.all(asked).map((row) => inOrder(session, row)),
-        episodes.all(asked),
-      ),
-      state,
-    };
+    const tree = kept.get(state) ?? { ...buildTree(rowsOf(asked), episodes.all(asked)), state };
     if (db.inTransaction) {
       return tree;
     }

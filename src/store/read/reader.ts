@@ -6,6 +6,7 @@ import { environmentEventReaders } from '../tables/environmentEvents.ts';
 import { evaluationReaders } from '../tables/evaluations.ts';
 import { labelReaders } from '../tables/labels.ts';
 import { methodStateReaders } from '../tables/methodStates.ts';
+import { stageReaders } from '../tables/stages.ts';
 import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
 import { costliestReaders } from './readCostliest.ts';
@@ -92,6 +93,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...diagnosticReaders(session),
       ...evaluationReaders(session),
       ...methodStateReaders(session),
+      ...stageReaders(session),
       ...environmentEventReaders(session),
       ...labelReaders(session),
       ...messageReaders(session, treeOf, messagesOf),

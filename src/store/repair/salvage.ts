@@ -111,7 +111,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       db.pragma(`application_id = ${String(APPLICATION_ID)}`);
       db.pragma(`user_version = ${String(MIGRATIONS.length)}`);
       const runs = new Set<unknown>(db.prepare('SELECT id FROM run').pluck().all());
-      for (const table of ['evaluation', 'method_state']) {
+      for (const table of ['evaluation', 'method_state', 'stage', 'stage_state']) {
         done.push(copyTable({ source, db, table }, (_, { run }) => runs.has(run)));
       }
       done.push(...copyEvents({ source, db }, (decision) => whole.get('decision')?.kept.has(decision) === true, runs));

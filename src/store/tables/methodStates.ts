@@ -10,6 +10,14 @@ import { bytesOf, float32Of, textHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
+/** What a row says of a state, and the state. */
+export const METHOD_STATE_COLUMNS = `name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  json TEXT NOT NULL,
+  layout TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  tensors BLOB NOT NULL`;
+
 /**
  * The SQL that adds them to a store. `layout` is JSON, name and shape of each tensor; `tensors` their numbers
  * (float32), one after another.
@@ -18,12 +26,7 @@ export const METHOD_STATES = `
 CREATE TABLE method_state (
   run TEXT NOT NULL REFERENCES run,
   iteration INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  version INTEGER NOT NULL,
-  json TEXT NOT NULL,
-  layout TEXT NOT NULL,
-  sha256 TEXT NOT NULL,
-  tensors BLOB NOT NULL,
+  ${METHOD_STATE_COLUMNS},
   PRIMARY KEY (run, iteration)
 ) STRICT;
 ${guardsOf('method_state', 'run = NEW.run AND iteration = NEW.iteration')}
@@ -43,12 +46,16 @@ interface StateRow {
 
 export function methodStateReaders(session: Session): Pick<StoreReader, 'methodState'> {
   const { db, path } = session;
-  const one = db.prepare<[string, number], StateRow>(
-    'SELECT name, version, json, layout, sha256, tensors FROM method_state WHERE run = ? AND iteration = ?',
+  const columns = 'name, version, json, layout, sha256, tensors';
+  const first = db.prepare<[string, number], StateRow>(
+    `SELECT ${columns} FROM method_state WHERE run = ? AND iteration = ?`,
+  );
+  const later = db.prepare<[string, number, number], StateRow>(
+    `SELECT ${columns} FROM stage_state WHERE run = ? AND iteration = ? AND stage = ?`,
   );
   return {
-    methodState: guarded(session, (run, iteration) => {
-      const row = one.get(run, iteration);
+    methodState: guarded(session, (run, iteration, stage = 0) => {
+      const row = stage === 0 ? first.get(run, iteration) : later.get(run, iteration, stage);
       if (row === undefined) {
         return null;
       }
@@ -76,11 +83,16 @@ export function methodStateReaders(session: Session): Pick<StoreReader, 'methodS
 }
 
 export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMethodState'> {
-  const insert = session.db.prepare<[StateRow & { readonly run: string; readonly iteration: number }]>(`
+  const insertFirst = session.db.prepare<[StateRow & { readonly run: string; readonly iteration: number }]>(`
     INSERT INTO method_state (run, iteration, name, version, json, layout, sha256, tensors)
     VALUES (@run, @iteration, @name, @version, @json, @layout, @sha256, @tensors)`);
+  const insertLater = session.db.prepare<
+    [StateRow & { readonly run: string; readonly iteration: number; readonly stage: number }]
+  >(`
+    INSERT INTO stage_state (run, iteration, stage, name, version, json, layout, sha256, tensors)
+    VALUES (@run, @iteration, @stage, @name, @version, @json, @layout, @sha256, @tensors)`);
   return {
-    insertMethodState: guarded(session, (run, iteration, { name, version, json, tensors }) => {
+    insertMethodState: guarded(session, (run, iteration, { name, version, json, tensors }, stage = 0) => {
       const where = `the state ${name} after step ${iteration} of run ${run}`;
       refuseUnstorable(json, where);
       const entries = Object.entries(tensors);
@@ -100,7 +112,12 @@ export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMe
         layout: JSON.stringify(entries.map(([tensor, { shape }]): Place => [tensor, shape])),
         tensors: Buffer.concat(entries.map(([, { data }]) => bytesOf(data))),
       };
-      insert.run({ run, iteration, ...row, sha256: hashOf(row) });
+      const stored = { run, iteration, ...row, sha256: hashOf(row) };
+      if (stage === 0) {
+        insertFirst.run(stored);
+      } else {
+        insertLater.run({ ...stored, stage });
+      }
     }),
   };
 }

@@ -11,6 +11,7 @@ import { VERSION_5 } from './labels.ts';
 import { METHOD_STATES } from './methodStates.ts';
 import { PROBLEMS } from './problems.ts';
 import { QUESTIONS } from './questions.ts';
+import { STAGES } from './stages.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
 import {
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly string[] = [
   QUESTIONS,
   METHOD_STATES,
   ENVIRONMENT_EVENTS,
+  STAGES,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

@@ -29,6 +29,7 @@ export const SCHEMA_HASHES: readonly string[] = [
   '23235169eff820db57b64e5c9b4b97454d23bb7545b86c55220a4a0e6f70f9d1',
   'b78b381b45d43a463a94018d78628e6ef678ca1c99db4a2e02ccfad6809041ae',
   '6387827ef2fbaa0f2befd6cf9f02567da0f91a31ad30a5b24271ad25bd34841b',
+  '576a9cc694cc69e18974ca335c411639915a6a432cb53dad38fe0b6b15d04612',
 ];
 
 /** Longest name that a sentence quotes. */

@@ -1,6 +1,6 @@
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../../shared/errors.ts';
-import type { RunStatus, Snapshot } from '../../shared/records/records.ts';
+import { WITHIN_STEP, type RunStatus, type Snapshot } from '../../shared/records/records.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';
 import { environmentEventWriters } from '../tables/environmentEvents.ts';
@@ -10,6 +10,7 @@ import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
 import { labelWriter } from '../tables/labels.ts';
+import { stageWriter } from '../tables/stages.ts';
 import { accountWriter } from '../tables/runAccounts.ts';
 import { guarded, translate } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -69,6 +70,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...diagnosticWriters(session),
     ...evaluationWriter(session),
     ...methodStateWriter(session),
+    ...stageWriter(session),
     ...environmentEventWriters(session),
     ...labelWriter(session),
     insertInstances: together((instances) => {
@@ -150,7 +152,8 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
   );
   const insertSnapshot = db.prepare<[Snapshot]>(`
     INSERT INTO snapshot (weights, run, iteration, base, file) VALUES (@id, @run, @iteration, @base, @file)
-    ON CONFLICT (weights, run) DO UPDATE SET file = coalesce(excluded.file, file)`);
+    ON CONFLICT (weights, run) DO UPDATE SET file = coalesce(excluded.file, file),
+      iteration = iif(iteration = ${String(WITHIN_STEP)}, excluded.iteration, iteration)`);
   const insertStep = db.prepare<[{ run: string; iteration: number; snapshot: number; ledger: string }]>(`
     INSERT INTO step (run, iteration, snapshot, ledger) VALUES (@run, @iteration, @snapshot, @ledger)
     ON CONFLICT (run, iteration) DO UPDATE SET snapshot = excluded.snapshot, ledger = excluded.ledger WHERE metrics IS NULL`);

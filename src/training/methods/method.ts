@@ -6,7 +6,8 @@
  *   1. `plan` says what to roll out for every instance; the run samples, scores and counts it;
  *   2. `credit` says what each message of the whole step is worth; messages and credits are stored in one transaction;
  *   3. `updates` says, one after another, what is learned from what is stored. Prompts, decoding, loss and optimizer
- *      are the same for all methods (the loss: runtime/train/trainingGraph.ts).
+ *      are the same for all methods (the loss: runtime/train/policyLoss.ts). It may ask for `rollouts` in between: a
+ *      stage, which is planned and credited as in 1 and 2, with the policy as the updates before left it.
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { KlPenalty } from '../../runtime/train/klTerm.ts';
@@ -55,6 +56,8 @@ export interface Rollout {
 /** A step whose messages are sampled and scored. */
 export interface SampledStep {
   readonly settings: MethodSettings;
+  /** 0 at the beginning of a step; its `rollouts` follow from 1 on. */
+  readonly stage: number;
   /**
    * The trees of each instance that are learned from, in the order of the plan; a whole episode is a tree that does not
    * branch.
@@ -62,7 +65,7 @@ export interface SampledStep {
   readonly instances: readonly (readonly TreeNode[])[];
   /** Those that are only measured, in the same order. */
   readonly measured: readonly (readonly TreeNode[])[];
-  /** What the method carries on from the step before. */
+  /** What the method carries on from the stage before, or the step before. */
   readonly state: MethodState;
   /** The value of every message, or of its state; empty where the method has no value target. */
   readonly values: ReadonlyMap<TreeNode, number>;
@@ -80,26 +83,35 @@ export interface LearningStep {
   readonly settings: MethodSettings;
   /** From 1. */
   readonly iteration: number;
-  /** As `credit` left it. */
+  /** As `credit` left it at the beginning of the step. */
   readonly state: MethodState;
   /** The roles of the protocol, in its order. */
   readonly agents: readonly string[];
+  /** Random numbers in [0, 1) by their position, the same whenever the step is executed; a stream for each purpose. */
+  readonly random: (purpose: string) => (position: number) => number;
+}
+
+/**
+ * One pass over the credited messages of the newest stage, or those of some agents: one optimizer step of the policy,
+ * or of each agent's adapter; the default loss unless given.
+ */
+export interface PolicyUpdate {
+  readonly kind: 'policy';
+  readonly learningRate: number;
+  readonly agents?: readonly string[];
+  readonly loss?: Omit<PolicyLoss, 'kl'>;
+  /** The divergence that is penalized; as the configuration says unless given. */
+  readonly kl?: KlPenalty;
 }
 
 /** One thing to do with the stored messages of a step. */
 export type Update =
+  | PolicyUpdate
   /**
-   * One pass over the credited messages, or those of some agents: one optimizer step of the policy, or of each agent's
-   * adapter; the default loss unless given.
+   * Begins the next stage: rolls out for the same instances what `plan` says of it, with the policy as it is now, and
+   * credits it. Later updates learn from its messages.
    */
-  | {
-      readonly kind: 'policy';
-      readonly learningRate: number;
-      readonly agents?: readonly string[];
-      readonly loss?: Omit<PolicyLoss, 'kl'>;
-      /** The divergence that is penalized; as the configuration says unless given. */
-      readonly kl?: KlPenalty;
-    }
+  | { readonly kind: 'rollouts' }
   /** The value head learns what followed each credited message. */
   | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number }
   /**
@@ -117,6 +129,8 @@ export type Update =
 
 /** What an update showed. */
 export interface Outcome {
+  /** Of `rollouts`: what the method carries on from its credit. */
+  readonly state?: MethodState;
   /** Of `policy`. */
   readonly report?: StepReport;
   /** Of `divergence`, by agent; one without a credited message is missing. */
@@ -167,7 +181,13 @@ export interface Method {
   /** What a user who compares methods should know of a configuration, one sentence each. */
   readonly remarks: (settings: MethodSettings) => readonly string[];
 
-  readonly plan: (settings: MethodSettings, protocol: Protocol) => readonly Rollout[];
+  /** Stages of a step, at most: 1 and the `rollouts` that its updates may ask for. Left out: 1. */
+  readonly stages?: (settings: MethodSettings, protocol: Protocol) => number;
+  /**
+   * What each stage of a step rolls out. `evaluator_budget` counts the evaluator calls of an instance in all stages
+   * together, so that methods with stages are compared with others at one cost.
+   */
+  readonly plan: (settings: MethodSettings, protocol: Protocol, stage: number) => readonly Rollout[];
   readonly credit: (step: SampledStep) => Credited;
   readonly updates: (step: LearningStep) => Updates;
 }

@@ -48,9 +48,21 @@ export const methodsThatRead = (key: MethodKey): readonly MethodName[] =>
 
 type NamedSettings = MethodSettings & { readonly method: MethodName };
 
-/** What one iteration rolls out for each instance. */
+/** Stages of a step of a method, at most. */
+export const stagesOf = (method: Method, settings: MethodSettings, protocol: Protocol): number =>
+  method.stages?.(settings, protocol) ?? 1;
+
+/** What the first stages of an iteration roll out for each instance, all of them unless a number is given. */
+export const rolloutsOf = (
+  method: Method,
+  settings: MethodSettings,
+  protocol: Protocol,
+  stages = stagesOf(method, settings, protocol),
+): readonly Rollout[] => Array.from({ length: stages }, (_, stage) => method.plan(settings, protocol, stage)).flat();
+
+/** What one iteration rolls out for each instance, in all its stages. */
 export const plannedRollouts = (settings: NamedSettings, protocol: Protocol): readonly Rollout[] =>
-  methodNamed(settings.method).plan(settings, protocol);
+  rolloutsOf(methodNamed(settings.method), settings, protocol);
 
 /** Evaluator calls that one iteration makes for one instance. */
 export function callsPerInstance(settings: NamedSettings, protocol: Protocol): number {

@@ -17,34 +17,45 @@ interface Place {
 }
 
 /**
- * With what the credit of an iteration begins.
+ * With what the credit of an iteration, or of a stage of it, begins.
  * @throws C3Error where it is not stored, damaged, or of another version or method
  */
-export function stateBefore({ store, run, method }: Place, iteration: number, settings: MethodSettings): MethodState {
-  if (method.state !== undefined && iteration === 1) {
-    return method.state.initial(settings);
+export function stateBefore(
+  { store, run, method }: Place,
+  iteration: number,
+  settings: MethodSettings,
+  stage = 0,
+): MethodState {
+  if (method.state === undefined || stage > 0) {
+    return stateAfter({ store, run, method }, iteration, stage - 1);
   }
-  return stateAfter({ store, run, method }, iteration - 1);
+  return iteration === 1 ? method.state.initial(settings) : stateAfter({ store, run, method }, iteration - 1);
 }
 
-/** What the credit of an iteration gave, with which its updates are made. @throws as `stateBefore` */
-export function stateAfter({ store, run, method }: Place, iteration: number): MethodState {
+/**
+ * What the credit of a stage of an iteration gave, with which updates are made.
+ * @param stage the last that is stored unless given
+ * @throws as `stateBefore`
+ */
+export function stateAfter({ store, run, method }: Place, iteration: number, stage?: number): MethodState {
   if (method.state === undefined) {
     return NO_STATE;
   }
   const { name, version } = method.state;
-  const stored = store.methodState(run, iteration);
-  const where = `after step ${String(iteration)} of run ${run}`;
+  const found = stage ?? store.stages(run, iteration).at(-1)?.stage ?? 0;
+  const stored = store.methodState(run, iteration, found);
+  const place = found === 0 ? '' : `stage ${String(found)} of `;
+  const where = `after ${place}step ${String(iteration)} of run ${run}`;
   if (stored === null) {
     throw new C3Error('store', `The store ${store.path} has no state ${name} ${where}; start a new run.`);
   }
   if (stored.name === name && stored.version === version) {
     return stored;
   }
-  const found = `is ${stored.name}, version ${String(stored.version)}`;
+  const other = `is ${stored.name}, version ${String(stored.version)}`;
   throw new C3Error(
     'input',
-    `The method's state ${where} ${found}, and this is ${name}, version ${String(version)}: nothing was changed; continue with the version of C3 that wrote it, or start a new run.`,
+    `The method's state ${where} ${other}, and this is ${name}, version ${String(version)}: nothing was changed; continue with the version of C3 that wrote it, or start a new run.`,
   );
 }
 
@@ -67,16 +78,17 @@ export function requireOwnStates(place: Place): void {
   }
 }
 
-/** Stores what the credit of an iteration gave, in the transaction of its messages. */
+/** Stores what the credit of an iteration, or of a stage of it, gave, in the transaction of its messages. */
 export function storeState(
   store: StoreWriter,
   { run, method }: Omit<Place, 'store'>,
   iteration: number,
   state: MethodState,
+  stage = 0,
 ): void {
   if (method.state === undefined) {
     return;
   }
   const { name, version } = method.state;
-  store.insertMethodState(run, iteration, { ...state, name, version });
+  store.insertMethodState(run, iteration, { ...state, name, version }, stage);
 }

@@ -1,7 +1,7 @@
 /** Weights of any moment of a run: from the nearest checkpoint, by executing the optimiser's steps after it again. */
 import { C3Error } from '../../shared/errors.ts';
 import type { Snapshot } from '../../shared/records/records.ts';
-import type { StoreReader } from '../../store/types.ts';
+import type { Stage, StoreReader } from '../../store/types.ts';
 import { checkpointFile, checkpointsOf } from './checkpoints.ts';
 import { runAdapter } from '../config/config.ts';
 import { learn, type LearnInput } from '../learn.ts';
@@ -62,11 +62,42 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
   if (snapshot !== base) {
     await runtime.releaseSnapshot(snapshot);
   }
-  throw new C3Error(
-    'model',
-    `Step ${String(iteration)} of run ${run}, executed again, gave the weights ${snapshot.slice(0, 12)} where ${expected.slice(0, 12)} are stored; use the machine and the version that the run was made with, or start a new run.`,
+  throw otherWeights(`Step ${String(iteration)}`, run, snapshot, expected);
+}
+
+/**
+ * Brings the runtime's training state to where the run was when it sampled a stage.
+ * @returns the snapshot of these weights, held by the runtime
+ * @throws as `restoreTraining`
+ */
+export async function restoreStage(input: RestoreInput, { iteration, stage, snapshot }: Stage): Promise<string> {
+  const { runtime, base } = input;
+  const before = await restoreTraining(input, iteration - 1);
+  if (before !== base) {
+    await runtime.releaseSnapshot(before);
+  }
+  input.onStep(iteration);
+  await learn(input, iteration, { until: stage });
+  const found = await runtime.freeze();
+  if (found === snapshot) {
+    return found;
+  }
+  if (found !== base) {
+    await runtime.releaseSnapshot(found);
+  }
+  throw otherWeights(
+    `What comes before stage ${String(stage)} of step ${String(iteration)}`,
+    input.run,
+    found,
+    snapshot,
   );
 }
+
+const otherWeights = (what: string, run: string, found: string, expected: string): C3Error =>
+  new C3Error(
+    'model',
+    `${what} of run ${run}, executed again, gave the weights ${found.slice(0, 12)} where ${expected.slice(0, 12)} are stored; use the machine and the version that the run was made with, or start a new run.`,
+  );
 
 /** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it is after */
 async function nearestCheckpoint(

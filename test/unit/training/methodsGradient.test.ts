@@ -105,7 +105,7 @@ async function expectedUpdate(
   settings: MethodSettings,
 ): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
   const method = methodNamed(name);
-  const { fanout: planned, commonRandomNumbers } = method.plan(settings, PAIR)[0] ?? assert.fail();
+  const { fanout: planned, commonRandomNumbers } = method.plan(settings, PAIR, 0)[0] ?? assert.fail();
   const fanout = PAIR.occurrences.map((_, level) => planned[level] ?? 1);
   const messages = fanout.reduce<number[]>((levels, count) => [...levels, (levels.at(-1) ?? 1) * count], []);
   const update = PARAMETERS.map(() => 0);
@@ -140,6 +140,7 @@ async function expectedUpdate(
     const values = new Map(nodes.map((node) => [node, valueOf(node, method.valueTarget(settings))]));
     const { credits } = method.credit({
       settings,
+      stage: 0,
       instances: [roots],
       measured: [[]],
       values,

@@ -17,12 +17,16 @@ export function iterationReaders(
 ): Pick<StoreReader, 'trainingMessages' | 'learnedReturns' | 'costs' | 'replayCosts' | 'episodeCosts'> {
   const { db } = session;
   // A later word of the same estimator, should there be one, is not what the iteration learned from.
-  const messages = db.prepare<[{ run: string; iteration: number; estimator: string }], MessageRow>(`
+  const bound = (stage: string): string =>
+    `SELECT first_decision FROM stage WHERE run = @run AND iteration = @iteration AND stage = ${stage}`;
+  // A unary plus keeps the rows' numbers out of the choice of an index.
+  const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
     SELECT decision.bucket AS bucket, decision.id AS decision, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
     FROM decision JOIN instance ON instance.id = decision.instance JOIN context ON context.id = decision.context JOIN text ON text.id = context.text
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
+      AND +decision.id >= coalesce((${bound('@stage')}), 0) AND +decision.id < coalesce((${bound('@stage + 1')}), ${String(Number.MAX_SAFE_INTEGER)})
     ORDER BY decision.bucket, decision.id`);
   // Messages that are only measured are in no bucket.
   const returns = db
@@ -48,9 +52,9 @@ export function iterationReaders(
     FROM bucket CROSS JOIN episode ON episode.run = bucket.run AND episode.phase = 'replay' AND episode.iteration = bucket.iteration JOIN decision ON decision.id = leaf
     WHERE bucket.run = @run AND origin IN ('request', 'diagnostic') GROUP BY origin, position`);
   return {
-    trainingMessages: guarded(session, (run, iteration, estimator) =>
+    trainingMessages: guarded(session, (run, iteration, estimator, stage = 0) =>
       messages
-        .all({ run, iteration, estimator })
+        .all({ run, iteration, estimator, stage })
         .map(({ tokens, logprobs, ...row }) => ({ ...row, tokens: int32Of(tokens), logprobs: float32Of(logprobs) })),
     ),
     learnedReturns: guarded(session, (run, iteration) => returns.all(run, iteration)),

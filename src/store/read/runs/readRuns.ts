@@ -9,7 +9,7 @@ import type {
   Step,
 } from '../../../shared/records/records.ts';
 import type { StepMetrics } from '../../../shared/records/stepMetrics.ts';
-import { OTHER_MODEL } from '../../../shared/records/records.ts';
+import { OTHER_MODEL, WITHIN_STEP } from '../../../shared/records/records.ts';
 import { instanceOf, type InstanceRow } from '../../tables/instanceTests.ts';
 import { checkedPage, notFound } from '../../rows.ts';
 import { guarded } from '../../files/sqlite.ts';
@@ -62,7 +62,7 @@ export function runReaders(session: Session): RunReaders {
   const countSteps = db.prepare<[string], number>('SELECT count(*) FROM step WHERE run = ?').pluck();
   const snapshots = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE weights = ? ORDER BY id`);
   const snapshotsOfRun = db.prepare<[string], Snapshot>(
-    `${SNAPSHOT} WHERE run = ? AND iteration <> ${String(OTHER_MODEL)} ORDER BY iteration, id`,
+    `${SNAPSHOT} WHERE run = ? AND iteration NOT IN (${String(OTHER_MODEL)}, ${String(WITHIN_STEP)}) ORDER BY iteration, id`,
   );
   const instance = db.prepare<[string], InstanceRow>(
     'SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?',

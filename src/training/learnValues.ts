@@ -1,0 +1,64 @@
+/** What the value head learns from the messages of a stage. */
+import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
+import type { StoreReader } from '../store/types.ts';
+import type { StageMessages } from './stageMessages.ts';
+import type { ValueTarget } from './methods/method.ts';
+import { statesOf, type Moment, type StateForm } from './state/states.ts';
+
+interface ValueInput extends StateForm {
+  readonly store: StoreReader;
+  readonly runtime: ModelRuntime;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over
+ * its value, or its mean return.
+ * @returns the loss before
+ */
+export async function learnValues(
+  input: ValueInput,
+  { said, learned }: StageMessages,
+  target: ValueTarget,
+  settings: ValueSettings,
+): Promise<number> {
+  const { store, runtime, signal } = input;
+  const stored = new Map(store.messages(said.map(({ decision }) => decision)).map((message) => [message.id, message]));
+  const questions = new Map(
+    [...new Set(learned.map(({ instance }) => instance))].map((instance) => [
+      instance,
+      store.instance(instance).question,
+    ]),
+  );
+  const { states, places } = await statesOf(
+    input,
+    learned.map(({ decision, instance, position, tokens }): Moment => {
+      const messages = new Map<number, string>();
+      for (
+        let above = stored.get(stored.get(decision)?.parent ?? -1);
+        above !== undefined;
+        above = stored.get(above.parent ?? -1)
+      ) {
+        messages.set(above.position, above.text);
+      }
+      return {
+        position,
+        question: questions.get(instance) ?? '',
+        messages,
+        ...(target === 'message' && { said: tokens }),
+      };
+    }),
+  );
+  const examples = learned.flatMap(({ credit, decision }, index): ValueExample[] => {
+    const [state, value] = [places[index] ?? -1, stored.get(decision)?.return ?? null];
+    if (credit === null) {
+      return [];
+    }
+    if (target === 'state') {
+      return [{ state, advantage: credit }];
+    }
+    return value === null ? [] : [{ state, target: value }];
+  });
+  return runtime.learnValues(states, examples, settings, signal);
+}

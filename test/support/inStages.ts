@@ -1,0 +1,105 @@
+/**
+ * A method for tests, in the manner of TeamTR: one agent after the other, each with fresh rollouts of the team as the
+ * agents before left it, group-normalized and clipped advantages, a monitored divergence, early stop and revert.
+ */
+import { leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
+import type { Credit } from '../../src/shared/credit/credit.ts';
+import type { Json } from '../../src/shared/records/methodState.ts';
+import type { Divergence } from '../../src/training/divergence.ts';
+import { magrpo } from '../../src/training/methods/magrpo.ts';
+import { episodeOf, type Method } from '../../src/training/methods/method.ts';
+
+export interface StagesSettings {
+  /** The largest exact divergence of a message that an agent may move in its stage. */
+  readonly radius: number;
+  readonly passes: number;
+  /** Hears what each agent's turn came to. */
+  readonly onTurn?: (turn: { agent: string; stage: number; moved: Divergence; reverted: boolean }) => void;
+  /** Asks for more stages than it declares. */
+  readonly tooMany?: boolean;
+}
+
+const AGENTS = 2;
+const CLIP = 1.5;
+
+/** What was credited so far: the number of stages, and the sum of their mean returns. */
+export const seenOf = (json: Json): readonly number[] => (Array.isArray(json) ? json.map(Number) : []);
+
+export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSettings): Method => ({
+  ...magrpo,
+  state: { name: 'stages', version: 1, initial: () => ({ json: [0, 0], tensors: {} }) },
+
+  stages: () => AGENTS,
+
+  // One budget for all stages; the last also measures one episode that nothing is learned from.
+  plan: ({ evaluator_budget: budget }, _, stage) => {
+    const episodes = Math.floor(budget / AGENTS);
+    return stage === 0
+      ? [{ fanout: [episodes], commonRandomNumbers: false }]
+      : [
+          { fanout: [episodes - 1], commonRandomNumbers: false },
+          { fanout: [1], commonRandomNumbers: false, measured: true },
+        ];
+  },
+
+  credit({ instances, settings: { credit }, state }) {
+    const credits = new Map<TreeNode, Credit>();
+    let total = 0;
+    for (const episodes of instances) {
+      const returns = episodes.map(
+        (first) => leavesOf(first).map((leaf) => returnOf(leaf, credit.return_clip) ?? 0)[0] ?? 0,
+      );
+      const mean = returns.reduce((sum, one) => sum + one, 0) / returns.length;
+      const variance = returns.reduce((sum, one) => sum + (one - mean) ** 2, 0) / returns.length;
+      total += mean / instances.length;
+      episodes.forEach((first, index) => {
+        const advantage = ((returns[index] ?? 0) - mean) / Math.sqrt(variance + 1e-6);
+        const value = Math.min(CLIP, Math.max(-CLIP, advantage));
+        for (const message of episodeOf(first)) {
+          credits.set(message, {
+            estimator: 'magrpo',
+            value,
+            low: null,
+            high: null,
+            n: 1,
+            evaluatorCalls: 1,
+            interval: 'none',
+          });
+        }
+      });
+    }
+    const [stages = 0, sum = 0] = seenOf(state.json);
+    return { credits, state: { json: [stages + 1, sum + total], tensors: {} } };
+  },
+
+  *updates({ settings, agents, random, state }) {
+    const order = random('order')(0) < 0.5 ? agents : agents.toReversed();
+    let [, seen = 0] = seenOf(state.json);
+    for (const [stage, agent] of order.entries()) {
+      if (stage > 0) {
+        const fresh = yield { kind: 'rollouts' };
+        seen = seenOf(fresh.state?.json ?? null)[1] ?? NaN;
+      }
+      yield { kind: 'keep' };
+      let moved: Divergence = { messages: 0, k1: 0, k3: 0, exact: 0 };
+      const isFar = (): boolean => (moved.exact ?? 0) > radius;
+      for (let pass = 0; pass < passes && !isFar(); pass++) {
+        yield {
+          kind: 'policy',
+          agents: [agent],
+          // What the stages carry on reaches the weights.
+          learningRate: settings.ppo.learning_rate * (1 + seen / 10),
+          kl: { against: 'last', estimator: 'exact', coefficient: 0.1 * (1 + pass) },
+        };
+        moved = (yield { kind: 'divergence', exact: true }).divergence?.get(agent) ?? moved;
+      }
+      if (isFar()) {
+        yield { kind: 'revert', share: stage === 0 ? 0.5 : 0 };
+      }
+      onTurn?.({ agent, stage, moved, reverted: isFar() });
+    }
+    if (tooMany) {
+      yield { kind: 'rollouts' };
+    }
+  },
+});

@@ -1,0 +1,251 @@
+/** Fresh rollouts between the updates of a step: sampled by the team as it is then, stored, counted, learned from. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
+import { callsOfFanout } from '../../../src/team/rounds.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
+import { connect } from '../../../src/store/files/sqlite.ts';
+import { renderPlain } from '../../../src/team/render.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
+import { samplingProblem } from '../../../src/training/iteration.ts';
+import {
+  restoreStage,
+  restoreTraining,
+  snapshotAfter,
+  type RestoreInput,
+} from '../../../src/training/state/restore.ts';
+import { tablesOf } from '../../crash/tables.ts';
+import { inStages, seenOf, type StagesSettings } from '../../support/inStages.ts';
+import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
+import { PAIR } from './tinyTeam.ts';
+
+let team: Awaited<ReturnType<typeof teamFolder>>;
+before(async () => {
+  team = await teamFolder();
+});
+after(() => {
+  team.remove();
+});
+
+const STEPS = 3;
+const BUDGET = 6;
+const OVERRIDES = [
+  `steps=${String(STEPS)}`,
+  'checkpoint_every=2',
+  'snapshot_every=2',
+  'evaluation.instances=0',
+  `evaluator_budget=${String(BUDGET)}`,
+  'fanout=[2, 2]',
+];
+const PER_ROLE = [...OVERRIDES, 'adapter={per: role, rank: 2}', 'ppo.learning_rate=0.02'];
+const SETTINGS: StagesSettings = { radius: 1e-4, passes: 2 };
+const options = (overrides: readonly string[], settings = SETTINGS): TinyRunOptions => ({
+  overrides,
+  evaluation: [],
+  method: inStages(settings),
+});
+const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
+
+function rows({ store, snapshotFolder }: TinyRun): unknown {
+  const db = connect(store.path, 'read');
+  try {
+    return Object.fromEntries(
+      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
+        ([table]) => !table.startsWith('message_search'),
+      ),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+/** Sees every call of the runtime before it is made. */
+const watching =
+  (see: (name: string, args: readonly unknown[]) => void) =>
+  (runtime: ModelRuntime): ModelRuntime =>
+    new Proxy(runtime, {
+      get: (target, name): unknown => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') {
+          return value;
+        }
+        return (...args: unknown[]): unknown => {
+          see(String(name), args);
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
+
+const restoring = async (
+  { host, store, base, snapshotFolder }: TinyRun,
+  overrides: readonly string[],
+): Promise<RestoreInput> => ({
+  run: 'run-1',
+  config: readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides),
+  method: inStages(SETTINGS),
+  store,
+  runtime: host,
+  tokenizer: await loadTokenizer(team.folder),
+  protocol: PAIR,
+  render: renderPlain,
+  maxPositions: 256,
+  base,
+  snapshotFolder,
+  signal: new AbortController().signal,
+  onStep: () => undefined,
+});
+
+describe('stages of a step', () => {
+  it('are sampled by the team as the agents before left it, and learned from alone', async (t) => {
+    const world = await begin(t);
+    const { store, base } = world;
+    const sampled: string[] = [];
+    const learned: number[] = [];
+    const wrap = watching((name, args) => {
+      if (name === 'generate') {
+        sampled.push(String(args[0]));
+      } else if (name === 'step') {
+        const [contexts] = args as [readonly { readonly messages: readonly unknown[] }[]];
+        learned.push(contexts.reduce((sum, { messages }) => sum + messages.length, 0));
+      }
+    });
+    const turns: { agent: string; stage: number; reverted: boolean }[] = [];
+    const summary = await world.start({
+      ...options(PER_ROLE, { ...SETTINGS, onTurn: (turn) => turns.push(turn) }),
+      wrap,
+    });
+    assert.deepEqual(
+      turns.map(({ stage }) => stage),
+      [0, 1, 0, 1, 0, 1],
+    );
+    assert.ok(turns.some(({ reverted }) => reverted));
+    for (let step = 1; step <= STEPS; step++) {
+      const [stage, ...others] = store.stages('run-1', step);
+      assert.ok(stage !== undefined && others.length === 0);
+      const behaviour = store.steps('run-1', step - 1, 1)[0]?.snapshot;
+      assert.notEqual(stage.snapshot, behaviour, 'the team had moved before it was sampled again');
+      const [first, second] = [0, 1].map((one) => store.trainingMessages('run-1', step, 'magrpo', one));
+      assert.ok(first !== undefined && second !== undefined);
+      // 3 instances with 3 episodes of two messages; the second stage has one episode fewer to learn from.
+      assert.deepEqual([first.length, second.length], [18, 12]);
+      const snapshots = (some: typeof first): string[] => [
+        ...new Set(store.messages(some.map(({ decision }) => decision)).map(({ snapshot }) => snapshot)),
+      ];
+      assert.deepEqual([snapshots(first), snapshots(second)], [[behaviour], [stage.snapshot]]);
+      assert.deepEqual(
+        store.messages([first[0]?.decision ?? 0, second[0]?.decision ?? 0]).map(({ stage: own }) => own),
+        [undefined, 1],
+      );
+      // Their streams are of their stage.
+      const streams = [...first, ...second].map(({ decision }) => store.decision(decision).streamKey);
+      assert.equal(new Set(streams).size, streams.length);
+    }
+    assert.equal(sampled[0], base);
+    // An agent learns from its own messages of the newest stage.
+    assert.deepEqual(new Set(learned), new Set([9, 6]));
+    // The intermediate teams are weights of the run, and none that it had after a step.
+    const after = store.snapshotsOfRun('run-1').map(({ iteration }) => iteration);
+    assert.deepEqual(
+      after,
+      [...after].sort((a, b) => a - b),
+    );
+    assert.ok(after.every((iteration) => iteration >= 0));
+    // One transcript tree, the later stage behind the first.
+    const { messages } = store.transcript({
+      run: 'run-1',
+      phase: 'train',
+      iteration: 1,
+      instance: store.trainingMessages('run-1', 1, 'magrpo', 1)[0]?.instance ?? '',
+      offset: 0,
+      limit: 100,
+    });
+    assert.deepEqual(
+      messages.map(({ stage = 0 }) => stage),
+      [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
+    );
+    // Costs: all stages, and no more than the budget of a method without stages.
+    const calls = summary.evaluatorCalls + (summary.reusedEvaluations ?? 0);
+    assert.equal(calls, STEPS * 3 * BUDGET * callsOfFanout(PAIR, [1]));
+    assert.equal(store.steps('run-1', 0, 1)[0]?.episodes, 3 * BUDGET);
+    assert.equal(store.learnedReturns('run-1', 1).length, 3 * (BUDGET - 1));
+    // Nothing but the last weights and the first stays in the runtime.
+    assert.deepEqual(
+      [...(await world.host.snapshots())].sort(),
+      [...new Set([base, snapshotAfter(store, 'run-1', STEPS).id])].sort(),
+    );
+    const state = store.methodState('run-1', STEPS, 1);
+    assert.equal(seenOf(state?.json ?? null)[0], 2 * STEPS);
+  });
+
+  it('come to the same rows and weights wherever the run was interrupted', async (t) => {
+    for (const [overrides, moments] of [
+      [
+        PER_ROLE,
+        [
+          ['generate', 0.3],
+          ['step', 0.5],
+          ['divergence', 0.7],
+          ['revertTraining', 0.1],
+          ['saveCheckpoint', 0],
+        ],
+      ],
+      [
+        OVERRIDES,
+        [
+          ['generate', 0.6],
+          ['freeze', 0.45],
+        ],
+      ],
+    ] as const) {
+      const whole = await begin(t);
+      await whole.start(options(overrides));
+      const counts = new Map<string, number>();
+      const counting = await begin(t);
+      await counting.start({
+        ...options(overrides),
+        wrap: watching((name) => counts.set(name, (counts.get(name) ?? 0) + 1)),
+      });
+      for (const [method, share] of moments) {
+        const at = 1 + Math.floor(share * (counts.get(method) ?? 0));
+        const world = await begin(t);
+        let calls = 0;
+        const wrap = watching((name) => {
+          if (name === method && ++calls === at) {
+            throw new C3Error('model', 'It broke.');
+          }
+        });
+        await assert.rejects(world.start({ ...options(overrides), wrap }), /It broke/, `${method} ${String(at)}`);
+        await world.resume(options(overrides));
+        assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+        await world.giveBack();
+      }
+      await counting.giveBack();
+      const input = await restoring(whole, overrides);
+      for (let step = 1; step <= STEPS; step++) {
+        assert.equal(await restoreTraining(input, step), snapshotAfter(whole.store, 'run-1', step).id);
+        for (const stage of whole.store.stages('run-1', step)) {
+          assert.equal(await restoreStage(input, stage), stage.snapshot);
+          assert.deepEqual(whole.store.stageOfSnapshot('run-1', stage.snapshot)?.snapshot, stage.snapshot);
+        }
+      }
+      await whole.giveBack();
+    }
+  });
+
+  it('are refused where the budget does not pay for all of them, or more are asked for than declared', async (t) => {
+    const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', OVERRIDES);
+    const method = inStages(SETTINGS);
+    assert.equal(samplingProblem(config, PAIR, method), null);
+    assert.match(
+      samplingProblem(config, PAIR, { ...method, plan: () => [{ fanout: [BUDGET], commonRandomNumbers: false }] }) ??
+        '',
+      /^c3 makes up to 12 evaluator calls per instance in the 2 stages of a step, more than evaluator_budget \(6\); raise it\.$/,
+    );
+    const world = await begin(t);
+    await assert.rejects(
+      world.start(options(OVERRIDES, { ...SETTINGS, tooMany: true })),
+      /There is no stage 2 of step 1 of run run-1: its method declares 2, the first of them stage 0\./,
+    );
+  });
+});
