@@ -20,6 +20,7 @@ import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
+import { settled } from '../../training/config/configProblems.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
 import { samplingProblem } from '../../training/iteration.ts';
 import { policiesProblem } from '../../training/policies.ts';
@@ -80,7 +81,7 @@ const storedSchema = z.object({
       typeof config === 'object' && config !== null && !('evaluator' in config)
         ? { ...config, evaluator: 'answer' }
         : config,
-    configSchema,
+    configSchema.transform(settled),
   ),
   folder: z.string(),
   modelFolder: z.string(),

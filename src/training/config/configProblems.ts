@@ -129,7 +129,7 @@ export function examine(schema: Schema, value: object): Examined {
  * What is not trained has no steps, and no policies are the same as none given. Keys that runs of earlier versions did
  * not have are left out where they say the default: such a run is stored as it was.
  */
-function settled({ policies, ...config }: RunConfig): RunConfig {
+export function settled({ policies, ...config }: RunConfig): RunConfig {
   const { kl_against: against, ...ppo } = config.ppo;
   const given = policies === undefined || Object.keys(policies).length === 0 ? {} : { policies };
   return {
