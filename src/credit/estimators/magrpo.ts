@@ -39,7 +39,8 @@ export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'coun
 }
 
 /**
- * Group centring over the G episodes with returns R_1 ... R_G (the published default `group_mean`, without its scaling):
+ * Group centring over the G episodes with returns R_1 ... R_G (the published default `group_mean`, without its
+ * scaling):
  *
  *   b   = 1 / G * sum over g of R_g
  *   A_j = R_j - b

@@ -16,7 +16,7 @@ export interface ResultRow {
   readonly decision: number;
   readonly key: string;
   readonly finish: FinishReason;
-  /** Whether the message was made for the bucket, and else whether it was continued there as it was made. */
+  /** Whether the message was made for the bucket, and else whether it was continued there by what sampled it. */
   readonly inBucket: 0 | 1;
   readonly asMade: 0 | 1;
   readonly atTemperature: 0 | 1;

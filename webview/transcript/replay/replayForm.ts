@@ -170,7 +170,7 @@ export class ReplayForm {
     }
   }
 
-  /** Replays the message emptied, as it was made, with the number of replays that is in the field. */
+  /** Replays the emptied message under the model and settings of its run, with the number of replays in the field. */
   removeMessage(): void {
     const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
     this.problem.textContent = typeof replays === 'string' ? replays : '';
