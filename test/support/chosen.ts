@@ -38,6 +38,10 @@ function filesNamed(suite: Suite, name: string, root: string): string[] {
   if (found.length > 0 && !name.includes('..')) {
     return found;
   }
+  const other = folder === 'system' ? 'unit' : 'system';
+  if (!name.includes('..') && globSync(join('test', other, name, '**', '*.test.ts'), { cwd: root }).length > 0) {
+    throw new Error(`"${name}" has ${other} tests only: npm run test:${other} -- ${name}`);
+  }
   const rooms = readdirSync(join(root, 'test', folder), { withFileTypes: true });
   const known = rooms.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   const nearest = nearestName(name, known);

@@ -20,7 +20,12 @@ test('a room of the system tests is what lies below its folder there', () => {
   assert.ok(engine.includes('test/system/engine/commandLine/cli.test.ts'));
   assert.ok(engine.every((file) => file.startsWith('test/system/engine/')));
   assert.ok(chosen('engine').every((file) => file.startsWith('test/unit/engine/')));
-  assert.throws(() => chosenFiles('system', ['credit'], ROOT), /no test file and no room named "credit"/u);
+  assert.throws(() => chosenFiles('system', ['absent'], ROOT), /no test file and no room named "absent"/u);
+});
+
+test('a name that has tests of the other kind only says how to run them', () => {
+  assert.throws(() => chosen('engine/replay'), /has system tests only: npm run test:system -- engine\/replay$/u);
+  assert.throws(() => chosenFiles('system', ['credit'], ROOT), /has unit tests only: npm run test:unit -- credit$/u);
 });
 
 test('files and rooms go together, each file once', () => {
