@@ -84,10 +84,6 @@ export class ScoreBook {
 export const nameOf = ({ instance, position, contextKey, text }: ScoredMessage): string =>
   `${instance.uidSha} ${String(position)} ${contextKey} ${text}`;
 
-/** A run's own episodes. */
-export const ownEpisodes = (costs: readonly EpisodeCost[]): number =>
-  costs.reduce((total, { origin, episodes }) => total + (origin === null ? episodes : 0), 0);
-
 /**
  * Evaluations whose result was reused, from the rows: an episode has one call for each scored message up to its leaf,
  * less those that were reused.

@@ -1,8 +1,7 @@
 /** What a run cost, and what replay added to it. */
-import { addLedgers, EMPTY_LEDGER } from '../../diagnostics/ledger.ts';
-import { reusedOf } from '../../replay/reuse.ts';
+import { storedCost } from '../../replay/storedCost.ts';
 import type { BucketOrigin, Ledger } from '../../shared/records/records.ts';
-import type { EpisodeCost, PositionCost, StoreReader } from '../../store/types.ts';
+import type { EpisodeCost, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { StoredBucket } from './diagnoseBuckets.ts';
 
@@ -19,10 +18,7 @@ export interface Overhead {
   readonly overhead: Readonly<Record<Exclude<BucketOrigin, 'training'>, ReplayOverhead>>;
 }
 
-/**
- * Costs as the store's rows say them; every message at a scored position was evaluated once, or took the score of an
- * equal one.
- */
+/** Costs as the store's rows say them. */
 export function costOf(
   store: StoreReader,
   run: string,
@@ -31,62 +27,28 @@ export function costOf(
 ): Overhead {
   const replays = store.replayCosts(run);
   const episodes = store.episodeCosts(run);
-  const reused = (origin: EpisodeCost['origin']): number => reusedOf(episodes, origin, protocol);
-  const ledgerOf = (costs: readonly Omit<PositionCost, 'environment'>[], reusedEvaluations: number): Ledger =>
-    addLedgers(
-      { ...EMPTY_LEDGER, evaluatorCalls: -reusedEvaluations, reusedEvaluations },
-      ...costs.map((cost) => one(cost, protocol)),
+  const replayed = (origin: EpisodeCost['origin']): Ledger =>
+    storedCost(
+      replays.filter((cost) => cost.origin === origin),
+      episodes,
+      origin,
+      protocol,
     );
   const rows = buckets.flatMap(({ row }) => (row === null ? [] : [row]));
   const total = (values: readonly (number | null)[]): number | null =>
     values.length === 0 || values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
   return {
     ledger: {
-      ...ledgerOf(store.costs(run), reused(null)),
+      ...storedCost(store.costs(run), episodes, null, protocol),
       seconds: store.account(run)?.seconds ?? store.run(run).summary?.seconds ?? 0,
     },
     overhead: {
-      request: {
-        ...ledgerOf(
-          replays.filter(({ origin }) => origin === 'request'),
-          reused('request'),
-        ),
-        seconds: null,
-        joules: null,
-      },
+      request: { ...replayed('request'), seconds: null, joules: null },
       diagnostic: {
-        ...ledgerOf(
-          replays.filter(({ origin }) => origin === 'diagnostic'),
-          reused('diagnostic'),
-        ),
+        ...replayed('diagnostic'),
         seconds: total(rows.map(({ seconds }) => seconds)),
         joules: total(rows.map(({ joules }) => joules)),
       },
     },
-  };
-}
-
-function one(
-  {
-    eventType,
-    position,
-    decisions,
-    promptTokens,
-    reusedTokens,
-    completionTokens,
-    reusedCompletionTokens,
-  }: Omit<PositionCost, 'environment'>,
-  protocol: Protocol,
-): Ledger {
-  return {
-    ...EMPTY_LEDGER,
-    evaluatorCalls: protocol.occurrences[position]?.scored === true ? decisions : 0,
-    tokens: {
-      prompt: promptTokens,
-      reused: reusedTokens,
-      completion: completionTokens,
-      reusedCompletion: reusedCompletionTokens,
-    },
-    decisions: { [eventType]: decisions },
   };
 }

@@ -159,7 +159,10 @@ export interface Message {
   readonly finish: FinishReason;
   readonly return: number | null;
   readonly leaves: number;
-  /** The one credit that the message shows, pooled over all replays in its context under the model and settings of its run. */
+  /**
+   * The one credit that the message shows, pooled over all replays in its context under the model and settings of its
+   * run.
+   */
   readonly credit: Headline | null;
   /** What training learned from it, by the estimator of its method; null for messages that nothing was learned from. */
   readonly trainingCredit: Credit | null;
@@ -261,8 +264,8 @@ export interface Alternative {
 export interface BucketView extends Bucket {
   readonly alternatives: readonly Alternative[];
   /**
-   * Null where the message of a request was continued by the model and settings that sampled it, and for what is no request; else its credits are
-   * of another distribution.
+   * Null where the message of a request was continued by the model and settings that sampled it, and for what is no
+   * request; else its credits are of another distribution.
    */
   readonly continuation: OtherContinuation | null;
   /** Further alternatives, where only some were asked for. */

@@ -1,12 +1,11 @@
 /** What a run has cost, over all the processes that worked on it. */
 import { LedgerCounter } from '../../replay/budget.ts';
-import { ownEpisodes, reusedOf } from '../../replay/reuse.ts';
+import { storedCost } from '../../replay/storedCost.ts';
 import { callOf, eventScores, type TreeNode } from '../../replay/tree.ts';
+import { addLedgers } from '../../shared/records/ledger.ts';
 import type { Ledger } from '../../shared/records/records.ts';
-import { addTokens } from '../../shared/records/stepRows.ts';
 import type { RunAccount, StoreWriter } from '../../store/types.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
-import { closingScores } from '../../team/rounds.ts';
 
 const NOTHING: RunAccount = { pendingCalls: 0, lostCalls: 0, seconds: 0, trainingSeconds: 0, samplingSeconds: 0 };
 
@@ -37,7 +36,7 @@ export class CostAccount {
     const stored = store.account(run) ?? NOTHING;
     this.earlier = { ...stored, lostCalls: stored.lostCalls + stored.pendingCalls };
     this.sampling = stored.samplingSeconds;
-    this.before = storedCost(store, run, protocol, stored.seconds);
+    this.before = { ...storedCost(store.costs(run), store.episodeCosts(run), null, protocol), seconds: stored.seconds };
     this.counter = new LedgerCounter(clock);
   }
 
@@ -61,7 +60,7 @@ export class CostAccount {
 
   /** Cumulative cost. */
   ledger(): Ledger {
-    return sum(this.before, this.counter.read());
+    return addLedgers(this.before, this.counter.read());
   }
 
   /** Counts the time from now on as training's, again where an evaluation has interrupted it. */
@@ -109,58 +108,4 @@ export class CostAccount {
       this.book(node.children);
     }
   }
-}
-
-/**
- * The cost of the rows that a run has. Every message at a scored position was evaluated once, or took the score of an
- * equal one; every closing event was evaluated once.
- */
-function storedCost(store: StoreWriter, run: string, protocol: Protocol, seconds: number): Ledger {
-  const episodes = store.episodeCosts(run);
-  const reusedEvaluations = reusedOf(episodes, null, protocol);
-  const closed = closingScores(protocol) * ownEpisodes(episodes);
-  const positions = store
-    .costs(run)
-    .map(
-      ({
-        eventType,
-        position,
-        decisions,
-        promptTokens,
-        reusedTokens,
-        completionTokens,
-        reusedCompletionTokens,
-      }): Ledger => ({
-        evaluatorCalls: occurrenceAt(protocol, position).scored ? decisions : 0,
-        tokens: {
-          prompt: promptTokens,
-          reused: reusedTokens,
-          completion: completionTokens,
-          reusedCompletion: reusedCompletionTokens,
-        },
-        decisions: { [eventType]: decisions },
-        seconds: 0,
-      }),
-    );
-  return positions.reduce(sum, {
-    evaluatorCalls: closed - reusedEvaluations,
-    reusedEvaluations,
-    tokens: { prompt: 0, reused: 0, completion: 0 },
-    decisions: {},
-    seconds,
-  });
-}
-
-function sum(a: Ledger, b: Ledger): Ledger {
-  const decisions = new Map(Object.entries(a.decisions));
-  for (const [role, count] of Object.entries(b.decisions)) {
-    decisions.set(role, (decisions.get(role) ?? 0) + count);
-  }
-  return {
-    evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls,
-    reusedEvaluations: (a.reusedEvaluations ?? 0) + (b.reusedEvaluations ?? 0),
-    tokens: addTokens(a.tokens, b.tokens),
-    decisions: Object.fromEntries(decisions),
-    seconds: a.seconds + b.seconds,
-  };
 }

@@ -1,6 +1,6 @@
 /** Adds what parts of a run cost. */
-import type { Ledger, Tokens } from '../shared/records/records.ts';
-import { addTokens } from '../shared/records/stepRows.ts';
+import type { Ledger, Tokens } from './records.ts';
+import { addTokens } from './stepRows.ts';
 
 /** The cost of nothing. */
 export const EMPTY_LEDGER = {

@@ -1,0 +1,39 @@
+/** What the rows of a run cost: one reading of them for whoever counts. */
+import { addLedgers, EMPTY_LEDGER } from '../shared/records/ledger.ts';
+import type { Ledger } from '../shared/records/records.ts';
+import type { EpisodeCost, PositionCost } from '../store/types.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { closingScores } from '../team/rounds.ts';
+import { reusedOf } from './reuse.ts';
+
+/**
+ * Every message at a scored position was evaluated once, or took the score of an equal one; every closing event was
+ * evaluated once.
+ * @param costs the rows of one origin, by position
+ * @param episodes of the run, of every origin
+ * @param origin null: the run's own
+ * @returns seconds are 0: rows do not say them
+ */
+export function storedCost(
+  costs: readonly Omit<PositionCost, 'environment'>[],
+  episodes: readonly EpisodeCost[],
+  origin: EpisodeCost['origin'],
+  protocol: Protocol,
+): Ledger {
+  const reusedEvaluations = reusedOf(episodes, origin, protocol);
+  const ended = episodes.reduce((total, cost) => total + (cost.origin === origin ? cost.episodes : 0), 0);
+  return addLedgers(
+    { ...EMPTY_LEDGER, evaluatorCalls: closingScores(protocol) * ended - reusedEvaluations, reusedEvaluations },
+    ...costs.map((cost) => ({
+      ...EMPTY_LEDGER,
+      evaluatorCalls: occurrenceAt(protocol, cost.position).scored ? cost.decisions : 0,
+      tokens: {
+        prompt: cost.promptTokens,
+        reused: cost.reusedTokens,
+        completion: cost.completionTokens,
+        reusedCompletion: cost.reusedCompletionTokens,
+      },
+      decisions: { [cost.eventType]: cost.decisions },
+    })),
+  );
+}
