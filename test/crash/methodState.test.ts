@@ -15,12 +15,14 @@ after(() => {
   team.remove();
 });
 
+type Kind = 'statistics' | 'stages';
+
 /**
  * Runs until a line, after which it is killed some milliseconds later; null lets it come to its end.
  * @returns whether it was killed
  */
-async function runUntil(folder: string, line: RegExp | null, later = 0): Promise<boolean> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'statefulRun.ts'), team.folder, folder], {
+async function runUntil(kind: Kind, folder: string, line: RegExp | null, later = 0): Promise<boolean> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'statefulRun.ts'), team.folder, folder, kind], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];
@@ -46,16 +48,17 @@ async function runUntil(folder: string, line: RegExp | null, later = 0): Promise
 
 async function interrupted(
   t: TestContext,
+  kind: Kind,
   moments: readonly (readonly [RegExp, number])[],
 ): Promise<{ readonly kills: number; readonly tables: Readonly<Record<string, readonly Row[]>> }> {
   const folder = temporaryFolder(t);
   let kills = 0;
   for (const [line, later] of moments) {
-    if (await runUntil(folder, line, later)) {
+    if (await runUntil(kind, folder, line, later)) {
       kills++;
     }
   }
-  await runUntil(folder, null);
+  await runUntil(kind, folder, null);
   const db = connect(join(folder, 'c3.sqlite'), 'read');
   try {
     return { kills, tables: tablesOf(db, { [folder]: 'FOLDER' }) };
@@ -64,11 +67,47 @@ async function interrupted(
   }
 }
 
-it('comes to the same states, messages and weights over kills in the middle of its steps', async (t) => {
-  const step = (number: number, later: number): [RegExp, number] => [
-    new RegExp(`^(?:Step ${String(number)} of 8|Training: step ${String(number + 1)} of 8)`, 'mu'),
-    later,
+/** When a step has ended, and its next one begins. */
+const step = (number: number, later: number): [RegExp, number] => [
+  new RegExp(`^(?:Step ${String(number)} of 8: mean|Training: step ${String(number + 1)} of 8)`, 'mu'),
+  later,
+];
+/** When a step has sampled its stage. */
+const stage = (number: number, later: number): [RegExp, number] => [
+  new RegExp(`^Step ${String(number)} of 8: stage 1 is sampled`, 'mu'),
+  later,
+];
+
+function assertSame(
+  whole: Readonly<Record<string, readonly Row[]>>,
+  killed: Readonly<Record<string, readonly Row[]>>,
+): void {
+  for (const [table, rows] of Object.entries(whole)) {
+    if (!table.startsWith('message_search')) {
+      assert.deepEqual(killed[table], rows, table);
+    }
+  }
+}
+
+it('comes to the same stages, messages and weights over kills before, in and after a stage', async (t) => {
+  const moments = [
+    step(0, 20),
+    stage(1, 0),
+    step(1, 40),
+    stage(2, 8),
+    stage(3, 15),
+    step(3, 60),
+    stage(5, 3),
+    step(6, 30),
+    stage(8, 0),
   ];
+  const [whole, killed] = [await interrupted(t, 'stages', []), await interrupted(t, 'stages', moments)];
+  assert.ok(killed.kills >= 5, `${String(killed.kills)} kills`);
+  assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 8]);
+  assertSame(whole.tables, killed.tables);
+});
+
+it('comes to the same states, messages and weights over kills in the middle of its steps', async (t) => {
   const moments = [
     step(0, 0),
     step(0, 12),
@@ -80,13 +119,9 @@ it('comes to the same states, messages and weights over kills in the middle of i
     step(6, 4),
     step(7, 8),
   ];
-  const [whole, killed] = [await interrupted(t, []), await interrupted(t, moments)];
+  const [whole, killed] = [await interrupted(t, 'statistics', []), await interrupted(t, 'statistics', moments)];
   // On a busy machine the run may have ended before the last ones.
   assert.ok(killed.kills >= 4, `${String(killed.kills)} kills`);
   assert.equal(whole.tables['method_state']?.length, 8);
-  for (const [table, rows] of Object.entries(whole.tables)) {
-    if (!table.startsWith('message_search')) {
-      assert.deepEqual(killed.tables[table], rows, table);
-    }
-  }
+  assertSame(whole.tables, killed.tables);
 });

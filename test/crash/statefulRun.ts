@@ -1,6 +1,6 @@
 /**
- * A process that takes a run of a method with running statistics to its end: begins it, or resumes it where it was
- * killed. Arguments: the model's folder, the run's folder.
+ * A process that takes a run of a method with a state to its end: begins it, or resumes it where it was killed.
+ * Arguments: the model's folder, the run's folder, `statistics` or `stages`.
  */
 import { join } from 'node:path';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
@@ -10,6 +10,7 @@ import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { renderPlain } from '../../src/team/render.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
 import { resumeTraining, runTraining } from '../../src/training/startRun.ts';
+import { inStages } from '../support/inStages.ts';
 import { runningStatistics } from '../support/runningStatistics.ts';
 import { PAIR, sums } from '../unit/training/tinyTeam.ts';
 
@@ -23,7 +24,7 @@ evaluation: {instances: 4, batch: 2}
 device: {threads: 1}
 `;
 
-const [team = '', folder = ''] = process.argv.slice(2);
+const [team = '', folder = '', kind = ''] = process.argv.slice(2);
 const store = openStoreForWriting(join(folder, 'c3.sqlite'));
 const host = new ModelHost({ threads: 1 });
 const {
@@ -43,7 +44,7 @@ await work(
     render: renderPlain,
     maxPositions,
     evaluator: answerEvaluator,
-    method: runningStatistics,
+    method: kind === 'stages' ? inStages({ radius: 1e-4, passes: 2 }) : runningStatistics,
     train: sums(10),
     evaluation: sums(4, 100),
     recipe: '{}',
