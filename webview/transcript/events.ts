@@ -10,14 +10,19 @@ import { shownText } from '../common/shownText.ts';
 export const eventWords = ({ source, round }: Pick<ShownEvent, 'source' | 'round'>): string =>
   round === null ? source : `${source}, round ${String(round)}`;
 
-/** Behind the role of a message: its turn and round, where they say anything. */
+/** Of rollouts between two updates of a training step. */
+export const stageWords = (stage: number): string => `stage ${count(stage)}`;
+export const STAGE_TITLE = 'Sampled between two updates of the step, by the team as it was then';
+
+/** Behind the role of a message: its turn, round and stage, where they say anything. */
 export function messagePlace({
-  message: { turn },
+  message: { turn, stage },
   round,
 }: Pick<MessageDetail, 'message' | 'round'>): HTMLElement | null {
   const parts = [
     turn > 0 && turn + 1 !== round ? `turn ${count(turn + 1)}` : '',
     round === null ? '' : `round ${count(round)}`,
+    stage === undefined ? '' : stageWords(stage),
   ].filter((part) => part !== '');
   return parts.length === 0 ? null : h('span', { class: 'muted' }, ` ${parts.join(', ')}`);
 }

@@ -368,6 +368,7 @@ function rowOf(node: Node, message: Message): TranscriptRow {
     lane: node.lane,
     role: message.eventType,
     turn: message.turn,
+    ...(message.stage !== undefined && { stage: message.stage }),
     position: node.position,
     siblings: node.siblings,
     text: beginning(message.text, PREVIEW),

@@ -128,6 +128,8 @@ export interface TranscriptRow {
   readonly lane: Replays | null;
   readonly role: string;
   readonly turn: number;
+  /** Of rollouts between two updates of a training step; left out for all others. */
+  readonly stage?: number;
   /** One-based position and number of alternatives under the same parent; replays count among replays only. */
   readonly position: number;
   readonly siblings: number;

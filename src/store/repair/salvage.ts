@@ -112,7 +112,9 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       db.pragma(`user_version = ${String(MIGRATIONS.length)}`);
       const runs = new Set<unknown>(db.prepare('SELECT id FROM run').pluck().all());
       for (const table of ['evaluation', 'method_state', 'stage', 'stage_state']) {
-        done.push(copyTable({ source, db, table }, (_, { run }) => runs.has(run)));
+        const snapshots = whole.get('snapshot')?.kept;
+        const isKept = (snapshot: unknown): boolean => snapshot === undefined || snapshots?.has(snapshot) === true;
+        done.push(copyTable({ source, db, table }, (_, { run, snapshot }) => runs.has(run) && isKept(snapshot)));
       }
       done.push(...copyEvents({ source, db }, (decision) => whole.get('decision')?.kept.has(decision) === true, runs));
     })();

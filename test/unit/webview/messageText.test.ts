@@ -178,6 +178,41 @@ test('a row says what is not seen, for the eye and for the ear', () => {
   assert.ok(rowLabel(row).startsWith('actor: a ⟨U+202E⟩plan⟨U+001B⟩[0m; return 1'));
 });
 
+test('a row of a later stage of its step says so, the first of its episode for the eye too', () => {
+  const first = {
+    index: 1,
+    depth: 1,
+    parent: 0,
+    descendants: 1,
+    message: 4,
+    key: 4,
+    lane: null,
+    role: 'planner',
+    turn: 0,
+    stage: 2,
+    position: 3,
+    siblings: 4,
+    text: 'plan',
+    finish: null,
+    return: 1,
+    leaves: 1,
+    credit: null,
+    branch: false,
+    match: true,
+    verification: null,
+    other: null,
+    events: null,
+  };
+  const places = (row: typeof first): readonly string[] => {
+    const element: unknown = rowElement(row, { folded: false, active: false, selected: false, compared: false }, '');
+    assert.ok(element instanceof MadeElement);
+    return element.ofClass('place').map(({ textContent }) => textContent);
+  };
+  assert.deepEqual(places(first), ['3/4', 'stage 2']);
+  assert.ok(rowLabel(first).startsWith('planner 3 of 4, stage 2: plan'));
+  assert.deepEqual(places({ ...first, depth: 2, siblings: 1 }), []);
+});
+
 test('text without anything unseen stays as it is', () => {
   assert.deepEqual(shownText('é 中 😀 👨‍👩‍👧 ❤️ <script>\n\t'), ['é 中 😀 👨‍👩‍👧 ❤️ <script>\n\t']);
   assert.deepEqual(shownText(''), []);

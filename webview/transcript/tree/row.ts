@@ -6,7 +6,7 @@ import { creditCell } from '../../common/creditBar.ts';
 import { disarmed } from '../../../src/shared/text/visible.ts';
 import { h, icon, setAttributes } from '../../common/dom.ts';
 import { creditText, oneLine, returnText } from '../../common/format.ts';
-import { eventChip, eventWords } from '../events.ts';
+import { eventChip, eventWords, STAGE_TITLE, stageWords } from '../events.ts';
 import { highlighted } from '../highlight.ts';
 import { replaysWords } from '../replay/replayWords.ts';
 import { returnCell } from '../../common/returnMark.ts';
@@ -39,9 +39,10 @@ export function rowLabel(row: MarkedRow): string {
     return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
   }
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
+  const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
   const said = (events: readonly ShownEvent[] = []): string =>
     events.map((event) => `, ${eventWords(event)}: ${disarmed(oneLine(event.text))}`).join('');
-  return `${row.role}${place}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
+  return `${row.role}${place}${stage}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
 
 /** The element of a row whose data is here. */
@@ -128,6 +129,9 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
     ...(row.events?.before ?? []).map(eventChip),
     h('span', { class: 'role' }, row.role),
     place,
+    row.stage === undefined || row.depth > 1
+      ? null
+      : h('span', { class: 'place', title: STAGE_TITLE }, stageWords(row.stage)),
     row.branch
       ? h(
           'span',
