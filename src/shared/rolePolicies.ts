@@ -102,6 +102,10 @@ export function capabilitiesOf(policies: RolePolicies | undefined, role: string)
 export const learns = (policies: RolePolicies | undefined, role: string): boolean =>
   capabilitiesOf(policies, role).learns;
 
+/** Whether what a role says is stored in the tokens of another model than the run's. */
+export const speaksOtherTokens = (policies: RolePolicies | undefined, role: string): boolean =>
+  settingsOf(policies, role)?.kind === 'model';
+
 /** Why a policy without a capability cannot do what was asked, within a sentence. */
 const MISSING: Readonly<Record<keyof PolicyCapabilities, string>> = {
   tokens: 'its context has no tokens, because no model read it',

@@ -47,7 +47,8 @@ export function policiesProblem(
   if (steps > 0 && !names.some((role) => learns(policies, role))) {
     return {
       path: ['policies'],
-      sentence: "no role is left to the run's model, so nothing can be trained; take a role out, or set steps: 0.",
+      sentence:
+        'no role is left to the weights in training, so nothing can be trained; take a role out, or set steps: 0.',
     };
   }
   return null;

@@ -177,6 +177,7 @@ export class Run {
       valuesOf: (roots, target) =>
         treeValues(
           this.context.dependencies,
+          this.context.config.policies,
           this.context.dependencies.runtime,
           roots,
           target,

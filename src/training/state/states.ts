@@ -10,6 +10,7 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { ValueState } from '../../runtime/train/valueHead.ts';
+import { speaksOtherTokens, type RolePolicies } from '../../shared/rolePolicies.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 import { renderContext, type Renderer } from '../../team/render.ts';
 import type { ValueTarget } from '../methods/method.ts';
@@ -30,8 +31,9 @@ export interface Moment {
   readonly messages: ReadonlyMap<number, string>;
   /**
    * The message itself, where it is valued in its state (the prefix text of section 3.4); left out, the state alone is.
+   * A text is written in the tokens of the model in training: another model's mean something else to it.
    */
-  readonly said?: Int32Array;
+  readonly said?: Int32Array | string;
 }
 
 /** The text of a state. */
@@ -59,12 +61,19 @@ export async function statesOf(
   const encoded = new Map(
     await Promise.all(distinct.map(async (text) => [text, await form.tokenizer.encode(text)] as const)),
   );
+  const saidTokens = await Promise.all(
+    moments.map(async ({ said = new Int32Array() }) =>
+      typeof said === 'string'
+        ? Int32Array.from([...(await form.tokenizer.encode(said)), form.tokenizer.endToken])
+        : said,
+    ),
+  );
   const states: ValueState[] = [];
   const known = new Map<string, number>();
   const places = moments.map((moment, index) => {
     const { role } = occurrenceAt(form.protocol, moment.position);
     const text = texts[index] ?? '';
-    const said = moment.said ?? new Int32Array();
+    const said = saidTokens[index] ?? new Int32Array();
     const name = JSON.stringify([role, text, ...said]);
     const place =
       known.get(name) ??
@@ -78,9 +87,14 @@ export async function statesOf(
   return { states, places };
 }
 
-/** The value of every message of some trees, or of its state, by the policy in training. @throws CancelledError */
+/**
+ * The value of every message of some trees, or of its state, by the policy in training.
+ * @param policies of the roles that the model in training does not answer for
+ * @throws CancelledError
+ */
 export async function treeValues(
   form: StateForm,
+  policies: RolePolicies | undefined,
   runtime: Pick<ModelRuntime, 'values'>,
   roots: readonly TreeNode[],
   target: ValueTarget,
@@ -89,7 +103,7 @@ export async function treeValues(
   const nodes = withDescendants(roots);
   const { states, places } = await statesOf(
     form,
-    nodes.map((node) => momentOf(node, target)),
+    nodes.map((node) => momentOf(node, target, occurrenceAt(form.protocol, node.position).role, policies)),
   );
   const values = await runtime.values(states, signal);
   return new Map(
@@ -121,10 +135,16 @@ export async function snapshotValue(
 const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] =>
   nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
 
-function momentOf({ instance, position, parent, answer }: TreeNode, target: ValueTarget): Moment {
+function momentOf(
+  { instance, position, parent, answer }: TreeNode,
+  target: ValueTarget,
+  role: string,
+  policies: RolePolicies | undefined,
+): Moment {
   const messages = new Map<number, string>();
   for (let node = parent; node !== null; node = node.parent) {
     messages.set(node.position, node.answer.text);
   }
-  return { position, question: instance.question, messages, ...(target === 'message' && { said: answer.tokens }) };
+  const said = speaksOtherTokens(policies, role) ? answer.text : answer.tokens;
+  return { position, question: instance.question, messages, ...(target === 'message' && { said }) };
 }

@@ -1,6 +1,6 @@
 /** Runs in which a role is answered by weights that are not trained, from the configuration to verified replays. */
 import assert from 'node:assert/strict';
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { EngineService } from '../../../../src/engine/service.ts';
@@ -20,6 +20,9 @@ import {
   startC3,
   withStore,
 } from '../../../unit/engine/workspace.ts';
+
+/** An adapter of another architecture than the tiny team's. */
+const PEFT = join(import.meta.dirname, '../../../fixtures/peft');
 
 let workspace = '';
 before(async () => {
@@ -113,6 +116,14 @@ describe('a role with another model', () => {
     assert.equal(typed.code, 0, typed.stderr);
   });
 
+  it('has its messages valued in the tokens of the model in training', async (t) => {
+    const folder = copyOf(t, workspace);
+    const run = await ran(folder, OTHER, 'credit.estimator=value_assisted', 'credit.alpha=0.5', 'steps=1');
+    withStore(folder, (store) => {
+      assert.equal(store.run(run).steps, 1);
+    });
+  });
+
   it('says that the weights have changed where they have, in verification and replay', async (t) => {
     const folder = copyOf(t, workspace);
     const run = await ran(folder, OTHER);
@@ -174,5 +185,56 @@ describe('a role with an earlier snapshot', () => {
     await replaysExactly(folder, run);
     const refused = await c3(folder, ['run', 'roles.c3.yaml', '--override', `policies.reasoner.snapshot=9`]);
     assert.match(errorOf(refused), /has 2 steps; snapshot 9 is not one of them/);
+  });
+});
+
+describe('a role with an adapter', () => {
+  it('answers with it, and what it said can be had again when its folder is gone', async (t) => {
+    const folder = copyOf(t, workspace);
+    const earlier = await ran(folder, '', 'adapter={rank: 2, per: role}', 'ppo.learning_rate=0.05');
+    const exported = ['export', '--run', earlier, '--format', 'adapter', '--out', 'adapters'];
+    assert.equal((await c3(folder, exported)).code, 0);
+    const run = await ran(folder, 'policies:\n  actor: {adapter: adapters/actor}\n', 'adapter={rank: 4}');
+    rmSync(join(folder, 'adapters'), { recursive: true });
+    withStore(folder, (store) => {
+      const recipe = parseRecipe(store.runConfig(run), run);
+      const [base] = store.snapshotsOfRun(run).map(({ id }) => id);
+      assert.notEqual(recipe.roles?.['actor']?.snapshot, base);
+    });
+    await replaysExactly(folder, run);
+  });
+});
+
+describe('weights that cannot answer for a role', () => {
+  it('are refused in one sentence before anything is stored', async (t) => {
+    const folder = copyOf(t, workspace);
+    cpSync(PEFT, join(folder, 'lora'), { recursive: true });
+    const refuses = async (policies: string, pattern: RegExp): Promise<void> => {
+      writeFileSync(join(folder, 'bad.c3.yaml'), `${CONFIG}policies:\n  ${policies}\n`);
+      assert.match(errorOf(await c3(folder, ['run', 'bad.c3.yaml'])), pattern);
+      assert.ok(!existsSync(join(folder, '.c3', 'c3.sqlite')));
+    };
+    await refuses('reasoner: {model: none}', /line 12: policies\.reasoner\.model: There is no such folder: .*none\./);
+    await refuses(
+      'reasoner: {adapter: none}',
+      /line 12: policies\.reasoner\.adapter: There is no such folder: .*none\./,
+    );
+    await refuses('judge: {model: other}', /policies\.judge: the protocol pair has no such role/);
+    await refuses(
+      'reasoner: {run: c3-0-none, snapshot: 1}',
+      /There is no run c3-0-none in the store .*, which is new; name a run of it\./,
+    );
+    await refuses(
+      'reasoner: {adapter: lora}',
+      /lora.*adapter_model\.safetensors: .* the adapter was trained over another model\./,
+    );
+    await refuses(
+      'reasoner: {model: other}\n  actor: {snapshot: base}',
+      /policies: no role is left to the weights in training, so nothing can be trained; take a role out, or set steps: 0\./,
+    );
+    writeFileSync(join(folder, 'huge.c3.yaml'), `${CONFIG}memory: {limit_gb: 0.3}\n${OTHER}`);
+    assert.match(errorOf(await c3(folder, ['run', 'huge.c3.yaml'])), /The run needs about/);
+    const plan = await c3(folder, ['plan', 'huge.c3.yaml']);
+    assert.match(plan.stdout, /reasoner: Weights \(float32\)/);
   });
 });

@@ -14,6 +14,16 @@ describe('policyOfRole', () => {
     assert.equal(kindOf(recipe, 'constructor'), null);
   });
 
+  it('names the weights that answered', () => {
+    const recipe = {
+      config: { policies: { critic: { kind: 'model', model: '../other' } } },
+      roles: { critic: { folder: '/models/other', snapshot: '0123456789abcdef' } },
+    };
+    const found = policyOfRole({ runConfig: () => JSON.stringify(recipe) }, 'run-1', 'critic');
+    assert.match(found?.words ?? '', /^Another model, .* Weights 0123456789ab of other\.$/);
+    assert.equal(found?.capabilities.learns, false);
+  });
+
   it('knows nothing of what it cannot read', () => {
     for (const config of ['', '{', 'null', '[]', { config: { policies: { checker: 'scripted' } } }]) {
       assert.equal(kindOf(config, 'checker'), null);
