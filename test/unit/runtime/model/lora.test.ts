@@ -74,13 +74,12 @@ function mergedReference(
     const [outputs, inputs] = [present(shape[0]), present(shape[1])];
     const a = viewOf(factors, name.replace('.weight', '.lora_A.weight'));
     const b = viewOf(factors, name.replace('.weight', '.lora_B.weight'));
-    for (const row of range(outputs)) {
-      for (const column of range(inputs)) {
-        const sum = total(
-          range(rank).map(
-            (inner) => item(adapter, b.offset + row * rank + inner) * item(adapter, a.offset + inner * inputs + column),
-          ),
-        );
+    for (let row = 0; row < outputs; row++) {
+      for (let column = 0; column < inputs; column++) {
+        let sum = 0;
+        for (let inner = 0; inner < rank; inner++) {
+          sum += item(adapter, b.offset + row * rank + inner) * item(adapter, a.offset + inner * inputs + column);
+        }
         result[offset + row * inputs + column] = item(base, offset + row * inputs + column) + (alpha / rank) * sum;
       }
     }

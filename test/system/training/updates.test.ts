@@ -12,8 +12,8 @@ import type { Divergence } from '../../../src/training/divergence.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { inTurn, type TurnSettings } from '../../support/inTurn.ts';
-import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from './tinyRun.ts';
-import { PAIR } from './tinyTeam.ts';
+import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { PAIR } from '../../unit/training/tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
