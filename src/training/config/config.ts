@@ -203,7 +203,9 @@ export const configSchema = z.strictObject({
     .describe(
       'Messages sampled per position of the protocol, by c3 and c3_full_mean. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.',
     ),
-  evaluator_budget: positive.default(8).describe('Evaluator calls per instance and step, the same for all methods.'),
+  evaluator_budget: positive
+    .default(8)
+    .describe('Evaluator calls per instance and step, in all stages of a step together; the same for all methods.'),
   sampling: z
     .strictObject({
       temperature: z

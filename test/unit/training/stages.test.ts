@@ -1,10 +1,14 @@
 /** Fresh rollouts between the updates of a step: sampled by the team as it is then, stored, counted, learned from. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { LocalPolicy } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
+import { verifyReplays, type PolicyLender } from '../../../src/replay/verify.ts';
 import { callsOfFanout } from '../../../src/team/rounds.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
+import { WITHIN_STEP } from '../../../src/shared/records/records.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -80,10 +84,11 @@ const watching =
 const restoring = async (
   { host, store, base, snapshotFolder }: TinyRun,
   overrides: readonly string[],
+  settings = SETTINGS,
 ): Promise<RestoreInput> => ({
   run: 'run-1',
   config: readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides),
-  method: inStages(SETTINGS),
+  method: inStages(settings),
   store,
   runtime: host,
   tokenizer: await loadTokenizer(team.folder),
@@ -231,6 +236,35 @@ describe('stages of a step', () => {
       }
       await whole.giveBack();
     }
+  });
+
+  it('can be verified: their messages, executed again with the weights of their stage, are identical', async (t) => {
+    const world = await begin(t);
+    // Nobody is taken back, so that no step ends with the weights of its stage.
+    const free = { ...SETTINGS, radius: 1e9 };
+    await world.start(options(PER_ROLE, free));
+    const { store, host } = world;
+    const input = await restoring(world, PER_ROLE, free);
+    const rebuilt: string[] = [];
+    const lend: PolicyLender = async (snapshot, work) => {
+      if (!(await host.snapshots()).includes(snapshot)) {
+        const record = store.snapshots(snapshot)[0] ?? assert.fail();
+        const stage = record.iteration === WITHIN_STEP ? store.stageOfSnapshot('run-1', snapshot) : null;
+        rebuilt.push(stage === null ? 'step' : 'stage');
+        await (stage === null ? restoreTraining(input, record.iteration) : restoreStage(input, stage));
+      }
+      return work(new LocalPolicy(host, input.tokenizer, snapshot));
+    };
+    const replays = store.replaysOfRun('run-1', 0, 1000);
+    const report = await verifyReplays(
+      store,
+      replays,
+      lend,
+      { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 },
+      { signal: new AbortController().signal },
+    );
+    assert.deepEqual([report.identical, report.different, report.notComparable], [replays.length, 0, 0]);
+    assert.equal(rebuilt.filter((kind) => kind === 'stage').length, STEPS);
   });
 
   it('are refused where the budget does not pay for all of them, or more are asked for than declared', async (t) => {
