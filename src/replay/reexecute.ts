@@ -7,6 +7,7 @@ import {
   changedRow,
   probabilityDifference,
   tokenDifference,
+  type Difference,
   type VerificationResult,
 } from '../shared/records/verification.ts';
 import type { StoreReader } from '../store/types.ts';
@@ -17,8 +18,8 @@ export interface Outcome {
   /** One sentence; empty where it is identical. */
   readonly detail: string;
   readonly message: number;
-  /** The first token that differs; null where the difference is not one of a token. */
-  readonly token: number | null;
+  /** Null where nothing differs. */
+  readonly difference: Difference | null;
 }
 
 /**
@@ -47,7 +48,7 @@ export async function reexecute(
     if (reason === null) {
       comparable.push(decision);
     } else {
-      found.set(decision.id, { result: 'notComparable', detail: reason, message: decision.id, token: null });
+      found.set(decision.id, { result: 'notComparable', detail: reason, message: decision.id, difference: null });
     }
   }
   if (typeof policy === 'string' || comparable.length === 0) {
@@ -111,15 +112,15 @@ function environmentReason(stored: NumericEnvironment, current: NumericEnvironme
 
 function compare(decision: Decision, answer: PolicyAnswer | undefined): Outcome {
   const { id, text, finish, tokens, logprobs } = decision;
-  const different = (detail: string, token: number | null = null): Outcome => ({
+  const different = (detail: string, difference: Difference = { kind: 'row' }): Outcome => ({
     result: 'different',
     detail,
     message: id,
-    token,
+    difference,
   });
   const token = firstDifference(tokens, answer?.tokens ?? new Int32Array(), 0);
   if (answer === undefined || token !== null) {
-    return different(tokenDifference(id, token ?? 0), token ?? 0);
+    return different(tokenDifference(id, token ?? 0), { kind: 'token', token: token ?? 0 });
   }
   if (answer.text !== text) {
     return different(changedRow(`the stored text of message ${String(id)} is not that of its tokens`));
@@ -131,9 +132,9 @@ function compare(decision: Decision, answer: PolicyAnswer | undefined): Outcome 
   }
   const probability = firstDifference(logprobs, answer.logprobs, PROBABILITY_TOLERANCE);
   if (probability !== null) {
-    return different(probabilityDifference(id, probability), probability);
+    return different(probabilityDifference(id, probability), { kind: 'token', token: probability });
   }
-  return { result: 'identical', detail: '', message: id, token: null };
+  return { result: 'identical', detail: '', message: id, difference: null };
 }
 
 /** The first place where two lists differ by more than the tolerance, or where one ends; null where there is none. */

@@ -65,7 +65,7 @@ export class ReturnCheck {
     if (protocol.rounds !== undefined) {
       const unfolded = await this.unfold(episode, events);
       return 'outcome' in unfolded
-        ? { ...unfolded.outcome, message: replay.leaf, token: null }
+        ? { ...unfolded.outcome, message: replay.leaf }
         : (returnOutcome(replay, unfolded.verdicts, returnBound) ?? recordedOutcome(replay, unfolded.recorded));
     }
     const verdicts = await Promise.all(
@@ -80,7 +80,7 @@ export class ReturnCheck {
   private async unfold(
     episode: readonly Decision[],
     events: readonly (readonly StoredEvent[])[],
-  ): Promise<Unfolded | { readonly outcome: Pick<Outcome, 'result' | 'detail'> }> {
+  ): Promise<Unfolded | { readonly outcome: Omit<Outcome, 'message'> }> {
     const { protocol, evaluator } = this.rules;
     const log: LogEvent[] = [];
     const verdicts: (Graded & { weight: number })[] = [];
@@ -122,24 +122,30 @@ export class ReturnCheck {
     sha256: string,
     uidSha: string,
     log: readonly LogEvent[],
-  ): Promise<Pick<Outcome, 'result' | 'detail'> | null> {
+  ): Promise<Omit<Outcome, 'message'> | null> {
     const { protocol, environments } = this.rules;
     const words = `environment event ${String(id)} (${event.source})`;
     const step = next(protocol, log, () => 0);
     if (step.kind !== 'environment' || step.call.name !== event.source || step.closing !== event.closing) {
-      return { result: 'different', detail: changedRow(`the protocol has no ${words} at its place`) };
+      return {
+        result: 'different',
+        detail: changedRow(`the protocol has no ${words} at its place`),
+        difference: { kind: 'row' },
+      };
     }
     if (!event.derived) {
       return null;
     }
     try {
       const again = await eventOf(protocol, this.instance(uidSha), log, step, event.streamKey, environments);
-      return eventHash(again) === sha256 ? null : { result: 'different', detail: `${words} comes out as another one` };
+      return eventHash(again) === sha256
+        ? null
+        : { result: 'different', detail: `${words} comes out as another one`, difference: { kind: 'event' } };
     } catch (error) {
       if (error instanceof CancelledError) {
         throw error;
       }
-      return { result: 'notComparable', detail: messageOf(error) };
+      return { result: 'notComparable', detail: messageOf(error), difference: null };
     }
   }
 
@@ -184,19 +190,25 @@ function returnOutcome(
     return null;
   }
   if (found !== null) {
-    return { result: 'different', detail: returnDifference(stored, found), message: leaf, token: null };
+    return {
+      result: 'different',
+      detail: returnDifference(stored, found),
+      message: leaf,
+      difference: { kind: 'return' },
+    };
   }
   const failed = verdicts.find((verdict) => verdict.score === null);
   const reason =
     failed === undefined || !('masked' in failed)
       ? 'no message of the episode is scored'
       : `the evaluator failed: ${failed.masked}`;
-  return { ...notAgain(reason), message: leaf, token: null };
+  return { ...notAgain(reason), message: leaf };
 }
 
-const notAgain = (reason: string): Pick<Outcome, 'result' | 'detail'> => ({
+const notAgain = (reason: string): Omit<Outcome, 'message'> => ({
   result: 'notComparable',
   detail: `The return cannot be taken again, ${reason}`,
+  difference: null,
 });
 
 /** Says of an episode that is the same which of its events could not be executed again. */
@@ -206,5 +218,5 @@ function recordedOutcome({ leaf }: Replay, recorded: number): Outcome | null {
   }
   const events = recorded === 1 ? '1 environment event was' : `${String(recorded)} environment events were`;
   const detail = `${events} recorded as they came, and not executed again`;
-  return { result: 'identical', detail, message: leaf, token: null };
+  return { result: 'identical', detail, message: leaf, difference: null };
 }

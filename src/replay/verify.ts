@@ -97,6 +97,7 @@ export async function verifyReplays(
               replay: path.replay.id,
               result: outcome.result,
               detail: outcome.detail,
+              difference: outcome.difference,
               environment: environment ?? path.replay.environment,
             });
           }
@@ -171,7 +172,7 @@ async function reexecuteStrangers(
         result: 'notComparable',
         detail: `Message ${String(decision.id)} cannot be executed again: ${messageOf(error)}`,
         message: decision.id,
-        token: null,
+        difference: null,
       });
     }
   }
@@ -275,7 +276,7 @@ function verdict(
   return (
     change ??
     outcomes.find(({ result }) => result === 'notComparable') ??
-    returned ?? { result: 'identical', detail: '', message: replay.leaf, token: null }
+    returned ?? { result: 'identical', detail: '', message: replay.leaf, difference: null }
   );
 }
 
@@ -315,7 +316,7 @@ const changed = (message: number, what: string): Outcome => ({
   result: 'different',
   detail: changedRow(what),
   message,
-  token: null,
+  difference: { kind: 'row' },
 });
 
 const hashesOf = (events: readonly StoredEvent[] = []): string[] => events.map(({ sha256 }) => sha256);
@@ -339,7 +340,9 @@ function report(replays: readonly Replay[], outcomes: ReadonlyMap<number, Outcom
       firstReason ??= outcome.detail;
     }
     if (outcome.result === 'different') {
-      firstDifference ??= { replay: id, message: outcome.message, token: outcome.token, detail: outcome.detail };
+      const { message, difference, detail } = outcome;
+      const token = difference?.kind === 'token' ? difference.token : null;
+      firstDifference ??= { replay: id, message, token, detail };
     }
   }
   return { checked: replays.length, ...counts, firstDifference, firstReason };

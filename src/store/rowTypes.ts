@@ -1,7 +1,7 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
 import type { EnvironmentEvent } from '../shared/records/events.ts';
 import type { BucketOrigin, Ledger, MessagePage, Phase, Replay } from '../shared/records/records.ts';
-import type { VerificationResult } from '../shared/records/verification.ts';
+import type { Difference, VerificationResult } from '../shared/records/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type { ProblemFilter, ProblemSort } from '../shared/records/problems.ts';
@@ -238,6 +238,7 @@ export interface VerdictCounts {
 export interface ReplayVerdict extends Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'> {
   readonly result: VerificationResult | null;
   readonly detail: string;
+  readonly difference: Difference | null;
 }
 
 /** What the re-execution of a stored replay showed, and where it ran. */
@@ -246,10 +247,13 @@ export interface NewVerification {
   readonly result: VerificationResult;
   readonly detail: string;
   readonly environment: number;
+  /** What differed; absent where nothing does. */
+  readonly difference?: Difference | null;
 }
 
 export interface Verification extends NewVerification {
   readonly id: number;
+  readonly difference: Difference | null;
 }
 
 /** The user's own word on a message or a bucket (at least one of them). */

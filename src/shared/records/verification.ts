@@ -9,8 +9,8 @@ export type VerificationResult = 'identical' | 'different' | 'notComparable';
 export interface VerificationMark {
   readonly state: VerificationResult | 'unverified';
   /**
-   * A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `not comparable`, `not verified
-   * yet`.
+   * A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `event differs`, `not
+   * comparable`, `not verified yet`.
    */
   readonly label: string;
   /** The reason, in one sentence. */
@@ -34,11 +34,20 @@ export interface VerificationReport {
   readonly firstReason: string | null;
 }
 
+/** What differed, as programs know it: tokens or their probabilities, the return, a stored row, or an event. */
+export type Difference =
+  | { readonly kind: 'token'; readonly token: number }
+  | { readonly kind: 'return' }
+  | { readonly kind: 'row' }
+  | { readonly kind: 'event' };
+
 /** One replay's newest verification; null while it was not re-executed. */
 export interface Verdict {
   readonly result: VerificationResult | null;
-  /** One sentence; empty where there is nothing to add. */
+  /** One sentence, for readers; empty where there is nothing to add. */
   readonly detail: string;
+  /** Null where nothing differs, and where an earlier version verified it. */
+  readonly difference: Difference | null;
 }
 
 const RETURN_DIFFERS = 'return differs';
@@ -80,11 +89,7 @@ export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
   const share = (some: readonly Verdict[]): string =>
     verdicts.length === 1 ? '' : ` (${String(some.length)} of ${String(verdicts.length)} replays)`;
   if (different[0] !== undefined) {
-    return {
-      state: 'different',
-      label: labelOf(different[0].detail),
-      detail: `${different[0].detail}${share(different)}`,
-    };
+    return { state: 'different', label: labelOf(different[0]), detail: `${different[0].detail}${share(different)}` };
   }
   if (notComparable[0] !== undefined) {
     return {
@@ -112,18 +117,14 @@ export function reportWords(
   ].join('; ');
 }
 
-/** What differed, as programs know it. */
-export type Difference =
-  { readonly kind: 'token'; readonly token: number } | { readonly kind: 'return' } | { readonly kind: 'row' };
-
 const TOKEN = /(?:^|; )message \d+ differs at token (\d+)(?: in its log-probability)?(?:;|$)/u;
 
 /**
- * The difference that a stored detail records. The store keeps it in the forms that the functions above write, one or
- * several joined by `; `; this is their inverse, and the only place that reads them.
- * @returns null for a detail of another form, such as that of another version
+ * The difference that a verification of an earlier version found: such versions kept its sentence only. Nothing else
+ * reads a detail.
+ * @returns null for a sentence of another form
  */
-export function differenceIn(detail: string): Difference | null {
+export function earlierDifference(detail: string): Difference | null {
   const token = TOKEN.exec(detail)?.[1];
   if (token !== undefined) {
     return { kind: 'token', token: Number(token) };
@@ -135,15 +136,17 @@ export function differenceIn(detail: string): Difference | null {
 }
 
 /** The few words of a difference. */
-function labelOf(detail: string): string {
-  const difference = differenceIn(detail);
-  switch (difference?.kind) {
+function labelOf({ detail, difference }: Verdict): string {
+  const known = difference ?? earlierDifference(detail);
+  switch (known?.kind) {
     case 'token':
-      return `differs at token ${String(difference.token)}`;
+      return `differs at token ${String(known.token)}`;
     case 'return':
       return RETURN_DIFFERS;
     case 'row':
       return 'row changed';
+    case 'event':
+      return 'event differs';
     case undefined:
       return 'different';
   }

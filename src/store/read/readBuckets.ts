@@ -17,6 +17,7 @@ import { checkedPage, notFound } from '../rows.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { ContextInstance, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from '../types.ts';
+import { differenceOf, type DifferenceColumns } from '../tables/verificationDifferences.ts';
 
 type BucketReaders = Pick<
   StoreReader,
@@ -90,10 +91,13 @@ export function bucketReaders(
     SELECT decision.id AS decision, idx AS "index", original, text.body AS text, length(decision.tokens) / 4 AS tokenCount, finish, phase, iteration
     FROM member JOIN decision ON decision.id = member.decision JOIN text ON text.id = decision.message
     ORDER BY idx, original DESC, decision.id`);
-  const outcomes = db.prepare<[number], ReplayOutcome>(`
-    SELECT alternative, leaf, replay_index AS replayIndex, return, evaluator_calls AS evaluatorCalls, result, coalesce(detail, '') AS detail
+  const outcomeRows = db.prepare<[number], Omit<ReplayOutcome, 'difference'> & DifferenceColumns>(`
+    SELECT alternative, leaf, replay_index AS replayIndex, return, evaluator_calls AS evaluatorCalls, result, coalesce(detail, '') AS detail, kind, token
     FROM replay LEFT JOIN verification ON verification.id = (SELECT max(id) FROM verification WHERE verification.replay = replay.id)
+    LEFT JOIN verification_difference ON verification_difference.verification = verification.id
     WHERE bucket = ? ORDER BY alternative, replay_index`);
+  const outcomesOf = (bucket: number): ReplayOutcome[] =>
+    outcomeRows.all(bucket).map(({ kind, token, ...row }) => ({ ...row, difference: differenceOf({ kind, token }) }));
   const newestVerification = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM verification').pluck();
   const owner = db.prepare<[number], { bucket: number | null }>('SELECT bucket FROM decision WHERE id = ?');
   const sameContext = db
@@ -137,9 +141,9 @@ export function bucketReaders(
     .pluck();
   const credits = db.prepare<[number], StoredCredit>(`
     SELECT bucket, decision, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval FROM credit WHERE bucket = ? ORDER BY id`);
-  const verifications = db.prepare<[number], Verification>(
-    'SELECT id, replay, result, detail, environment FROM verification WHERE replay = ? ORDER BY id',
-  );
+  const verifications = db.prepare<[number], Omit<Verification, 'difference'> & DifferenceColumns>(`
+    SELECT id, replay, result, detail, environment, kind, token
+    FROM verification LEFT JOIN verification_difference ON verification_difference.verification = verification.id WHERE replay = ? ORDER BY id`);
 
   function bucketOf(id: number): Bucket {
     return bucket.get(id) ?? notFound(session, 'bucket', id);
@@ -147,7 +151,7 @@ export function bucketReaders(
 
   function viewOf(id: number, most = Infinity, own: number | null = null): BucketView {
     const found = bucketOf(id);
-    const replayed = Map.groupBy(outcomes.all(id), (outcome) => outcome.alternative);
+    const replayed = Map.groupBy(outcomesOf(id), (outcome) => outcome.alternative);
     const all = alternatives.all({ bucket: id });
     const shown = all.length <= most ? all : all.filter(({ decision }, place) => place < most || decision === own);
     const view = {
@@ -200,17 +204,20 @@ export function bucketReaders(
     ),
     countReplays: guarded(session, (run) => countReplays.get(run) ?? 0),
     credits: guarded(session, (id) => credits.all(id)),
-    verifications: guarded(session, (replay) => verifications.all(replay)),
+    verifications: guarded(session, (replay) =>
+      verifications
+        .all(replay)
+        .map(({ kind, token, ...row }) => ({ ...row, difference: differenceOf({ kind, token }) })),
+    ),
     verdictsOfBucket: guarded(session, (id) =>
-      outcomes
-        .all(id)
-        .map(({ alternative, leaf, replayIndex, result, detail }) => ({
-          alternative,
-          leaf,
-          replayIndex,
-          result,
-          detail,
-        })),
+      outcomesOf(id).map(({ alternative, leaf, replayIndex, result, detail, difference }) => ({
+        alternative,
+        leaf,
+        replayIndex,
+        result,
+        detail,
+        difference,
+      })),
     ),
     continuationOf: guarded(session, continuationOf),
     newestVerification: guarded(session, () => newestVerification.get() ?? 0),

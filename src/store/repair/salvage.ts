@@ -116,6 +116,8 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
         const isKept = (snapshot: unknown): boolean => snapshot === undefined || snapshots?.has(snapshot) === true;
         done.push(copyTable({ source, db, table }, (_, { run, snapshot }) => runs.has(run) && isKept(snapshot)));
       }
+      const isWhole = (verification: unknown): boolean => whole.get('verification')?.kept.has(verification) === true;
+      done.push(copyTable({ source, db, table: 'verification_difference' }, isWhole));
       done.push(...copyEvents({ source, db }, (decision) => whole.get('decision')?.kept.has(decision) === true, runs));
     })();
     return done;

@@ -14,6 +14,7 @@ import { QUESTIONS } from './questions.ts';
 import { STAGES } from './stages.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
+import { VERIFICATION_DIFFERENCES } from './verificationDifferences.ts';
 import {
   ANOTHER_PLACE,
   CHOOSE_PLACE,
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly string[] = [
   METHOD_STATES,
   ENVIRONMENT_EVENTS,
   STAGES,
+  VERIFICATION_DIFFERENCES,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

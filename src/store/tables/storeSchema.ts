@@ -30,6 +30,7 @@ export const SCHEMA_HASHES: readonly string[] = [
   'b78b381b45d43a463a94018d78628e6ef678ca1c99db4a2e02ccfad6809041ae',
   '6387827ef2fbaa0f2befd6cf9f02567da0f91a31ad30a5b24271ad25bd34841b',
   '576a9cc694cc69e18974ca335c411639915a6a432cb53dad38fe0b6b15d04612',
+  '586a4ea7f1f8aaa3fdc6c4485df99face33170fd639ce09ee0ec2d6ed7dd8d88',
 ];
 
 /** Longest name that a sentence quotes. */

@@ -18,6 +18,7 @@ import { textWriter } from './texts.ts';
 import type { TextWriter } from './texts.ts';
 import { bytesOf, tokenHash } from '../tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types.ts';
+import { differenceWriter } from '../tables/verificationDifferences.ts';
 
 type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'closeUnsealed'>;
 
@@ -252,9 +253,10 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
     INSERT INTO replay (bucket, alternative, replay_index, leaf, return, evaluator_calls, token_hash, environment) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertCredit = db.prepare<[readonly Value[]]>(`
     INSERT INTO credit (bucket, decision, estimator, value, low, high, n, evaluator_calls, interval) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const insertVerification = db.prepare<[NewVerification]>(
+  const insertVerification = db.prepare<[Omit<NewVerification, 'difference'>]>(
     'INSERT INTO verification (replay, result, detail, environment) VALUES (@replay, @result, @detail, @environment)',
   );
+  const insertDifference = differenceWriter(session);
 
   return {
     insertAlternative: guarded(session, (bucket, decision, index, original) => {
@@ -285,9 +287,13 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
         insertCredit.run([bucket, decision, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid,
       );
     }),
-    insertVerification: guarded(session, (verification) =>
-      Number(insertVerification.run(verification).lastInsertRowid),
-    ),
+    insertVerification: guarded(session, ({ difference = null, ...verification }) => {
+      const id = Number(insertVerification.run(verification).lastInsertRowid);
+      if (difference !== null) {
+        insertDifference(id, difference);
+      }
+      return id;
+    }),
   };
 }
 

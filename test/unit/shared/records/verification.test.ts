@@ -7,14 +7,23 @@ import {
   reportWords,
   returnDifference,
   tokenDifference,
+  type Difference,
   type Verdict,
   type VerificationReport,
 } from '../../../../src/shared/records/verification.ts';
 
-const same: Verdict = { result: 'identical', detail: '' };
-const open: Verdict = { result: null, detail: '' };
-const apart: Verdict = { result: 'notComparable', detail: 'other numeric environment: threads 1, now 2' };
-const differs = (detail: string): Verdict => ({ result: 'different', detail });
+const same: Verdict = { result: 'identical', detail: '', difference: null };
+const open: Verdict = { result: null, detail: '', difference: null };
+const apart: Verdict = {
+  result: 'notComparable',
+  detail: 'other numeric environment: threads 1, now 2',
+  difference: null,
+};
+const differs = (detail: string, difference: Difference | null = null): Verdict => ({
+  result: 'different',
+  detail,
+  difference,
+});
 
 test('the mark of a message is the worst that its replays showed, and no mark without a replay', () => {
   const words = (...verdicts: readonly Verdict[]): readonly (string | undefined)[] => {
@@ -34,7 +43,16 @@ test('the mark of a message is the worst that its replays showed, and no mark wi
   ]);
 });
 
-test('a difference is named in a few words, whatever its sentence adds', () => {
+test('a difference is named by what is kept of it, whatever its sentence says', () => {
+  const label = (difference: Difference): string | undefined =>
+    markOf([differs('message 3 differs at token 1', difference)])?.label;
+  assert.equal(label({ kind: 'token', token: 7 }), 'differs at token 7');
+  assert.equal(label({ kind: 'return' }), 'return differs');
+  assert.equal(label({ kind: 'row' }), 'row changed');
+  assert.equal(label({ kind: 'event' }), 'event differs');
+});
+
+test('a difference that an earlier version found is named by its sentence', () => {
   const label = (detail: string): string | undefined => markOf([differs(detail)])?.label;
   assert.equal(label(tokenDifference(3, 0)), 'differs at token 0');
   assert.equal(label(probabilityDifference(3, 17)), 'differs at token 17');

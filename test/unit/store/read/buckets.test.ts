@@ -130,7 +130,8 @@ test('a request shows the clicked message beside the fresh ones, each with its r
     return { ...row, id: store.insertReplay(row) };
   });
   const verify = (at: number, result: 'identical' | 'different' | 'notComparable'): void => {
-    store.insertVerification({ replay: replays[at]?.id ?? 0, result, detail: 'why', environment: 1 });
+    const difference = result === 'different' ? ({ kind: 'token', token: 7 } as const) : null;
+    store.insertVerification({ replay: replays[at]?.id ?? 0, result, detail: 'why', environment: 1, difference });
   };
   const verified = (): unknown[] => store.bucketView(bucket).alternatives.map((alternative) => alternative.verified);
 
@@ -156,16 +157,18 @@ test('a request shows the clicked message beside the fresh ones, each with its r
   verify(2, 'different');
   verify(4, 'notComparable');
   assert.deepEqual(verified(), [false, true, null]);
-  assert.deepEqual(words(), ['different', 'not verified yet', 'not comparable']);
+  assert.deepEqual(words(), ['differs at token 7', 'not verified yet', 'not comparable']);
   assert.equal(store.newestVerification(), 3);
   verify(2, 'identical');
   verify(1, 'different');
   assert.deepEqual(verified(), [true, false, null]);
   assert.deepEqual(
-    store.verifications(replays[2]?.id ?? 0).map((found) => [found.result, found.detail, found.environment]),
+    store
+      .verifications(replays[2]?.id ?? 0)
+      .map((found) => [found.result, found.detail, found.environment, found.difference]),
     [
-      ['different', 'why', 1],
-      ['identical', 'why', 1],
+      ['different', 'why', 1, { kind: 'token', token: 7 }],
+      ['identical', 'why', 1, null],
     ],
   );
 
@@ -187,6 +190,7 @@ test('a request shows the clicked message beside the fresh ones, each with its r
         replayIndex: replay.replayIndex,
         result,
         detail: result === null ? '' : 'why',
+        difference: result === 'different' ? { kind: 'token', token: 7 } : null,
       };
     }),
   );
