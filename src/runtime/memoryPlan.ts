@@ -37,6 +37,8 @@ export interface TrainingDemand {
   readonly adapters: number;
   readonly microBatchTokens: number;
   readonly recompute: boolean;
+  /** Whether a KL penalty compares whole distributions. */
+  readonly exact?: boolean;
   readonly contexts: readonly ContextDemand[];
 }
 
@@ -83,6 +85,8 @@ const MAX_PREFILL_TOKENS = 4096;
 const LOGITS_DECODING = 3;
 const LOGITS_COPIES = 2;
 const LOGITS_TRAINING = 3;
+/** More of an exact KL: those of the other policy's graph, and probabilities, differences and products. Measured. */
+const LOGITS_EXACT = 6;
 /** Graphs that hold tables of rotary positions. */
 const TABLE_HOLDERS = 7;
 /** Sets of weights of a full training: the reference, the one that samples, the one that a step makes. */
@@ -224,6 +228,12 @@ function gradientGraphBytes(
   return { activations: ARENA * (slots * FLOAT * (stays + maskCost(config, time)) + passes), logits: ARENA * logits };
 }
 
+/** Bytes of whole distributions at the targets of a micro-batch. */
+function exactBytes(config: TransformerConfig, { exact = false, microBatchTokens, contexts }: TrainingDemand): number {
+  const { targets } = largestMicroBatch(config, contexts, microBatchTokens);
+  return exact ? ARENA * LOGITS_EXACT * targets * config.vocabularySize * FLOAT : 0;
+}
+
 /** Numbers of the embedding and output tables that a backward pass makes beside the gradients that it gives. */
 function extraTables(config: TransformerConfig, { adapter, microBatchTokens, contexts }: TrainingDemand): number {
   if (adapter !== null || config.vocabularySize <= PRODUCT_ROWS) {
@@ -306,6 +316,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
         : 'memory.recompute: true computes them again instead of keeping them; a smaller memory.micro_batch_tokens needs less.',
     );
     put('Logits of training', work, logits);
+    put('Distributions of the exact KL', work, exactBytes(config, training), 'ppo.kl_estimator: k3 needs none.');
     // Sums so far, their start at zero, new sums, and these once more as they leave the graph.
     put(
       'Gradients',

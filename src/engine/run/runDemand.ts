@@ -165,6 +165,7 @@ export function demandOf(config: RunConfig, inputs: PlanInputs, prompts: readonl
             adapters: start?.agents?.length ?? 1,
             microBatchTokens,
             recompute,
+            ...(config.ppo.kl_estimator === 'exact' && { exact: true }),
             contexts: positions,
           }
         : null,

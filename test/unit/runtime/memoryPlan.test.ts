@@ -65,6 +65,16 @@ const training = (change: Partial<TrainingDemand>): MemoryDemand => ({
 });
 
 describe('what is counted', () => {
+  it('whole distributions where a penalty compares them', () => {
+    const small = { ...DEMAND, config: { ...HALF_BILLION, vocabularySize: 8192 } };
+    const name = 'Distributions of the exact KL';
+    assert.equal(item(small, name), 0);
+    const { targets } = largestMicroBatch(small.config, TRAINING.contexts, TRAINING.microBatchTokens);
+    const counted = item({ ...small, training: { ...TRAINING, exact: true } }, name);
+    // A run of 1,600 targets took 6.3 such arrays more than one without.
+    assert.ok(counted > 6.3 * targets * 8192 * 4 && counted < 7 * targets * 8192 * 4);
+  });
+
   it('two bytes for a weight that is held in float16, and what a product converts of it to float32', () => {
     const adapted = { ...training({ adapter: ADAPTER }), precision: 'float16' as const };
     assert.equal(
