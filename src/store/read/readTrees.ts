@@ -28,7 +28,7 @@ export function treeReader(session: Session): TreeOf {
   );
   const stages = db.prepare<[TreeGroup], { readonly stage: number; readonly first: number }>(
     `SELECT stage, first_decision AS first FROM stage
-     WHERE run = @run AND iteration = @iteration AND @phase = 'train' AND @instance <> '' ORDER BY stage DESC`,
+     WHERE run = @run AND iteration = @iteration AND @phase = 'train' ORDER BY stage DESC`,
   );
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(
     `SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${GROUP} ORDER BY id`,

@@ -43,7 +43,7 @@ const OVERRIDES = [
   'fanout=[2, 2]',
 ];
 const PER_ROLE = [...OVERRIDES, 'adapter={per: role, rank: 2}', 'ppo.learning_rate=0.02'];
-const SETTINGS: StagesSettings = { radius: 1e-4, passes: 2 };
+const SETTINGS: StagesSettings = { radius: 0.6, passes: 2 };
 const options = (overrides: readonly string[], settings = SETTINGS): TinyRunOptions => ({
   overrides,
   evaluation: [],
@@ -125,6 +125,7 @@ describe('stages of a step', () => {
       [0, 1, 0, 1, 0, 1],
     );
     assert.ok(turns.some(({ reverted }) => reverted));
+    assert.ok(turns.some(({ reverted }) => !reverted));
     for (let step = 1; step <= STEPS; step++) {
       const [stage, ...others] = store.stages('run-1', step);
       assert.ok(stage !== undefined && others.length === 0);
