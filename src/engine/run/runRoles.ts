@@ -13,6 +13,13 @@ import type { PreparedRun } from './prepareRun.ts';
 /** Finds the weights of a snapshot of an earlier run. */
 export type EarlierWeights = (earlier: EarlierSnapshot, signal: AbortSignal) => WeightsFinder;
 
+/** Where weights of roles are found. */
+export interface RoleFiles {
+  readonly earlier: EarlierWeights;
+  /** What `keepAdapters` wrote is there. */
+  readonly snapshotFolder: string;
+}
+
 /**
  * Loads what answers for the roles with weights of their own and lends it to a run.
  * @param own the run's model, which a role that answers with the base shares
@@ -22,16 +29,16 @@ export function withRunRoles<Result>(
   models: ModelPool,
   { recipe, roles, interrupted }: PreparedRun,
   own: LoadedModel,
-  find: EarlierWeights,
+  { earlier: find, snapshotFolder }: RoleFiles,
   control: LoadControl,
   work: (roles: LentRoles) => Promise<Result>,
 ): Promise<Result> {
   const { signal = NEVER } = control;
   const lenderOf = ({ role, folder, adapter, earlier, model }: PreparedRole): RoleLender => {
     const place = { ...recipe, modelFolder: folder };
+    const began = interrupted === null ? undefined : roleWeights(interrupted.recipe, role)?.snapshot;
     return (lend) => {
       const known = (lent: LentPolicy): ReturnType<typeof lend> => {
-        const began = interrupted === null ? undefined : roleWeights(interrupted.recipe, role)?.snapshot;
         if (interrupted !== null && began !== lent.policy.snapshot) {
           throw new C3Error(
             'input',
@@ -40,9 +47,13 @@ export function withRunRoles<Result>(
         }
         return lend(lent);
       };
+      const named = (lent: LentPolicy | string): ReturnType<typeof lend> =>
+        typeof lent === 'string' ? lend(`policies.${role}: ${lent}`) : known(lent);
+      const kept = adapter === null || began === undefined ? null : snapshotFile(snapshotFolder, began);
+      if (kept !== null && began !== undefined && existsSync(kept)) {
+        return models.withPolicy(place, began, () => Promise.resolve(kept), named, control);
+      }
       if (earlier !== null) {
-        const named = (lent: LentPolicy | string): ReturnType<typeof lend> =>
-          typeof lent === 'string' ? lend(`policies.${role}: ${lent}`) : known(lent);
         return models.withPolicy(place, earlier.snapshot, find(earlier, signal), named, control);
       }
       return adapter === null && model === null

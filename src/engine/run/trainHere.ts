@@ -124,7 +124,10 @@ export async function trainHere(
   return evaluators.using(recipe.config, (evaluator) =>
     models.exclusively(
       recipe,
-      (model) => withRunRoles(models, prepared, model, earlier, loading, (lent) => work(model, lent, evaluator)),
+      (model) =>
+        withRunRoles(models, prepared, model, { earlier, snapshotFolder }, loading, (lent) =>
+          work(model, lent, evaluator),
+        ),
       loading,
     ),
   );

@@ -86,6 +86,18 @@ async function refusesAnotherModel(folder: string, run: string): Promise<void> {
   cpSync(folderOf('qwen2'), join(folder, 'other'), { recursive: true });
 }
 
+/** A run that is killed in the third of four steps. */
+async function killedRun(folder: string, policies: string): Promise<string> {
+  writeFileSync(join(folder, 'roles.c3.yaml'), `${CONFIG}${policies}`);
+  const child = startC3(folder, ['run', 'roles.c3.yaml', '--json', '--override', 'steps=4']);
+  child.stdin.end();
+  const ended = finished(child);
+  await hears(child, 'Step 2 of 4');
+  child.kill('SIGKILL');
+  await ended;
+  return withStore(folder, (store) => store.runs(0, 1)[0]?.id ?? '');
+}
+
 describe('a role with another model', () => {
   it('speaks with its tokenizer and its template, is stored, replayed and verified, and is not trained', async (t) => {
     const folder = copyOf(t, workspace);
@@ -139,14 +151,7 @@ describe('a role with another model', () => {
   it('continues after a kill with the same weights and rows', async (t) => {
     const [whole, cut] = [copyOf(t, workspace), copyOf(t, workspace)];
     const run = await ran(whole, OTHER, 'steps=4');
-    writeFileSync(join(cut, 'roles.c3.yaml'), `${CONFIG}${OTHER}`);
-    const child = startC3(cut, ['run', 'roles.c3.yaml', '--json', '--override', 'steps=4']);
-    child.stdin.end();
-    const ended = finished(child);
-    await hears(child, 'Step 2 of 4');
-    child.kill('SIGKILL');
-    await ended;
-    const killed = withStore(cut, (store) => store.runs(0, 1)[0]?.id ?? '');
+    const killed = await killedRun(cut, OTHER);
     await refusesAnotherModel(cut, killed);
     const resumed = await c3(cut, ['run', '--resume', killed, '--json']);
     assert.equal(resumed.code, 0, resumed.stderr);
@@ -189,13 +194,15 @@ describe('a role with an earlier snapshot', () => {
 });
 
 describe('a role with an adapter', () => {
-  it('answers with it, and what it said can be had again when its folder is gone', async (t) => {
+  it('answers with it, and needs its folder no longer once the run has begun', async (t) => {
     const folder = copyOf(t, workspace);
     const earlier = await ran(folder, '', 'adapter={rank: 2, per: role}', 'ppo.learning_rate=0.05');
     const exported = ['export', '--run', earlier, '--format', 'adapter', '--out', 'adapters'];
     assert.equal((await c3(folder, exported)).code, 0);
-    const run = await ran(folder, 'policies:\n  actor: {adapter: adapters/actor}\n', 'adapter={rank: 4}');
+    const run = await killedRun(folder, 'adapter: {rank: 4}\npolicies:\n  actor: {adapter: adapters/actor}\n');
     rmSync(join(folder, 'adapters'), { recursive: true });
+    const resumed = await c3(folder, ['run', '--resume', run, '--json']);
+    assert.equal(resumed.code, 0, resumed.stderr);
     withStore(folder, (store) => {
       const recipe = parseRecipe(store.runConfig(run), run);
       const [base] = store.snapshotsOfRun(run).map(({ id }) => id);
