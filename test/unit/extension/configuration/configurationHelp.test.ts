@@ -12,6 +12,7 @@ import { summaryWords, valueWords } from '../../../../src/extension/configuratio
 import { templateText } from '../../../../src/extension/configuration/template.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
+import { DEVICE_REQUESTS } from '../../../../src/shared/devices.ts';
 import { METHOD_NAMES } from '../../../../src/training/methods/methods.ts';
 
 /** All keys below one, its own not among them. */
@@ -134,7 +135,7 @@ describe('suggestions', () => {
     assert.deepEqual(labels('chat: {thinking: |}'), ['true', 'false']);
     assert.deepEqual(labels('adapter:\n  target_modules:\n    - |').slice(0, 2), ['q_proj', 'k_proj']);
     assert.deepEqual(labels('adapter:\n  target_modules: [q_proj, |]').slice(0, 2), ['q_proj', 'k_proj']);
-    assert.deepEqual(labels('device: |'), ['auto', 'cpu', 'webgpu', 'cuda', 'dml', 'coreml']);
+    assert.deepEqual(labels('device: |'), DEVICE_REQUESTS);
     assert.deepEqual(labels('memory:\n  limit_gb: |'), ['null']);
     assert.deepEqual(
       offered('method: |')
