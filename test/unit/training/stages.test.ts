@@ -107,11 +107,16 @@ describe('stages of a step', () => {
     const { store, base } = world;
     const sampled: string[] = [];
     const learned: number[] = [];
+    const anchors = new Set<string>();
     const wrap = watching((name, args) => {
       if (name === 'generate') {
         sampled.push(String(args[0]));
       } else if (name === 'step') {
-        const [contexts] = args as [readonly { readonly messages: readonly unknown[] }[]];
+        const [contexts, { anchor }] = args as [
+          readonly { readonly messages: readonly unknown[] }[],
+          { readonly anchor?: string },
+        ];
+        anchors.add(anchor ?? '');
         learned.push(contexts.reduce((sum, { messages }) => sum + messages.length, 0));
       }
     });
@@ -131,6 +136,7 @@ describe('stages of a step', () => {
       assert.ok(stage !== undefined && others.length === 0);
       const behaviour = store.steps('run-1', step - 1, 1)[0]?.snapshot;
       assert.notEqual(stage.snapshot, behaviour, 'the team had moved before it was sampled again');
+      assert.ok(anchors.has(behaviour ?? '') && anchors.has(stage.snapshot), 'each is held near who sampled it');
       const [first, second] = [0, 1].map((one) => store.trainingMessages('run-1', step, 'magrpo', one));
       assert.ok(first !== undefined && second !== undefined);
       // 3 instances with 3 episodes of two messages; the second stage has one episode fewer to learn from.
