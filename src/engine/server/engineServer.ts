@@ -302,9 +302,14 @@ const asker = ({ kind }: Client): ClientKind => kind ?? 'window';
 /** Aborts when a client cancels its request, or goes. */
 function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
   const asked = new AbortController();
-  token.onCancellationRequested(() => {
+  if (token.isCancellationRequested) {
+    // A token that was cancelled before the request was read never says so.
     asked.abort();
-  });
+  } else {
+    token.onCancellationRequested(() => {
+      asked.abort();
+    });
+  }
   return AbortSignal.any([client.gone.signal, asked.signal]);
 }
 
