@@ -13,11 +13,11 @@ import { after, beforeEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { DashboardToHost } from '../../src/shared/protocols/dashboardProtocol.ts';
-import type { EpisodesToHost } from '../../src/shared/protocols/episodesProtocol.ts';
+import type { EPISODES_REQUESTS, EpisodesToHost } from '../../src/shared/protocols/episodesProtocol.ts';
 import type { ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
 import type { RunsTableToHost } from '../../src/shared/protocols/runsTable.ts';
 import { TAXONOMY_THRESHOLDS } from '../../src/shared/records/taxonomy.ts';
-import type { TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
+import type { TAXONOMY_REQUESTS, TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
@@ -81,17 +81,20 @@ const DASHBOARD: Table<DashboardToHost> = {
 };
 const TAXONOMY: Table<TaxonomyToHost> = {
   ready: 'none',
+  request: 'none',
   readAgain: 'none',
-  case: 'none',
   show: ['thresholds are remembered for the workspace', 'four numbers within bounds; they change what is shown'],
-  label: ['a label is stored', OWN],
   open: ['a transcript opens', VIEW],
 };
+const TAXONOMY_ASKED: Readonly<Record<keyof typeof TAXONOMY_REQUESTS, Row>> = {
+  case: 'none',
+  label: ['a label is stored', OWN],
+};
 const EPISODES: Table<EpisodesToHost> = {
+  request: 'none',
   ready: 'none',
   list: 'none',
   place: 'none',
-  rows: 'none',
   chooseRun: 'none',
   classify: 'none',
   open: ['a transcript opens', VIEW],
@@ -102,6 +105,7 @@ const EPISODES: Table<EpisodesToHost> = {
   runsTable: ['a panel opens', VIEW],
   startRun: ['a run starts', ASKED],
 };
+const EPISODES_ASKED: Readonly<Record<keyof typeof EPISODES_REQUESTS, Row>> = { rows: 'none' };
 const MODEL: Table<ModelToHost> = {
   ready: 'none',
   readAgain: 'none',
@@ -505,7 +509,9 @@ describe('a compromised page', () => {
       fc.record({
         type: fc.constant('request'),
         id: fc.nat(),
-        kind: fc.constantFrom(...Object.keys(TRANSCRIPT_ASKED)),
+        kind: fc.constantFrom(
+          ...[TRANSCRIPT_ASKED, TAXONOMY_ASKED, EPISODES_ASKED].flatMap((table) => Object.keys(table)),
+        ),
         asked: fc.oneof(
           fc.constant({}),
           fc.record({ message: fc.constantFrom(message, 0, 1) }),

@@ -2,6 +2,7 @@
  * The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected.
  */
 import {
+  EPISODES_REQUESTS,
   isEpisodesFromHost,
   isEpisodesState,
   NO_PLACE,
@@ -20,6 +21,7 @@ import {
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
+import { RequestSender } from '../common/requests.ts';
 import { button } from '../common/toolkit.ts';
 import { Details } from './details.ts';
 import { Grid } from './grid.ts';
@@ -30,6 +32,7 @@ import { listedWords } from './words.ts';
 
 export class EpisodesPanel {
   private readonly host: Host<EpisodesToHost>;
+  private readonly requests: RequestSender<typeof EPISODES_REQUESTS>;
   private readonly runChooser = h('select', { class: 'run-chooser', 'aria-label': 'Run' });
   private readonly about = h('span', { class: 'muted about' });
   private readonly listed = h('span', { class: 'muted listed', role: 'status' });
@@ -56,6 +59,9 @@ export class EpisodesPanel {
 
   constructor(root: HTMLElement, host: Host<EpisodesToHost>) {
     this.host = host;
+    this.requests = new RequestSender(EPISODES_REQUESTS, (message) => {
+      host.post(message);
+    });
     const state = host.getState();
     if (isEpisodesState(state)) {
       ({ filter: this.filter, sort: this.sort, place: this.place, details: this.detailed } = state);
@@ -79,7 +85,11 @@ export class EpisodesPanel {
     });
     this.grid = new Grid({
       ask: (revision, offset) => {
-        host.post({ type: 'rows', revision, offset });
+        this.requests.ask('rows', { revision, offset }, (rows) => {
+          if (rows !== null) {
+            this.grid.accept(revision, offset, rows);
+          }
+        });
       },
       sort: (sort) => {
         this.ask(this.filter, sort);
@@ -224,8 +234,8 @@ export class EpisodesPanel {
         this.keep();
         break;
       }
-      case 'rows':
-        this.grid.accept(message.revision, message.offset, message.rows);
+      case 'reply':
+        this.requests.receive(message);
         break;
       case 'classes':
         this.toolbar.classes(message.classes);

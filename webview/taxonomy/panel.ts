@@ -15,6 +15,7 @@ import {
   isTaxonomyFromHost,
   CASES_SHOWN,
   isTaxonomyState,
+  TAXONOMY_REQUESTS,
   type LabelDraft,
   type TaxonomyFromHost,
   type TaxonomyToHost,
@@ -22,6 +23,7 @@ import {
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
+import { RequestSender } from '../common/requests.ts';
 import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
 import { CaseList } from './cases.ts';
 import { ClassTable } from './classTable.ts';
@@ -40,6 +42,7 @@ const LABEL_WORDS = {
 
 export class TaxonomyPanel {
   private readonly host: Host<TaxonomyToHost>;
+  private readonly requests: RequestSender<typeof TAXONOMY_REQUESTS>;
   private readonly title = h('h1', {});
   private readonly subtitle = h('span', { class: 'muted' });
   private readonly grown = h('span', { class: 'muted', role: 'status' });
@@ -97,6 +100,9 @@ export class TaxonomyPanel {
 
   constructor(root: HTMLElement, host: Host<TaxonomyToHost>) {
     this.host = host;
+    this.requests = new RequestSender(TAXONOMY_REQUESTS, (message) => {
+      host.post(message);
+    });
     const state = host.getState();
     if (isTaxonomyState(state)) {
       ({
@@ -118,7 +124,9 @@ export class TaxonomyPanel {
     this.cases = new CaseList(this.unfolded, this.draft, {
       open,
       label: (bucket, name, note) => {
-        host.post({ type: 'label', bucket, name, note });
+        this.requests.ask('label', { bucket, name, note }, (refusal) => {
+          this.labeled(bucket, refusal);
+        });
       },
       draft: (draft) => {
         this.draft = draft;
@@ -222,18 +230,8 @@ export class TaxonomyPanel {
       case 'view':
         this.show(message.view);
         break;
-      case 'case':
-        this.cases.show(message.detail);
-        this.scrollBack();
-        break;
-      case 'labelled':
-        this.banner.textContent = '';
-        this.cases.labelled(message.bucket);
-        break;
-      case 'refused':
-        if (!this.cases.refused(message.bucket, message.message)) {
-          this.banner.textContent = message.message;
-        }
+      case 'reply':
+        this.requests.receive(message);
         break;
       case 'grown': {
         const more = this.view === null ? 0 : message.buckets - this.view.buckets - this.view.leftOut.otherDistribution;
@@ -241,6 +239,25 @@ export class TaxonomyPanel {
         break;
       }
     }
+  }
+
+  /** @param refusal why the label could not be written; null where it was */
+  private labeled(bucket: number, refusal: string | null): void {
+    if (refusal === null) {
+      this.banner.textContent = '';
+      this.cases.labelled(bucket);
+      this.read(bucket);
+    } else if (!this.cases.refused(bucket, refusal)) {
+      this.banner.textContent = refusal;
+    }
+  }
+
+  /** Asks for what the store holds of a case. */
+  private read(bucket: number): void {
+    this.requests.ask('case', { bucket }, (detail) => {
+      this.cases.show(detail);
+      this.scrollBack();
+    });
   }
 
   private show(view: TaxonomyView): void {
@@ -298,7 +315,7 @@ export class TaxonomyPanel {
     this.unfolded = bucket;
     this.keep();
     if (bucket !== null) {
-      this.host.post({ type: 'case', bucket });
+      this.read(bucket);
     }
   }
 

@@ -5,6 +5,7 @@ import {
   isSavedFilters,
   NO_PLACE,
   PROBLEM_WINDOW,
+  type EPISODES_REQUESTS,
   type ClassState,
   type EpisodesFromHost,
   type EpisodesRun,
@@ -24,6 +25,7 @@ import {
 import type { RunRecord } from '../../shared/records/records.ts';
 import type { ShownStatus } from '../../shared/records/runStatus.ts';
 import type { TaxonomyView } from '../../shared/records/taxonomy.ts';
+import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
@@ -77,6 +79,9 @@ export class EpisodesSession {
   /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
+  private readonly answers: Answers<typeof EPISODES_REQUESTS> = {
+    rows: ({ revision, offset }) => this.rows(revision, offset),
+  };
 
   constructor(run: string | null, note: string | null, around: EpisodesSurroundings) {
     this.run = run;
@@ -124,8 +129,8 @@ export class EpisodesSession {
         case 'place':
           this.place = message.place;
           break;
-        case 'rows':
-          this.rows(message.revision, message.offset);
+        case 'request':
+          this.around.post(await replyTo(this.answers, message));
           break;
         case 'open':
           this.openTranscript(message.problem, message.round, message.beside);
@@ -267,16 +272,15 @@ export class EpisodesSession {
     });
   }
 
-  /** A window of an older order is not answered: the page asks for the new one. */
-  private rows(revision: number, offset: number): void {
+  /** A window of rows; null for an older order: the page asks for the new one. */
+  private rows(revision: number, offset: number): ShownProblem[] | null {
     if (revision !== this.revision || this.run === null) {
-      return;
+      return null;
     }
     const classes = this.classes.get(this.run)?.classes;
-    const rows = this.reader()
+    return this.reader()
       .problems(this.ids.slice(offset, offset + PROBLEM_WINDOW))
       .map((row): ShownProblem => ({ ...row, problemClass: classes?.get(row.instance) ?? null }));
-    this.around.post({ type: 'rows', revision, offset, rows });
   }
 
   private openTranscript(

@@ -6,6 +6,7 @@ import { hasCode, messageOf } from '../../shared/errors.ts';
 import {
   CASES_SHOWN,
   ALTERNATIVE_PREVIEW,
+  type TAXONOMY_REQUESTS,
   type CaseDetail,
   type TaxonomyFromHost,
   type TaxonomyToHost,
@@ -20,6 +21,7 @@ import {
   type TaxonomyView,
 } from '../../shared/records/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
+import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
 /** The part of the engine that answers here. */
@@ -54,6 +56,10 @@ export class TaxonomySession {
   /** Asked again while the engine was answering: one more answer is owed, however often it was asked. */
   private again = false;
   private buckets: number | null = null;
+  private readonly answers: Answers<typeof TAXONOMY_REQUESTS> = {
+    case: ({ bucket }) => caseDetail(this.around.reader(), bucket),
+    label: (given) => this.label(given),
+  };
 
   constructor(run: string, around: TaxonomySurroundings) {
     this.run = run;
@@ -80,13 +86,14 @@ export class TaxonomySession {
         this.fresh = true;
         await this.show();
         break;
-      case 'case':
-        await this.telling(() => {
-          this.around.post({ type: 'case', detail: caseDetail(this.around.reader(), message.bucket) });
+      case 'request':
+        await this.telling(async () => {
+          const reply = await replyTo(this.answers, message);
+          this.around.post(reply);
+          if (message.kind === 'label' && reply.answer === null) {
+            await this.show();
+          }
         });
-        break;
-      case 'label':
-        await this.label(message);
         break;
       case 'open':
         this.around.openMessage(message.message);
@@ -143,22 +150,16 @@ export class TaxonomySession {
     }
   }
 
-  private async label({ bucket, name, note }: LabelParams): Promise<void> {
+  /** @returns why it cannot be written; null where it was */
+  private async label(given: LabelParams): Promise<string | null> {
     try {
-      await this.around.engine().label({ bucket, name, note });
+      await this.around.engine().label(given);
+      return null;
     } catch (error) {
       const message = messageOf(error);
       this.around.failed(message);
-      this.around.post({
-        type: 'refused',
-        bucket,
-        message: hasCode(error, 'storeHeld') ? `Labels cannot be written now: ${message}` : message,
-      });
-      return;
+      return hasCode(error, 'storeHeld') ? `Labels cannot be written now: ${message}` : message;
     }
-    this.around.post({ type: 'labelled', bucket });
-    await this.receive({ type: 'case', bucket });
-    await this.show();
   }
 
   private tellRun(): void {

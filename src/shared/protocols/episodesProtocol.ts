@@ -1,5 +1,5 @@
 /** Messages between the extension host and the episodes panel. */
-import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
+import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import {
   OUTCOME_FILTERS,
   PROBLEM_COLUMNS,
@@ -13,6 +13,7 @@ import {
 } from '../records/problems.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
 import type { Panel } from './panel.ts';
+import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
 
 /** Rows in one answer. */
 export const PROBLEM_WINDOW = 60;
@@ -102,12 +103,7 @@ export type EpisodesFromHost =
     }
   | { readonly type: 'saved'; readonly filters: readonly SavedFilter[] }
   | { readonly type: 'layout'; readonly layout: ProblemLayout }
-  | {
-      readonly type: 'rows';
-      readonly revision: number;
-      readonly offset: number;
-      readonly rows: readonly ShownProblem[];
-    }
+  | ReplyMessage
   | { readonly type: 'classes'; readonly classes: ClassState }
   /** There is no run in the store. */
   | { readonly type: 'empty' }
@@ -118,19 +114,28 @@ export const isEpisodesFromHost = tagged<EpisodesFromHost>({
   opened: true,
   saved: true,
   layout: true,
-  rows: true,
+  reply: true,
   classes: true,
   empty: true,
   failed: true,
 });
 
+/** What the page asks and waits for. */
+export const EPISODES_REQUESTS = {
+  /** A window of rows; null where another order is shown by now. */
+  rows: {
+    asked: object({ revision: integer(), offset: integer() }),
+    answer: nullable(list(holding<ShownProblem>({ id: true, instance: true, problemClass: true }), PROBLEM_WINDOW)),
+  },
+} as const satisfies Requests;
+
 const isRound = object({ phase: literal('train', 'evaluate'), iteration: integer() });
 
 export const isEpisodesToHost = anyOf(
+  requestOf(EPISODES_REQUESTS),
   object({ type: literal('ready'), filter: isProblemFilter, sort: isProblemSort, place: isPlace }),
   object({ type: literal('list'), filter: isProblemFilter, sort: isProblemSort, place: isPlace }),
   object({ type: literal('place'), place: isPlace }),
-  object({ type: literal('rows'), revision: integer(), offset: integer() }),
   object({ type: literal('open'), problem: integer(), round: nullable(isRound), beside: literal(true, false) }),
   object({ type: literal('chooseRun'), run: text(200) }),
   object({ type: literal('saveFilter'), filter: isProblemFilter, sort: isProblemSort }),

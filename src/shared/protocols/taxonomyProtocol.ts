@@ -1,5 +1,5 @@
 /** Messages between the extension host and the failure taxonomy panel. */
-import { anyOf, integer, literal, nullable, number, object, text, tagged, type Guarded } from '../guard.ts';
+import { anyOf, holding, integer, literal, nullable, number, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Headline } from '../credit/headline.ts';
 import {
   LABEL_FILTERS,
@@ -10,6 +10,7 @@ import {
   type TaxonomyView,
 } from '../records/taxonomy.ts';
 import type { Panel } from './panel.ts';
+import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
 
 /** Cases listed at first, and with each "Show more". */
 export const CASES_SHOWN = 50;
@@ -72,9 +73,7 @@ export type TaxonomyFromHost =
   | { readonly type: 'opened'; readonly run: string; readonly title: string; readonly subtitle: string }
   | { readonly type: 'working' }
   | { readonly type: 'view'; readonly view: TaxonomyView }
-  | { readonly type: 'case'; readonly detail: CaseDetail }
-  | { readonly type: 'labelled'; readonly bucket: number }
-  | { readonly type: 'refused'; readonly bucket: number; readonly message: string }
+  | ReplyMessage
   /** The run has so many buckets by now. */
   | { readonly type: 'grown'; readonly buckets: number }
   | { readonly type: 'failed'; readonly message: string };
@@ -84,19 +83,29 @@ export const isTaxonomyFromHost = tagged<TaxonomyFromHost>({
   opened: true,
   working: true,
   view: true,
-  case: true,
-  labelled: true,
-  refused: true,
+  reply: true,
   grown: true,
   failed: true,
 });
 
+/** What the page asks and waits for. */
+export const TAXONOMY_REQUESTS = {
+  case: {
+    asked: object({ bucket: integer() }),
+    answer: holding<CaseDetail>({ bucket: true, alternatives: true, labels: true }),
+  },
+  /** An empty name removes the label; the answer is why it cannot be written, or null where it was. */
+  label: {
+    asked: object({ bucket: integer(), name: text(400), note: text(2 * NOTE_LIMIT) }),
+    answer: nullable(text()),
+  },
+} as const satisfies Requests;
+
 export const isTaxonomyToHost = anyOf(
+  requestOf(TAXONOMY_REQUESTS),
   object({ type: literal('ready'), filter: isFilter, limit: integer(1, CASES_MOST) }),
   object({ type: literal('show'), thresholds: isThresholds, filter: isFilter, limit: integer(1, CASES_MOST) }),
   object({ type: literal('readAgain') }),
-  object({ type: literal('case'), bucket: integer() }),
-  object({ type: literal('label'), bucket: integer(), name: text(400), note: text(2 * NOTE_LIMIT) }),
   object({ type: literal('open'), message: integer() }),
 );
 export type TaxonomyToHost = Guarded<typeof isTaxonomyToHost>;

@@ -8,10 +8,14 @@ import {
   type ProblemClasses,
 } from '../../../../src/extension/episodes/episodesSession.ts';
 import {
+  EPISODES_REQUESTS,
   isEpisodesToHost,
   NO_PLACE,
   type EpisodesFromHost,
+  type EpisodesToHost,
+  type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
+import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/shared/records/problems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
@@ -76,8 +80,20 @@ const ready = {
   sort: { column: 'appearance', descending: false },
   place: NO_PLACE,
 } as const;
-const uids = (posted: readonly EpisodesFromHost[]): readonly string[] =>
-  last(posted, 'rows').rows.map(({ uid }) => uid);
+const asking = (revision: number): EpisodesToHost => ({
+  type: 'request',
+  id: 1,
+  kind: 'rows',
+  asked: { revision, offset: 0 },
+});
+/** The rows of the newest answer; null for an order that is out of date. */
+function rows(posted: readonly EpisodesFromHost[]): readonly ShownProblem[] | null {
+  const { answer } = last(posted, 'reply');
+  assert.ok(isAnswer(EPISODES_REQUESTS, 'rows', answer));
+  return answer;
+}
+const uids = (posted: readonly EpisodesFromHost[]): readonly string[] | undefined =>
+  rows(posted)?.map(({ uid }) => uid);
 
 test('without a run the page says so, and shows the newest as soon as there is one', async (t) => {
   const { session, writer, posted } = desk(t);
@@ -90,7 +106,7 @@ test('without a run the page says so, and shows the newest as soon as there is o
   assert.equal(last(posted, 'layout').layout.rows, 1);
 });
 
-test('rows of an older order are not answered, and a growing run keeps the places of what is looked at', async (t) => {
+test('rows of an older order are not given, and a growing run keeps the places of what is looked at', async (t) => {
   const { session, writer, posted, later } = desk(t);
   addRun(writer);
   for (const number of [1, 2, 3]) {
@@ -98,17 +114,16 @@ test('rows of an older order are not answered, and a growing run keeps the place
   }
   await session.receive({ ...ready, sort: { column: 'question', descending: true } });
   const first = last(posted, 'layout').layout;
-  await session.receive({ type: 'rows', revision: first.revision, offset: 0 });
+  await session.receive(asking(first.revision));
   assert.deepEqual(uids(posted), ['q3', 'q2', 'q1']);
-  const [three, two] = last(posted, 'rows').rows;
+  const [three, two] = rows(posted) ?? [];
   await session.receive({ type: 'place', place: { active: two?.id ?? null, top: three?.id ?? null, offset: 5 } });
   addTree(writer, { iteration: 1, instance: instance(9), returns: [[1]] });
   session.storeChanged();
   const { layout } = last(posted, 'layout');
   assert.deepEqual([layout.rows, layout.top, layout.active], [4, 1, 2]);
-  const answers = posted.length;
-  await session.receive({ type: 'rows', revision: first.revision, offset: 0 });
-  assert.equal(posted.length, answers);
+  await session.receive(asking(first.revision));
+  assert.equal(rows(posted), null);
   // Changes while it rests are one more order, afterwards.
   addTree(writer, { iteration: 1, instance: instance(10), returns: [[1]] });
   session.storeChanged();
@@ -164,9 +179,9 @@ test('classes arrive after the rows, sort and filter them, and their failure is 
     place: NO_PLACE,
   });
   const { layout } = last(posted, 'layout');
-  await session.receive({ type: 'rows', revision: layout.revision, offset: 0 });
+  await session.receive(asking(layout.revision));
   assert.deepEqual(
-    last(posted, 'rows').rows.map(({ uid, problemClass }) => [uid, problemClass]),
+    rows(posted)?.map(({ uid, problemClass }) => [uid, problemClass]),
     [['q2', { name: 'Misleading Plan', cases: 2, of: 3 }]],
   );
 });
@@ -189,6 +204,9 @@ test('the host takes nothing from the page that does not follow the protocol', (
     { ...ready, sort: { column: 'rowid; DROP TABLE problem', descending: false } },
     { ...ready, filter: { ...NO_PROBLEM_FILTER, search: 'x'.repeat(501) } },
     { ...ready, extra: 1 },
+    { type: 'rows', revision: 1, offset: 0 },
+    { type: 'request', id: 1, kind: 'rows', asked: { revision: 1, offset: 0.5 } },
+    { type: 'request', id: 1, kind: 'case', asked: { bucket: 1 } },
     { type: 'open', problem: 1.5, round: null, beside: false },
     { type: 'open', problem: 1, round: { phase: 'replay', iteration: 1 }, beside: false },
     { type: 'deleteFilter', name: 'x'.repeat(81) },

@@ -10,9 +10,11 @@ import { RememberedThresholds } from '../../../../src/extension/taxonomy/taxonom
 import { C3Error } from '../../../../src/shared/errors.ts';
 import {
   ALTERNATIVE_PREVIEW,
+  TAXONOMY_REQUESTS,
   type TaxonomyFromHost,
   type TaxonomyToHost,
 } from '../../../../src/shared/protocols/taxonomyProtocol.ts';
+import { isAnswer, type ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
 import {
   currentLabel,
   labelProblem,
@@ -99,6 +101,9 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
   });
   return { session, asked, posted, opened, kept, remembered, writer, tree };
 }
+const LABEL: TaxonomyToHost = { type: 'request', id: 1, kind: 'label', asked: { bucket: 1, name: 'x', note: '' } };
+const replies = (posted: readonly TaxonomyFromHost[]): ReplyMessage[] =>
+  posted.flatMap((message) => (message.type === 'reply' ? [message] : []));
 const types = (posted: readonly TaxonomyFromHost[]): string[] => posted.map(({ type }) => type);
 
 describe('the session of a taxonomy panel', () => {
@@ -182,13 +187,20 @@ describe('the session of a taxonomy panel', () => {
     const { session, posted, asked, writer } = scene(t);
     await session.receive(READY);
     posted.length = 0;
-    await session.receive({ type: 'label', bucket: 1, name: 'Over-Coupling', note: 'why' });
-    await session.receive({ type: 'label', bucket: 1, name: '', note: '' });
-    assert.deepEqual(types(posted), ['labelled', 'case', 'view', 'labelled', 'case', 'view']);
+    const details: unknown[] = [];
+    for (const [name, note] of [
+      ['Over-Coupling', 'why'],
+      ['', ''],
+    ] as const) {
+      await session.receive({ type: 'request', id: 1, kind: 'label', asked: { bucket: 1, name, note } });
+      assert.deepEqual(replies(posted).at(-1), { type: 'reply', id: 1, kind: 'label', answer: null });
+      await session.receive({ type: 'request', id: 2, kind: 'case', asked: { bucket: 1 } });
+      const answer = replies(posted).at(-1)?.answer;
+      assert.ok(isAnswer(TAXONOMY_REQUESTS, 'case', answer));
+      details.push(answer.labels.map((label) => label.name));
+    }
+    assert.deepEqual(types(posted), ['reply', 'view', 'reply', 'reply', 'view', 'reply']);
     assert.equal(asked.at(-1)?.fresh, false);
-    const details = posted.flatMap((message) =>
-      message.type === 'case' ? [message.detail.labels.map(({ name }) => name)] : [],
-    );
     assert.deepEqual(details, [['Over-Coupling'], ['Over-Coupling', '']]);
     assert.equal(writer.labelsOfBucket(1).length, 2);
   });
@@ -198,15 +210,17 @@ describe('the session of a taxonomy panel', () => {
     const { session, posted } = scene(t, {
       label: () => Promise.reject(new C3Error('store', reason, { code: 'storeHeld' })),
     });
-    await session.receive({ type: 'label', bucket: 1, name: 'x', note: '' });
-    assert.deepEqual(posted, [{ type: 'refused', bucket: 1, message: `Labels cannot be written now: ${reason}` }]);
+    await session.receive(LABEL);
+    assert.deepEqual(posted, [
+      { type: 'reply', id: 1, kind: 'label', answer: `Labels cannot be written now: ${reason}` },
+    ]);
   });
 
   it('knows that by the code of the error, whatever its sentence says', async (t) => {
     const reason = 'The disk of this store, which is held by nobody and is being written by hand, is full.';
     const { session, posted } = scene(t, { label: () => Promise.reject(new C3Error('store', reason)) });
-    await session.receive({ type: 'label', bucket: 1, name: 'x', note: '' });
-    assert.deepEqual(posted, [{ type: 'refused', bucket: 1, message: reason }]);
+    await session.receive(LABEL);
+    assert.deepEqual(posted, [{ type: 'reply', id: 1, kind: 'label', answer: reason }]);
   });
 
   it('says how many buckets there are by now, and changes nothing that is shown', async (t) => {

@@ -20,6 +20,8 @@ const taxonomyState = {
 const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan', lane: 'replays' };
 const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
 
+const labelRequest = (asked: unknown): unknown => ({ type: 'request', id: 1, kind: 'label', asked });
+
 const continuation = { snapshot: null, temperature: null, model: null };
 
 const replayDraft = {
@@ -118,7 +120,7 @@ test('messages of the panels that follow the protocol are taken', () => {
     }),
   );
   assert.ok(isTaxonomyToHost({ type: 'show', thresholds, filter: taxonomyFilter, limit: 50 }));
-  assert.ok(isTaxonomyToHost({ type: 'label', bucket: 3, name: 'my own', note: 'a note' }));
+  assert.ok(isTaxonomyToHost(labelRequest({ bucket: 3, name: 'my own', note: 'a note' })));
   assert.ok(isTaxonomyState(taxonomyState));
 });
 
@@ -214,8 +216,9 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
     { type: 'show', thresholds: { ...thresholds, significance: 1.1 }, filter: taxonomyFilter, limit: 50 },
     { type: 'show', thresholds: { ...thresholds, misleading: '0.5' }, filter: taxonomyFilter, limit: 50 },
     { type: 'show', thresholds, filter: taxonomyFilter, limit: 2001 },
-    { type: 'label', bucket: 3, name: 'x'.repeat(401), note: '' },
-    { type: 'label', bucket: -3, name: 'x', note: '' },
+    labelRequest({ bucket: 3, name: 'x'.repeat(401), note: '' }),
+    labelRequest({ bucket: -3, name: 'x', note: '' }),
+    { type: 'label', bucket: 3, name: 'x', note: '' },
   ]) {
     assert.equal(isTaxonomyToHost(message), false, JSON.stringify(message).slice(0, 80));
   }
