@@ -2,12 +2,25 @@
  * The rules of the house: strict types, the directions in which the rooms import, and what may not reach a token, a
  * page or a shell. Comments cannot switch a rule off.
  */
+import { globSync } from 'node:fs';
 import { defineConfig } from 'eslint/config';
 import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 import rooms from './rooms.json' with { type: 'json' };
 
-const FOLDERS = Object.keys(rooms);
+/** Each folder with what it may import: its own row, or that of FOLDER/* for the folders in FOLDER without one. */
+const ROOMS = Object.fromEntries(
+  Object.entries(rooms).flatMap(([folder, entries]) =>
+    folder.endsWith('/*')
+      ? globSync(folder, { cwd: import.meta.dirname, withFileTypes: true })
+          .filter((found) => found.isDirectory())
+          .map(({ name }) => `${folder.slice(0, -1)}${name}`)
+          .filter((found) => !Object.hasOwn(rooms, found))
+          .map((found) => [found, entries])
+      : [[folder, entries]],
+  ),
+);
+const FOLDERS = Object.keys(ROOMS);
 
 /**
  * Where the files of an entry of rooms.json lie: a file, the files of one folder (FOLDER/*), or a folder with all in
@@ -22,8 +35,8 @@ const directly = (folder) =>
 const zones = FOLDERS.map((folder) => ({
   target: directly(folder),
   from: './{src,webview,test}/**',
-  except: [`${folder}/*`, ...rooms[folder]].map((entry) => `**/${filesOf(entry)}`),
-  message: `${folder} may import ${rooms[folder].join(', ') || 'nothing else'} only; where another arrow is right, add it to rooms.json.`,
+  except: [`${folder}/*`, ...ROOMS[folder]].map((entry) => `**/${filesOf(entry)}`),
+  message: `${folder} may import ${ROOMS[folder].join(', ') || 'nothing else'} only; where another arrow is right, add it to rooms.json.`,
 }));
 
 /** Packages that one place only may import: elsewhere its room's own interface is the way. */

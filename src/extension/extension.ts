@@ -1,6 +1,13 @@
 /** Activation: makes the parts and joins them. Nothing is opened or started before it is needed. */
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { isRecord } from '../shared/guard.ts';
+import { DASHBOARD_PANEL } from '../shared/protocols/dashboardProtocol.ts';
+import { EPISODES_PANEL } from '../shared/protocols/episodesProtocol.ts';
+import { MODEL_PANEL } from '../shared/protocols/modelProtocol.ts';
+import type { Panel } from '../shared/protocols/panel.ts';
+import { RUNS_PANEL } from '../shared/protocols/runsTable.ts';
+import { TAXONOMY_PANEL } from '../shared/protocols/taxonomyProtocol.ts';
+import { TRANSCRIPT_PANEL } from '../shared/protocols/transcriptProtocol.ts';
 import { openMessage, registerCommands } from './commands.ts';
 import { BucketsTree } from './sidebar/bucketsTree.ts';
 import { ConfigurationLanguage } from './configuration/language.ts';
@@ -10,7 +17,6 @@ import { Doctor } from './engine/doctor.ts';
 import { Engine } from './engine/engine.ts';
 import { Episodes } from './episodes/episodesPanel.ts';
 import { classesOf } from './episodes/episodesSession.ts';
-import { PANELS, PANEL_NAMES, type PanelName } from '../shared/protocols/panels.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../shared/records/taxonomy.ts';
 import { InterruptedRuns } from './run/interruptedRuns.ts';
 import { Log } from './common/log.ts';
@@ -121,14 +127,14 @@ export function activate(context: ExtensionContext): void {
         openMessage(services, transcripts, message);
       },
     }),
-    ...serializers(store, {
-      transcript: transcripts,
-      taxonomy: taxonomies,
-      dashboard,
-      episodes,
-      runs: runsTable,
-      model,
-    }),
+    ...serializers(store, [
+      [TRANSCRIPT_PANEL, transcripts],
+      [TAXONOMY_PANEL, taxonomies],
+      [DASHBOARD_PANEL, dashboard],
+      [EPISODES_PANEL, episodes],
+      [RUNS_PANEL, runsTable],
+      [MODEL_PANEL, model],
+    ]),
   );
   // A run may go on that an earlier window, another one or a command asked for.
   engine.attach();
@@ -150,12 +156,15 @@ interface Owner {
 }
 
 /** Panels come back after a reload with the state that their pages kept. */
-function serializers(store: StoreAccess, owners: Readonly<Record<PanelName, Owner>>): { dispose(): void }[] {
-  return PANEL_NAMES.map((name) =>
-    window.registerWebviewPanelSerializer(PANELS[name].view, {
+function serializers(
+  store: StoreAccess,
+  panels: readonly (readonly [Pick<Panel, 'view'>, Owner])[],
+): { dispose(): void }[] {
+  return panels.map(([{ view }, owner]) =>
+    window.registerWebviewPanelSerializer(view, {
       deserializeWebviewPanel: async (panel, state) => {
         await store.pending();
-        owners[name].restore(panel, state);
+        owner.restore(panel, state);
       },
     }),
   );

@@ -1,13 +1,26 @@
-/** The table of panels, and what must say the same as it: the pages, the icons and package.json. */
+/** The panels, and what must say the same: their pages, icons, package.json and where they are restored. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { PANEL_NAMES, PANELS } from '../../../../src/shared/protocols/panels.ts';
+import { isRecord } from '../../../../src/shared/guard.ts';
+import type { Panel } from '../../../../src/shared/protocols/panel.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
-const panels = Object.values(PANELS);
+const PROTOCOLS = join(ROOT, 'src', 'shared', 'protocols');
+const isPanel = (value: unknown): value is Panel => isRecord(value) && ['view', 'bundle'].every((key) => key in value);
+/** Each panel by the name of its constant. */
+const PANELS = new Map<string, Panel>();
+for (const file of readdirSync(PROTOCOLS)) {
+  const found: unknown = await import(join(PROTOCOLS, file));
+  for (const [name, value] of Object.entries(isRecord(found) ? found : {})) {
+    if (isPanel(value)) {
+      PANELS.set(name, value);
+    }
+  }
+}
+const panels = [...PANELS.values()];
 const views = panels.map(({ view }) => view);
 
 const manifestText = readFileSync(join(ROOT, 'package.json'), 'utf8');
@@ -17,9 +30,8 @@ const manifestSchema = z.object({
 });
 const manifest = manifestSchema.parse(JSON.parse(manifestText));
 
-describe('the table of panels', () => {
-  it('names each view and bundle once', () => {
-    assert.deepEqual(PANEL_NAMES, Object.keys(PANELS));
+describe('the panels', () => {
+  it('name each view and bundle once', () => {
     for (const key of ['view', 'title', 'bundle'] as const) {
       assert.equal(new Set(panels.map((panel) => panel[key])).size, panels.length, key);
     }
@@ -29,14 +41,20 @@ describe('the table of panels', () => {
     }
   });
 
-  it('has a page for each panel, and a panel for each page', () => {
+  it('have a page each, and there is a panel for each page', () => {
     const pages = readdirSync(join(ROOT, 'webview')).filter((name) =>
       existsSync(join(ROOT, 'webview', name, 'main.ts')),
     );
     assert.deepEqual(panels.map(({ bundle }) => bundle).sort(), pages.sort());
   });
 
-  it('has the icons that it names', () => {
+  it('are all restored by the extension after a reload', () => {
+    const extension = readFileSync(join(ROOT, 'src', 'extension', 'extension.ts'), 'utf8');
+    const restored = [...extension.matchAll(/^ +\[([A-Z_]+), \w+\],$/gmu)].map(([, name]) => name ?? '');
+    assert.deepEqual(restored.sort(), [...PANELS.keys()].sort());
+  });
+
+  it('have the icons that they name', () => {
     for (const { icon } of panels) {
       for (const theme of ['light', 'dark']) {
         assert.ok(existsSync(join(ROOT, 'media', `${icon}-${theme}.svg`)), `${icon}-${theme}.svg`);
@@ -53,7 +71,7 @@ describe('package.json', () => {
     assert.deepEqual(activated.sort(), views.toSorted());
   });
 
-  it('names only panels of the table in its conditions', () => {
+  it('names only known panels in its conditions', () => {
     const named = [...manifestText.matchAll(/(?:webviewId|activeWebviewPanelId) *(?:==|!=|=~) *'([^']*)'/gu)].map(
       ([, view]) => view ?? '',
     );
