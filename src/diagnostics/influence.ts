@@ -159,13 +159,23 @@ export function influence(buckets: readonly DiagnosticBucket[], settings: Influe
   };
 }
 
-/** The mean over contexts of millerMadowInformation. */
-export function correctedInfluence(
+/** The symbol of a next message that states no answer, where others of its context do. */
+const NO_ANSWER = '<NONE>';
+
+/**
+ * The mean over contexts of millerMadowInformation between alternatives and the answers that the next messages state.
+ * Contexts where none states one are left out: they say nothing of answers.
+ * @param answerOf the answer of a text; null where it states none
+ */
+export function answerInfluence(
   buckets: readonly DiagnosticBucket[],
-  symbol: InfluenceSettings['symbol'],
+  answerOf: (text: string) => string | null,
   seed = 0,
 ): { readonly value: Interval | null; readonly leftOut: number } {
-  const values = symbolsOf(buckets, symbol).flatMap((own) => millerMadowInformation(own) ?? []);
+  const answers = buckets.map((bucket) => creditedOf(bucket).map(({ next }) => next.map(answerOf)));
+  const values = answers
+    .filter((own) => own.flat().some((answer) => answer !== null))
+    .flatMap((own) => millerMadowInformation(own.map((next) => next.map((one) => one ?? NO_ANSWER))) ?? []);
   return { value: bootstrapMean(values, seed), leftOut: buckets.length - values.length };
 }
 
@@ -200,7 +210,7 @@ function symbolsOf(buckets: readonly DiagnosticBucket[], symbol: InfluenceSettin
 }
 
 /** The most frequent symbols; of equals the one that came first. */
-function mostFrequent(symbols: readonly string[], topK: number): string[] {
+export function mostFrequent(symbols: readonly string[], topK: number): string[] {
   return [...countsOf(symbols)]
     .sort(([, a], [, b]) => b - a)
     .slice(0, topK)

@@ -1,10 +1,10 @@
 /** Where the engine finds what comes with the product, run from source or from the bundle. */
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxPlaces } from '../evaluate/python/sandbox/sandboxProcess.ts';
 import type { TextPlaces } from '../policy/textProcess.ts';
-import type { TaskName } from '../tasks/split.ts';
+import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
@@ -40,11 +40,19 @@ export const SANDBOX_PLACES: SandboxPlaces = {
   pyodide: packageFolder('pyodide'),
 };
 
-const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = { arithmetic: 'team', python: 'team-python' };
+const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = {
+  arithmetic: 'team',
+  python: 'team-python',
+  dealer: 'team-dealer',
+};
 
 /** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */
 export const bundledTeam = (task: TaskName): string =>
   fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${TEAM_FOLDERS[task]}`, import.meta.url));
+
+/** The protocol of the bundled team of a task that has so many roles: one of its TEAM_SIZES. */
+export const bundledProtocol = (task: TaskName, roles: number): string =>
+  join(bundledTeam(task), roles === TEAM_SIZES[task][0] ? 'protocol.json' : `protocol-${String(roles)}.json`);
 
 /** The package's own description; it lies beside the sources and beside the bundles. */
 export const PACKAGE_FILE = fileURLToPath(

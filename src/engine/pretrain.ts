@@ -3,13 +3,12 @@
  * with it.
  */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { TASK_NAMES } from '../tasks/split.ts';
+import { TASK_NAMES, TEAM_SIZES } from '../shared/runNames.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import { pretrain } from '../training/pretrain/pretrain.ts';
 import { pretrainRecipe } from '../training/pretrain/pretrainRecipes.ts';
-import { bundledTeam } from './places.ts';
+import { bundledProtocol, bundledTeam } from './places.ts';
 
 const { values, positionals } = parseArgs({
   options: { task: { type: 'string', default: 'arithmetic' } },
@@ -17,12 +16,13 @@ const { values, positionals } = parseArgs({
 });
 const task = TASK_NAMES.find((name) => name === values.task);
 if (task === undefined) {
-  process.stderr.write(`--task knows ${TASK_NAMES.join(' and ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
+  process.stderr.write(`--task knows ${TASK_NAMES.join(', ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
   process.exit(1);
 }
 const [folder = bundledTeam(task), workFolder = task === 'arithmetic' ? '.c3/pretrain' : `.c3/pretrain-${task}`] =
   positionals;
-const protocolPath = join(bundledTeam(task), 'protocol.json');
+// The largest team: its first roles are those of the smaller ones.
+const protocolPath = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
 const controller = new AbortController();
 process.once('SIGINT', () => {
   controller.abort();

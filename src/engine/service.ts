@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
-import { capabilitiesOf, requireCapability } from '../shared/rolePolicies.ts';
 import { checkRequest, type ReplayControl } from '../replay/request.ts';
 import { replaysOfMessage, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
 import { NEVER } from '../shared/cancellation.ts';
@@ -11,6 +10,7 @@ import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
+import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import {
   LABEL_AUTHOR,
@@ -22,18 +22,17 @@ import {
 } from '../shared/records/taxonomy.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
-import { runSampling } from '../training/config/config.ts';
-import { valuesStates } from '../training/methods/methods.ts';
 import { snapshotAfter } from '../training/state/restore.ts';
 import type { RunControl } from '../training/runContext.ts';
 import { messageTokens } from './replay/contextTokens.ts';
-import { sampleDiagnostics, type SampleControl, type SampleSettings } from './diagnose/diagnoseSample.ts';
+import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
 import { Evaluators } from './recipe/evaluators.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import { ModelPool, type LentPolicy } from './models/models.ts';
+import { pilotHere, type PilotSettings } from './run/pilot.ts';
+import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
-import { runRenderer } from './models/roles.ts';
-import { parseRecipe, protocolOf, protocolOfRun, type Recipe } from './recipe/recipe.ts';
+import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
 import { checkSettle, type EngineReplay } from './replay/settling.ts';
 import type { Lease } from './run/storeHold.ts';
 import { TaxonomyDesk } from './taxonomy/taxonomyDesk.ts';
@@ -44,6 +43,7 @@ import { prepareRun, type Interrupted } from './run/prepareRun.ts';
 import { trainHere, type TrainingPlace } from './run/trainHere.ts';
 import { Weights } from './replay/weights.ts';
 import { Lending } from './replay/lending.ts';
+import { sampleHere } from './replay/sampleHere.ts';
 import { replayHere, replaysToVerify, verifyHere, type ReplayPlace } from './replay/replayHere.ts';
 import { StoreWork, type ServiceOptions } from './run/storeWork.ts';
 
@@ -106,6 +106,19 @@ export class EngineService {
   plan(recipe: Recipe, signal: AbortSignal = NEVER): Promise<RunPlan> {
     return this.work.tracked(
       planRun(recipe, this.lending.sources, (inputs) => this.timing.ofPlan(recipe, inputs), this.work.stopping(signal)),
+    );
+  }
+
+  /**
+   * Measures rho with the untrained team of a recipe; nothing is stored.
+   * @throws C3Error as starting it would, and where the messages of its protocol are not known beforehand
+   */
+  pilot(recipe: Recipe, settings: PilotSettings, given: AbortSignal = NEVER): Promise<RhoReport> {
+    const signal = this.work.stopping(given);
+    return this.work.tracked(
+      prepareRun(this.lending.sources, recipe, null, signal).then((prepared) =>
+        pilotHere(this.training, prepared, settings, signal),
+      ),
     );
   }
 
@@ -183,22 +196,27 @@ export class EngineService {
     const take = (): Promise<Lease> => this.work.lease(purpose, control.signal);
     // A store that cannot be written is refused first; a new one is made only when all else is there.
     let lease = existsSync(this.storePath) ? await take() : null;
+    let summary: RunSummary;
     try {
       // While it waited, another process may have taken the run to its end.
       const finished = interrupted === null ? null : this.finishedSummary(interrupted.id, onRemark);
-      return (
-        finished ??
-        (await trainHere(
-          this.training,
-          await prepareRun(this.lending.sources, recipe, interrupted, control.signal),
-          control,
-          onRemark,
-          async () => (lease ??= await take()),
-        ))
+      if (finished !== null) {
+        return finished;
+      }
+      summary = await trainHere(
+        this.training,
+        await prepareRun(this.lending.sources, recipe, interrupted, control.signal),
+        speaking(recipe, control, onRemark, (work) => this.work.reading(work)),
+        onRemark,
+        async () => (lease ??= await take()),
       );
     } finally {
       lease?.release();
     }
+    await saveModel(recipe, summary, onRemark, (format, out) =>
+      this.exportWeights(summary.run, null, format, out, control.signal),
+    );
+    return summary;
   }
 
   /**
@@ -316,36 +334,7 @@ export class EngineService {
   async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
     this.work.reading((store) => store.run(run));
     return this.work.writing('sampling of diagnostics', control.signal, (store) =>
-      this.sampleHeld(store, run, settings, control),
-    );
-  }
-
-  private sampleHeld(
-    store: StoreWriter,
-    run: string,
-    settings: SampleSettings,
-    control: SampleControl,
-  ): Promise<number> {
-    const recipe = parseRecipe(store.runConfig(run), run);
-    const { config } = recipe;
-    if (settings.role !== null) {
-      requireCapability(config.policies, settings.role, 'samples', 'measure another role');
-    }
-    const signal = this.work.stopping(control.signal);
-    const dependencies = {
-      store,
-      protocol: protocolOf(recipe),
-      render: runRenderer(this.models.texts, recipe, signal),
-      sampling: runSampling(config),
-      seed: config.seed,
-      returnBound: config.credit.return_clip,
-      samples: (role: string) => capabilitiesOf(config.policies, role).samples,
-      lend: valuesStates(config)
-        ? this.lending.valuesLender(run, recipe, signal)
-        : this.lending.lender(run, recipe, signal),
-    };
-    return this.evaluators.using(config, (evaluator) =>
-      sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, signal }),
+      sampleHere(this.replays, store, run, settings, control),
     );
   }
 

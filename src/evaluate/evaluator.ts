@@ -3,6 +3,7 @@ import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
+import { gradePoints, parsePoints } from './points.ts';
 import { extractCode } from './python/code.ts';
 import type { PythonGrader } from './python/grader.ts';
 
@@ -44,6 +45,19 @@ export interface Evaluator {
 export const answerEvaluator: Evaluator = {
   name: 'answer',
   evaluate: (instance, text) => Promise.resolve(withoutGold(instance) ?? gradeAnswer(instance.answer, text)),
+};
+
+/** Adds up the points of a message's parts; what has no list of points is masked. */
+export const pointsEvaluator: Evaluator = {
+  name: 'points',
+  evaluate: ({ answer, uid }, text) => {
+    const key = parsePoints(answer);
+    return Promise.resolve(
+      key === null
+        ? { score: null, rule: 'no-gold', masked: `The answer of instance ${uid} lists no points.` }
+        : gradePoints(key, text),
+    );
+  },
 };
 
 /**

@@ -6,10 +6,12 @@ import type { PassRule } from './python/rules.ts';
 
 /** What evaluators are made of. */
 export interface EvaluatorParts {
-  /** Whether the task asks for a number that is stated, and not for an expression that has its value. */
-  readonly stated: boolean;
+  /** What scores instances without tests where nothing else is chosen. */
+  readonly plain: Evaluator;
   /** Compares the number or text that a message states. */
   readonly answer: Evaluator;
+  /** Adds up the points of the parts of a message. */
+  readonly points: Evaluator;
   /** Compares answers as mathematics. */
   readonly math: (grader: Grader) => Evaluator;
   /**

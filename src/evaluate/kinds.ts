@@ -4,11 +4,20 @@ import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';
 import { math } from './kinds/math.ts';
 import { mathLenient } from './kinds/mathLenient.ts';
+import { points } from './kinds/points.ts';
 import { python } from './kinds/python.ts';
 import { pythonFraction } from './kinds/pythonFraction.ts';
 
 /** In the order in which they are listed to users. */
-const TABLE = [auto, answer, math, mathLenient, python, pythonFraction] as const satisfies readonly EvaluatorKind[];
+const TABLE = [
+  auto,
+  answer,
+  points,
+  math,
+  mathLenient,
+  python,
+  pythonFraction,
+] as const satisfies readonly EvaluatorKind[];
 
 export type EvaluatorName = (typeof TABLE)[number]['name'];
 type NamedKind = EvaluatorKind & { readonly name: EvaluatorName };

@@ -1,23 +1,29 @@
 /** Evaluators by the names of their kinds. */
-import { answerEvaluator, mathEvaluator, pythonEvaluator, type Evaluator } from './evaluator.ts';
+import { answerEvaluator, mathEvaluator, pointsEvaluator, pythonEvaluator, type Evaluator } from './evaluator.ts';
 import { evaluatorKind, type EvaluatorName } from './kinds.ts';
 import type { PythonGrader } from './python/grader.ts';
 import type { PassRule } from './python/rules.ts';
 
 /**
+ * What the answers of a task are: a number that is stated, where an expression that has its value is none (`#### 10+4`
+ * for 14); points for each part of a message; mathematics.
+ */
+export type AnswerForm = 'number' | 'points' | 'mathematics';
+
+/**
  * The evaluator of a name.
- * @param stated whether the task asks for a number that is stated, and not for an expression that has its value (`####
- *   10+4` for 14)
  * @param grader gives the grader of a rule; asked for only where code may be scored
  */
 export function evaluatorNamed(
   name: EvaluatorName,
-  stated: boolean,
+  form: AnswerForm,
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade'>,
 ): Evaluator {
+  const math = mathEvaluator('strict');
   return evaluatorKind(name).make({
-    stated,
+    plain: { number: answerEvaluator, points: pointsEvaluator, mathematics: math }[form],
     answer: answerEvaluator,
+    points: pointsEvaluator,
     math: mathEvaluator,
     python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers),
   });

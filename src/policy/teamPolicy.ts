@@ -25,7 +25,11 @@ export function teamPolicy(
     }
     return own;
   };
-  const own = new Map(Object.entries(policies ?? {}).map(([role, one]) => [role, policyOf(role, one)]));
+  const own = new Map(
+    Object.entries(policies ?? {}).flatMap(([role, one]) =>
+      one.kind === 'own' ? [] : [[role, policyOf(role, one)] as const],
+    ),
+  );
   return own.size === 0 ? model : new TeamPolicy(model, own);
 }
 

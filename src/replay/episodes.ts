@@ -1,7 +1,7 @@
 /** Growing whole episodes: level by level, each branch as its protocol unfolds, and what a fan-out costs. */
 import type { PolicyControl } from '../policy/policy.ts';
 import { callsOfFanout } from '../team/rounds.ts';
-import { extend, type Growth, type TreeSettings } from './grow.ts';
+import { extend, fill, placeOf, type Growth, type Place, type TreeSettings } from './grow.ts';
 import type { Branch, TreeNode } from './tree.ts';
 import { advance } from './unfold.ts';
 
@@ -25,27 +25,69 @@ export async function grow(
   let roots: TreeNode[] | undefined;
   let frontier = branches;
   for (let level = 0; frontier.length > 0; level++) {
-    const nodes = await oneLevel(
-      settings,
-      frontier,
-      fanout[level] ?? 1,
-      control,
-      level === 0 ? ALTERNATIVES : CONTINUATIONS,
+    const count = fanout[level] ?? 1;
+    const growth = level === 0 ? ALTERNATIVES : CONTINUATIONS;
+    const nodes = await oneLevel(settings, frontier, control, (branch) =>
+      Array.from({ length: count }, (_, index) => placeOf(branch, 0, index, count, growth)),
     );
-    roots ??= nodes;
-    frontier = nodes.map((node) => ({ instance: node.instance, node }));
+    roots ??= nodes.flat();
+    frontier = nodes.flat().map((node) => ({ instance: node.instance, node }));
   }
   return roots ?? [];
 }
 
-/** The next messages of all branches, in the order of these; one that ends has none, and keeps its closing events. */
+/**
+ * Grows a spine below every branch: one episode, with alternatives to each of its messages that are continued once.
+ * fanout[i] messages answer the context of its i-th decision, 1 where it says nothing; the first is the episode's own.
+ * Nothing shares a stream unless continuations are to.
+ * @returns the messages of the first decision, in order
+ * @throws as `grow`
+ */
+export async function growSpine(
+  settings: TreeSettings,
+  branches: readonly Branch[],
+  fanout: readonly number[],
+  control: PolicyControl,
+): Promise<TreeNode[]> {
+  settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout, 'spine'));
+  let roots: TreeNode[] | undefined;
+  let frontier = branches;
+  let spine = new Set(branches);
+  // Alternatives are numbered through all decisions: their continuations draw by this number.
+  let numbered = 0;
+  for (let level = 0; frontier.length > 0; level++) {
+    const count = fanout[level] ?? 1;
+    const first = numbered;
+    const nodes = await oneLevel(settings, frontier, control, (branch, index) =>
+      spine.has(frontier[index] ?? branch)
+        ? Array.from({ length: count }, (_, sibling) => ({ sibling, alternative: first + sibling, replay: null }))
+        : [placeOf(branch, 0, 0, 1, CONTINUATIONS)],
+    );
+    roots ??= nodes.flat();
+    numbered += count;
+    const following = nodes.flatMap((own, index) => {
+      const before = frontier[index];
+      return own.map((node, sibling) => ({
+        branch: { instance: node.instance, node },
+        continues: sibling === 0 && before !== undefined && spine.has(before),
+      }));
+    });
+    frontier = following.map(({ branch }) => branch);
+    spine = new Set(following.flatMap(({ branch, continues }) => (continues ? [branch] : [])));
+  }
+  return roots ?? [];
+}
+
+/**
+ * The next messages of all branches, by branch; one that ends has none, and keeps its closing events.
+ * @param placesOf of the messages below a branch, by its index among all
+ */
 async function oneLevel(
   settings: TreeSettings,
   branches: readonly Branch[],
-  fanout: number,
   control: PolicyControl,
-  growth: Growth,
-): Promise<TreeNode[]> {
+  placesOf: (branch: Branch, index: number) => readonly Place[],
+): Promise<(readonly TreeNode[])[]> {
   const advanced = await Promise.all(branches.map((branch) => advance(settings, branch, control.signal)));
   const waiting = new Map<number, number[]>();
   advanced.forEach(({ branch, position }, index) => {
@@ -57,13 +99,19 @@ async function oneLevel(
   });
   const nodes: (readonly TreeNode[])[] = branches.map(() => []);
   for (const [position, indices] of waiting) {
-    const some = indices.flatMap((index) => advanced[index]?.branch ?? []);
-    const grown = await extend(settings, some, position, fanout, control, undefined, growth);
+    const openings = indices.map((index) => {
+      const branch = advanced[index]?.branch;
+      return branch === undefined ? [] : placesOf(branch, index).map((place) => ({ branch, place }));
+    });
+    const grown = await fill(settings, openings.flat(), position, control);
+    let start = 0;
     indices.forEach((index, place) => {
-      nodes[index] = grown.slice(place * fanout, (place + 1) * fanout);
+      const end = start + (openings[place]?.length ?? 0);
+      nodes[index] = grown.slice(start, end);
+      start = end;
     });
   }
-  return nodes.flat();
+  return nodes;
 }
 
 /** Alternatives that are to be continued to the ends of their episodes. */

@@ -85,7 +85,14 @@ function messagesOf(branch: Branch): Map<number, string> {
 export const placeWords = (occurrence: string, uid: string): string =>
   `the ${occurrence} for the instance ${JSON.stringify(uid.slice(0, 120))}`;
 
-type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
+/** Where a new message is among those of its tree; `streamAt` names its stream by it. */
+export type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
+
+/** A message that is to be sampled below a branch. */
+export interface Opening {
+  readonly branch: Branch;
+  readonly place: Place;
+}
 
 /** A message that is to be sampled. */
 interface Plan {
@@ -102,7 +109,7 @@ interface Plan {
  * Where the index-th of `fanout` new messages below the place-th branch is. Continuations of one alternative are
  * numbered in depth-first order at every position, so that no two share a number.
  */
-function placeOf({ node }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
+export function placeOf({ node }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
   if (growth.kind === 'alternatives') {
     return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
   }
@@ -137,13 +144,10 @@ function streamAt(
 }
 
 /**
- * Samples `fanout` messages at `position` below every branch and scores them where the occurrence is scored, while
- * others are still being sampled. Of equal requests one goes to the policy, of equal scored messages one to the
- * evaluator: the first in order, or with `scores` the first that arrived. `onNode` hears of a node as soon as it and
- * those that arrived before it are complete; nodes come back in the order of branches, then siblings.
+ * Samples `fanout` messages at `position` below every branch; see `fill`.
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
  */
-export async function extend(
+export function extend(
   settings: TreeSettings,
   branches: readonly Branch[],
   position: number,
@@ -152,39 +156,59 @@ export async function extend(
   onNode?: (node: TreeNode) => void,
   growth: Growth = { kind: 'alternatives', first: 0 },
 ): Promise<TreeNode[]> {
+  const openings = branches.flatMap((branch, start) =>
+    Array.from({ length: fanout }, (_, sample) => ({ branch, place: placeOf(branch, start, sample, fanout, growth) })),
+  );
+  return fill(settings, openings, position, control, onNode);
+}
+
+/**
+ * Samples a message at `position` for every opening and scores them where the occurrence is scored, while others are
+ * still being sampled. Of equal requests one goes to the policy, of equal scored messages one to the evaluator: the
+ * first in order, or with `scores` the first that arrived. `onNode` hears of a node as soon as it and those that
+ * arrived before it are complete; nodes come back in the order of openings.
+ * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
+ */
+export async function fill(
+  settings: TreeSettings,
+  openings: readonly Opening[],
+  position: number,
+  control: PolicyControl,
+  onNode?: (node: TreeNode) => void,
+): Promise<TreeNode[]> {
   // Looked at before every call: the policy itself may answer faster than it notices.
   if (control.signal.aborted) {
     throw new CancelledError();
   }
   const occurrence = occurrenceAt(settings.protocol, position);
   if (occurrence.scored) {
-    settings.budget.reserve(branches.length * fanout);
+    settings.budget.reserve(openings.length);
   }
   const sampling = samplingOf(settings, position);
-  const contexts = await Promise.all(
-    branches.map(async (branch) => ({ branch, ...(await contextOf(settings, branch, position)) })),
+  const contexts = new Map(
+    await Promise.all(
+      [...new Set(openings.map(({ branch }) => branch))].map(
+        async (branch) => [branch, await contextOf(settings, branch, position)] as const,
+      ),
+    ),
   );
-  const plans = contexts.flatMap(({ branch, context, key, messages }, start) => {
-    return Array.from({ length: fanout }, (_, sample): Plan => {
-      const place = placeOf(branch, start, sample, fanout, growth);
-      return {
-        index: start * fanout + sample,
-        branch,
-        place,
-        context,
-        key,
-        request: {
-          agent: occurrence.role,
-          context,
-          messages,
-          sampling,
-          streamKey: streamAt(settings, branch.instance, occurrence, place),
-          place: placeWords(occurrence.id, branch.instance.uid),
-          question: branch.instance.question,
-          turn: occurrence.turn,
-        },
-      };
-    });
+  const plans = openings.flatMap(({ branch, place }, index): Plan[] => {
+    const known = contexts.get(branch);
+    if (known === undefined) {
+      return [];
+    }
+    const { context, key, messages } = known;
+    const request = {
+      agent: occurrence.role,
+      context,
+      messages,
+      sampling,
+      streamKey: streamAt(settings, branch.instance, occurrence, place),
+      place: placeWords(occurrence.id, branch.instance.uid),
+      question: branch.instance.question,
+      turn: occurrence.turn,
+    };
+    return [{ index, branch, place, context, key, request }];
   });
   const firsts =
     settings.reuse === false ? plans.map(({ index }) => index) : firstEquals(plans.map(({ request }) => request));

@@ -75,7 +75,7 @@ export async function eventOf(
   protocol: Protocol,
   instance: Instance,
   log: readonly LogEvent[],
-  { call, closing }: { readonly call: EnvironmentCall; readonly closing: boolean },
+  { call, closing }: { readonly call: EnvironmentCall; readonly closing: string | null },
   key: string,
   environments: Environments = environmentKind,
 ): Promise<EnvironmentEvent> {
@@ -98,7 +98,7 @@ export async function eventOf(
     if (text.length > MAX_EVENT_TEXT) {
       throw new Error(`it says more than ${String(MAX_EVENT_TEXT)} characters`);
     }
-    const { json = null, answers, done = null } = outcome;
+    const { json = null, answers, done = closing } = outcome;
     return {
       kind: 'environment',
       source: name,
@@ -108,7 +108,7 @@ export async function eventOf(
       done,
       derived: kind.derived,
       streamKey: key,
-      closing,
+      closing: closing !== null,
     };
   } catch (error) {
     if (error instanceof CancelledError) {

@@ -21,6 +21,7 @@ import {
   learnValueHead,
   valueOf,
   type ValueExample,
+  type ValueReport,
   type ValueSettings,
   type ValueState,
 } from './train/valueHead.ts';
@@ -224,11 +225,16 @@ export class ModelHost implements ModelRuntime {
     examples: readonly ValueExample[],
     settings: ValueSettings,
     signal: AbortFlag,
-  ): Promise<number> {
+  ): Promise<ValueReport> {
     const loaded = this.model();
-    const { head, loss } = learnValueHead(loaded.head, await loaded.trainedStates(states, signal), examples, settings);
+    const { head, ...report } = learnValueHead(
+      loaded.head,
+      await loaded.trainedStates(states, signal),
+      examples,
+      settings,
+    );
     loaded.valueHead = head;
-    return loss;
+    return report;
   }
 
   async keepTraining(): Promise<void> {

@@ -6,7 +6,7 @@ import type { AdapterSettings, TransformerConfig } from './model/transformer.ts'
 import type { TrainingContext } from './train/pack.ts';
 import type { StepReport } from './train/stepReport.ts';
 import type { StepSettings } from './train/trainingState.ts';
-import type { ValueExample, ValueSettings, ValueState } from './train/valueHead.ts';
+import type { ValueExample, ValueReport, ValueSettings, ValueState } from './train/valueHead.ts';
 
 export interface ModelInfo {
   /** Name of the weights that were loaded. */
@@ -92,14 +92,14 @@ export interface ModelRuntime {
   /**
    * Lets the value head learn from what followed states: an advantage is one over the value that it gives them now. The
    * policy stays as it is.
-   * @returns the loss before; cancelled or failed, the head is as before
+   * @returns what the head was worth before; cancelled or failed, it is as before
    */
   learnValues(
     states: readonly ValueState[],
     examples: readonly ValueExample[],
     settings: ValueSettings,
     signal: AbortSignal,
-  ): Promise<number>;
+  ): Promise<ValueReport>;
   /**
    * Keeps the training state with its optimizer as it is now, in the place of one that was kept before; the value head
    * is not part of it.

@@ -13,7 +13,7 @@ import type { TrainingContext } from './train/pack.ts';
 import type { DeviceSettings } from './session/session.ts';
 import type { StepReport } from './train/stepReport.ts';
 import type { StepSettings } from './train/trainingState.ts';
-import type { ValueExample, ValueSettings, ValueState } from './train/valueHead.ts';
+import type { ValueExample, ValueReport, ValueSettings, ValueState } from './train/valueHead.ts';
 import type { Call, ReplyMessage, RequestMessage, Result, WorkerData } from './remoteCalls.ts';
 
 /** Who hears of a call before its end. */
@@ -129,8 +129,8 @@ class RemoteRuntime implements EndableRuntime {
     examples: readonly ValueExample[],
     settings: ValueSettings,
     signal: AbortSignal,
-  ): Promise<number> {
-    return this.call<number>({ method: 'learnValues', arguments: [states, examples, settings] }, signal);
+  ): Promise<ValueReport> {
+    return this.call<ValueReport>({ method: 'learnValues', arguments: [states, examples, settings] }, signal);
   }
 
   keepTraining(): Promise<void> {

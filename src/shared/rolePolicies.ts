@@ -26,7 +26,7 @@ const MODEL: PolicyCapabilities = { tokens: true, logprobs: true, samples: true,
 /** What weights can do that a run does not train. */
 const FROZEN: PolicyCapabilities = { ...MODEL, learns: false };
 
-/** What may answer for a role in the place of the run's model. */
+/** What may answer for a role other than the run's model, or that model without learning from it. */
 export const POLICY_KINDS = [
   {
     name: 'scripted',
@@ -47,6 +47,11 @@ export const POLICY_KINDS = [
   {
     name: 'model',
     words: 'Another model, with its own tokenizer and chat template. It learns nothing.',
+    capabilities: FROZEN,
+  },
+  {
+    name: 'own',
+    words: "The run's model as it is in training. Nothing is learned from what the role says (`learns: false`).",
     capabilities: FROZEN,
   },
 ] as const satisfies readonly PolicyKind[];
@@ -81,7 +86,15 @@ export type RoleWeightsSettings =
   /** @param model a model folder, relative to the configuration */
   | { readonly kind: 'model'; readonly model: string };
 
-export type RolePolicySettings = ({ readonly kind: 'scripted' } & Script) | RoleWeightsSettings;
+export type RolePolicySettings =
+  | ({ readonly kind: 'scripted' } & Script)
+  | RoleWeightsSettings
+  /** The run's model, which learns from the other roles. */
+  | { readonly kind: 'own'; readonly learns: false };
+
+/** Whether weights that are not those in training answer for a role. */
+export const hasWeights = (settings: RolePolicySettings): settings is RoleWeightsSettings =>
+  settings.kind !== 'scripted' && settings.kind !== 'own';
 
 /** The name of the weights that a run begins with. */
 export const BASE_SNAPSHOT = 'base';

@@ -3,16 +3,20 @@
  * sides.
  */
 import { C3Error } from '../shared/errors.ts';
-import type { TaskName } from '../shared/runNames.ts';
+import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
 import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
+import { distinctHands } from './dealer/dealer.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { distinctPythonProblems } from './python/python.ts';
 
 export { TASK_NAMES, type TaskName } from '../shared/runNames.ts';
 
 const PROBLEMS: Readonly<
-  Record<TaskName, (seed: string, levels?: readonly number[]) => Iterable<DemonstratedProblem>>
-> = { arithmetic: distinctProblems, python: distinctPythonProblems };
+  Record<
+    TaskName,
+    (seed: string, levels: readonly number[] | undefined, sizes: readonly number[]) => Iterable<DemonstratedProblem>
+  >
+> = { arithmetic: distinctProblems, python: distinctPythonProblems, dealer: distinctHands };
 
 export type Side = 'train' | 'evaluation';
 
@@ -29,6 +33,8 @@ export interface SplitRequest {
   readonly evaluation: number;
   /** Mix weights of the levels, by position; missing ones are 0. */
   readonly levels?: readonly number[];
+  /** Roles of the team that is asked; every size that the task's teams have, unless set. */
+  readonly roles?: number;
 }
 
 export type Split = Readonly<Record<Side, DemonstratedProblem[]>>;
@@ -56,7 +62,9 @@ export function generateSplit(request: SplitRequest): Split {
   checkCount(request.train);
   checkCount(request.evaluation);
   const split: Split = { train: [], evaluation: [] };
-  for (const problem of PROBLEMS[request.task ?? 'arithmetic'](request.seed, request.levels)) {
+  const { task = 'arithmetic', roles } = request;
+  const sizes = roles === undefined ? TEAM_SIZES[task] : [roles];
+  for (const problem of PROBLEMS[task](request.seed, request.levels, sizes)) {
     if (split.train.length === request.train && split.evaluation.length === request.evaluation) {
       break;
     }

@@ -1,26 +1,27 @@
 /** From a protocol, a question and the messages so far to what a model reads. */
 import { C3Error } from '../shared/errors.ts';
 import type { LogEvent } from '../shared/records/events.ts';
+import { laterTurn } from './laterTurn.ts';
+import type { PromptMessage } from './promptMessage.ts';
 import { occurrenceAt, roleNamed, type Protocol } from './protocol.ts';
 import { visibleEvents } from './rounds.ts';
+
+export type { PromptMessage } from './promptMessage.ts';
 
 /** The two parts of a chat prompt. */
 export interface RenderedContext {
   readonly system: string;
   readonly user: string;
-}
-
-/** A message of a request, in the roles that chat models know. */
-export interface PromptMessage {
-  readonly role: 'system' | 'user' | 'assistant' | 'tool';
-  readonly content: string;
+  /** The whole conversation where it is more, or less, than a system and a user message: these two are then empty. */
+  readonly messages?: readonly PromptMessage[];
 }
 
 /** A context as messages, in order. What a model reads is written from them and nothing else. */
-export const promptMessages = ({ system, user }: RenderedContext): readonly PromptMessage[] => [
-  { role: 'system', content: system },
-  { role: 'user', content: user },
-];
+export const promptMessages = ({ system, user, messages }: RenderedContext): readonly PromptMessage[] =>
+  messages ?? [
+    { role: 'system', content: system },
+    { role: 'user', content: user },
+  ];
 
 /**
  * Writes the two parts as the one text that a model reads, at once or later. A pure function: the same parts are always
@@ -73,7 +74,8 @@ export function renderContext(
 
 /**
  * Renders the context of one occurrence after a log: what it sees are messages, and events under the names of their
- * environments.
+ * environments. Where the protocol has a history, a later turn of a role is what the environment asks, after what the
+ * role remembers.
  * @throws C3Error('input') for an unknown position
  */
 export function renderLog(
@@ -82,6 +84,13 @@ export function renderLog(
   question: string,
   log: readonly LogEvent[],
 ): RenderedContext {
+  const { role } = occurrenceAt(protocol, position);
+  const first = log.findIndex((event) => event.kind === 'decision' && event.role === role);
+  const opened = log[first];
+  if (protocol.rounds?.history !== undefined && opened?.kind === 'decision') {
+    const opening = promptMessages(renderLog(protocol, opened.position, question, log.slice(0, first)));
+    return { system: '', user: '', messages: laterTurn(protocol, position, log, opening) };
+  }
   const visible = visibleEvents(protocol, position, log).map((event): Said => {
     return { name: event.kind === 'decision' ? event.role : event.source, text: event.text };
   });

@@ -14,7 +14,12 @@ export const NEXT_SPEAKER = 'next:';
 export type Step =
   /** Messages that do not see each other, in canonical order. */
   | { readonly kind: 'decisions'; readonly positions: readonly number[] }
-  | { readonly kind: 'environment'; readonly call: EnvironmentCall; readonly closing: boolean }
+  | {
+      readonly kind: 'environment';
+      readonly call: EnvironmentCall;
+      /** Why the episode is over, where this event closes it; null where it continues. */
+      readonly closing: string | null;
+    }
   | { readonly kind: 'end'; readonly reason: string };
 
 const isDecision = (event: LogEvent): event is DecisionEvent => event.kind === 'decision';
@@ -36,7 +41,7 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
     return { kind: 'end', reason: 'it is closed' };
   }
   const end = (reason: string): Step =>
-    rounds.closing === null ? { kind: 'end', reason } : { kind: 'environment', call: rounds.closing, closing: true };
+    rounds.closing === null ? { kind: 'end', reason } : { kind: 'environment', call: rounds.closing, closing: reason };
   const done = tail.find((event) => event.done !== null)?.done;
   if (done !== undefined && done !== null) {
     return end(done);
@@ -46,7 +51,7 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
   const after = newest === undefined ? [] : (rounds.after.get(newest.position % rounds.size) ?? []);
   const called = after[tail.length];
   if (called !== undefined) {
-    return { kind: 'environment', call: called, closing: false };
+    return { kind: 'environment', call: called, closing: null };
   }
   const spoken = made.slice(made.length - (made.length % perRound));
   if (spoken.length === 0) {
@@ -56,11 +61,11 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
         return end(`the round has a reward of at least ${String(rounds.until)}`);
       }
       if (made.length / perRound >= rounds.turns) {
-        return end(`all ${String(rounds.turns)} rounds are over`);
+        return end(rounds.turns === 1 ? 'its only round is over' : `all ${String(rounds.turns)} rounds are over`);
       }
       const between = rounds.between[tail.length - after.length];
       if (between !== undefined) {
-        return { kind: 'environment', call: between, closing: false };
+        return { kind: 'environment', call: between, closing: null };
       }
     }
     if (log.length + eventsPerRound(rounds) > rounds.maxEvents) {
@@ -176,6 +181,46 @@ export function visibleEvents(protocol: Protocol, position: number, log: readonl
   });
 }
 
+/** What environments said between two rounds: the round before it, from 0, with its events in order. */
+export function betweenRounds(rounds: Rounds, log: readonly LogEvent[]): ReadonlyMap<number, EnvironmentEvent[]> {
+  const perRound = messagesPerRound(rounds);
+  const places = roundsOf(rounds, log);
+  const between = new Map<number, EnvironmentEvent[]>();
+  let decisions = 0;
+  for (const [index, event] of log.entries()) {
+    const round = places[index] ?? 0;
+    if (isDecision(event)) {
+      decisions += 1;
+    } else if (decisions > 0 && decisions % perRound === 0) {
+      between.set(round, [...(between.get(round) ?? []), event]);
+    }
+  }
+  return between;
+}
+
+/** The messages of one role so far, in order, each with its round. */
+export function ownMessages(
+  rounds: Rounds,
+  log: readonly LogEvent[],
+  role: string,
+): readonly { readonly round: number; readonly event: DecisionEvent }[] {
+  const places = roundsOf(rounds, log);
+  return log.flatMap((event, index) =>
+    isDecision(event) && event.role === role ? [{ round: places[index] ?? 0, event }] : [],
+  );
+}
+
+/** What the role at a position sees of the round that it speaks in. */
+export function visibleInRound(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
+  const { rounds } = protocol;
+  const made = log.filter(isDecision);
+  const spoken = rounds === undefined ? 0 : made.length % messagesPerRound(rounds);
+  const first = made[made.length - spoken];
+  const start = first === undefined ? log.length : log.indexOf(first);
+  const current = new Set(log.slice(start));
+  return visibleEvents(protocol, position, log).filter((event) => current.has(event));
+}
+
 /** What an environment reads: the messages of the newest round, or those of one role in it. */
 export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonly LogEvent[]): DecisionEvent[] {
   const { rounds } = protocol;
@@ -252,21 +297,34 @@ export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
 }
 
 /**
+ * How a tree spends what it samples. nested: fanout[i] messages continue every message before the i-th decision. spine:
+ * one episode, to whose i-th decision there are fanout[i] messages, its own among them; the others are continued once.
+ */
+export type Shape = 'nested' | 'spine';
+
+/** Messages that one tree has in the place of each of some decisions, where no episode ends before. */
+export function messagesOf(fanout: readonly number[], shape: Shape, decisions: number): number[] {
+  let continued = shape === 'nested' ? 1 : 0;
+  return Array.from({ length: decisions }, (_, level) => {
+    const count = fanout[level] ?? 1;
+    const messages = shape === 'nested' ? continued * count : continued + count;
+    continued = shape === 'nested' ? messages : messages - 1;
+    return messages;
+  });
+}
+
+/**
  * Evaluator calls that one tree of this fan-out costs: one for every scored message, and one for every closing event.
  * Where episodes may end early or take turns by chance it is what they cost at most.
  */
-export function callsOfFanout(protocol: Protocol, fanout: readonly number[]): number {
+export function callsOfFanout(protocol: Protocol, fanout: readonly number[], shape: Shape = 'nested'): number {
   const { occurrences, rounds } = protocol;
-  let messages = 1;
-  let calls = 0;
-  for (let level = 0; level < decisionsAtMost(protocol); level++) {
-    messages *= fanout[level] ?? 1;
+  const levels = messagesOf(fanout, shape, decisionsAtMost(protocol));
+  const calls = levels.reduce((total, messages, level) => {
     const start = rounds === undefined ? 0 : level - (level % rounds.size);
     const may =
       rounds?.order === 'random' ? occurrences.slice(start, start + rounds.size) : occurrences.slice(level, level + 1);
-    if (may.some(({ scored }) => scored)) {
-      calls += messages;
-    }
-  }
-  return calls + closingScores(protocol) * messages;
+    return may.some(({ scored }) => scored) ? total + messages : total;
+  }, 0);
+  return calls + closingScores(protocol) * (levels.at(-1) ?? 1);
 }

@@ -1,4 +1,5 @@
 /** The form of an episode that unfolds in rounds: plain data. */
+import type { History } from './history.ts';
 
 /**
  * Who speaks when within a round. by_role: as the roles depend on each other, where parallel ones do not see each
@@ -32,6 +33,11 @@ export interface Rounds {
   /** The rewards of a round that end the episode after it; null: none do. */
   readonly until: number | null;
   readonly memory: (typeof MEMORIES)[number];
+  /**
+   * Where an environment asks every role anew in each round: what a role then remembers of its own turns. Absent: a
+   * role reads what it sees of the log, as in its first turn.
+   */
+  readonly history?: History;
   /** Called once in the end; its event is scored. */
   readonly closing: EnvironmentCall | null;
   /** A reward of the k-th round, from 0, counts as discount ** k of itself. */

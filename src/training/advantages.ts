@@ -1,8 +1,8 @@
 /** From credited groups to training tuples. */
 import { mean, populationVariance } from '../credit/describe.ts';
 import { groupNormalise } from '../credit/groupNormalise.ts';
-import type { TrainingContext } from '../runtime/train/pack.ts';
-import type { TrainingMessage } from '../store/types.ts';
+import type { TrainingContext, TrainingMessage } from '../runtime/train/pack.ts';
+import type { TrainingMessage as StoredMessage } from '../store/types.ts';
 
 /** One sampling group as the optimiser learns from it: the alternatives of one context. */
 export interface LearningGroup {
@@ -11,7 +11,7 @@ export interface LearningGroup {
   /** Whose messages they are, by event type. */
   readonly agent: string;
   readonly prompt: Int32Array;
-  readonly messages: readonly Pick<TrainingMessage, 'tokens' | 'logprobs' | 'credit'>[];
+  readonly messages: readonly Pick<StoredMessage, 'tokens' | 'logprobs' | 'credit'>[];
 }
 
 /**
@@ -19,8 +19,13 @@ export interface LearningGroup {
  * equation 15). A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out;
  * a group without credited messages vanishes.
  * @param normalise z-scores the credits of all that was compared with each other
+ * @param once whether equal messages of a context with one advantage are learned from at once: it is the same gradient
  */
-export function trainingContexts(groups: readonly LearningGroup[], normalise: boolean): TrainingContext[] {
+export function trainingContexts(
+  groups: readonly LearningGroup[],
+  normalise: boolean,
+  once = false,
+): TrainingContext[] {
   const scaled = normalise ? normalisedCredits(groups) : undefined;
   return groups.flatMap((group) => {
     const { agent, prompt, messages } = group;
@@ -29,18 +34,25 @@ export function trainingContexts(groups: readonly LearningGroup[], normalise: bo
       return [];
     }
     const values = scaled?.get(group) ?? creditsOf(group);
-    return [
-      {
-        agent,
-        prompt,
-        messages: credited.map(({ tokens, logprobs }, index) => ({
-          tokens,
-          behaviour: logprobs,
-          reference: new Float32Array(tokens.length),
-          advantages: new Float32Array(tokens.length).fill(values[index] ?? 0),
-        })),
-      },
-    ];
+    const taught = credited.map(({ tokens, logprobs }, index) => ({
+      tokens,
+      behaviour: logprobs,
+      reference: new Float32Array(tokens.length),
+      advantages: new Float32Array(tokens.length).fill(values[index] ?? 0),
+    }));
+    return [{ agent, prompt, messages: once ? copiesCounted(taught) : taught }];
+  });
+}
+
+/** Each of equal messages once, with how many they are. */
+function copiesCounted(messages: readonly TrainingMessage[]): TrainingMessage[] {
+  const equals = Map.groupBy(
+    messages,
+    ({ tokens, advantages: [advantage] }) => `${String(advantage)} ${tokens.join()}`,
+  );
+  return [...equals.values()].flatMap((same) => {
+    const [first] = same;
+    return first === undefined ? [] : [same.length === 1 ? first : { ...first, copies: same.length }];
   });
 }
 

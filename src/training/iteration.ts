@@ -6,23 +6,29 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
 import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
-import type { TreeNode } from '../replay/tree.ts';
-import { grow } from '../replay/episodes.ts';
+import { callsOf, type TreeNode } from '../replay/tree.ts';
+import { grow, growSpine } from '../replay/episodes.ts';
 import type { Environments } from '../replay/unfold.ts';
+import type { MethodState } from '../shared/records/methodState.ts';
 import type { Instance } from '../shared/records/records.ts';
+import { learns } from '../shared/rolePolicies.ts';
 import type { StoreWriter } from '../store/types.ts';
-import type { Protocol } from '../team/protocol.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { decisionsAtMost } from '../team/rounds.ts';
 import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config/config.ts';
 import { requireMeasured } from './measure/measured.ts';
 import { stateBefore, storeState } from './state/methodStates.ts';
-import type { Method, Rollout, ValueTarget } from './methods/method.ts';
+import type { Credited, Method, Rollout, SampledStep, Spread, ValueTarget } from './methods/method.ts';
 import { callsOfRollouts, methodNamed, rolloutsOf, stagesOf } from './methods/methods.ts';
+import { spreadOf } from './methods/spine.ts';
 
 export interface IterationInput {
   readonly config: RunConfig;
   readonly method: Method;
   readonly instances: readonly Instance[];
+  /** Those that come next, for `dynamic_sampling`. */
+  readonly further?: readonly Instance[];
   readonly policy: Policy;
   readonly protocol: Protocol;
   readonly render: Renderer;
@@ -65,46 +71,27 @@ export function samplingProblem(
   if (calls > config.evaluator_budget) {
     return `${config.method} makes up to ${String(calls)} evaluator calls per instance in the ${String(stages)} stages of a step, more than evaluator_budget (${String(config.evaluator_budget)}); raise it.`;
   }
+  if (config.dynamic_sampling && stages > 1) {
+    return `${config.method} samples in ${String(stages)} stages, for the same instances in each: dynamic_sampling cannot replace any; turn it off.`;
+  }
   return method.problem(config, protocol);
 }
 
 /**
  * Grows what a method plans for an iteration, or a stage of it, and stores it with buckets, replays, episodes and
- * credits in one transaction.
+ * credits in one transaction. With `dynamic_sampling` further instances are sampled for those without a signal.
  * @throws CancelledError; EvaluatorLost; C3Error
  */
 export async function sampleIteration(input: IterationInput): Promise<void> {
   const { config, method, protocol, store, round, stage } = input;
-  const rollouts = method.plan(config, protocol, stage);
-  input.onBegin(input.instances.length * callsOfRollouts(rollouts, protocol));
-  const earlier = callsOfRollouts(rolloutsOf(method, config, protocol, stage), protocol);
-  const budget = new EvaluatorBudget(input.instances.length * (config.evaluator_budget - earlier));
-  const grown: Grown[] = [];
-  for (const [number, rollout] of rollouts.entries()) {
-    grown.push({ rollout, trees: await growRollout(input, rollout, number, budget) });
-  }
-  const roots = grown.flatMap(({ trees }) => trees.flat());
-  requireMeasured(roots);
-  const target = method.valueTarget(config);
-  const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
   const place = { store, run: round.run, method };
   const state = stateBefore(place, round.iteration, config, stage);
-  const perInstance = (measured: boolean): TreeNode[][] => {
-    const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
-    return input.instances.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
-  };
-  const credited = method.credit({
-    settings: config,
-    stage,
-    instances: perInstance(false),
-    measured: perInstance(true),
-    values,
-    state,
-  });
+  const rollouts = method.plan(config, protocol, stage, spreadBefore(input));
+  const { batches, credited } = await sampleBatches(input, rollouts, state);
   const rule: TreeCreditRule = (_, siblings) => siblings.map((node) => credited.credits.get(node) ?? null);
   store.transaction(() => {
-    input.onTree(roots);
-    for (const { rollout, trees } of grown) {
+    input.onTree(batches.flatMap(({ roots }) => roots));
+    for (const { rollout, trees } of batches.flatMap(({ grown }) => grown)) {
       for (const own of trees) {
         if (rollout.measured === true) {
           recordSubtree(store, own, protocol, round);
@@ -117,6 +104,107 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   });
 }
 
+/** Instances that were sampled together. */
+interface Batch {
+  readonly instances: readonly Instance[];
+  readonly grown: readonly Grown[];
+  readonly roots: readonly TreeNode[];
+  readonly values: ReadonlyMap<TreeNode, number>;
+}
+
+/**
+ * The batches of an iteration with the credits of all their messages. DAPO's dynamic sampling (Yu et al. 2025), within
+ * the budget of the step: while fewer instances than asked for have a signal, as many more are sampled as the evaluator
+ * calls pay for that were not made because their results were determined.
+ */
+async function sampleBatches(
+  input: IterationInput,
+  rollouts: readonly Rollout[],
+  state: MethodState,
+): Promise<{ readonly batches: readonly Batch[]; readonly credited: Credited }> {
+  const { config, method, protocol, stage, instances, further = [] } = input;
+  const calls = callsOfRollouts(rollouts, protocol);
+  const earlier = callsOfRollouts(rolloutsOf(method, config, protocol, stage), protocol);
+  const perInstance = config.evaluator_budget - earlier;
+  input.onBegin(instances.length * calls);
+  const batches = [await sampleBatch(input, rollouts, instances, perInstance)];
+  for (let next = 0; ;) {
+    const credited = method.credit({ settings: config, stage, ...creditedTrees(batches), state });
+    const missing = instances.length - instancesWithSignal(input, batches, credited);
+    const left = instances.length * perInstance - callsMade(batches);
+    const count = config.dynamic_sampling ? Math.min(missing, Math.floor(left / Math.max(1, calls))) : 0;
+    const more = further.slice(next, next + Math.max(0, count));
+    if (more.length === 0) {
+      return { batches, credited };
+    }
+    next += more.length;
+    input.onBegin((instances.length + next) * calls);
+    batches.push(await sampleBatch(input, rollouts, more, calls));
+  }
+}
+
+async function sampleBatch(
+  input: IterationInput,
+  rollouts: readonly Rollout[],
+  instances: readonly Instance[],
+  callsPerInstance: number,
+): Promise<Batch> {
+  const budget = new EvaluatorBudget(instances.length * callsPerInstance);
+  const grown: Grown[] = [];
+  for (const [number, rollout] of rollouts.entries()) {
+    grown.push({ rollout, trees: await growRollout({ ...input, instances }, rollout, number, budget) });
+  }
+  const roots = grown.flatMap(({ trees }) => trees.flat());
+  requireMeasured(roots);
+  const target = input.method.valueTarget(input.config);
+  const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
+  return { instances, grown, roots, values };
+}
+
+/** What a method credits. */
+function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'instances' | 'measured' | 'values'> {
+  const perInstance = (measured: boolean): TreeNode[][] =>
+    batches.flatMap(({ instances, grown }) => {
+      const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
+      return instances.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
+    });
+  return {
+    instances: perInstance(false),
+    measured: perInstance(true),
+    values: new Map(batches.flatMap(({ values }) => [...values])),
+  };
+}
+
+/** Instances of which a message that is learned from has a credit other than 0. */
+function instancesWithSignal(
+  { config: { policies }, protocol }: IterationInput,
+  batches: readonly Batch[],
+  { credits }: Credited,
+): number {
+  const found = new Set<string>();
+  for (const [{ instance, position }, { value }] of credits) {
+    if (value !== 0 && learns(policies, occurrenceAt(protocol, position).role)) {
+      found.add(instance.uidSha);
+    }
+  }
+  return batches.flatMap(({ instances }) => instances).filter(({ uidSha }) => found.has(uidSha)).length;
+}
+
+const callsMade = (batches: readonly Batch[]): number =>
+  batches.flatMap(({ roots }) => roots).reduce((sum, root) => sum + callsOf(root), 0);
+
+/**
+ * How much returns varied in the contexts of each position in the step before; null where nothing is planned by it. It
+ * is read from the store: a step after an interruption has the same.
+ */
+function spreadBefore({ config, method, protocol, store, round, stage }: IterationInput): Spread | null {
+  if (config.shape !== 'spine_rho' || stage > 0 || round.iteration === 1) {
+    return null;
+  }
+  const messages = store.trainingMessages(round.run, round.iteration - 1, method.estimator(config));
+  return spreadOf(messages, decisionsAtMost(protocol));
+}
+
 interface Grown {
   readonly rollout: Rollout;
   /** Of each instance, in order. */
@@ -126,14 +214,14 @@ interface Grown {
 /** Grows one rollout. @returns the trees of each instance, in order */
 async function growRollout(
   input: IterationInput,
-  { fanout, commonRandomNumbers }: Rollout,
+  { fanout, shape = 'nested', commonRandomNumbers }: Rollout,
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
   const { config, protocol, policy, instances, signal } = input;
   const step = `iteration:${String(input.round.iteration)}`;
   const scope = input.stage === 0 ? step : `${step}:stage:${String(input.stage)}`;
-  const roots = await grow(
+  const roots = await (shape === 'spine' ? growSpine : grow)(
     {
       protocol,
       render: input.render,

@@ -6,20 +6,24 @@ import { learns } from '../shared/rolePolicies.ts';
 import { Stream, streamKey } from '../runtime/random.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
+import type { StepReport } from '../runtime/train/stepReport.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { MethodState } from '../shared/records/methodState.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { StoreReader } from '../store/types.ts';
-import { creditVariance, type LearningGroup } from './advantages.ts';
+import { mean } from '../credit/describe.ts';
+import { creditVariance, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import { messageDivergence, type Divergence } from './divergence.ts';
 import { learnValues } from './learnValues.ts';
+import { weightedFor } from './lossWeights.ts';
 import { stateAfter } from './state/methodStates.ts';
 import type { Method, Outcome, PolicyUpdate, Update, Updates } from './methods/method.ts';
 import { methodNamed, stagesOf } from './methods/methods.ts';
-import { penalized, penaltyOf } from './penalty.ts';
+import { penalized, penaltyOf, type Penalized } from './penalty.ts';
 import { stageMessages, type StageMessages } from './stageMessages.ts';
 import type { StateForm } from './state/states.ts';
+import { miniBatchOf, signalShare, withSignal } from './updateContexts.ts';
 
 export interface LearnInput extends StateForm {
   readonly run: string;
@@ -79,8 +83,13 @@ class Step {
     creditVariance: 0,
   };
   private readonly groups: LearningGroup[] = [];
-  /** Steps of the optimizer since the newest stage was sampled. */
-  private passes = 0;
+  /** Steps of the optimizer since the newest stage was sampled, and what those of the newest pass showed. */
+  private updates = 0;
+  private pass: readonly StepReport[] = [];
+  /** Of all updates of the step: what the clip held. */
+  private readonly clips: number[] = [];
+  /** Log-probabilities under the reference policy, by a message's tokens. */
+  private readonly references = new WeakMap<Int32Array, Float32Array>();
   private kept = false;
   /** Snapshots that are held for this step alone. */
   private readonly own = new Set<string>();
@@ -129,7 +138,9 @@ class Step {
         if (target === null) {
           throw new Error('A method whose value head learns has a value target.');
         }
-        this.result = { ...this.result, valueLoss: await learnValues(this.input, this.messages, target, update) };
+        const { loss, explainedVariance } = await learnValues(this.input, this.messages, target, update);
+        const explained = explainedVariance === null ? {} : { explainedVariance };
+        this.result = { ...this.result, valueLoss: loss, ...explained };
         return {};
       }
       case 'keep':
@@ -189,10 +200,11 @@ class Step {
   private async begin(stage: number, snapshot: string): Promise<void> {
     this.stage = stage;
     this.last = snapshot;
-    this.passes = 0;
+    this.updates = 0;
     this.messages = await stageMessages(this.input, this.iteration, stage);
     this.groups.push(...this.messages.groups);
-    this.result = { ...this.result, creditVariance: creditVariance(this.groups) };
+    const signal = signalShare(this.groups);
+    this.result = { ...this.result, creditVariance: creditVariance(this.groups), ...(signal !== null && { signal }) };
   }
 
   private state(): MethodState {
@@ -211,12 +223,14 @@ class Step {
     return snapshot;
   }
 
-  private async learnPolicy({ learningRate, agents, loss, kl }: PolicyUpdate): Promise<Outcome> {
-    const { runtime, config, base, signal } = this.input;
-    const { contexts } = this.messages;
-    const own =
-      agents === undefined ? contexts : contexts.filter(({ agent }) => agent !== undefined && agents.includes(agent));
-    const penalty = penalized(kl ?? penaltyOf(config), own, { reference: base, last: this.last });
+  private async learnPolicy(update: PolicyUpdate): Promise<Outcome> {
+    const { runtime, config, signal } = this.input;
+    const { learningRate, loss, batch } = update;
+    const penalty = await this.learnedFrom(update);
+    if (batch !== undefined && penalty.contexts.length === 0) {
+      // There are more mini-batches than contexts.
+      return {};
+    }
     const report = await runtime.step(
       penalty.contexts,
       {
@@ -233,19 +247,72 @@ class Step {
       signal,
     );
     // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
-    const first = this.passes++ === 0 ? report.ratioDeviation : 0;
+    const first = this.updates++ === 0 ? report.ratioDeviation : 0;
+    this.pass = batch === undefined || batch.index === 0 ? [report] : [...this.pass, report];
+    if (penalty.contexts.length > 0) {
+      this.clips.push(report.effectiveClip);
+    }
     this.result = {
       ...this.result,
-      loss: report.loss,
-      kl: report.kl,
-      ...(report.penalty !== undefined && { penalty: report.penalty }),
-      clipFraction: report.clipFraction,
-      gradientNorm: report.gradientNorm,
+      ...meanReport(this.pass),
+      ...(this.clips.length > 0 && { effectiveClip: mean(this.clips) }),
       learningRate,
       ratioDeviation: Math.max(first, this.result.ratioDeviation),
     };
     return { report };
   }
+
+  /** The contexts of an update as it penalizes them. */
+  private async learnedFrom({ agents, batch, kl }: PolicyUpdate): Promise<Penalized> {
+    const { config, base } = this.input;
+    const { contexts } = this.messages;
+    const term = kl ?? penaltyOf(config);
+    // A penalty in the loss teaches every message something.
+    const skips = config.ppo.skip_zero_credit && (term.estimator === 'k1' || term.coefficient === 0);
+    const own =
+      agents === undefined ? contexts : contexts.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+    const counted = weightedFor(config, own, { parts: batch?.of ?? 1, whole: !skips });
+    const all = batch === undefined ? counted : miniBatchOf(counted, batch);
+    const scored = await this.scored(skips && term.coefficient === 0 ? withSignal(all) : all);
+    const penalty = penalized(term, scored, { reference: base, last: this.last });
+    return skips ? { ...penalty, contexts: withSignal(penalty.contexts) } : penalty;
+  }
+
+  /**
+   * The contexts with the log-probabilities of the reference policy, each message scored once. Also where it is not
+   * penalized: the reported divergence is one from the reference.
+   */
+  private async scored(contexts: readonly TrainingContext[]): Promise<TrainingContext[]> {
+    const { runtime, config, base, signal } = this.input;
+    const missing = contexts.flatMap((context) => {
+      const messages = context.messages.filter(({ tokens }) => !this.references.has(tokens));
+      return messages.length === 0 ? [] : [{ ...context, messages }];
+    });
+    const found = await runtime.score(base, missing, config.sampling.temperature, signal);
+    for (const [place, { messages }] of missing.entries()) {
+      for (const [number, { tokens, reference }] of messages.entries()) {
+        this.references.set(tokens, found[place]?.[number] ?? reference);
+      }
+    }
+    return withReference(
+      contexts,
+      contexts.map(({ messages }) => messages.map(({ tokens, reference }) => this.references.get(tokens) ?? reference)),
+    );
+  }
+}
+
+/** What the optimizer steps of a pass showed on the average. */
+function meanReport(
+  reports: readonly StepReport[],
+): Pick<LearnReport, 'loss' | 'kl' | 'penalty' | 'clipFraction' | 'gradientNorm'> {
+  const meanOf = (value: (report: StepReport) => number): number => mean(reports.map(value));
+  return {
+    loss: meanOf(({ loss }) => loss),
+    kl: meanOf(({ kl }) => kl),
+    ...(reports.some(({ penalty }) => penalty !== undefined) && { penalty: meanOf(({ penalty = 0 }) => penalty) }),
+    clipFraction: meanOf(({ clipFraction }) => clipFraction),
+    gradientNorm: meanOf(({ gradientNorm }) => gradientNorm),
+  };
 }
 
 /** Makes each update of a method and gives back what it showed, until the method or an update ends the step. */

@@ -1,5 +1,5 @@
 /** What the value head learns from the messages of a stage. */
-import type { ValueExample, ValueSettings } from '../runtime/train/valueHead.ts';
+import type { ValueExample, ValueReport, ValueSettings } from '../runtime/train/valueHead.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { StoreReader } from '../store/types.ts';
 import type { StageMessages } from './stageMessages.ts';
@@ -15,14 +15,14 @@ interface ValueInput extends StateForm {
 /**
  * Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over
  * its value, or its mean return.
- * @returns the loss before
+ * @returns what the head was worth before
  */
 export async function learnValues(
   input: ValueInput,
   { said, learned }: StageMessages,
   target: ValueTarget,
   settings: ValueSettings,
-): Promise<number> {
+): Promise<ValueReport> {
   const { store, runtime, signal } = input;
   const stored = new Map(store.messages(said.map(({ decision }) => decision)).map((message) => [message.id, message]));
   const questions = new Map(

@@ -23,16 +23,15 @@ export interface Anchors {
   readonly last: string;
 }
 
-/** The contexts and settings with which a step penalizes. k3 from the reference is what every loss has. */
-export function penalized(
-  penalty: KlPenalty,
-  contexts: readonly TrainingContext[],
-  anchors: Anchors,
-): {
+/** The contexts and settings with which a step penalizes. */
+export interface Penalized {
   readonly contexts: readonly TrainingContext[];
   readonly settings: Pick<StepSettings, 'klCoefficient' | 'anchor'>;
   readonly kl?: KlTerm;
-} {
+}
+
+/** What a penalty makes of some contexts. k3 from the reference is what every loss has. */
+export function penalized(penalty: KlPenalty, contexts: readonly TrainingContext[], anchors: Anchors): Penalized {
   const { coefficient, against, estimator } = penalty;
   if (estimator === 'k1') {
     return { contexts: shapeWithK1(contexts, coefficient), settings: { klCoefficient: 0 } };

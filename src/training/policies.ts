@@ -28,6 +28,8 @@ function answererOf(settings: RolePolicySettings): string {
       return `answered by the run's model with the adapter ${settings.adapter}`;
     case 'model':
       return `answered by the model ${settings.model}`;
+    case 'own':
+      return "answered by the run's model with learns: false";
   }
 }
 

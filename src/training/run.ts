@@ -157,7 +157,9 @@ export class Run {
     snapshot: string,
     instances: readonly Instance[],
   ): Promise<void> {
-    const { store, protocol, render, evaluator, clock, modelFolder } = this.context.dependencies;
+    const { store, protocol, render, evaluator, clock, modelFolder, train } = this.context.dependencies;
+    const { steps } = this.context.config;
+    const pool = train.slice(0, steps * instances.length);
     const { account, id: run } = this.context;
     const started = clock();
     const earlier = stage === 0 ? 0 : account.samplingSeconds;
@@ -165,6 +167,11 @@ export class Run {
       config: this.context.config,
       method: this.method,
       instances,
+      // Those of the steps after this one, round to those before it.
+      further: Array.from(
+        { length: pool.length - instances.length },
+        (_, index) => pool[(iteration * instances.length + index) % pool.length],
+      ).flatMap((instance) => instance ?? []),
       policy: this.context.policy(snapshot),
       protocol,
       render,

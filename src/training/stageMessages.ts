@@ -1,11 +1,10 @@
 /** The stored messages of a step or of a stage of it, as updates learn from them. */
-import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
 import { C3Error } from '../shared/errors.ts';
 import { learns } from '../shared/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
-import { trainingContexts, withReference, type LearningGroup } from './advantages.ts';
+import { trainingContexts, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import type { Method } from './methods/method.ts';
 
@@ -15,7 +14,7 @@ export interface StageMessages {
   /** Those that are learned from. */
   readonly learned: readonly TrainingMessage[];
   readonly groups: readonly LearningGroup[];
-  /** Their contexts with the log-probabilities of the reference policy. */
+  /** Their contexts, without the log-probabilities of the reference policy. */
   readonly contexts: readonly TrainingContext[];
 }
 
@@ -24,37 +23,45 @@ interface StageInput {
   readonly config: RunConfig;
   readonly method: Method;
   readonly store: StoreReader;
-  readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
-  readonly base: string;
-  readonly signal: AbortSignal;
 }
 
-/** Reads a stage. @throws CancelledError; C3Error */
+/** Reads a stage. @throws C3Error */
 export async function stageMessages(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
-  const { run, config, method, store, runtime, base, signal } = input;
+  const { run, config, method, store } = input;
   const said = store.trainingMessages(run, iteration, method.estimator(config), stage);
   const learned = said.filter(({ eventType }) => learns(config.policies, eventType));
-  const groups = await learningGroups(input, iteration, learned, method.compared);
-  const contexts = trainingContexts(groups, config.credit.group_normalise);
-  // Also where it is not penalised: the reported divergence is one from the reference.
-  const reference = await runtime.score(base, contexts, config.sampling.temperature, signal);
-  return { said, learned, groups, contexts: withReference(contexts, reference) };
+  const groups = await learningGroups(input, iteration, learned);
+  const signals = new Set(learned.flatMap(({ instance, credit }) => ((credit ?? 0) === 0 ? [] : [instance])));
+  // Instances without a signal were replaced; where all are, they are what there is.
+  const loud = groups.filter(({ instance }) => signals.has(instance));
+  const kept = config.dynamic_sampling && loud.length > 0 ? loud : groups;
+  const { group_normalise: scaled, normalise_scope: scope } = config.credit;
+  const wide = scope === 'published' && method.scaledOver === 'step';
+  const compared = wide ? kept.map((one) => ({ ...one, group: 'step' })) : kept;
+  const contexts = trainingContexts(compared, scaled, isMerged(input));
+  return { said, learned, groups, contexts };
 }
+
+/** Whether messages of equal contexts are learned from together. */
+const isMerged = ({ config, method }: Pick<StageInput, 'config' | 'method'>): boolean =>
+  method.compared === 'context' && config.credit.merge_contexts;
 
 /** The groups of an iteration, in the order in which they were stored. */
 async function learningGroups(
-  { run, tokenizer }: Pick<StageInput, 'run' | 'tokenizer'>,
+  { run, config, method, tokenizer }: Pick<StageInput, 'run' | 'config' | 'method' | 'tokenizer'>,
   iteration: number,
   learned: readonly TrainingMessage[],
-  compared: Method['compared'],
-): Promise<LearningGroup[]> {
-  const groups = Map.groupBy(learned, ({ bucket }) => bucket);
+): Promise<(LearningGroup & { readonly instance: string })[]> {
+  const merged = isMerged({ config, method });
+  const groups = Map.groupBy(learned, ({ bucket, instance, position, context }) =>
+    merged ? `${instance} ${String(position)} ${context}` : String(bucket),
+  );
   const contexts = [...new Set([...groups.values()].flatMap(([first]) => first?.context ?? []))];
   const prompts = new Map(
     await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)),
   );
-  return [...groups.values()].flatMap((messages) => {
+  return [...groups].flatMap(([name, messages]) => {
     const first = messages[0];
     if (first === undefined) {
       return [];
@@ -66,7 +73,7 @@ async function learningGroups(
         `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`,
       );
     }
-    const group = compared === 'context' ? String(first.bucket) : `${first.instance} ${String(first.position)}`;
-    return [{ agent: first.eventType, group, prompt, messages }];
+    const group = method.compared === 'context' ? name : `${first.instance} ${String(first.position)}`;
+    return [{ agent: first.eventType, group, prompt, messages, instance: first.instance }];
   });
 }

@@ -108,8 +108,9 @@ const halfWrittenQueries = ({ batch, evaluated, episodes }: Sizes): Readonly<Rec
     SELECT iteration, count(*) FROM episode WHERE phase = 'evaluate' GROUP BY iteration HAVING count(*) % ${String(batch)} <> 0 AND count(*) <> ${String(evaluated)}`,
   'a part of an iteration': `
     SELECT iteration, count(*) FROM episode WHERE phase = 'train' GROUP BY iteration HAVING count(*) <> ${String(episodes)}`,
+  // A step without a gradient, such as one whose credits are all 0, leaves the weights as they are and gives none.
   'a finished step without the snapshot that it gave': `
-    SELECT step.iteration FROM step WHERE metrics IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshot WHERE snapshot.run = step.run AND snapshot.iteration = step.iteration)`,
+    SELECT step.iteration FROM step WHERE json_extract(metrics, '$.gradientNorm') <> 0 AND NOT EXISTS (SELECT 1 FROM snapshot WHERE snapshot.run = step.run AND snapshot.iteration = step.iteration)`,
   'calls that are still awaited though the run is done': `
     SELECT run FROM run_account JOIN run ON run.id = run_account.run WHERE status = 'done' AND pending_calls <> 0`,
 });

@@ -12,8 +12,22 @@ const TEAMS = ['arithmetic', 'python'] as const;
 const METHODS = ['c3', 'c3_no_replay', 'c3_full_mean', 'magrpo', 'mappo', 'sft'] as const;
 const SEEDS = [0, 1] as const;
 const STEPS = 6;
+/** Keys whose default is another one today, as it was: with these a run is to the bit that of an earlier version. */
+const EARLIER = [
+  'credit.common_random_numbers=true',
+  'credit.normalise_scope=group',
+  'credit.merge_contexts=false',
+  'credit.lone_messages=none',
+  'ppo.loss_weight=token',
+  'ppo.skip_zero_credit=false',
+  'value_head.fit=gradient',
+  'value_head.warmup_steps=0',
+] as const;
 /** Short evaluations: every step of the way is taken, and the time goes into training. */
 const EVALUATED = 64;
+
+/** What steps are measured by since: runs from before lack it. */
+const MEASURED_SINCE: readonly string[] = ['effectiveClip', 'signal', 'explainedVariance'];
 
 /** One run to make. */
 export interface Case {
@@ -76,7 +90,8 @@ export async function record(checkout: string, { config }: Case, folder: string)
   const c3 = (...args: readonly string[]): Promise<string> =>
     execute(process.execPath, [join(checkout, 'dist', 'cli.js'), ...args, '--json'], { cwd: folder, all: true });
   try {
-    const made = documentIn(await c3('run', 'exact.c3.yaml'));
+    const earlier = (await knownTo(checkout)).flatMap((override) => ['--override', override]);
+    const made = documentIn(await c3('run', 'exact.c3.yaml', ...earlier));
     const { run } = z.object({ run: z.string() }).parse(JSON.parse(made));
     const names = {
       [run]: 'RUN',
@@ -105,9 +120,25 @@ export async function record(checkout: string, { config }: Case, folder: string)
   }
 }
 
-/** The document on the standard output, without what it says of time; progress goes before it. */
+/** The overrides whose keys a checkout knows. */
+async function knownTo(checkout: string): Promise<readonly string[]> {
+  const folder = join(checkout, 'src/training/config');
+  const schema = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+  return EARLIER.filter((override) => schema.join('\n').includes(`${/(\w+)=/u.exec(override)?.[1] ?? ''}:`));
+}
+
+/** What `c3 diagnose` says since: its document from before lacks it. */
+const SAID_SINCE = 'distinctInfluence';
+
+/**
+ * The document on the standard output, without what it says of time and what earlier versions do not say; progress goes
+ * before it.
+ */
 function documentIn(output: string): string {
-  return JSON.stringify(withoutClocks(JSON.parse(output.slice(output.search(/^\{/mu)))));
+  const said: unknown = JSON.parse(output.slice(output.search(/^\{/mu)), (key, value: unknown) =>
+    key === SAID_SINCE ? undefined : value,
+  );
+  return JSON.stringify(withoutClocks(said));
 }
 
 /** The first message that was trained on; null where none was. */
@@ -127,10 +158,25 @@ function read(store: string, names: Readonly<Record<string, string>>): Pick<Outc
     const weights = (rows['snapshot'] ?? []).map((row) => String(row['weights']));
     // What the search index holds depends on its transactions; what it finds does not.
     const compared = Object.entries(rows).filter(([table]) => !table.startsWith('message_search'));
-    return { weights, tables: Object.fromEntries(compared.map(([table, of]) => [table, columnHashes(of)])) };
+    return {
+      weights,
+      tables: Object.fromEntries(compared.map(([table, of]) => [table, columnHashes(of.map(asMeasuredBefore))])),
+    };
   } finally {
     db.close();
   }
+}
+
+/** A row of a step without the measures that runs from before lack. */
+function asMeasuredBefore(row: Row): Row {
+  const { metrics } = row;
+  if (typeof metrics !== 'object' || metrics === null) {
+    return row;
+  }
+  return {
+    ...row,
+    metrics: Object.fromEntries(Object.entries(metrics).filter(([key]) => !MEASURED_SINCE.includes(key))),
+  };
 }
 
 /** By column, so that a store with one more column is equal in all others. */

@@ -1,15 +1,30 @@
-/** A team whose episodes unfold in rounds: its events in the transcript, replays of one message, and its credit. */
+/** Teams whose episodes unfold in rounds: events in the transcript, replays of one message, and its credit. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet, c3, choose, firstPlan, openLane, paneReady, reading, TINY, transcriptOf } from './team.ts';
+import type { FrameLocator } from 'playwright-core';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import {
+  assertQuiet,
+  c3,
+  choose,
+  firstPlan,
+  openFromEpisodes,
+  openLane,
+  paneReady,
+  reading,
+  TINY,
+  transcriptOf,
+} from './team.ts';
 
-const PROTOCOL = readFileSync(join(import.meta.dirname, '../../media/examples/feedback.json'), 'utf8');
+const example = (file: string): string => readFileSync(join(import.meta.dirname, '../../media/examples', file), 'utf8');
 const scenario = workbenchScenarios({
   files: {
-    'feedback.json': PROTOCOL,
+    'feedback.json': example('feedback.json'),
     'tiny.c3.yaml': `${TINY.replace('evaluator_budget: 4', 'evaluator_budget: 12')}protocol: feedback.json\n`,
+    ...Object.fromEntries(
+      ['calculator.json', 'calculator.c3.yaml', 'voters.json', 'voters.c3.yaml'].map((file) => [file, example(file)]),
+    ),
   },
   settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
 });
@@ -36,41 +51,77 @@ scenario(
       await workbench.screenshot('rounds', theme);
     }
 
-    await choose(transcript, 'reasoner');
-    await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-    const bucket = await eventually(
-      'the replays',
-      () =>
-        reading(workbench, (store) =>
-          store
-            .bucketsFor(message)
-            .find(
-              ({ origin, alternatives }) =>
-                origin === 'request' &&
-                alternatives.length === 4 &&
-                alternatives.every(({ returns }) => returns.length === 2),
-            ),
-        ),
-      180_000,
-    );
-    await eventually(
-      'the end of the replay',
-      async () => !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()),
-      180_000,
-    );
-    await openLane(transcript, 'reasoner');
-    const credits = reading(workbench, (store) =>
-      store.bucketView(bucket.id).alternatives.map(({ bucketCredit }) => bucketCredit),
-    );
-    assert.ok(credits.every((credit) => credit !== null));
-    await transcript
-      .locator('.facts', { hasText: 'Credit' })
-      .getByText(/[+−]?\d\.\d\d/u)
-      .first()
-      .waitFor();
-    assertQuiet(workbench);
-
-    const verified = await c3(workbench.folder, 'verify');
-    assert.deepEqual([verified['different'], verified['notComparable']], [0, 0]);
+    await replayFirst(workbench, transcript, 'reasoner', message);
   },
 );
+
+for (const [name, role, event] of [
+  ['calculator', 'reasoner', 'calculator'],
+  ['voters', 'planner', 'vote'],
+] as const) {
+  scenario(
+    `the example team ${name} shows its events, and a message of it is replayed and credited`,
+    async (workbench) => {
+      const run = String((await c3(workbench.folder, 'run', `${name}.c3.yaml`))['run']);
+      const { question, message } = reading(workbench, (store) => {
+        const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+        assert.ok(episode);
+        return { question: episode.question, message: store.chain(episode.leaf)[0]?.id ?? 0 };
+      });
+      await openFromEpisodes(workbench, question, name);
+      const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
+      await transcript
+        .getByRole('group', { name: 'Protocol', exact: true })
+        .getByRole('img', { name: `${event}, environment` })
+        .waitFor();
+      await transcript.locator('.event', { hasText: event }).first().waitFor();
+      await workbench.screenshot(`example-${name}`);
+      await replayFirst(workbench, transcript, role, message);
+    },
+  );
+}
+
+/** Replays the first message of a role by its button, and sees its credit; what is stored verifies as identical. */
+async function replayFirst(
+  workbench: Workbench,
+  transcript: FrameLocator,
+  role: string,
+  message: number,
+): Promise<void> {
+  await choose(transcript, role);
+  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
+  const bucket = await eventually(
+    'the replays',
+    () =>
+      reading(workbench, (store) =>
+        store
+          .bucketsFor(message)
+          .find(
+            ({ origin, alternatives }) =>
+              origin === 'request' &&
+              alternatives.length === 4 &&
+              alternatives.every(({ returns }) => returns.length === 2),
+          ),
+      ),
+    180_000,
+  );
+  await eventually(
+    'the end of the replay',
+    async () => !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()),
+    180_000,
+  );
+  await openLane(transcript, role);
+  const credits = reading(workbench, (store) =>
+    store.bucketView(bucket.id).alternatives.map(({ bucketCredit }) => bucketCredit),
+  );
+  assert.ok(credits.every((credit) => credit !== null));
+  await transcript
+    .locator('.facts', { hasText: 'Credit' })
+    .getByText(/[+−]?\d\.\d\d/u)
+    .first()
+    .waitFor();
+  assertQuiet(workbench);
+
+  const verified = await c3(workbench.folder, 'verify');
+  assert.deepEqual([verified['different'], verified['notComparable']], [0, 0]);
+}

@@ -141,14 +141,14 @@ async function speakAll(
     0,
     () => 0,
   );
-  const slipped = instances.filter(({ plan, hasty }) => hasty.plan !== plan);
+  const slipped = instances.filter(({ said: [plan], saidInHaste: [hasty] }) => hasty !== plan);
   const right = await solve(
-    slipped.map((instance) => ({ instance, plan: instance.plan })),
+    slipped.map((instance) => ({ instance, plan: instance.said[0] ?? '' })),
     0,
     () => 0,
   );
   const wrong = await solve(
-    slipped.map((instance) => ({ instance, plan: instance.hasty.plan })),
+    slipped.map((instance) => ({ instance, plan: instance.saidInHaste[0] ?? '' })),
     0,
     () => 0,
   );

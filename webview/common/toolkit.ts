@@ -11,11 +11,10 @@ import {
   vsCodeDivider,
   vsCodeDropdown,
   vsCodeOption,
-  vsCodeProgressRing,
   vsCodeTextArea,
   vsCodeTextField,
 } from '@vscode/webview-ui-toolkit';
-import { append, setAttributes, type Attributes, type Child } from './dom.ts';
+import { append, h, setAttributes, type Attributes, type Child } from './dom.ts';
 
 provideVSCodeDesignSystem().register(
   vsCodeButton(),
@@ -23,7 +22,6 @@ provideVSCodeDesignSystem().register(
   vsCodeDivider(),
   vsCodeDropdown(),
   vsCodeOption(),
-  vsCodeProgressRing(),
   vsCodeTextArea(),
   vsCodeTextField(),
 );
@@ -77,9 +75,12 @@ export function option(value: string, label: string): HTMLElement {
   return create('vscode-option', HTMLElement, { value }, label);
 }
 
-/** Turns while work of unknown length is in progress. */
+/**
+ * Turns while work of unknown length is in progress, in a few steps: the toolkit's own ring is drawn anew at every
+ * frame, which without a graphics processor takes the time of the work that it is there for.
+ */
 export function progressRing(label: string): HTMLElement {
-  return create('vscode-progress-ring', HTMLElement, { 'aria-label': label });
+  return h('span', { class: 'ring', role: 'progressbar', 'aria-label': label });
 }
 
 /** A line between two parts. */

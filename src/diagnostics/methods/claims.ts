@@ -1,11 +1,12 @@
 /** What the C3 paper says of its methods (section 5, Tables 1 and 2, Figure 4), against what a set of runs shows. */
 import { student } from '../../credit/interval.ts';
 import type { Interval } from '../../shared/records/records.ts';
-import { compareMethods, measureOf, type MeasureName, type MethodRun } from './methodComparison.ts';
+import { compareMethods, measureOf, type Budget, type MeasureName, type MethodRun } from './methodComparison.ts';
 
 /** A claim of the paper, and what came out here. */
 export interface Claim {
   readonly task: string;
+  readonly budget: Budget;
   /** A sentence. */
   readonly claim: string;
   /**
@@ -18,41 +19,49 @@ export interface Claim {
 
 type RunsOf = (method: string) => readonly MethodRun[];
 
-/** Each claim of the paper on one task. */
-export function claimsOf(task: string, runsOf: RunsOf): Claim[] {
+/** Each claim of the paper on one task; those on credit and tokens at equal evaluator calls alone. */
+export function claimsOf(task: string, budget: Budget, runsOf: RunsOf): Claim[] {
+  const at = { task, budget };
   const more = (first: string, second: string, claim: string): Claim =>
-    versus(task, runsOf, { measure: 'greedy', better: second, others: [first], side: 1, claim });
+    versus(at, runsOf, { measure: 'pass1', better: second, others: [first], side: 1, claim });
   const others = ['magrpo', 'mappo', 'c3_no_replay', 'c3_full_mean'];
-  return [
+  const accuracy = [
     more('magrpo', 'c3', 'C3 is more accurate than MAGRPO.'),
     more('mappo', 'magrpo', 'MAGRPO is more accurate than MAPPO.'),
     more('sft', 'mappo', 'MAPPO is more accurate than SFT.'),
     more('c3_no_replay', 'c3', 'Without replay C3 is less accurate.'),
     more('c3_full_mean', 'c3', 'Without leave-one-out C3 is less accurate.'),
-    tokensClaim(task, runsOf),
-    versus(task, runsOf, {
-      measure: 'fidelity',
-      better: 'c3',
-      others: ['magrpo', 'mappo'],
-      side: 1,
-      claim: 'C3 has the highest fidelity.',
-    }),
-    versus(task, runsOf, {
-      measure: 'variance',
-      better: 'c3',
-      others: ['magrpo', 'mappo'],
-      side: -1,
-      claim: 'C3 has the lowest within-context variance.',
-    }),
-    versus(task, runsOf, {
-      measure: 'influence',
-      better: 'c3',
-      others: ['sft', ...others],
-      side: 1,
-      claim: 'C3 has the highest influence.',
-    }),
   ];
+  return budget !== 'calls'
+    ? accuracy
+    : [
+        ...accuracy,
+        tokensClaim(at, runsOf),
+        versus(at, runsOf, {
+          measure: 'fidelity',
+          better: 'c3',
+          others: ['magrpo', 'mappo'],
+          side: 1,
+          claim: 'C3 has the highest fidelity.',
+        }),
+        versus(at, runsOf, {
+          measure: 'variance',
+          better: 'c3',
+          others: ['magrpo', 'mappo'],
+          side: -1,
+          claim: 'C3 has the lowest within-context variance.',
+        }),
+        versus(at, runsOf, {
+          measure: 'influence',
+          better: 'c3',
+          others: ['sft', ...others],
+          side: 1,
+          claim: 'C3 has the highest influence.',
+        }),
+      ];
 }
+
+type Place = Pick<Claim, 'task' | 'budget'>;
 
 interface Side {
   readonly measure: MeasureName;
@@ -64,7 +73,7 @@ interface Side {
 }
 
 /** Held where it holds against each of the others, reversed where it is reversed against any. */
-function versus(task: string, runsOf: RunsOf, { measure, better, others, side, claim }: Side): Claim {
+function versus(at: Place, runsOf: RunsOf, { measure, better, others, side, claim }: Side): Claim {
   const found = others.flatMap((other) => {
     const comparison = compareMethods(runsOf(other), runsOf(better), measure);
     return comparison === null ? [] : [{ other, difference: comparison.difference }];
@@ -81,11 +90,11 @@ function versus(task: string, runsOf: RunsOf, { measure, better, others, side, c
   const evidence = found
     .map(({ other, difference }) => `${better} − ${other}: ${intervalWords(difference, measure)}`)
     .join('; ');
-  return { task, claim, verdict, evidence: evidence === '' ? 'No seed has both.' : evidence };
+  return { ...at, claim, verdict, evidence: evidence === '' ? 'No seed has both.' : evidence };
 }
 
 /** The ratio of training tokens; the paper's ledger gives 0.59 to 0.69. */
-function tokensClaim(task: string, runsOf: RunsOf): Claim {
+function tokensClaim(at: Place, runsOf: RunsOf): Claim {
   const claim = 'C3 trains with fewer tokens than MAGRPO (in the paper with about 0.6 of them).';
   const ratios = runsOf('c3').flatMap((run) =>
     runsOf('magrpo')
@@ -97,10 +106,10 @@ function tokensClaim(task: string, runsOf: RunsOf): Claim {
   );
   const ratio = student(ratios);
   if (ratio === null) {
-    return { task, claim, verdict: 'not measured', evidence: 'No seed has both.' };
+    return { ...at, claim, verdict: 'not measured', evidence: 'No seed has both.' };
   }
   return {
-    task,
+    ...at,
     claim,
     verdict: sideOf(ratio, 1, -1),
     evidence: `tokens of c3 / tokens of magrpo: ${bounds(ratio, (value) => value.toFixed(3))}`,

@@ -5,7 +5,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { Interval } from '../../shared/records/records.ts';
 import { passAtK } from '../statistics/passAtK.ts';
 import type { Pair } from '../statistics/rank.ts';
-import { pairedBootstrapOverSeeds, pairedT, signFlip, type PairedTest } from '../statistics/seeds.ts';
+import { pairedT, signFlip, type PairedTest } from '../statistics/seeds.ts';
 
 /** One point of a training run, after a step. */
 export interface CurvePoint {
@@ -22,9 +22,17 @@ export interface Solved {
   readonly samples: number;
 }
 
+/**
+ * What of a run is as large as that of the other methods: the evaluator calls, as in the paper, the tokens of training,
+ * or its seconds.
+ */
+export const BUDGETS = ['calls', 'tokens', 'seconds'] as const;
+export type Budget = (typeof BUDGETS)[number];
+
 /** A finished run, as the table takes it. */
 export interface MethodRun {
   readonly task: string;
+  readonly budget: Budget;
   readonly method: string;
   readonly seed: number;
   /** The run's name in the store. */
@@ -35,8 +43,10 @@ export interface MethodRun {
   /** Null where it was not measured. */
   readonly fidelity: number | null;
   readonly variance: number | null;
+  /** Between distinct texts, less its permutation null; and as published. */
   readonly influence: number | null;
-  /** Contexts on which these three were measured. */
+  readonly publishedInfluence: number | null;
+  /** Contexts on which these were measured. */
   readonly contexts: number;
   /** Of training alone. */
   readonly evaluatorCalls: number;
@@ -46,31 +56,33 @@ export interface MethodRun {
   readonly curve: readonly CurvePoint[];
 }
 
+/** Pass@1 first: the mean of ten samples is a more robust measure than one greedy answer. */
 export const MEASURES = [
-  'greedy',
   'pass1',
+  'greedy',
   'pass10',
   'fidelity',
   'variance',
   'influence',
+  'publishedInfluence',
   'tokens',
   'evaluatorCalls',
   'seconds',
 ] as const;
 export type MeasureName = (typeof MEASURES)[number];
 
-/** Two methods of a task on the same instances and seeds: second - first. */
+/** Two methods of a task at one budget on the same instances and seeds: second - first. */
 export interface MethodComparison {
   readonly task: string;
+  readonly budget: Budget;
   readonly first: string;
   readonly second: string;
   readonly measure: MeasureName;
   /**
-   * Accuracies: instances are resampled within seeds (appendix G). Others: Student's t over the differences of the
-   * seeds.
+   * Student's t over the differences of the seeds. The paper's interval resamples instances within seeds (appendix G),
+   * which leaves out how much training with another seed changes.
    */
   readonly difference: Interval;
-  readonly method: 'paired bootstrap' | 'paired t';
   /** Over seeds; null for more than 20. */
   readonly signFlip: PairedTest | null;
   /** Over seeds; null for fewer than two, or equal differences. */
@@ -102,9 +114,6 @@ function instanceValues({ greedy, sampled }: MethodRun, name: AccuracyName): (nu
   return (name === 'greedy' ? greedy : sampled).map(({ solved, samples }) => (samples === 0 ? null : solved / samples));
 }
 
-const isAccuracy = (name: MeasureName): name is AccuracyName =>
-  name === 'greedy' || name === 'pass1' || name === 'pass10';
-
 /**
  * Two methods over the seeds that both have; null where no seed has the measure of both.
  * @throws C3Error('input') for runs of one seed on different instances
@@ -118,6 +127,7 @@ export function compareMethods(
     .toSorted((a, b) => a.seed - b.seed)
     .flatMap((run) => second.filter(({ seed }) => seed === run.seed).map((other) => [run, other] as const));
   const pairs = both.flatMap(([one, other]): Pair[] => {
+    sameInstances(one, other);
     const [a, b] = [measureOf(one, measure), measureOf(other, measure)];
     return a === null || b === null ? [] : [[a, b]];
   });
@@ -126,31 +136,26 @@ export function compareMethods(
   if (head === undefined || over === null) {
     return null;
   }
-  const resampled = isAccuracy(measure)
-    ? pairedBootstrapOverSeeds(both.map(([one, other]) => instancePairs(one, other, measure)))
-    : null;
   return {
     task: head[0].task,
+    budget: head[0].budget,
     first: head[0].method,
     second: head[1].method,
     measure,
-    difference: resampled ?? over,
-    method: resampled === null ? 'paired t' : 'paired bootstrap',
+    difference: over,
     signFlip: signFlip(pairs),
     pairedT: pairedT(pairs),
   };
 }
 
-function instancePairs(one: MethodRun, other: MethodRun, measure: AccuracyName): Pair[] {
-  const [first, second] = [instanceValues(one, measure), instanceValues(other, measure)];
-  if (first.length !== second.length) {
-    throw new C3Error(
-      'input',
-      `Runs ${one.run} and ${other.run} were evaluated on ${String(first.length)} and ${String(second.length)} instances; compare runs of one seed on the same ones.`,
-    );
+/** @throws C3Error('input') for runs that were not evaluated on as many instances */
+function sameInstances(one: MethodRun, other: MethodRun): void {
+  for (const kind of ['greedy', 'sampled'] as const) {
+    if (one[kind].length !== other[kind].length) {
+      throw new C3Error(
+        'input',
+        `Runs ${one.run} and ${other.run} were evaluated on ${String(one[kind].length)} and ${String(other[kind].length)} instances; compare runs of one seed on the same ones.`,
+      );
+    }
   }
-  return first.flatMap((value, index): Pair[] => {
-    const later = second[index] ?? null;
-    return value === null || later === null ? [] : [[value, later]];
-  });
 }

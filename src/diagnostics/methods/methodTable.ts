@@ -6,9 +6,11 @@ import { student } from '../../credit/interval.ts';
 import type { Interval } from '../../shared/records/records.ts';
 import { claimsOf, type Claim } from './claims.ts';
 import {
+  BUDGETS,
   compareMethods,
   measureOf,
   MEASURES,
+  type Budget,
   type CurvePoint,
   type MeasureName,
   type MethodComparison,
@@ -17,11 +19,12 @@ import {
 import { overSeeds, type SeedSummary } from '../statistics/seeds.ts';
 
 export type { Claim } from './claims.ts';
-export type { MeasureName, MethodComparison } from './methodComparison.ts';
+export type { Budget, MeasureName, MethodComparison } from './methodComparison.ts';
 
-/** A method on a task. */
+/** A method on a task at one budget. */
 export interface MethodRow {
   readonly task: string;
+  readonly budget: Budget;
   readonly method: string;
   readonly seeds: readonly number[];
   /** Null where no seed has it. */
@@ -45,15 +48,19 @@ export interface MethodTable {
   readonly claims: readonly Claim[];
 }
 
-const COMPARED: readonly MeasureName[] = ['greedy', 'pass1', 'pass10', 'fidelity', 'variance', 'influence', 'tokens'];
+const COMPARED: readonly MeasureName[] = ['pass1', 'greedy', 'pass10', 'fidelity', 'variance', 'influence', 'tokens'];
 
 /** The table of all runs. @param methods in the order of rows; others come after them */
 export function methodTable(runs: readonly MethodRun[], methods: readonly string[]): MethodTable {
   const order = (method: string): number => (methods.includes(method) ? methods.indexOf(method) : methods.length);
-  const tasks = [...Map.groupBy(runs, ({ task }) => task)].map(([task, members]) => {
-    const byMethod = [...Map.groupBy(members, ({ method }) => method)].sort(([a], [b]) => order(a) - order(b));
-    return { task, byMethod: new Map(byMethod) };
-  });
+  const tasks = [...Map.groupBy(runs, ({ task }) => task).values()].flatMap((ofTask) =>
+    [...Map.groupBy(ofTask, ({ budget }) => budget)]
+      .sort(([a], [b]) => BUDGETS.indexOf(a) - BUDGETS.indexOf(b))
+      .map(([budget, members]) => {
+        const byMethod = [...Map.groupBy(members, ({ method }) => method)].sort(([a], [b]) => order(a) - order(b));
+        return { task: ofTask[0]?.task ?? '', budget, byMethod: new Map(byMethod) };
+      }),
+  );
   return {
     rows: tasks.flatMap(({ byMethod }) => [...byMethod.values()].map(rowOf)),
     comparisons: tasks.flatMap(({ byMethod }) =>
@@ -65,7 +72,9 @@ export function methodTable(runs: readonly MethodRun[], methods: readonly string
           ),
         ),
     ),
-    claims: tasks.flatMap(({ task, byMethod }) => claimsOf(task, (method) => byMethod.get(method) ?? [])),
+    claims: tasks.flatMap(({ task, budget, byMethod }) =>
+      claimsOf(task, budget, (method) => byMethod.get(method) ?? []),
+    ),
   };
 }
 
@@ -78,6 +87,7 @@ function rowOf(runs: readonly MethodRun[]): MethodRow {
   ) as Record<MeasureName, SeedSummary | null>;
   return {
     task: first?.task ?? '',
+    budget: first?.budget ?? 'calls',
     method: first?.method ?? '',
     seeds: sorted.map(({ seed }) => seed),
     measures,

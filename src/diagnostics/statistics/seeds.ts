@@ -1,11 +1,9 @@
 /** Over seeds, and method against method (C3 appendix G; reference section 6.4). */
-import { openStream, uniform } from '../../credit/counter.ts';
 import { hasSpread, mean, sampleVariance, squaredDeviations } from '../../credit/describe.ts';
-import { LEVEL, student } from '../../credit/interval.ts';
+import { student } from '../../credit/interval.ts';
 import { regularisedBeta } from '../../credit/studentT.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Interval } from '../../shared/records/records.ts';
-import { quantile } from './bootstrap.ts';
 import type { Pair } from './rank.ts';
 
 export interface SeedSummary {
@@ -101,41 +99,4 @@ export function signFlip(pairs: readonly Pair[]): PairedTest | null {
     }
   }
   return { name: 'sign-flip', difference: mean(differences), p: asLarge / 2 ** n, n };
-}
-
-/**
- * The paper's interval of a difference between two methods: instances are resampled within each seed, the same for both
- * methods, the mean differences are averaged over seeds, percentiles of 10,000 resamples.
- * @param seeds of each seed the [first, second] of each instance
- * @returns null without pairs; null bounds where all differences are equal
- */
-export function pairedBootstrapOverSeeds(
-  seeds: readonly (readonly Pair[])[],
-  seed = 0,
-  resamples = 10_000,
-): Interval | null {
-  const filled = seeds
-    .filter((pairs) => pairs.length > 0)
-    .map((pairs) => pairs.map(([first, second]) => second - first));
-  if (filled.length === 0) {
-    return null;
-  }
-  const value = mean(filled.map(mean));
-  const n = filled.reduce((sum, differences) => sum + differences.length, 0);
-  if (!hasSpread(filled.flat())) {
-    return { value, low: null, high: null, n };
-  }
-  const found = Array.from({ length: resamples }, (_, resample) =>
-    mean(
-      filled.map((differences, index) => {
-        const stream = openStream(seed, resample * filled.length + index);
-        let sum = 0;
-        for (let draw = 0; draw < differences.length; draw++) {
-          sum += differences[Math.floor(uniform(stream, draw) * differences.length)] ?? 0;
-        }
-        return sum / differences.length;
-      }),
-    ),
-  ).sort((a, b) => a - b);
-  return { value, low: quantile(found, (1 - LEVEL) / 2), high: quantile(found, (1 + LEVEL) / 2), n };
 }

@@ -3,12 +3,14 @@ import { C3Error, nearestName } from '../../shared/errors.ts';
 import { benchActivation } from './activation.ts';
 import { benchFirstRun } from './firstRun.ts';
 import { benchGeneration } from './speed/generation.ts';
+import { benchRhoMap } from './map/rhoMap.ts';
 import { benchModel } from './speed/model.ts';
 import { benchPaperTable, type PaperTableOptions } from './paper/paperTable.ts';
 import { benchReplay } from './replay.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
 import { benchStore } from './store.ts';
 import { benchTrain } from './speed/train.ts';
+import { benchWholeIteration } from './iteration/wholeIteration.ts';
 
 /** What any suite may be given. */
 export type SuiteOptions = TeamBenchOptions & ModelBenchOptions & PaperTableOptions;
@@ -25,11 +27,13 @@ const SUITES: Readonly<Record<string, Suite>> = {
   'first-run': { measures: 'team', measure: benchFirstRun },
   generation: { measures: null, measure: benchGeneration },
   train: { measures: 'team', measure: benchTrain },
+  iteration: { measures: null, measure: (options) => benchWholeIteration(options) },
   replay: { measures: 'team', measure: benchReplay },
   store: { measures: null, measure: benchStore },
   model: { measures: 'model', measure: benchModel },
   activation: { measures: null, measure: (options) => benchActivation(options) },
   'paper-table': { measures: null, keeps: true, measure: benchPaperTable },
+  'rho-map': { measures: null, keeps: true, measure: benchRhoMap },
 };
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES);

@@ -3,6 +3,7 @@ import { CREDIT_ESTIMATORS } from '../../credit/estimators.ts';
 import { SUITE_NAMES } from '../bench/suites.ts';
 import { exportRun, importFile } from './exchange.ts';
 import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './measures.ts';
+import { convert } from './convert.ts';
 import { cancel, status } from './jobs.ts';
 import { generate, modelCommand, planCommand, score } from './models.ts';
 import { report } from './report.ts';
@@ -100,9 +101,17 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: modelCommand,
   },
   plan: {
-    usage: 'plan [CONFIG] [--override k=v ...] [--json]',
-    summary: 'the memory, the highest cost and the time of a run',
+    usage: 'plan [CONFIG] [--override k=v ...] [--rho [--questions N] [--alternatives J] [--replays C]] [--json]',
+    summary:
+      'the memory, the highest cost and the time of a run; --rho also measures what each message decides, and predicts the variance of C3 against MAGRPO',
     run: planCommand,
+  },
+  convert: {
+    usage: 'convert FILE [--override k=v ...] [--json]',
+    summary:
+      'a YAML of the published MAGRPO scripts as a configuration of C3, with what differs; `c3 run FILE` does the same itself',
+    onlyReads: always,
+    run: convert,
   },
   doctor: {
     usage: 'doctor [--all] [--copy FILE] [--json]',

@@ -12,6 +12,9 @@ function interval(value: Interval | null, reason: string | undefined): string {
   return `${number(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${number(value.low)}, ${number(value.high)}]`}, n ${String(value.n)}`;
 }
 
+const nats = (value: Interval | null, reason: string | undefined): string =>
+  `${interval(value, reason)}${value === null ? '' : ' nats'}`;
+
 const costs = (cost: Omit<Ledger, 'seconds'>): string =>
   `${String(cost.evaluatorCalls)} evaluator calls${reusedWords(cost)}, ${String(cost.tokens.prompt)} prompt and ${String(cost.tokens.completion)} completion tokens${takenWords(cost.tokens)}`;
 
@@ -22,7 +25,8 @@ export function diagnosisWords(found: Diagnosis): string {
     ['fidelity, real', interval(found.fidelity.real, reasons['fidelity'])],
     ['fidelity, all', interval(found.fidelity.all, reasons['fidelity'])],
     ['variance', interval(found.variance, reasons['variance'])],
-    ['influence', `${interval(found.influence, reasons['influence'])}${found.influence === null ? '' : ' nats'}`],
+    ['influence', nats(found.distinctInfluence, reasons['influence'])],
+    ['as published', nats(found.influence, reasons['influence'])],
     [
       'reliability',
       interval(found.reliability.evenOdd, 'it needs three alternatives with two replays each and returns that differ'),

@@ -10,10 +10,20 @@ import { generateLines } from '../lines/generateLines.ts';
 import { withLineModel } from '../lines/lineModel.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
-import { factsTable, planTable, stepLine } from './planWords.ts';
+import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
 import { readRecipe } from '../recipe/recipe.ts';
+import { PILOT_DEFAULTS, type PilotSettings } from '../run/pilot.ts';
 import { scoreLines } from '../lines/scoreLines.ts';
-import { JSON_FLAG, loadingPrinter, print, STORE, storePath, withService, type CommandContext } from './support.ts';
+import {
+  JSON_FLAG,
+  loadingPrinter,
+  note,
+  print,
+  STORE,
+  storePath,
+  withService,
+  type CommandContext,
+} from './support.ts';
 
 const MODEL = { model: { type: 'string' }, adapter: { type: 'string' } } as const;
 const asJson = ({ values }: ParsedArguments): boolean => values['json'] === true;
@@ -68,17 +78,52 @@ export async function planCommand(args: readonly string[], context: CommandConte
   const parsed = readArguments(
     'plan',
     args,
-    { ...STORE, ...JSON_FLAG, override: { type: 'string', multiple: true } },
+    {
+      ...STORE,
+      ...JSON_FLAG,
+      override: { type: 'string', multiple: true },
+      rho: { type: 'boolean' },
+      questions: { type: 'string' },
+      alternatives: { type: 'string' },
+      replays: { type: 'string' },
+    },
     1,
   );
+  const pilot = pilotSettings(parsed);
   const overrides = parsed.values['override'];
   const recipe = await readRecipe(
     parsed.positionals[0] ?? null,
     Array.isArray(overrides) ? overrides.map(String) : [],
     context.folder,
   );
-  const plan = await withService(storePath(parsed, context), (service) => service.plan(recipe));
-  print(asJson(parsed) ? JSON.stringify(plan) : planTable(plan));
+  for (const line of recipe.notes ?? []) {
+    note(line);
+  }
+  await withService(storePath(parsed, context), async (service) => {
+    const plan = await service.plan(recipe, context.signal);
+    const rho = pilot === null ? null : await service.pilot(recipe, pilot, context.signal);
+    if (asJson(parsed)) {
+      print(JSON.stringify(rho === null ? plan : { ...plan, rho }));
+    } else {
+      print([planTable(plan), ...(rho === null ? [] : ['', rhoTable(rho)])].join('\n'));
+    }
+  });
+}
+
+/** What --rho is to measure on; null without it. */
+function pilotSettings(parsed: ParsedArguments): PilotSettings | null {
+  if (parsed.values['rho'] !== true) {
+    const needless = Object.keys(PILOT_DEFAULTS).find((key) => parsed.values[key] !== undefined);
+    if (needless !== undefined) {
+      throw new C3Error('input', `--${needless} configures the measurement of rho; add --rho.`);
+    }
+    return null;
+  }
+  return {
+    questions: whole(parsed, 'questions', 2, PILOT_DEFAULTS.questions),
+    alternatives: whole(parsed, 'alternatives', 2, PILOT_DEFAULTS.alternatives),
+    replays: whole(parsed, 'replays', 2, PILOT_DEFAULTS.replays),
+  };
 }
 
 export async function generate(args: readonly string[], context: CommandContext): Promise<void> {

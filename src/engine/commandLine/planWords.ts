@@ -1,5 +1,6 @@
 /** Model facts, plans and self-tests as people at a terminal read them. */
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
+import type { RhoReport } from '../../shared/records/rho.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords, countWords } from '../../shared/text/sizes.ts';
 import { estimateWords } from '../../shared/text/times.ts';
@@ -83,6 +84,40 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     ...aligned.map((line) => `  ${line}`),
     '',
     `Time: ${estimateWords(seconds)}`,
+  ].join('\n');
+}
+
+/** What a pilot measured, one line for each message. */
+export function rhoTable({
+  questions,
+  alternatives,
+  replays,
+  evaluatorCalls,
+  fanout,
+  episodes,
+  messages,
+}: RhoReport): string {
+  const digits = (value: number | null): string => (value === null ? '-' : value.toPrecision(3));
+  const lines = [
+    ['', 'variance of the return', 'rho', '95 % interval', 'gradient variance, C3 : MAGRPO'],
+    ...messages.map(({ role, variance, rho, varianceRatio }) => [
+      oneLine(role, 20),
+      digits(variance),
+      digits(rho?.value ?? null),
+      rho === null || rho.low === null || rho.high === null ? '-' : `[${digits(rho.low)}, ${digits(rho.high)}]`,
+      digits(varianceRatio),
+    ]),
+  ];
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  const aligned = lines.map((line) =>
+    line
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  '),
+  );
+  return [
+    `What each message decides, on ${whole(questions)} questions with ${whole(alternatives)} x ${whole(replays)} replays (${whole(evaluatorCalls)} evaluator calls)`,
+    ...aligned.map((line) => `  ${line}`),
+    `Predicted for C3 with fanout [${fanout.join(', ')}] against ${whole(episodes)} whole episodes; above 1, C3 is the noisier one.`,
   ].join('\n');
 }
 

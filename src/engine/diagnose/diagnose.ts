@@ -13,13 +13,14 @@ import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import { duplicateRates } from '../../diagnostics/duplicates.ts';
 import { fidelity, publishedFidelity } from '../../diagnostics/fidelity.ts';
 import {
+  answerInfluence,
   CODE_INFLUENCE,
   contextInfluences,
-  correctedInfluence,
   influence,
   PAPER_INFLUENCE,
   publishedInfluence,
 } from '../../diagnostics/influence.ts';
+import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
 import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
 import { contextVariance, publishedVariance, withinContextVariance } from '../../diagnostics/variance.ts';
@@ -64,7 +65,10 @@ export interface Diagnosis {
     } | null;
   };
   readonly variance: Measured | null;
+  /** As published: the smoothed estimate, which few samples raise above 0. */
   readonly influence: Measured | null;
+  /** The same between distinct texts, less what it comes to by chance; null where `influence` is. */
+  readonly distinctInfluence: Measured | null;
   readonly passAtK: Readonly<Record<string, Measured | null>>;
   readonly ledger: Overhead['ledger'];
   readonly overhead: Overhead['overhead'];
@@ -135,9 +139,10 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
   if (moved.value === null) {
     reasons['influence'] = 'No context has two alternatives that another message follows; the last role has none.';
   }
+  const corrected = distinctInfluence(buckets, PAPER_INFLUENCE);
   const accuracies = accuracyOf(store, run, protocol, reasons);
   const { ledger, overhead } = costOf(store, run, protocol, buckets);
-  const answers = correctedInfluence(buckets, (text) => extractAnswer(text).answer ?? '<NONE>');
+  const answers = answerInfluence(buckets, (text) => extractAnswer(text).answer);
   return {
     run,
     origin,
@@ -183,6 +188,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
             published: publishedInfluence(buckets),
             answers: { ...answers, correction: 'Miller-Madow' },
           },
+    distinctInfluence: corrected.value === null ? null : { ...corrected, ...corrected.value, units: 'nats' },
     passAtK: accuracies.passAtK,
     ledger,
     overhead,

@@ -2,8 +2,8 @@
  * A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay
  * meets the same rules.
  */
-import { stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readRegular } from '../../files/regularFile.ts';
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
@@ -21,10 +21,12 @@ import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
 import { settled } from '../../training/config/configProblems.ts';
+import { withEarlier, withoutEarlier } from '../../training/config/earlier.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
 import { samplingProblem } from '../../training/iteration.ts';
 import { policiesProblem } from '../../training/policies.ts';
-import { bundledTeam } from '../places.ts';
+import { bundledProtocol, bundledTeam } from '../places.ts';
+import { factsIn } from './publishedFacts.ts';
 
 export interface Recipe {
   readonly config: RunConfig;
@@ -33,6 +35,8 @@ export interface Recipe {
   readonly modelFolder: string;
   readonly protocolText: string;
   readonly protocolSource: string;
+  /** What the user should know of a file of the published scripts, one line each; not stored. */
+  readonly notes?: readonly string[];
 }
 
 const fingerprintSchema = z.object({
@@ -75,14 +79,7 @@ export interface StoredRecipe extends Recipe {
 }
 
 const storedSchema = z.object({
-  // Runs from before an evaluator could be chosen compared stated answers.
-  config: z.preprocess(
-    (config) =>
-      typeof config === 'object' && config !== null && !('evaluator' in config)
-        ? { ...config, evaluator: 'answer' }
-        : config,
-    configSchema.transform(settled),
-  ),
+  config: z.preprocess(withEarlier, configSchema.transform(settled)),
   folder: z.string(),
   modelFolder: z.string(),
   protocolText: z.string(),
@@ -104,18 +101,14 @@ export async function readRecipe(
   currentFolder: string,
   { complete = true }: { readonly complete?: boolean } = {},
 ): Promise<Recipe> {
-  const file = path === null ? null : resolve(currentFolder, path);
-  const text = file === null ? '' : await readText(file, 'choose an existing configuration');
-  const source = file ?? 'the bundled configuration';
-  const document = readConfigDocument(text, source, overrides);
-  const { config } = document;
-  const folder = file === null ? currentFolder : dirname(file);
+  const { document, source, folder } = await readConfiguration(path, overrides, currentFolder);
+  const { config, notes } = document;
   if (complete) {
     await checkPaths(document, folder);
   }
   const protocolSource =
     config.protocol === 'bundled'
-      ? join(bundledTeam(config.task.name), 'protocol.json')
+      ? bundledProtocol(config.task.name, config.task.roles)
       : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
   const protocol = parseProtocol(protocolText, protocolSource);
@@ -134,14 +127,32 @@ export async function readRecipe(
     modelFolder: config.model === 'bundled' ? bundledTeam(config.task.name) : resolve(folder, config.model),
     protocolText,
     protocolSource,
+    ...(notes.length > 0 && { notes }),
   };
+}
+
+/**
+ * Reads a configuration file without what it names.
+ * @param path a *.c3.yaml, a YAML of the published scripts, or null for the bundled team's defaults
+ * @throws C3Error('input') naming file, line and key
+ */
+export async function readConfiguration(
+  path: string | null,
+  overrides: readonly string[],
+  currentFolder: string,
+): Promise<{ readonly document: ConfigDocument; readonly source: string; readonly folder: string }> {
+  const file = path === null ? null : resolve(currentFolder, path);
+  const text = file === null ? '' : await readText(file, 'choose an existing configuration');
+  const source = file ?? 'the bundled configuration';
+  const folder = file === null ? currentFolder : dirname(file);
+  return { document: readConfigDocument(text, source, overrides, factsIn(folder)), source, folder };
 }
 
 /**
  * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
  */
 async function checkPaths(
-  { config: { model, protocol, policies = {}, task, evaluation }, error }: ConfigDocument,
+  { config: { model, protocol, policies = {}, task, evaluation, output }, error }: ConfigDocument,
   folder: string,
 ): Promise<void> {
   const named: readonly (readonly [key: KeyPath, names: NamedPath, path: string | null])[] = [
@@ -164,20 +175,31 @@ async function checkPaths(
       throw error(key, `${absentPath(names, place)}.`);
     }
   }
+  // Found out at the end, a run's weights would have nowhere to go.
+  if (output.save_model && output.save_path !== null) {
+    const there = await readdir(resolve(folder, output.save_path)).catch(() => []);
+    if (there.length > 0) {
+      throw error(
+        ['output', 'save_path'],
+        'names a folder that is not empty; choose a new one, nothing there is overwritten.',
+      );
+    }
+  }
 }
 
 export const serialiseRecipe = (
-  recipe: Recipe,
+  { notes: _, ...recipe }: Recipe,
   fingerprint: Fingerprint,
   rendering: Rendering,
   roles: Readonly<Record<string, RoleWeights>> = {},
 ): string =>
   JSON.stringify({
     ...recipe,
+    config: withoutEarlier(recipe.config),
     fingerprint,
     rendering,
     ...(Object.keys(roles).length > 0 && { roles }),
-  } satisfies StoredRecipe);
+  } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
 
 /** The weights that answer for a role of a stored run and are not trained; undefined where its own model does. */
 export const roleWeights = ({ roles = {} }: StoredRecipe, role: string): RoleWeights | undefined =>
@@ -226,6 +248,7 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
       train: count,
       evaluation: evaluation.instances,
       levels: task.levels,
+      roles: task.roles,
     });
     refuseOverlap(overlapReport(split.train, split.evaluation));
     return { ...split, remarks: [] };

@@ -45,7 +45,10 @@ export function earlierPaces(
 function likeness(recipe: Recipe): string {
   const { config, modelFolder, protocolText } = recipe;
   const { train_file: trainFile, evaluation_file: evaluationFile, name } = config.task;
-  const rollouts = config.steps === 0 ? null : plannedRollouts(config, protocolOf(recipe)).map(({ fanout }) => fanout);
+  const rollouts =
+    config.steps === 0
+      ? null
+      : plannedRollouts(config, protocolOf(recipe)).map(({ fanout, shape }) => [shape ?? 'nested', ...fanout]);
   const { evaluator, adapter, sampling, ppo, memory, device } = config;
   const ownPolicies = Object.keys(config.policies ?? {}).sort();
   const settings = [
@@ -54,6 +57,7 @@ function likeness(recipe: Recipe): string {
     adapter,
     sampling.max_new_tokens,
     ppo.epochs,
+    ppo.mini_batches,
     memory.recompute,
     device.precision,
   ];

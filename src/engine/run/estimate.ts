@@ -6,7 +6,7 @@ import type { RunConfig } from '../../training/config/config.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
 import { runWork, type Pace, type RunWork } from '../../training/measure/remaining.ts';
 import type { RunData } from '../recipe/recipe.ts';
-import { scoredAtMost } from '../../team/rounds.ts';
+import { messagesOf, scoredAtMost } from '../../team/rounds.ts';
 
 /** What a run consists of, counted. */
 export interface PlannedWork extends RunWork {
@@ -43,10 +43,10 @@ export function plannedWork(
   const tested = [...train, ...evaluation].some(({ tests }) => tests !== undefined);
   const code = tested && evaluatorKind(config.evaluator).runsCode;
   let [stepMessages, stepPrograms] = [0, 0];
-  for (const { fanout } of config.steps === 0 ? [] : plannedRollouts(config, protocol)) {
-    let messages = Math.min(config.instances_per_step, train.length);
+  for (const { fanout, shape = 'nested' } of config.steps === 0 ? [] : plannedRollouts(config, protocol)) {
+    const levels = messagesOf(fanout, shape, protocol.occurrences.length);
     protocol.occurrences.forEach(({ scored }, level) => {
-      messages *= fanout[level] ?? 1;
+      const messages = Math.min(config.instances_per_step, train.length) * (levels[level] ?? 1);
       stepMessages += messages;
       if (scored && code) {
         stepPrograms += messages;

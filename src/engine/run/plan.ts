@@ -21,6 +21,7 @@ import { evaluationTimes } from '../../shared/records/evaluationRounds.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import { messagesOf, type Shape } from '../../team/rounds.ts';
 import { teamRenderer } from '../../team/render.ts';
 import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
@@ -142,7 +143,7 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
   const perStep = sumOf([
     costOf(config, protocol, 0, []),
-    ...rollouts.map(({ fanout }) => costOf(config, protocol, instances, fanout)),
+    ...rollouts.map(({ fanout, shape }) => costOf(config, protocol, instances, fanout, shape)),
   ]);
   // Each time greedily once, and by sampling.
   const perEvaluation = costOf(config, protocol, evaluation.length, [1 + config.evaluation.samples]);
@@ -152,12 +153,19 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
 }
 
 /** The cost of episodes that branch as `fanout` says; missing numbers are 1. */
-function costOf(config: RunConfig, protocol: Protocol, instances: number, fanout: readonly number[]): WorkCost {
+function costOf(
+  config: RunConfig,
+  protocol: Protocol,
+  instances: number,
+  fanout: readonly number[],
+  shape: Shape = 'nested',
+): WorkCost {
   const sampling = runSampling(config);
   const decisions = new Map<string, number>();
-  let [messages, evaluatorCalls, tokens] = [instances, 0, 0];
+  const levels = messagesOf(fanout, shape, protocol.occurrences.length);
+  let [evaluatorCalls, tokens] = [0, 0];
   protocol.occurrences.forEach(({ role, position, scored }, level) => {
-    messages *= fanout[level] ?? 1;
+    const messages = instances * (levels[level] ?? 1);
     decisions.set(role, (decisions.get(role) ?? 0) + messages);
     // What no model says costs no tokens.
     if (capabilitiesOf(config.policies, role).tokens) {

@@ -5,7 +5,7 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { loadConfig } from '../../runtime/model/model.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { RoleWeightsSettings } from '../../shared/rolePolicies.ts';
+import { hasWeights, type RoleWeightsSettings } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
 import type { TextPool } from '../models/texts.ts';
@@ -66,7 +66,7 @@ export interface RoleInput {
 export async function prepareRoles(texts: TextPool, input: RoleInput): Promise<readonly PreparedRole[]> {
   const prepared: PreparedRole[] = [];
   for (const [role, settings] of Object.entries(input.recipe.config.policies ?? {})) {
-    if (settings.kind !== 'scripted') {
+    if (hasWeights(settings)) {
       prepared.push(await prepareRole(texts, input, role, settings));
     }
   }

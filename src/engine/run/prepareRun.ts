@@ -83,6 +83,6 @@ export async function prepareRun(
     recipe,
     interrupted,
     stored: (weights) => serialiseRecipe(recipe, fingerprint, rendering, weights),
-    remarks: [...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
+    remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
   };
 }

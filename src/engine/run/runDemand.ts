@@ -8,6 +8,7 @@ import type { MemoryItem } from '../../shared/models.ts';
 import type { Occurrence, Protocol } from '../../team/protocol.ts';
 import { renderContext, type Renderer } from '../../team/render.ts';
 import { runAdapter, runSampling, type RunConfig } from '../../training/config/config.ts';
+import { messagesOf } from '../../team/rounds.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
 import type { RunData } from '../recipe/recipe.ts';
 import type { PreparedRole } from './prepareRoles.ts';
@@ -113,13 +114,13 @@ function callsOf(
   });
   const own = <Value>(values: readonly Value[]): Value[] =>
     values.filter((_, level) => speaks(protocol.occurrences[level]?.role ?? ''));
-  const positions = (config.steps > 0 ? plannedRollouts(config, protocol) : []).flatMap(({ fanout }) => {
-    let contexts = Math.min(config.instances_per_step, data.train.length);
+  const instances = Math.min(config.instances_per_step, data.train.length);
+  const positions = (config.steps > 0 ? plannedRollouts(config, protocol) : []).flatMap(({ fanout, shape }) => {
+    const levels = messagesOf(fanout, shape ?? 'nested', lengths.length);
     const found = lengths.map((length, level) => {
-      const messages = fanout[level] ?? 1;
-      const one = { contexts, messages, ...length };
-      contexts *= messages;
-      return one;
+      // Most contexts of a spine have one message.
+      const messages = shape === 'spine' && level > 0 ? 1 : (fanout[level] ?? 1);
+      return { contexts: (instances * (levels[level] ?? 1)) / messages, messages, ...length };
     });
     return own(found);
   });

@@ -4,8 +4,8 @@ import { noProblem, type EvaluatorKind } from '../kind.ts';
 export const auto = {
   name: 'auto',
   words:
-    'Code by its tests, all of which must pass; the bundled arithmetic by the number that is stated; other answers as mathematics, strictly.',
+    'Code by its tests, all of which must pass; the bundled arithmetic by the number that is stated, the bundled dealer by its points; other answers as mathematics, strictly.',
   runsCode: true,
   problem: noProblem,
-  make: ({ stated, answer, math, python }) => python('strict', 'auto', stated ? answer : math('strict')),
+  make: ({ plain, python }) => python('strict', 'auto', plain),
 } as const satisfies EvaluatorKind;

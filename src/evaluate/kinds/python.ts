@@ -6,5 +6,5 @@ export const python = {
   words: 'Code in the sandbox: all tests must pass.',
   runsCode: true,
   problem: (instances) => withoutTests('python', instances),
-  make: ({ stated, answer, math, ...parts }) => parts.python('strict', 'python', stated ? answer : math('strict')),
+  make: ({ plain, ...parts }) => parts.python('strict', 'python', plain),
 } as const satisfies EvaluatorKind;

@@ -8,5 +8,5 @@ export const pythonFraction = {
   words: 'Code in the sandbox: the share of the tests that pass.',
   runsCode: true,
   problem: (instances) => withoutTests(NAME, instances),
-  make: ({ stated, answer, math, python }) => python('fraction', NAME, stated ? answer : math('strict')),
+  make: ({ plain, python }) => python('fraction', NAME, plain),
 } as const satisfies EvaluatorKind;

@@ -4,7 +4,7 @@
  */
 import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
 import { parseYaml } from '../../shared/text/yaml.ts';
-import { keyAt } from './keys.ts';
+import { keyAt, type ConfigKey } from './keys.ts';
 
 export type KeyPath = readonly (string | number)[];
 
@@ -40,8 +40,11 @@ export type Place = KeyPlace | ValuePlace;
 const MARK = 'c3cursor7f3a';
 const WORD = /[^\s"'{}[\],:#]*/u;
 
-/** Null where nothing can be said, as within a remark. */
-export function placeAt(text: string, offset: number): Place | null {
+/**
+ * Null where nothing can be said, as within a remark.
+ * @param keys that the text may have
+ */
+export function placeAt(text: string, offset: number, keys: ConfigKey): Place | null {
   const start = offset - (new RegExp(`${WORD.source}$`, 'u').exec(text.slice(0, offset))?.[0].length ?? 0);
   const end = offset + (WORD.exec(text.slice(offset))?.[0].length ?? 0);
   const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
@@ -61,7 +64,7 @@ export function placeAt(text: string, offset: number): Place | null {
   }
   // The start of a line may be a key without its colon yet, or a value that has the line to itself.
   const key = asked(colon ? MARK : `${MARK}: `);
-  return key?.kind === 'key' && keyAt(key.path)?.kind === 'section' ? key : asked(MARK);
+  return key?.kind === 'key' && keyAt(key.path, keys)?.kind === 'section' ? key : asked(MARK);
 }
 
 type Found =

@@ -4,7 +4,7 @@ import { parseYaml } from '../../shared/text/yaml.ts';
 import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
 import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
-import { keyAt, type ConfigKey } from './keys.ts';
+import { keyAt, keysOf, type ConfigKey } from './keys.ts';
 import { choiceMarkdown, defaultWords, keyMarkdown, summaryWords, valueWords } from './keyWords.ts';
 
 export interface Suggestion {
@@ -40,11 +40,12 @@ export interface WrittenPath extends Range {
 
 /** What can be written at a place. */
 export function suggestionsAt(text: string, offset: number): Suggestions | null {
-  const place = placeAt(text, offset);
+  const keys = keysOf(text);
+  const place = placeAt(text, offset, keys);
   if (place === null) {
     return null;
   }
-  const key = keyAt(place.path);
+  const key = keyAt(place.path, keys);
   if (key === undefined) {
     return null;
   }
@@ -59,13 +60,14 @@ export function suggestionsAt(text: string, offset: number): Suggestions | null 
 /** What a key or a named value means. */
 export function hoverAt(text: string, offset: number): Hover | null {
   const at: { found: Hover | null } = { found: null };
+  const keys = keysOf(text);
   eachScalar(parseYaml(text), (scalar, path, role) => {
     const range = rangeOf(scalar);
     if (range === null || offset < range.start || offset > range.end) {
       return false;
     }
     const written = String(scalar.value);
-    const key = keyAt(role === 'key' ? [...path(), written] : path());
+    const key = keyAt(role === 'key' ? [...path(), written] : path(), keys);
     const named = key === undefined ? undefined : withNames(key);
     if (key !== undefined) {
       at.found = {
@@ -86,8 +88,10 @@ export function pathsIn(text: string): readonly WrittenPath[] {
     return [];
   }
   const found: WrittenPath[] = [];
+  const keys = keysOf(text);
   eachScalar(document, (node, path, role) => {
-    const key = role === 'value' && typeof node.value === 'string' && node.value !== '' ? keyAt(path()) : undefined;
+    const isText = role === 'value' && typeof node.value === 'string' && node.value !== '';
+    const key = isText ? keyAt(path(), keys) : undefined;
     const [names, written, range] = [key?.names ?? null, String(node.value), rangeOf(node)];
     if (names !== null && range !== null && key?.choices.has(written) === false) {
       found.push({ ...range, names, path: written });

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { configSchema } from '../../training/config/config.ts';
+import { looksPublished } from '../../training/config/published/publishedForm.ts';
+import { publishedSchema } from '../../training/config/published/publishedKeys.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -40,15 +42,26 @@ export interface ConfigKey {
 /** All keys, as one section without a name. */
 export const CONFIGURATION: ConfigKey = readKey(z.toJSONSchema(configSchema, { io: 'input' }), '', '');
 
-/** The key at a path of keys and list indices; undefined where the schema knows none. */
-export function keyAt(path: readonly (string | number)[]): ConfigKey | undefined {
+/** All keys of a file of the published scripts, and those of ours that may stand in it. */
+const PUBLISHED: ConfigKey = withOwnKeys(readKey(z.toJSONSchema(publishedSchema, { io: 'input' }), '', ''));
+
+/** The keys that a text may have. @param text may be unfinished */
+export const keysOf = (text: string): ConfigKey => (looksPublished(text) ? PUBLISHED : CONFIGURATION);
+
+/** The key at a path of keys and list indices; undefined where there is none. */
+export function keyAt(path: readonly (string | number)[], keys: ConfigKey = CONFIGURATION): ConfigKey | undefined {
   return path.reduce<ConfigKey | undefined>(
     (key, part) =>
       typeof part === 'number'
         ? (key?.item ?? undefined)
         : (key?.keys.find(({ name }) => name === part) ?? key?.entry ?? undefined),
-    CONFIGURATION,
+    keys,
   );
+}
+
+function withOwnKeys(published: ConfigKey): ConfigKey {
+  const own = CONFIGURATION.keys.filter(({ name }) => published.keys.every((key) => key.name !== name));
+  return { ...published, keys: [...published.keys, ...own] };
 }
 
 function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {

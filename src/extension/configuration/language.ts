@@ -46,6 +46,11 @@ const KINDS = {
   key: CompletionItemKind.Property,
   value: CompletionItemKind.EnumMember,
 } as const;
+const SEVERITIES = {
+  error: DiagnosticSeverity.Error,
+  warning: DiagnosticSeverity.Warning,
+  information: DiagnosticSeverity.Information,
+} as const;
 const NEXT = { command: 'editor.action.triggerSuggest', title: 'Suggest keys and values' };
 
 export class ConfigurationLanguage {
@@ -152,7 +157,9 @@ export class ConfigurationLanguage {
   private async check(document: TextDocument): Promise<void> {
     const service = await loadService();
     const [text, version] = [document.getText(), document.version];
-    const found = service.checkConfig(text).map((problem) => diagnostic(document, problem, DiagnosticSeverity.Error));
+    const found = service
+      .checkConfig(text)
+      .map((problem) => diagnostic(document, problem, SEVERITIES[problem.severity ?? 'error']));
     const base = folderOf(document);
     const absent = base === null ? [] : await service.missing(base, service.pathsIn(text));
     const show = (overlap: Overlap | null): void => {

@@ -4,8 +4,9 @@ import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { RunPlan } from '../../shared/models.ts';
 import { askForLength } from './askForLength.ts';
 
-/** Files that describe a run. */
-const CONFIGURATIONS = '**/*.c3.yaml';
+/** Files that describe a run. VS Code's search finds nothing at all where braces are within braces. */
+const CONFIGURATIONS =
+  '**/{*.c3.yaml,*magrpo_*config.yaml,*grpo_he_config.yaml,*grpo_che_config.yaml,*grpo_mbpp_config.yaml}';
 const MOST_CONFIGURATIONS = 200;
 
 /** What "Quick" changes, and its description says: enough to see every stage, too little to learn. */
@@ -89,6 +90,12 @@ async function askForSubject(): Promise<SubjectItem | undefined> {
       description: 'small functions with unit tests, a planner and a coder',
       config: null,
       task: 'python',
+    },
+    {
+      label: 'Bundled dealer team',
+      description: 'hands of a card game, a dealer and a player',
+      config: null,
+      task: 'dealer',
     },
     ...files.map((file) => ({
       label: workspace.asRelativePath(file),

@@ -13,7 +13,8 @@ import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
 import { SafetensorsFile } from '../files/safetensorsFile.ts';
 import type { AdapterBase, TrainingState } from './trainingState.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
-import type { ValueHead } from './valueHead.ts';
+import { initialLeastSquares } from './leastSquares.ts';
+import { initialValueHead, type ValueHead } from './valueHead.ts';
 import { writeWhole } from '../files/wholeFile.ts';
 
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
@@ -30,7 +31,13 @@ const agentsSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
 const tensorName = (vector: (typeof VECTORS)[number], index: number): string =>
   index === 0 ? vector : `${vector}.${String(index)}`;
 
-const headTensorName = (vector: (typeof VECTORS)[number]): string => `value_head.${vector}`;
+const headTensorName = (vector: string): string => `value_head.${vector}`;
+
+/** The vectors of a value head, by its kind. */
+const vectorsOf = (head: ValueHead): Readonly<Record<string, Float32Array>> =>
+  head.kind === 'gradient'
+    ? { parameters: head.parameters, momentum: head.momentum, variance: head.variance }
+    : { parameters: head.parameters, products: head.products, moments: head.moments };
 
 /**
  * Writes training states, with the value head where there is one, as float32 safetensors, whole or not at all.
@@ -46,7 +53,11 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
   const headTensors =
     head === undefined
       ? []
-      : VECTORS.map((name) => ({ name: headTensorName(name), shape: [head[name].length], data: head[name] }));
+      : Object.entries(vectorsOf(head)).map(([name, data]) => ({
+          name: headTensorName(name),
+          shape: [data.length],
+          data,
+        }));
   const ofHead: Record<string, string> =
     head === undefined ? {} : { valueHeadStep: String(head.step), valueHeadSha256: headDigest(head) };
   await writeWhole(
@@ -123,14 +134,14 @@ export async function loadValueHead({ hiddenSize }: TransformerConfig, path: str
     if (valueHeadStep === undefined) {
       return undefined;
     }
-    const head = {
-      parameters: new Float32Array(hiddenSize),
-      momentum: new Float32Array(hiddenSize),
-      variance: new Float32Array(hiddenSize),
-      step: Number(valueHeadStep),
-    };
-    for (const name of VECTORS) {
-      await file.read({ name: headTensorName(name), shape: [hiddenSize], into: head[name] });
+    const initial = file.tensors.has(headTensorName('moments'))
+      ? initialLeastSquares(hiddenSize)
+      : initialValueHead(hiddenSize);
+    const head: ValueHead = { ...initial, step: Number(valueHeadStep) };
+    for (const [name, vector] of Object.entries(vectorsOf(head))) {
+      const into = new Float32Array(vector.length);
+      await file.read({ name: headTensorName(name), shape: [into.length], into });
+      vector.set(into);
     }
     if (valueHeadSha256 !== headDigest(head)) {
       throw new C3Error(
@@ -142,8 +153,15 @@ export async function loadValueHead({ hiddenSize }: TransformerConfig, path: str
   });
 }
 
-const headDigest = (head: ValueHead): string =>
-  updateWith(createHash('sha256').update(`value head ${String(head.step)}\n`), head).digest('hex');
+function headDigest(head: ValueHead): string {
+  const hash = createHash('sha256').update(`value head ${String(head.step)}\n`);
+  for (const vector of Object.values(vectorsOf(head))) {
+    for (const piece of bytePieces(vector)) {
+      hash.update(piece);
+    }
+  }
+  return hash.digest('hex');
+}
 
 function parseAgents(text: string, path: string): [agent: string, step: number][] {
   try {

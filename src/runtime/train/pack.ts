@@ -14,7 +14,18 @@ export interface TrainingMessage {
   readonly behaviour: Float32Array;
   readonly reference: Float32Array;
   readonly advantages: Float32Array;
+  /** What each token counts in the loss; left out: as much as any other of the step. */
+  readonly weight?: number;
+  /** How many equal messages it is, each of which counts; 1 unless given. */
+  readonly copies?: number;
 }
+
+/** Tokens of some contexts, those of every copy. */
+export const tokensIn = (contexts: readonly TrainingContext[]): number =>
+  contexts.reduce(
+    (total, { messages }) => messages.reduce((sum, { tokens, copies = 1 }) => sum + copies * tokens.length, total),
+    0,
+  );
 
 /** One context with the messages that answered it. */
 export interface TrainingContext {
@@ -74,6 +85,14 @@ export function headChunks(targets: number, vocabularySize: number, most = targe
 
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
+/** What the tokens of some contexts count together; 1 where no message says what its own do. */
+export function weightOf(contexts: readonly TrainingContext[]): number {
+  const messages = contexts.flatMap((context) => context.messages);
+  return messages.every(({ weight }) => weight === undefined)
+    ? 1
+    : messages.reduce((sum, { tokens, weight = 0, copies = 1 }) => sum + copies * weight * tokens.length, 0);
+}
+
 /**
  * @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown
  *   token
@@ -130,7 +149,7 @@ function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[])
 
 /**
  * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order
- * given). With `weight`, every target counts that much in the loss.
+ * given). Every target counts `weight` in the loss, or what its message says.
  */
 export function packContexts(
   config: TransformerConfig,
@@ -169,6 +188,7 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
   const selected: number[] = [];
   const targets: number[] = [];
   const columns = { behaviour: [] as number[], reference: [] as number[], advantages: [] as number[] };
+  const weights: number[] = [];
   const placements: Placement[] = [];
   let used = 0;
   members.forEach((row, index) => {
@@ -193,6 +213,7 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
       message.tokens.forEach((token, offset) => {
         selected.push(slot);
         targets.push(token);
+        weights.push((message.copies ?? 1) * (message.weight ?? weight));
         for (const column of ['behaviour', 'reference', 'advantages'] as const) {
           columns[column].push(message[column][offset] ?? 0);
         }
@@ -205,7 +226,7 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
   if (real === 1) {
     selected.push(selected[0] === 0 ? 1 : 0);
     targets.push(0);
-    for (const column of Object.values(columns)) {
+    for (const column of [weights, ...Object.values(columns)]) {
       column.push(0);
     }
   }
@@ -218,7 +239,7 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
       selected: ints(Int32Array.from(selected), [selected.length]),
       inverse: ints(inverse, [slots]),
       targets: ints(Int32Array.from(targets), [targets.length, 1]),
-      weights: column(targets.map((_, index) => (index < real ? weight : 0))),
+      weights: column(weights),
       behaviour: column(columns.behaviour),
       reference: column(columns.reference),
       advantages: column(columns.advantages),

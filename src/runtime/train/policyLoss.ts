@@ -70,7 +70,8 @@ export function ppoLoss(
   const logRatio = sub(g, logprobs, behaviour);
   const ratio = exp(g, unit === 'token' ? logRatio : ofMessages(g, logRatio));
   const clippedRatio = clip(g, ratio, 1 - clipLow, 1 + clipHigh);
-  const surrogate = neg(g, minimum(g, mul(g, ratio, advantages), mul(g, clippedRatio, advantages)));
+  const [free, held] = [mul(g, ratio, advantages), mul(g, clippedRatio, advantages)];
+  const surrogate = neg(g, minimum(g, free, held));
   const fromReference = k3(g, g.floatInput('reference', column), logprobs);
   const divergence = (): Value => {
     if (kl?.estimator === 'exact' && scores !== undefined) {
@@ -90,6 +91,7 @@ export function ppoLoss(
     maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))),
   );
   g.output('clipped', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, equal(g, ratio, clippedRatio), g.float)))));
+  g.output('effective', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, lessOrEqual(g, free, held), g.float)))));
   return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
 }
 

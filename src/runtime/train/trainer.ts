@@ -9,7 +9,16 @@ import { disposeAll } from '../session/deviceTensor.ts';
 import { DeviceWeights } from '../model/deviceWeights.ts';
 import type { PolicyWeights } from '../model/lora.ts';
 import { consecutiveViews, viewFeeds, type ParameterView } from '../model/model.ts';
-import { checkContexts, headChunks, memberFeeds, packContexts, type MicroBatch, type TrainingContext } from './pack.ts';
+import {
+  checkContexts,
+  headChunks,
+  memberFeeds,
+  packContexts,
+  tokensIn,
+  weightOf,
+  type MicroBatch,
+  type TrainingContext,
+} from './pack.ts';
 import { exactProblem, rowDivergences } from './klTerm.ts';
 import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
 import {
@@ -226,14 +235,12 @@ export class Trainer {
     signal: AbortFlag,
     anchor: Distributions | undefined,
   ): Promise<Totals & { readonly sums: Held | undefined }> {
-    const tokens = contexts.reduce(
-      (total, context) => total + context.messages.reduce((sum, message) => sum + message.tokens.length, 0),
-      0,
-    );
+    const tokens = tokensIn(contexts);
     const totals: { -readonly [Key in keyof Totals]: Totals[Key] } = {
       loss: 0,
       kl: 0,
       clipFraction: 0,
+      effectiveClip: 0,
       ratioDeviation: 0,
       tokens: 0,
       padding: 0,
@@ -249,6 +256,7 @@ export class Trainer {
         this.views.map(({ name }) => gradientName(name)),
       );
     const batches = packContexts(this.config, contexts, microBatchTokens, 1 / tokens);
+    const weight = weightOf(contexts);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
     let sums: Held | undefined;
     try {
@@ -279,11 +287,12 @@ export class Trainer {
         if (settings.loss === 'supervised') {
           continue;
         }
-        totals.kl += numberOf(outputs, 'kl');
+        totals.kl += numberOf(outputs, 'kl') / weight;
         if (policy?.kl !== undefined) {
-          totals.penalty = (totals.penalty ?? 0) + numberOf(outputs, 'penalty');
+          totals.penalty = (totals.penalty ?? 0) + numberOf(outputs, 'penalty') / weight;
         }
-        totals.clipFraction += numberOf(outputs, 'clipped');
+        totals.clipFraction += numberOf(outputs, 'clipped') / weight;
+        totals.effectiveClip += numberOf(outputs, 'effective') / weight;
         totals.ratioDeviation = Math.max(totals.ratioDeviation, numberOf(outputs, 'deviation'));
       }
     } catch (error) {

@@ -189,8 +189,8 @@ export function buildStateGraph(config: TransformerConfig, float: FloatType = 'f
  * klCoefficient float [1], where ratios are of messages members, shares float [messages, targets] (see memberFeeds),
  * and for an exact penalty anchor float [targets, vocabulary] (an output of the distribution graph; takes one chunk).
  * Parameters are here those that are trained: all, or an adapter's factors where the architecture has one. Outputs:
- * loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], deviation []
- * (largest |ratio - 1|), and penalty [] where the loss says what it penalizes.
+ * loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], effective []
+ * (what the clip holds), deviation [] (largest |ratio - 1|), and penalty [] where the loss says what it penalizes.
  */
 export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
   const g = new Graph('gradient', options.float);

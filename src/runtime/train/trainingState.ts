@@ -39,12 +39,14 @@ export interface StepSettings {
 export interface StepResult {
   readonly state: TrainingState;
   readonly loss: number;
-  /** Mean k3 per token; 0 for supervised training. */
+  /** Mean k3 per token, as much as tokens count in the loss; 0 for supervised training. */
   readonly kl: number;
   /** Mean per token of the divergence that the loss says it penalizes. */
   readonly penalty?: number;
   /** Share of tokens whose ratio left [1 - eps, 1 + eps]. */
   readonly clipFraction: number;
+  /** Share of tokens that the clip kept from moving further: their ratio left on the side of their advantage. */
+  readonly effectiveClip: number;
   /** Largest |ratio - 1|. */
   readonly ratioDeviation: number;
   readonly gradientNorm: number;

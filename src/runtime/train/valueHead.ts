@@ -1,15 +1,25 @@
 /**
- * A linear value head over hidden states, for MAPPO: V(s) = w . h(s), its loss and its own optimiser. The model under
- * it learns nothing from this.
+ * A linear value head over hidden states, for MAPPO: V(s) = w . h(s), its loss and its own optimiser; or with a bias
+ * and by least squares. The model under it learns nothing from this.
  */
 import { adamwStep, gradientNorm, type AdamWState } from './adamw.ts';
+import {
+  fitted,
+  initialLeastSquares,
+  type LeastSquares,
+  type LeastSquaresHead,
+  type ValueSample,
+} from './leastSquares.ts';
 import { ADAMW } from './trainingGraph.ts';
 
 /** The weights w, [hidden], with AdamW's two moments. */
-export interface ValueHead extends AdamWState {
+export interface GradientHead extends AdamWState {
+  readonly kind: 'gradient';
   /** Optimiser steps taken. */
   readonly step: number;
 }
+
+export type ValueHead = GradientHead | LeastSquaresHead;
 
 /** What a value is asked of: the state as the agent who speaks next reads it. */
 export interface ValueState {
@@ -29,30 +39,42 @@ export interface ValueSettings {
   readonly epochs: number;
   /** How far a value may move from the one before these steps until it learns nothing further. */
   readonly clip: number;
+  /** Fits the head to all examples so far instead; the others are of no consequence then. */
+  readonly leastSquares?: LeastSquares;
+}
+
+/** What learning showed. */
+export interface ValueReport {
+  /** The value loss before. */
+  readonly loss: number;
+  /**
+   * 1 - variance of R - V / variance of R, before: what the head, which has not seen these examples, explains. 0 is
+   * what a constant explains; null where all R are equal.
+   */
+  readonly explainedVariance: number | null;
 }
 
 /** A head that values everything at 0: a linear layer needs no noise to learn from. */
-export const initialValueHead = (hiddenSize: number): ValueHead => ({
+export const initialValueHead = (hiddenSize: number): GradientHead => ({
+  kind: 'gradient',
   parameters: new Float32Array(hiddenSize),
   momentum: new Float32Array(hiddenSize),
   variance: new Float32Array(hiddenSize),
   step: 0,
 });
 
-/** V of a hidden state, summed in float64 in order. */
+/** V of a hidden state, summed in float64 in order. @param weights [hidden], or with a bias behind them */
 export function valueOf(weights: Float32Array, hidden: Float32Array): number {
-  let value = 0;
-  for (let index = 0; index < weights.length; index++) {
+  let value = weights.length > hidden.length ? (weights[hidden.length] ?? 0) : 0;
+  for (let index = 0; index < hidden.length; index++) {
     value += (weights[index] ?? 0) * (hidden[index] ?? 0);
   }
   return value;
 }
 
-/** A hidden state with its value before the first step and what it should be. */
-export interface ValueTarget {
-  readonly hidden: Float32Array;
+/** The same with its value before the first step. */
+export interface ValueTarget extends ValueSample {
   readonly before: number;
-  readonly target: number;
 }
 
 /**
@@ -85,16 +107,17 @@ export function valueLoss(
 
 /**
  * Some steps of AdamW, with the constants of the policy's, towards the targets, or the values that the head gives now
- * plus the advantages; the given head stays as it was.
+ * plus the advantages; or the fit to them with those of before. The given head stays as it was.
+ * @param head of the kind that the settings ask for, or one that has learned nothing
  * @param states hidden states [hidden]
- * @returns the new head, and the loss before the first step
+ * @returns the new head, and what the given one was worth
  */
 export function learnValueHead(
   head: ValueHead,
   states: readonly Float32Array[],
   examples: readonly ValueExample[],
-  { learningRate, epochs, clip }: ValueSettings,
-): { readonly head: ValueHead; readonly loss: number } {
+  settings: ValueSettings,
+): ValueReport & { readonly head: ValueHead } {
   const targets = examples.flatMap((example): ValueTarget[] => {
     const hidden = states[example.state];
     if (hidden === undefined) {
@@ -103,19 +126,46 @@ export function learnValueHead(
     const before = valueOf(head.parameters, hidden);
     return [{ hidden, before, target: 'target' in example ? example.target : before + example.advantage }];
   });
-  if (targets.length === 0) {
-    return { head, loss: 0 };
+  const [first] = targets;
+  if (first === undefined) {
+    return { head, loss: 0, explainedVariance: null };
   }
-  let next: ValueHead = { ...head, momentum: head.momentum.slice(), variance: head.variance.slice() };
-  let first = 0;
+  const report = {
+    loss: valueLoss(head.parameters, targets, settings.clip).loss,
+    explainedVariance: explainedVariance(targets),
+  };
+  const { leastSquares } = settings;
+  if (leastSquares !== undefined) {
+    const before = head.kind === 'least squares' ? head : initialLeastSquares(first.hidden.length);
+    return { ...report, head: fitted(before, targets, leastSquares) };
+  }
+  const before = head.kind === 'gradient' ? head : initialValueHead(first.hidden.length);
+  return { ...report, head: descended(before, targets, settings) };
+}
+
+function descended(
+  head: GradientHead,
+  targets: readonly ValueTarget[],
+  { learningRate, epochs, clip }: ValueSettings,
+): GradientHead {
+  let next: GradientHead = { ...head, momentum: head.momentum.slice(), variance: head.variance.slice() };
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const { loss, gradient } = valueLoss(next.parameters, targets, clip);
-    if (epoch === 0) {
-      first = loss;
-    }
+    const { gradient } = valueLoss(next.parameters, targets, clip);
     const placed = [{ offset: 0, values: Float32Array.from(gradient) }];
     const step = next.step + 1;
     next = { ...next, parameters: adamwStep(next, placed, gradientNorm(placed), learningRate, step, ADAMW), step };
   }
-  return { head: next, loss: first };
+  return next;
+}
+
+/** Returns vary by more than the rounding of value plus advantage. */
+const LEAST_VARIANCE = 1e-12;
+
+function explainedVariance(targets: readonly ValueTarget[]): number | null {
+  const varianceOf = (values: readonly number[]): number => {
+    const centre = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / values.length;
+  };
+  const all = varianceOf(targets.map(({ target }) => target));
+  return all < LEAST_VARIANCE ? null : 1 - varianceOf(targets.map(({ target, before }) => target - before)) / all;
 }

@@ -11,7 +11,8 @@ import { writeWhole } from '../files/wholeFile.ts';
 const TENSOR = 'value_head.parameters';
 
 /**
- * Writes the weights of a value head, [hidden] in float32, with the snapshot of their base, whole or not at all.
+ * Writes the weights of a value head, [hidden] in float32 or with a bias behind them, with the snapshot of their base,
+ * whole or not at all.
  * @throws C3Error('store')
  */
 export async function saveValueHeadFile(path: string, snapshot: string, parameters: Float32Array): Promise<void> {
@@ -25,17 +26,19 @@ export async function saveValueHeadFile(path: string, snapshot: string, paramete
 }
 
 /**
- * Reads the weights of a value head, [hidden].
+ * Reads the weights of a value head, [hidden] or with a bias behind them.
  * @throws C3Error('model') where the file cannot be read, is damaged, or is based on another snapshot
  */
 export async function loadValueHeadFile(path: string, snapshot: string, hiddenSize: number): Promise<Float32Array> {
-  const parameters = new Float32Array(hiddenSize);
+  let parameters: Float32Array;
   let metadata: Readonly<Record<string, string>>;
   try {
-    metadata = await SafetensorsFile.reading(path, async (file) => {
-      await file.read({ name: TENSOR, shape: [hiddenSize], into: parameters });
-      return file.metadata;
-    });
+    ({ parameters, metadata } = await SafetensorsFile.reading(path, async (file) => {
+      const biased = file.tensors.get(TENSOR)?.shape[0] === hiddenSize + 1;
+      const into = new Float32Array(biased ? hiddenSize + 1 : hiddenSize);
+      await file.read({ name: TENSOR, shape: [into.length], into });
+      return { parameters: into, metadata: file.metadata };
+    }));
   } catch (error) {
     throw new C3Error(
       'model',

@@ -2,6 +2,7 @@
  * The log of an episode: an ordered, immutable list of events. A decision is a role's message; an environment event
  * comes from outside the policies.
  */
+import { isRecord } from '../guard.ts';
 import type { Json } from './methodState.ts';
 
 /** A role's message. */
@@ -36,6 +37,26 @@ export interface EnvironmentEvent {
 }
 
 export type LogEvent = DecisionEvent | EnvironmentEvent;
+
+/**
+ * What a role reads of an environment event: the text that `json.prompts` has for it, where it has texts of roles; else
+ * the event's own.
+ */
+export function promptFor({ text, json }: Pick<EnvironmentEvent, 'text' | 'json'>, role: string): string {
+  const prompts = isRecord(json) ? json['prompts'] : undefined;
+  const own = isRecord(prompts) && Object.hasOwn(prompts, role) ? prompts[role] : undefined;
+  return typeof own === 'string' ? own : text;
+}
+
+/**
+ * What an environment took out of a role's newest message, as the function in it: null where there was none, undefined
+ * where it looked for none.
+ */
+export function extractedOf({ json }: Pick<EnvironmentEvent, 'json'>, role: string): string | null | undefined {
+  const found = isRecord(json) ? json['extracted'] : undefined;
+  const own = isRecord(found) && Object.hasOwn(found, role) ? found[role] : undefined;
+  return typeof own === 'string' || own === null ? own : undefined;
+}
 
 /** The longest text of an environment event. */
 export const MAX_EVENT_TEXT = 16_384;

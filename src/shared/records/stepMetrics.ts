@@ -56,6 +56,20 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'clip', title: 'Clip fraction', unit: 'share of tokens', always: [0, 0.01], digits: 4 },
   },
+  /** Over all passes: tokens whose gradient the clip cut off. Runs from before it was measured lack it. */
+  effectiveClip: {
+    title: 'Effective clip',
+    written: 4,
+    everyStep: false,
+    figure: { id: 'effective-clip', title: 'Effective clip', unit: 'share of tokens', always: [0, 0.01], digits: 4 },
+  },
+  /** Tokens of messages whose credit is not 0, of all that are learned from. */
+  signal: {
+    title: 'Tokens with a signal',
+    written: 3,
+    everyStep: false,
+    figure: { id: 'signal', title: 'Tokens with a signal', unit: 'share of tokens', always: [0, 1], digits: 2 },
+  },
   loss: {
     title: 'Loss',
     written: 4,
@@ -64,6 +78,13 @@ export const STEP_MEASURES = {
   },
   /** Before the step; of methods with a value head. */
   valueLoss: { title: 'Loss of the value head', written: 4, everyStep: false, figure: { beside: 'loss' } },
+  /** Of the returns that followed, by the values that the credits took; of methods with a value head. */
+  explainedVariance: {
+    title: 'Explained variance',
+    written: 3,
+    everyStep: false,
+    figure: { id: 'explained', title: 'Explained variance', unit: 'share of variance', always: [0, 0.2], digits: 2 },
+  },
   learningRate: { title: 'Learning rate', written: 6, everyStep: true, figure: { beside: 'loss' } },
   gradientNorm: {
     title: 'Gradient norm',

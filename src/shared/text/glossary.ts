@@ -43,7 +43,7 @@ export const GLOSSARY = {
   stream: {
     name: 'stream',
     meaning:
-      'The random numbers that a continuation draws. Replay m of each alternative draws the same ones (common random numbers), so that a difference comes from the messages and not from chance.',
+      'The random numbers that a continuation draws. In a request, replay m of each alternative draws the same ones (common random numbers), so that a difference comes from the messages and not from chance.',
   },
   rho: {
     name: 'rho',

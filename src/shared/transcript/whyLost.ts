@@ -34,7 +34,7 @@ export type Credited = { readonly credit: Headline | null };
 /**
  * The message that decided a lost episode: the first in order that hurt; where there is none, the clearest candidate,
  * which is the undecided one whose upper bound is smallest, then the one with the smallest credit. One without bounds
- * comes last.
+ * comes after those, and one whose credit is not below 0 last: what was measured so far speaks for it.
  * @returns null where no message was compared with others
  */
 export function decisiveOf<M extends Credited>(
@@ -44,12 +44,16 @@ export function decisiveOf<M extends Credited>(
   if (hurt !== undefined) {
     return { message: hurt, decided: true };
   }
-  const order = ({ credit }: M): readonly [number, number] => [credit?.high ?? Infinity, credit?.value ?? 0];
+  const order = ({ credit }: M): readonly number[] => {
+    const value = credit?.value ?? 0;
+    return [value < 0 ? 0 : 1, credit?.high ?? Infinity, value];
+  };
   const [first] = messages
     .filter(({ credit }) => credit?.verdict === 'undecided')
     .toSorted((a, b) => {
-      const [[highA, valueA], [highB, valueB]] = [order(a), order(b)];
-      return highA === highB ? valueA - valueB : highA - highB;
+      const [left, right] = [order(a), order(b)];
+      const at = left.findIndex((value, index) => value !== right[index]);
+      return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
     });
   return first === undefined ? null : { message: first, decided: false };
 }

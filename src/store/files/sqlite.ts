@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type Database from 'better-sqlite3';
 import { createNew } from '../../files/newFile.ts';
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
+import { prepareWhenUsed } from './laterStatements.ts';
 
 export type Connection = Database.Database;
 
@@ -127,6 +128,7 @@ function open(path: string, address: string, mode: 'read' | 'write'): Connection
       db.pragma('trusted_schema = OFF');
       db.pragma('cell_size_check = ON');
       db.pragma('foreign_keys = ON');
+      prepareWhenUsed(db);
       return db;
     });
   } catch (error) {

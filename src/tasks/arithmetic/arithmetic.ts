@@ -14,11 +14,11 @@ import {
   SHARED_ENDINGS,
   STARTS,
 } from './arithmeticWords.ts';
-import type { DemonstratedProblem } from '../demonstration.ts';
+import { planned, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 
-export interface ArithmeticProblem extends DemonstratedProblem {
+export interface ArithmeticProblem extends PlannedProblem {
   /** `12+7-5*2`, read left to right. */
   readonly plan: string;
   /** `12+7=19\n19-5=14\n14*2=28\n#### 28`: one step a line, then the answer. */
@@ -119,9 +119,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
     answer,
     source: 'arithmetic',
     level: rule.level,
-    plan,
-    solution: `${workOut(start, steps)}#### ${answer}`,
-    hasty: { plan, solution: `#### ${answer}` },
+    ...planned({ plan, solution: `${workOut(start, steps)}#### ${answer}` }, { plan, solution: `#### ${answer}` }),
     short: rule.steps === 2,
   };
 }

@@ -5,7 +5,7 @@
  */
 import { C3Error } from '../../shared/errors.ts';
 import type { InstanceTests } from '../../shared/records/records.ts';
-import type { Demonstration, DemonstratedProblem } from '../demonstration.ts';
+import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';
 import { mutantsOf } from './pythonMutants.ts';
@@ -13,7 +13,7 @@ import { chooseTests, wrongVersions, type Program, type Test, type WrongProgram 
 import { type Argument, FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES } from './pythonWords.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 
-export interface PythonProblem extends DemonstratedProblem {
+export interface PythonProblem extends PlannedProblem {
   readonly tests: InstanceTests;
 }
 
@@ -62,12 +62,12 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
       u: stream.pick(use.words),
     };
     const question = stream.pick(FRAMES).replace(/\{(\w)\}/gu, (_, key: string) => words[key] ?? '');
-    const { plan, solution } = demonstrate(signature, program);
+    const demonstration = demonstrate(signature, program);
     return {
       uid: `python-${seed}-${index}`,
       uidSha: uidSha(question),
       question,
-      answer: solution,
+      answer: demonstration.solution,
       source: 'python',
       level: rule.level,
       tests: {
@@ -80,9 +80,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
         setup: '',
         prefix: '',
       },
-      plan,
-      solution,
-      hasty: demonstrate(signature, slip),
+      ...planned(demonstration, demonstrate(signature, slip)),
       short: rule.short,
     };
   }

@@ -7,6 +7,8 @@ import { showPath } from '../../team/document.ts';
 import { Locator } from '../../team/located.ts';
 import { configSchema } from './config.ts';
 import { examine, type Problem } from './configProblems.ts';
+import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts';
+import { isPublished } from './published/publishedForm.ts';
 
 export interface Range {
   /** Offsets in UTF-16 units; the end is behind the last character. */
@@ -18,6 +20,8 @@ export interface ConfigProblem extends Range {
   readonly message: string;
   /** What the range should hold instead; null where nobody can say. */
   readonly replacement: string | null;
+  /** How grave it is where the run starts all the same; absent: it does not. */
+  readonly severity?: 'warning' | 'information';
 }
 
 /**
@@ -87,12 +91,24 @@ function problemsOf(document: Document, text: string): ConfigProblem[] {
     ];
   }
   // Finding a place takes a walk through the file, so only as many are looked for as are shown.
-  return examine(configSchema, value)
-    .problems.slice(0, MOST)
-    .map((problem) => ({
-      ...placeOf(problem, places, text),
-      message: `${showPath(problem.path)}: ${problem.sentence}`,
-    }));
+  const shown = (problem: Problem): ConfigProblem => ({
+    ...placeOf(problem, places, text),
+    message: `${showPath(problem.path)}: ${problem.sentence}`,
+  });
+  if (!isPublished(value)) {
+    return examine(configSchema, value).problems.slice(0, MOST).map(shown);
+  }
+  const { value: own, problems, notes, from } = convertPublished(value, NOTHING_THERE);
+  const found = problems.length > 0 ? problems : examine(configSchema, own).problems;
+  return [
+    ...found
+      .slice(0, MOST)
+      .map((problem) => shown({ ...problem, path: from.get(problem.path.join('.')) ?? problem.path })),
+    ...notes.map(({ path, sentence, warns }): ConfigProblem => ({
+      ...shown({ path, sentence, of: 'key', nearest: null }),
+      severity: warns ? 'warning' : 'information',
+    })),
+  ];
 }
 
 /**

@@ -1,15 +1,17 @@
 /** The keys of a run configuration (`*.c3.yaml`), each optional, with its bounds, its default and its words. */
 import { z } from 'zod';
-import { CONFIGURABLE_ESTIMATORS } from '../../credit/estimators.ts';
 import { EVALUATOR_KINDS } from '../../evaluate/kinds.ts';
 import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
 import type { Sampling } from '../../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { described, oneOf, pathTo, positive, share, type KeyMeta } from './configKeys.ts';
+import { described, oneOf, pathTo, positive, type KeyMeta } from './configKeys.ts';
+import { creditSchema } from './creditKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
+import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
+import { ppoSchema, valueHeadSchema } from './ppoKeys.ts';
 
 /**
  * Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The
@@ -91,7 +93,8 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('How a model reads its contexts.'),
   protocol: pathTo('protocol', {
-    bundled: 'That of the bundled task: a reasoner and an actor, or a planner and a coder for python.',
+    bundled:
+      'That of the bundled task: a reasoner and an actor, a planner and a coder for python, or a dealer and players for dealer.',
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
@@ -107,6 +110,7 @@ export const configSchema = z.strictObject({
       name: oneOf(TASK_NAMES, {
         arithmetic: 'Expressions of one to four steps, answered with a number.',
         python: 'Small functions, scored by unit tests that run in the sandbox.',
+        dealer: 'Hands of a card game, in which the first message decides as much of the score as the level says.',
       })
         .default('arithmetic')
         .describe(
@@ -172,7 +176,13 @@ export const configSchema = z.strictObject({
         .max(8)
         .default([1, 1, 1, 1])
         .describe(
-          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python 6.',
+          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python 6. Those of dealer are games: ' +
+            'the dealer weighs 0.2, 1, 3 and 8 times what follows, by luck (1 to 4) or by what it can learn (5 to 8).',
+        ),
+      roles: positive
+        .default(2)
+        .describe(
+          'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 for the others. `fanout` has a number for each.',
         ),
       refuse_overlap: z
         .boolean()
@@ -186,6 +196,12 @@ export const configSchema = z.strictObject({
   evaluator: described(EVALUATOR_KINDS).default('auto').describe('What scores the last message.'),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
   instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
+  dynamic_sampling: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Replaces questions of which no message has a credit other than 0 by further ones (DAPO), as far as evaluator calls are left in the step: those that were not made because their result was determined. Nothing is learned from the replaced ones.',
+    ),
   checkpoint_every: positive
     .default(6)
     .describe(
@@ -196,12 +212,20 @@ export const configSchema = z.strictObject({
     .describe(
       'Steps between two snapshots whose weights are kept; the last always is. Those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch.',
     ),
+  shape: oneOf(['nested', 'spine', 'spine_rho'], {
+    nested: 'A tree: every message is continued by as many as `fanout` says.',
+    spine:
+      'One episode, and alternatives to each of its messages that are continued once; `evaluator_budget` is split evenly over the roles that learn.',
+    spine_rho: 'The same, with more alternatives where returns varied more in the step before.',
+  })
+    .default('nested')
+    .describe('How c3 and c3_full_mean spend their evaluator calls. For teams of three and more roles try `spine`.'),
   fanout: z
     .array(positive)
     .min(1)
     .default([2, 4])
     .describe(
-      'Messages sampled per position of the protocol, by c3 and c3_full_mean. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.',
+      'Messages sampled per position of the protocol, by c3 and c3_full_mean with `shape: nested`. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.',
     ),
   evaluator_budget: positive
     .default(8)
@@ -227,70 +251,9 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('How messages are sampled, in training and in sampled evaluations.'),
-  credit: z
-    .strictObject({
-      estimator: described(CONFIGURABLE_ESTIMATORS)
-        .default('loo')
-        .describe('The baseline that method c3 measures a message against; the other methods bring their own.'),
-      alpha: share.default(1).describe('The weight of the values in `estimator: value_assisted`.'),
-      group_normalise: z
-        .boolean()
-        .default(false)
-        .describe(
-          'Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo.',
-        ),
-      common_random_numbers: z
-        .boolean()
-        .default(true)
-        .describe(
-          'Replay m of one alternative draws the same random numbers as replay m of its siblings: differences of returns vary less, and nothing is biased. Whole episodes never do.',
-        ),
-      return_clip: z.number().positive().default(10).describe('Returns are clipped to plus and minus this value.'),
-    })
-    .prefault({})
-    .describe('How returns become credit.'),
-  ppo: z
-    .strictObject({
-      learning_rate: z.number().positive().default(1e-4).describe('The peak learning rate of the optimizer (AdamW).'),
-      warmup_fraction: share.default(0.03).describe('The share of the steps in which the learning rate warms up.'),
-      final_fraction: share.default(0.1).describe('The final learning rate, as a share of the peak.'),
-      epochs: positive.default(1).describe('Passes over the messages of a step.'),
-      kl_coefficient: z.number().min(0).default(0.01).describe('The weight of the KL penalty; 0 turns it off.'),
-      kl_against: oneOf(['reference', 'last'], {
-        reference: 'The policy that the run began with.',
-        last: 'The policy that sampled the messages of the step: the penalty holds each step near the one before.',
-      })
-        .default('reference')
-        .optional()
-        .describe('From which policy the KL penalty keeps the trained one.'),
-      kl_estimator: oneOf(['k3', 'k1', 'exact'], {
-        k3: 'In the loss, estimated from the sampled tokens.',
-        k1: 'Subtracted from the advantages, token by token; only against `reference`.',
-        exact: 'In the loss, over the whole vocabulary at every token; for vocabularies of up to 8,192 tokens.',
-      })
-        .default('k3')
-        .describe('How the divergence is estimated and applied.'),
-    })
-    .prefault({})
-    .describe('How the policy is updated.'),
-  value_head: z
-    .strictObject({
-      learning_rate: z
-        .number()
-        .positive()
-        .default(1e-3)
-        .describe(
-          'The peak learning rate of the head, on the schedule of the policy. The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.',
-        ),
-      epochs: positive.default(8).describe('Optimizer steps of the head per step of the run.'),
-      clip: z
-        .number()
-        .positive()
-        .default(0.5)
-        .describe('A value that has moved by more than this in a step is not updated further in that step.'),
-    })
-    .prefault({})
-    .describe('How the value head learns: of method mappo and of `credit.estimator: value_assisted`.'),
+  credit: creditSchema,
+  ppo: ppoSchema,
+  value_head: valueHeadSchema,
   memory: z
     .strictObject({
       limit_gb: z
@@ -338,6 +301,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('How the team is evaluated, before, during and after training.'),
+  output: outputSchema,
   device: z
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),

@@ -2,7 +2,7 @@
  * What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be.
  */
 import { nearestName } from '../../shared/errors.ts';
-import { TASK_FORMATS } from '../../shared/runNames.ts';
+import { TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
@@ -43,10 +43,10 @@ interface Rule {
 
 const RULES: readonly Rule[] = [
   {
-    keys: ['fanout', 'method', 'evaluator_budget'],
-    problem: ({ fanout, method, evaluator_budget: budget }) => {
+    keys: ['fanout', 'method', 'shape', 'evaluator_budget'],
+    problem: ({ fanout, method, shape, evaluator_budget: budget }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
-      return methodReads(method, 'fanout') && leaves > budget
+      return methodReads(method, 'fanout') && shape === 'nested' && leaves > budget
         ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).`
         : null;
     },
@@ -99,6 +99,13 @@ const RULES: readonly Rule[] = [
     },
   },
   {
+    keys: ['task.roles', 'task.name'],
+    problem: ({ task: { name, roles } }) =>
+      TEAM_SIZES[name].includes(roles)
+        ? null
+        : `${String(roles)} is not a size of the bundled team of ${name}; it has ${TEAM_SIZES[name].join(', ')} roles.`,
+  },
+  {
     keys: ['task.levels', 'task.train_file'],
     problem: ({ task }) =>
       task.train_file === null && task.levels.every((weight) => weight === 0)
@@ -147,7 +154,11 @@ function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
   });
 }
 
-function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Problem[] {
+/**
+ * What a schema says of a value, as problems.
+ * @param known the keys of the schema, from which the nearest one is suggested
+ */
+export function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.slice(0, MOST_UNKNOWN).map((name) => unknownKey(known, path, name));
@@ -202,8 +213,8 @@ function unknownKey(known: Known, path: KeyPath, name: string): Problem {
 const lastPart = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
 const withSection = (key: string): string => key.replaceAll('.', ': ');
 
-/** The keys that the schema knows. */
-interface Known {
+/** The keys that a schema knows. */
+export interface Known {
   /** The defaults with every section there is. */
   readonly values: unknown;
   /** Keys with their sections in front, as `ppo.epochs`. */

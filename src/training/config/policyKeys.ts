@@ -51,6 +51,13 @@ const keysSchema = z.strictObject({
   model: pathTo('folder')
     .optional()
     .describe('`kind: model`: the folder of another model in the Hugging Face layout, relative to this file.'),
+  learns: z
+    .boolean()
+    .refine((value) => !value, 'must be false; a role that learns needs no policy of its own')
+    .optional()
+    .describe(
+      "`kind: own`: the run's model answers for the role, and nothing is learned from what it says. Its messages are credited all the same.",
+    ),
 });
 type Keys = z.infer<typeof keysSchema>;
 
@@ -60,6 +67,7 @@ const KEYS_OF = {
   snapshot: ['snapshot', 'run'],
   adapter: ['adapter'],
   model: ['model'],
+  own: ['learns'],
 } as const satisfies Readonly<Record<RolePolicySettings['kind'], readonly [keyof Keys, ...(readonly (keyof Keys)[])]>>;
 
 /** What is wrong with the keys of one policy: the key, and a sentence behind it; null where nothing is. */
@@ -105,6 +113,8 @@ export const rolePolicySchema = keysSchema.transform((given, context): RolePolic
       return { kind: 'adapter', adapter };
     case 'model':
       return { kind: 'model', model };
+    case 'own':
+      return { kind: 'own', learns: false };
     default:
       return { kind: 'scripted', answers: rows };
   }
@@ -114,6 +124,6 @@ export const rolePolicySchema = keysSchema.transform((given, context): RolePolic
 export const EVERY_POLICY_KEY: object = Object.fromEntries(
   Object.keys(keysSchema.shape).map((key) => [
     key,
-    key === 'answers' ? [{ answer: '', question: '', turn: 1, context_key: '' }] : '',
+    key === 'answers' ? [{ answer: '', question: '', turn: 1, context_key: '' }] : key === 'learns' ? false : '',
   ]),
 );

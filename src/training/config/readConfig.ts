@@ -2,21 +2,21 @@
  * Reads a run configuration (`*.c3.yaml`) with overrides: unknown keys and impossible combinations are refused by name
  * and line.
  */
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
-import { readDocument, type KeyPath, type SourceDocument } from '../../team/document.ts';
+import { readDocument, showPath, type KeyPath, type SourceDocument } from '../../team/document.ts';
 import { configSchema, type RunConfig } from './config.ts';
 import { examine, type Problem } from './configProblems.ts';
-
-/** Characters of an override that a message repeats. */
-const MAX_SHOWN = 100;
+import { MAX_SHOWN_OVERRIDE, parseOverride, withOverrides, type Override } from './overrides.ts';
+import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts';
+import { isPublished } from './published/publishedForm.ts';
+import type { PublishedFacts } from './published/publishedRow.ts';
 
 /**
  * Reads a configuration with overrides.
  * @param text YAML or JSON; empty for the defaults
  * @param source how messages name the text
- * @param overrides `key.path=value`, the value in YAML
+ * @param overrides `key.path=value`, the value in YAML or as a literal of Python
  * @throws C3Error('input') naming source, line, key and the nearest valid key of the first problem in the text
  */
 export function readConfig(text: string, source: string, overrides: readonly string[] = []): RunConfig {
@@ -27,22 +27,42 @@ export interface ConfigDocument {
   readonly config: RunConfig;
   /** An input error about the value of a key: of an override, or at its line of the source. */
   readonly error: (path: KeyPath, problem: string) => C3Error;
+  /** What the user should know of a file of the published scripts, one line each. */
+  readonly notes: readonly string[];
+  /** A file of the published scripts in the keys of this product; null where the configuration has these already. */
+  readonly converted: object | null;
 }
 
-/** As readConfig, with what is needed to report a value that only the disk shows to be wrong. */
-export function readConfigDocument(text: string, source: string, overrides: readonly string[] = []): ConfigDocument {
+/**
+ * As readConfig, with what is needed to report a value that only the disk shows to be wrong. A file of the published
+ * scripts is converted first; its overrides have the keys of the file.
+ * @param facts what the disk says of the names in a file of the scripts
+ */
+export function readConfigDocument(
+  text: string,
+  source: string,
+  overrides: readonly string[] = [],
+  facts: PublishedFacts = NOTHING_THERE,
+): ConfigDocument {
   const document = readDocument(text, source);
   const base: unknown = document.value ?? {};
   if (typeof base !== 'object' || base === null || Array.isArray(base)) {
     throw document.error([], 'must be a mapping of keys to values.');
   }
-  const value = overrides.reduce<object>(applyOverride, structuredClone(base));
-  const overridden = new Set(overrides.map((override) => override.split('=', 1)[0] ?? ''));
-  const error = (path: KeyPath, problem: string): C3Error => errorAt(path, problem, document, overridden);
-  const { config, problems } = examine(configSchema, value);
+  const laid = overrides.map(parseOverride);
+  const given = withOverrides(base, laid, isPublished(base));
+  const conversion = isPublished(given) ? convertPublished(given, facts) : null;
+  const value = conversion?.value ?? given;
+  const overridden = new Set(laid.map(({ path }) => path.join('.')));
+  const origin = (path: KeyPath): KeyPath => conversion?.from.get(path.join('.')) ?? path;
+  const error = (path: KeyPath, problem: string): C3Error => errorAt(origin(path), problem, document, overridden);
+  const { config, problems } =
+    conversion === null || conversion.problems.length === 0
+      ? examine(configSchema, value)
+      : { config: null, problems: conversion.problems };
   // The editor lists them by their places, and its first is the one to go to; what is not in the text comes before.
   const placeOf = ({ path }: Problem): number =>
-    overridden.has(path.join('.')) ? -1 : (document.offsetOf(path) ?? -1);
+    overridden.has(origin(path).join('.')) ? -1 : (document.offsetOf(origin(path)) ?? -1);
   const [first] = problems.toSorted((a, b) => placeOf(a) - placeOf(b));
   if (first !== undefined) {
     throw error(first.path, first.sentence);
@@ -51,47 +71,27 @@ export function readConfigDocument(text: string, source: string, overrides: read
     throw error([], 'is not a valid configuration.');
   }
   const titled = Object.hasOwn(value, 'title') ? config : { ...config, title: `Bundled team, ${config.task.name}` };
-  return { config: titled, error };
+  if (conversion === null) {
+    return { config: titled, error, notes: [], converted: null };
+  }
+  const notes = conversion.notes.map(({ path, sentence }) => `${showPath(path)}: ${sentence}`);
+  return { config: titled, error, notes: [...notes, ...laid.flatMap(overrideNotes)], converted: conversion.value };
 }
 
-function applyOverride(value: object, override: string): object {
-  const split = override.indexOf('=');
-  if (split < 1) {
-    throw new C3Error('input', `--override ${oneLine(override, MAX_SHOWN)}: write key.path=value.`);
-  }
-  const path = override.slice(0, split).split('.');
-  let parsed: unknown;
-  try {
-    parsed = yamlValue(parseYaml(override.slice(split + 1)));
-  } catch (error) {
-    throw new C3Error(
-      'input',
-      `--override ${oneLine(override, MAX_SHOWN)}: the value is not YAML: ${oneLine(messageOf(error), MAX_SHOWN)}`,
-    );
-  }
-  return setIn(value, path, parsed, override);
-}
-
-function setIn(value: object, [key = '', ...rest]: readonly string[], leaf: unknown, override: string): object {
-  const entries = new Map<string, unknown>(Object.entries(value));
-  if (rest.length === 0) {
-    entries.set(key, leaf);
-  } else {
-    const inner = entries.get(key) ?? {};
-    if (typeof inner !== 'object' || Array.isArray(inner)) {
-      throw new C3Error(
-        'input',
-        `--override ${oneLine(override, MAX_SHOWN)}: ${oneLine(key, MAX_SHOWN)} is not a mapping.`,
-      );
-    }
-    entries.set(key, setIn(inner, rest, leaf, override));
-  }
-  return Object.fromEntries(entries);
+/** Where the scripts would have meant a text: they know `False`, and take `false` for a text, which counts as true. */
+function overrideNotes({ path, text, value, textThere }: Override): string[] {
+  const shown = oneLine(text, MAX_SHOWN_OVERRIDE);
+  const name = oneLine(path.join('.'), MAX_SHOWN_OVERRIDE);
+  return textThere
+    ? [
+        `--override ${name}=${shown}: read as ${JSON.stringify(value)}; the scripts would have kept the text "${shown}".`,
+      ]
+    : [];
 }
 
 function errorAt(path: KeyPath, problem: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
   const name = path.join('.');
   return overridden.has(name)
-    ? new C3Error('input', `--override ${oneLine(name, MAX_SHOWN)}: ${problem}`)
+    ? new C3Error('input', `--override ${oneLine(name, MAX_SHOWN_OVERRIDE)}: ${problem}`)
     : document.error(path, problem);
 }

@@ -6,14 +6,18 @@
  *   b_-j = sum over i != j of c_i R_i / sum over i != j of c_i    (14)  leave-one-out: what the others are worth
  *   A_j  = R_j - b_-j                                             (15)  its credit
  *
- * then PPO on A (16). With `credit.estimator: value_assisted` a learned q(h, a_i) takes the place of alpha of R_i in
- * b_-j; with `full_mean` b is the mean of all alternatives (26).
+ * then PPO on A (16). With `credit.merge_contexts` the alternatives of h are those of all its groups in the step, and
+ * equal ones share one credit; with `credit.lone_messages` a message without alternatives has the credit before it.
+ * With `credit.estimator: value_assisted` a learned q(h, a_i) takes the place of alpha of R_i in b_-j; with `full_mean`
+ * b is the mean of all alternatives (26).
  */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import { contextsOf, type Method } from './method.ts';
+import { inheritsCredit, loneCredits } from './loneMessages.ts';
+import { comparedMessages, type Method } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
+import { mergedCredits } from '../../credit/merged.ts';
 import { ppoEpochs, valueEpochs } from './ppo.ts';
 import { replayTrees, treeProblem } from './tree.ts';
 
@@ -25,7 +29,16 @@ export const c3: Method = {
     help: 'Replays the messages of one context: the credit of a message is its return against that of its siblings.',
     summary:
       'credits a message against alternatives from the same context, each continued to the end by replay; its baseline leaves the message itself out.',
-    reads: ['fanout', 'credit.estimator', 'credit.alpha', 'credit.common_random_numbers', 'value_head'],
+    reads: [
+      'shape',
+      'fanout',
+      'credit.estimator',
+      'credit.alpha',
+      'credit.common_random_numbers',
+      'credit.merge_contexts',
+      'credit.lone_messages',
+      'value_head',
+    ],
     trains: true,
   },
   compared: 'context',
@@ -37,26 +50,44 @@ export const c3: Method = {
   plan: replayTrees,
 
   credit({ instances, settings: { credit }, values }) {
+    const { estimator, alpha, return_clip: bound, merge_contexts: merged } = credit;
     const credits = new Map<TreeNode, Credit>();
-    for (const alternatives of instances.flatMap((trees) => [...contextsOf(trees)])) {
-      const returns = alternatives.map((node) => ({
-        ...alternativeReturns(node, credit.return_clip),
+    const inherited = new Map<TreeNode, Credit>();
+    const give = (to: Map<TreeNode, Credit>, message: TreeNode, value: Credit | null): void => {
+      if (value !== null) {
+        to.set(message, value);
+      }
+    };
+    for (const alternatives of instances.flatMap((trees) => comparedMessages(trees, merged))) {
+      const members = alternatives.map((node, index) => ({
+        ...alternativeReturns(node, bound),
         value: values.get(node),
+        ...identityOf(node, index),
       }));
-      comparedCredits(returns, credit.estimator, credit.alpha).forEach((own, j) => {
-        const message = alternatives[j];
-        if (own !== null && message !== undefined) {
-          credits.set(message, own);
-        }
-      });
+      const found = merged
+        ? mergedCredits(members, estimator, alpha)
+        : comparedCredits(members, estimator, alpha).map((own) => ({ own, shared: own }));
+      for (const [j, message] of alternatives.entries()) {
+        give(credits, message, found[j]?.shared ?? null);
+        give(inherited, message, found[j]?.own ?? null);
+      }
+    }
+    if (inheritsCredit(credit)) {
+      for (const [message, value] of loneCredits(instances.flat(), inherited)) {
+        credits.set(message, value);
+      }
     }
     return { credits };
   },
 
-  *updates(step) {
-    if (takesValues(step.settings.credit.estimator)) {
-      yield* valueEpochs(step);
-    }
-    yield* ppoEpochs(step);
-  },
+  updates: (step) => (takesValues(step.settings.credit.estimator) ? valueEpochs(step) : ppoEpochs(step)),
 };
+
+/** What a message says, and which draw it is; one that drew from no stream of ours is a draw of its own. */
+function identityOf(
+  { answer: { tokens, text }, streamKey }: TreeNode,
+  index: number,
+): { readonly text: string; readonly draw: string } {
+  const said = tokens.length === 0 ? `text ${text}` : tokens.join();
+  return { text: said, draw: `${streamKey === '' ? String(index) : streamKey} ${said}` };
+}

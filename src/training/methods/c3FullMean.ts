@@ -14,7 +14,7 @@ export const c3FullMean: Method = {
     label: 'C3 with full mean',
     help: 'c3 without leave-one-out: the baseline of a message includes its own return.',
     summary: 'as C3, but the baseline is the mean of all alternatives, the message itself included.',
-    reads: ['fanout', 'credit.common_random_numbers'],
+    reads: ['shape', 'fanout', 'credit.common_random_numbers', 'credit.merge_contexts', 'credit.lone_messages'],
     trains: true,
   },
   compared: 'context',

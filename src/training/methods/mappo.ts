@@ -13,7 +13,7 @@ import { alternativeReturns, type AlternativeReturns, type TreeNode } from '../.
 import type { Credit } from '../../shared/credit/credit.ts';
 import { episodesProblem, wholeEpisodes } from './episodes.ts';
 import { episodeOf, type Method } from './method.ts';
-import { ppoEpochs, valueEpochs } from './ppo.ts';
+import { valueEpochs } from './ppo.ts';
 
 export const mappo: Method = {
   words: {
@@ -24,14 +24,16 @@ export const mappo: Method = {
     trains: true,
   },
   compared: 'instance',
+  // C3 reference section 4.1: advantage normalisation has the scope `global` unless asked otherwise.
+  scaledOver: 'step',
   estimator: () => 'mappo',
   valueTarget: () => 'state',
   // A value takes the place of the episodes that one would be compared with.
   problem: episodesProblem(1),
   remarks: ({ credit }) =>
-    credit.group_normalise
+    credit.group_normalise && credit.normalise_scope === 'group'
       ? [
-          'With credit.group_normalise mappo gives the first role the advantages of magrpo: all its messages of an instance answer one state, ' +
+          'With credit.group_normalise and normalise_scope: group mappo gives the first role the advantages of magrpo: all its messages of an instance answer one state, ' +
             'and scaling takes its value out again.',
         ]
       : [],
@@ -53,10 +55,7 @@ export const mappo: Method = {
     return { credits };
   },
 
-  *updates(step) {
-    yield* valueEpochs(step);
-    yield* ppoEpochs(step);
-  },
+  updates: valueEpochs,
 };
 
 /**

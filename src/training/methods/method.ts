@@ -12,23 +12,31 @@
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { KlPenalty } from '../../runtime/train/klTerm.ts';
 import type { PolicyLoss } from '../../runtime/train/policyLoss.ts';
+import type { ValueSettings } from '../../runtime/train/valueHead.ts';
 import type { StepReport } from '../../runtime/train/stepReport.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../shared/records/methodState.ts';
+import type { RolePolicies } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import type { Shape } from '../../team/rounds.ts';
 import type { Divergence } from '../divergence.ts';
 
 /** What a method reads of a run's configuration. */
 export interface MethodSettings {
   readonly steps: number;
+  readonly shape: 'nested' | 'spine' | 'spine_rho';
   readonly fanout: readonly number[];
   readonly evaluator_budget: number;
+  readonly policies?: RolePolicies | undefined;
   readonly credit: {
     readonly estimator: CreditEstimator;
     readonly alpha: number;
     readonly group_normalise: boolean;
+    readonly normalise_scope: 'published' | 'group';
     readonly common_random_numbers: boolean;
+    readonly merge_contexts: boolean;
+    readonly lone_messages: 'none' | 'parent';
     readonly return_clip: number;
   };
   readonly ppo: {
@@ -36,17 +44,31 @@ export interface MethodSettings {
     readonly warmup_fraction: number;
     readonly final_fraction: number;
     readonly epochs: number;
+    readonly mini_batches: number;
   };
-  readonly value_head: { readonly learning_rate: number; readonly epochs: number; readonly clip: number };
+  readonly value_head: {
+    readonly fit: 'gradient' | 'least_squares';
+    readonly ridge: number;
+    readonly keep: number;
+    readonly warmup_steps: number;
+    readonly learning_rate: number;
+    readonly epochs: number;
+    readonly clip: number;
+  };
 }
 
 /** What a value is the value of: the state in which a message is said, V(s), or the message in its state, q(s, a). */
 export type ValueTarget = 'state' | 'message';
 
+/** Variance of the return in the contexts of each position, in order; null where that is not known. */
+export type Spread = readonly (number | null)[];
+
 /** Trees to grow, one set for every instance of a step. */
 export interface Rollout {
   /** Messages sampled per position of the protocol. */
   readonly fanout: readonly number[];
+  /** nested unless given: what `fanout` counts. */
+  readonly shape?: Shape;
   /** Whether replay m of one alternative draws the random numbers of replay m of its siblings. */
   readonly commonRandomNumbers: boolean;
   /** True: its messages are scored for what `credit` makes of them, and never learned from. */
@@ -91,14 +113,25 @@ export interface LearningStep {
   readonly random: (purpose: string) => (position: number) => number;
 }
 
+/** A part of the contexts of a pass. */
+export interface MiniBatch {
+  /** From 0. */
+  readonly index: number;
+  /** How many mini-batches the pass has. */
+  readonly of: number;
+  /** Random numbers in [0, 1) by their position: the same for all mini-batches of a pass. */
+  readonly draw: (position: number) => number;
+}
+
 /**
- * One pass over the credited messages of the newest stage, or those of some agents: one optimizer step of the policy,
- * or of each agent's adapter; the default loss unless given.
+ * One optimizer step of the policy, or of each agent's adapter, on the credited messages of the newest stage: of all
+ * agents or some, all of them or a mini-batch; the default loss unless given.
  */
 export interface PolicyUpdate {
   readonly kind: 'policy';
   readonly learningRate: number;
   readonly agents?: readonly string[];
+  readonly batch?: MiniBatch;
   readonly loss?: Omit<PolicyLoss, 'kl'>;
   /** The divergence that is penalized; as the configuration says unless given. */
   readonly kl?: KlPenalty;
@@ -113,7 +146,7 @@ export type Update =
    */
   | { readonly kind: 'rollouts' }
   /** The value head learns what followed each credited message. */
-  | { readonly kind: 'values'; readonly learningRate: number; readonly epochs: number; readonly clip: number }
+  | ({ readonly kind: 'values' } & ValueSettings)
   /**
    * Measures how far each agent has moved from the policy that sampled; exact: over the whole vocabulary too, which
    * must be small.
@@ -149,7 +182,15 @@ export interface StateKind {
 }
 
 /** Configuration keys that only some methods read. */
-export type MethodKey = 'fanout' | 'credit.estimator' | 'credit.alpha' | 'credit.common_random_numbers' | 'value_head';
+export type MethodKey =
+  | 'shape'
+  | 'fanout'
+  | 'credit.estimator'
+  | 'credit.alpha'
+  | 'credit.common_random_numbers'
+  | 'credit.merge_contexts'
+  | 'credit.lone_messages'
+  | 'value_head';
 
 export interface MethodWords {
   /** What readers call it. */
@@ -172,6 +213,8 @@ export interface Method {
    * What is compared with each other: the messages of one context, or those of one role in all episodes of an instance.
    */
   readonly compared: 'context' | 'instance';
+  /** Over what its published code scales credits, where that is the whole step; left out: over what is compared. */
+  readonly scaledOver?: 'step';
   /** The name under which credits are stored and learned from. */
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
   /** What the value head learns and `credit` gets values of; null where there is none. */
@@ -186,8 +229,14 @@ export interface Method {
   /**
    * What each stage of a step rolls out. `evaluator_budget` counts the evaluator calls of an instance in all stages
    * together, so that methods with stages are compared with others at one cost.
+   * @param spread of the returns in the step before, where the configuration asks to plan by it and there is one
    */
-  readonly plan: (settings: MethodSettings, protocol: Protocol, stage: number) => readonly Rollout[];
+  readonly plan: (
+    settings: MethodSettings,
+    protocol: Protocol,
+    stage: number,
+    spread?: Spread | null,
+  ) => readonly Rollout[];
   readonly credit: (step: SampledStep) => Credited;
   readonly updates: (step: LearningStep) => Updates;
 }
@@ -201,6 +250,21 @@ export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly T
   for (const { children } of siblings) {
     yield* contextsOf(children);
   }
+}
+
+/**
+ * Every set of messages of some trees that are compared with each other, parents first: siblings, and with `merged` all
+ * that have siblings and one position and context key, as C3's Algorithm 1 keys them. A message without a sibling stays
+ * alone: if it were compared where its context came twice, a role would learn in frequent contexts only.
+ * @param trees of one instance
+ */
+export function comparedMessages(trees: readonly TreeNode[], merged: boolean): (readonly TreeNode[])[] {
+  const groups = [...contextsOf(trees)];
+  if (!merged) {
+    return groups;
+  }
+  const several = groups.filter(({ length }) => length > 1).flat();
+  return [...Map.groupBy(several, ({ position, contextKey }) => `${String(position)} ${contextKey}`).values()];
 }
 
 /** A message with all that follow it. */

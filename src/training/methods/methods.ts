@@ -71,7 +71,7 @@ export function callsPerInstance(settings: NamedSettings, protocol: Protocol): n
 
 /** Evaluator calls of some rollouts of one instance. */
 export function callsOfRollouts(rollouts: readonly Rollout[], protocol: Protocol): number {
-  return rollouts.reduce((calls, { fanout }) => calls + callsOfFanout(protocol, fanout), 0);
+  return rollouts.reduce((calls, { fanout, shape }) => calls + callsOfFanout(protocol, fanout, shape), 0);
 }
 
 /** Whether a method's baseline is the value of the state, so that who measures its credit needs the value head. */

@@ -3,32 +3,52 @@ import { cosineSchedule } from '../schedule.ts';
 import type { LearningStep, Outcome, Update } from './method.ts';
 
 /**
- * PPO: in each epoch one step of AdamW down the gradient of the token mean of (C3 equation 16, per token)
+ * PPO: in each epoch one step of AdamW for each mini-batch, down the gradient of the mean of (C3 equation 16, for each
+ * token)
  *
  *   -min(r A, clip(r, 1 - 0.2, 1 + 0.2) A) + kl_coefficient * KL(policy || first policy)
  *
- *   r = policy / policy that sampled
+ *   r = policy / policy that sampled, whatever was learned since
  *
- * A being the message's credit. `ppo.kl_against` and `ppo.kl_estimator` choose another KL (penalty.ts). The rate rises,
- * then falls along a half cosine over all epochs of the run.
+ * A being the message's credit; `ppo.loss_weight` says what counts the same in the mean. `ppo.kl_against` and
+ * `ppo.kl_estimator` choose another KL (penalty.ts). The rate rises, then falls along a half cosine over all updates of
+ * the run.
  */
-export function* ppoEpochs({ settings: { steps, ppo }, iteration }: LearningStep): Generator<Update, void, Outcome> {
-  const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction, epochs } = ppo;
-  const rate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps * epochs });
+export function* ppoEpochs({
+  settings: { steps, ppo },
+  iteration,
+  random,
+}: LearningStep): Generator<Update, void, Outcome> {
+  const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
+  const { epochs, mini_batches: of } = ppo;
+  const rate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps * epochs * of });
   for (let epoch = 0; epoch < epochs; epoch++) {
-    yield { kind: 'policy', learningRate: rate((iteration - 1) * epochs + epoch) };
+    const draw = random(`mini-batches:${String(epoch)}`);
+    for (let index = 0; index < of; index++) {
+      const learningRate = rate(((iteration - 1) * epochs + epoch) * of + index);
+      yield { kind: 'policy', learningRate, ...(of > 1 && { batch: { index, of, draw } }) };
+    }
   }
 }
 
 /**
- * The value head's squared error on what followed each message, on the schedule of the policy. Before the policy moves:
- * values are those that the credits took.
+ * The value head learns what followed each message, its rate on the schedule of the policy, before the policy moves:
+ * values are those that the credits took. In the first steps of a run the head learns alone, and the policy stays.
  */
-export function* valueEpochs({
-  settings: { steps, ppo, value_head: head },
-  iteration,
-}: LearningStep): Generator<Update, void, Outcome> {
+export function* valueEpochs(step: LearningStep): Generator<Update, void, Outcome> {
+  const { settings, iteration } = step;
+  const { steps, ppo, value_head: head } = settings;
   const { warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
   const rate = cosineSchedule({ peak: head.learning_rate, warmupFraction, floorFraction, totalSteps: steps });
-  yield { kind: 'values', learningRate: rate(iteration - 1), epochs: head.epochs, clip: head.clip };
+  const { fit, ridge, keep, epochs, clip } = head;
+  yield {
+    kind: 'values',
+    learningRate: rate(iteration - 1),
+    epochs,
+    clip,
+    ...(fit === 'least_squares' && { leastSquares: { ridge, keep } }),
+  };
+  if (iteration > head.warmup_steps) {
+    yield* ppoEpochs(step);
+  }
 }

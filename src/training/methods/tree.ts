@@ -4,13 +4,22 @@
  */
 import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
 import type { Method } from './method.ts';
+import { spineFanout, spineProblem } from './spine.ts';
 
 /** Trees (Algorithm 1): the leaves below a message are its replays, its siblings what it is compared with. */
-export const replayTrees: Method['plan'] = ({ fanout, credit }) => [
-  { fanout, commonRandomNumbers: credit.common_random_numbers },
-];
+export const replayTrees: Method['plan'] = (settings, protocol, _, spread = null) => {
+  const { shape, fanout, credit } = settings;
+  const commonRandomNumbers = credit.common_random_numbers;
+  return shape === 'nested'
+    ? [{ fanout, commonRandomNumbers }]
+    : [{ fanout: spineFanout(settings, protocol, spread), commonRandomNumbers, shape: 'spine' }];
+};
 
-export const treeProblem: Method['problem'] = ({ fanout, evaluator_budget: budget }, protocol) => {
+export const treeProblem: Method['problem'] = (settings, protocol) => {
+  const { shape, fanout, evaluator_budget: budget } = settings;
+  if (shape !== 'nested') {
+    return spineProblem(settings, protocol);
+  }
   const decisions = decisionsAtMost(protocol);
   if (protocol.rounds === undefined && fanout.length !== decisions) {
     return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(decisions)} decisions; give one for each.`;

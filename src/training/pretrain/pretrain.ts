@@ -131,9 +131,9 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
 }
 
 /**
- * A problem's two demonstrations: the plan for the first role, the solution for the second, which sees the plan. A
- * share of them is hasty (an answer without its steps; a program that forgets an edge case): like people's
- * demonstrations, they differ in care. So the supervised team knows a better and a worse way to answer, and
+ * A problem's demonstrations, one for each message: the plan for the first role, the solution for the second, which
+ * sees the plan. A share of them is hasty (an answer without its steps; a program that forgets an edge case): like
+ * people's demonstrations, they differ in care. So the supervised team knows a better and a worse way to answer, and
  * reinforcement has something to choose from.
  */
 export function demonstrations(
@@ -142,14 +142,24 @@ export function demonstrations(
   protocol: Protocol,
   tokenizer: LoadedTokenizer,
 ): TrainingContext[] {
-  const { question, uidSha } = problem;
-  const hasty = chance(uidSha) < (problem.short ? shares.short : shares.long);
-  const { plan, solution } = hasty ? problem.hasty : problem;
-  return [
-    demonstration(tokenizer, renderPlain(renderContext(protocol, 0, question, new Map())), plan),
-    demonstration(tokenizer, renderPlain(renderContext(protocol, 1, question, new Map([[0, plan]]))), solution),
-  ];
+  const { question } = problem;
+  const said = shownOf(problem, shares);
+  return said.map((message, position) =>
+    demonstration(tokenizer, contextAt(protocol, position, question, said), message),
+  );
 }
+
+/** The messages that a demonstration shows. */
+function shownOf(
+  { uidSha, short, said, saidInHaste }: DemonstratedProblem,
+  shares: PretrainPhase['hasty'],
+): readonly string[] {
+  return chance(uidSha) < (short ? shares.short : shares.long) ? saidInHaste : said;
+}
+
+/** What the role at a position reads after the messages before it. */
+const contextAt = (protocol: Protocol, position: number, question: string, said: readonly string[]): string =>
+  renderPlain(renderContext(protocol, position, question, new Map(said.entries())));
 
 /** A number in [0, 1) from eight hex digits of a hash that the split does not look at. */
 const chance = (sha: string): number => Number.parseInt(sha.slice(8, 16), 16) / 0x1_0000_0000;
@@ -168,12 +178,11 @@ async function writeTokenizer(
   protocol: Protocol,
   problems: readonly DemonstratedProblem[],
 ): Promise<void> {
-  const texts = problems.flatMap((problem) => [
-    renderPlain(renderContext(protocol, 0, problem.question, new Map())),
-    renderPlain(renderContext(protocol, 1, problem.question, new Map([[0, problem.plan]]))),
-    problem.plan,
-    problem.solution,
-  ]);
+  const shares = settings.phases[0]?.hasty ?? { short: 0, long: 0 };
+  const texts = problems.flatMap((problem) => {
+    const said = shownOf(problem, shares);
+    return [...said.map((_, position) => contextAt(protocol, position, problem.question, said)), ...said];
+  });
   const { tokenizer, config } = trainBpe(texts, settings.vocabularySize);
   await writeFile(join(settings.folder, TOKENIZER_FILE), JSON.stringify(tokenizer));
   await writeFile(join(settings.folder, TOKENIZER_CONFIG_FILE), `${JSON.stringify(config, null, 2)}\n`);

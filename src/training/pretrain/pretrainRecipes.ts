@@ -66,7 +66,57 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
       floorFraction: 0.5,
     },
   ],
+  // Every level and every size of team alike: first the form, with piles at random, then the rules, a little.
+  dealer: [
+    {
+      steps: 1600,
+      levels: [1, 1, 1, 1, 1, 1, 1, 1],
+      hasty: { short: 1, long: 1 },
+      peak: 4e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.05,
+    },
+    // The last seats of the largest team come last.
+    {
+      steps: 500,
+      levels: [1, 1, 1, 1, 1, 1, 1, 1],
+      hasty: { short: 1, long: 1 },
+      peak: 3e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.05,
+    },
+    {
+      steps: 400,
+      levels: [1, 1, 1, 1, 1, 1, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 2e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.05,
+    },
+  ],
+};
+
+/** A team whose answers are single words needs less: about 0.2 million parameters. */
+const SMALLER: Readonly<Partial<Record<TaskName, Partial<PretrainRecipe>>>> = {
+  dealer: {
+    problemsPerStep: 16,
+    architecture: {
+      ...COMMON.architecture,
+      hiddenSize: 96,
+      intermediateSize: 192,
+      layers: 2,
+      heads: 6,
+      keyValueHeads: 6,
+      headDim: 16,
+      maxPositions: 512,
+    },
+  },
 };
 
 /** Everything that decides the weights of a task's bundled team. */
-export const pretrainRecipe = (task: TaskName): PretrainRecipe => ({ task, ...COMMON, phases: PHASES[task] });
+export const pretrainRecipe = (task: TaskName): PretrainRecipe => ({
+  task,
+  ...COMMON,
+  ...SMALLER[task],
+  phases: PHASES[task],
+});

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { symbolOf } from '../../../src/diagnostics/canonical.ts';
 import {
+  answerInfluence,
   CODE_INFLUENCE,
   contextInfluences,
-  correctedInfluence,
   influence,
   millerMadowInformation,
   PAPER_INFLUENCE,
@@ -110,7 +110,7 @@ describe('influence', () => {
     close(millerMadowInformation(letters('aa', 'bb')), Math.LN2 + 1 / 8);
     assert.ok((millerMadowInformation(letters('abcd', 'abcd')) ?? 0) < 0);
     assert.equal(millerMadowInformation(letters('ab')), null);
-    const answers = correctedInfluence(
+    const answers = answerInfluence(
       [
         bucket({
           next: [
@@ -124,6 +124,32 @@ describe('influence', () => {
     );
     close(answers.value?.value, Math.LN2 + 1 / 8);
     assert.equal(answers.leftOut, 1);
+  });
+
+  it('says nothing of answers in contexts where no message states one', () => {
+    const stated = bucket({
+      next: [
+        ['=1', '=1'],
+        ['=2', 'well'],
+      ],
+    });
+    const silent = bucket({
+      next: [
+        ['well', 'so'],
+        ['hm', 'well'],
+      ],
+    });
+    const answerOf = (text: string): string | null => (text.startsWith('=') ? text : null);
+    const both = answerInfluence([stated, silent], answerOf);
+    assert.deepEqual([both.value?.n, both.leftOut], [1, 1]);
+    close(
+      both.value?.value,
+      millerMadowInformation([
+        ['=1', '=1'],
+        ['=2', '<NONE>'],
+      ]) ?? NaN,
+    );
+    assert.deepEqual(answerInfluence([silent], answerOf), { value: null, leftOut: 1 });
   });
 });
 

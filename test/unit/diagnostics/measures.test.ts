@@ -3,13 +3,7 @@ import { describe, it } from 'node:test';
 import { averageOf, passAtKOf, samplingError, type Samples } from '../../../src/diagnostics/statistics/accuracy.ts';
 import { bootstrap, bootstrapMean, quantile } from '../../../src/diagnostics/statistics/bootstrap.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy } from '../../../src/diagnostics/review.ts';
-import {
-  mcnemar,
-  overSeeds,
-  pairedBootstrapOverSeeds,
-  pairedT,
-  signFlip,
-} from '../../../src/diagnostics/statistics/seeds.ts';
+import { mcnemar, overSeeds, pairedT, signFlip } from '../../../src/diagnostics/statistics/seeds.ts';
 import type { Pair } from '../../../src/diagnostics/statistics/rank.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
@@ -137,37 +131,6 @@ describe('over seeds', () => {
     close(mcnemar(pairs(0, 6, 0))?.p, 0.03125);
     assert.deepEqual([mcnemar(pairs(5, 5, 1))?.p, mcnemar(pairs(0, 0, 4))?.p, mcnemar([])], [1, 1, null]);
     assert.throws(() => mcnemar([[0.5, 1]]), C3Error);
-  });
-
-  it('the interval of a difference resamples instances within seeds', () => {
-    const seeds = [0, 1, 2].map((seed) =>
-      Array.from({ length: 40 }, (_, i): Pair => [(i * 7 + seed) % 3 === 0 ? 1 : 0, (i * 5 + seed) % 4 < 2 ? 1 : 0]),
-    );
-    const found = pairedBootstrapOverSeeds(seeds, 4, 4000);
-    const variance =
-      seeds
-        .map((pairs) => {
-          const differences = pairs.map(([a, b]) => b - a);
-          const mean = differences.reduce((x, y) => x + y) / 40;
-          return differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / 40 / 40;
-        })
-        .reduce((a, b) => a + b) / 9;
-    close(found?.value, seeds.flat().reduce((sum, [a, b]) => sum + b - a, 0) / 120);
-    // Means of whole differences come in steps of 1/120.
-    close(found?.low, (found?.value ?? 0) - 1.96 * Math.sqrt(variance), 1.001 / 120);
-    assert.equal(found?.n, 120);
-    assert.deepEqual(
-      [
-        pairedBootstrapOverSeeds([[]]),
-        pairedBootstrapOverSeeds([
-          [
-            [0, 1],
-            [0, 1],
-          ],
-        ]),
-      ],
-      [null, { value: 1, low: null, high: null, n: 2 }],
-    );
   });
 });
 

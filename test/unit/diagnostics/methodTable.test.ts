@@ -12,6 +12,7 @@ function run(
 ): MethodRun {
   return {
     task: 'sums',
+    budget: 'calls',
     method,
     seed,
     run: `${method}-${String(seed)}`,
@@ -20,6 +21,7 @@ function run(
     fidelity: null,
     variance: null,
     influence: null,
+    publishedInfluence: null,
     contexts: 0,
     evaluatorCalls: 100,
     tokens: { prompt: 600, reused: 100, completion: 400 },
@@ -83,11 +85,10 @@ describe('two methods', () => {
     const magrpo = [first[0], second[0], third[0]].flatMap((one) => one ?? []);
     const c3 = [second[1], first[1]].flatMap((one) => one ?? []);
     const found = compareMethods(magrpo, c3, 'greedy');
-    // Half of the instances against three quarters of them.
-    assert.equal(found?.difference.value, 0.25);
-    assert.ok((found.difference.low ?? 0) > 0.1 && (found.difference.high ?? 1) < 0.4);
+    // Half of the instances against three quarters of them, in both seeds alike.
+    assert.deepEqual(found?.difference, { value: 0.25, low: null, high: null, n: 2 });
     // Both seeds show the same sign: one of two choices of signs on either side.
-    assert.deepEqual([found.method, found.signFlip?.p, found.signFlip?.n], ['paired bootstrap', 0.5, 2]);
+    assert.deepEqual([found.signFlip?.p, found.signFlip?.n], [0.5, 2]);
     assert.equal(compareMethods(magrpo, c3, 'fidelity'), null);
     assert.equal(compareMethods(magrpo, [], 'greedy'), null);
   });
@@ -109,14 +110,17 @@ describe('two methods', () => {
     );
   });
 
-  it('are compared by their seeds where instances have no such number', () => {
+  it('differ by an interval over their training seeds, accuracies too', () => {
     const at = (method: string, values: readonly number[]): MethodRun[] =>
-      values.map((variance, seed) => run(method, seed, [[1, 1]], { variance }));
+      values.map((variance, seed) => run(method, seed, [[1, variance]], { variance }));
     const found = compareMethods(at('magrpo', [1, 2, 3]), at('c3', [2, 4, 6]), 'variance');
     // Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), t(0.975, 2) = 4.3026527297.
     assert.equal(found?.difference.value, 2);
     assert.ok(Math.abs((found.difference.low ?? 0) - (2 - 4.302652729696142 / Math.sqrt(3))) < 1e-9);
     assert.ok(Math.abs((found.pairedT?.p ?? 0) - 0.07417990022744847) < 1e-9);
+    // Of ten samples 1, 2 and 3 more.
+    const share = compareMethods(at('magrpo', [1, 2, 3]), at('c3', [2, 4, 6]), 'pass1');
+    assert.ok(Math.abs((share?.difference.low ?? 0) - (found.difference.low ?? 0) / 10) < 1e-12);
   });
 });
 
@@ -148,10 +152,10 @@ describe('the table', () => {
 
   it('says of each claim whether it held, was reversed, is undecided or was not measured', () => {
     const many = (share: number): (readonly [number, number])[] =>
-      Array.from({ length: 200 }, (_, index) => [index < 200 * share ? 1 : 0, 5]);
+      Array.from({ length: 200 }, (_, index) => [1, index < Math.round(200 * share) ? 10 : 0]);
     const cheap = { tokens: { prompt: 300, reused: 0, completion: 300 } };
     const runs = [0, 1, 2].flatMap((seed) => [
-      run('c3', seed, many(0.8), { ...cheap, influence: 0.1 + seed / 100 }),
+      run('c3', seed, many(0.8 + seed / 200), { ...cheap, influence: 0.1 + seed / 100 }),
       run('magrpo', seed, many(0.6), { influence: 0.3 + seed / 50 }),
       run('mappo', seed, many(0.7), { influence: 0.05 + seed / 200 }),
       run('sft', seed, many(0.69 + seed / 100), { influence: null }),
@@ -160,7 +164,7 @@ describe('the table', () => {
     assert.equal(claim(claims, /C3 is more accurate than MAGRPO/)?.verdict, 'held');
     assert.match(
       claim(claims, /C3 is more accurate than MAGRPO/)?.evidence ?? '',
-      /^c3 − magrpo: 20\.0 \[\d+\.\d, \d+\.\d\] points$/,
+      /^c3 − magrpo: 20\.5 \[\d+\.\d, \d+\.\d\] points$/,
     );
     assert.equal(claim(claims, /MAGRPO is more accurate than MAPPO/)?.verdict, 'reversed');
     assert.equal(claim(claims, /MAPPO is more accurate than SFT/)?.verdict, 'undecided');
@@ -171,6 +175,36 @@ describe('the table', () => {
       [claim(claims, /fewer tokens/)?.verdict, claim(claims, /fewer tokens/)?.evidence],
       ['held', 'tokens of c3 / tokens of magrpo: 0.600'],
     );
+  });
+
+  it('keeps budgets apart, and claims of credit to equal evaluator calls', () => {
+    const seeds = [0, 1, 2];
+    const runs = seeds.flatMap((seed) => [
+      run('c3', seed, [[1, 4 + seed]]),
+      run('magrpo', seed, [[1, 5 + seed]]),
+      run('c3', seed, [[1, 9]], { budget: 'tokens' }),
+      run('magrpo', seed, [[1, 5 + seed]], { budget: 'tokens' }),
+    ]);
+    const { rows, comparisons, claims } = methodTable(runs, []);
+    assert.deepEqual(
+      rows.map(({ budget, method, seeds: n }) => [budget, method, n.length]),
+      [
+        ['calls', 'c3', 3],
+        ['calls', 'magrpo', 3],
+        ['tokens', 'c3', 3],
+        ['tokens', 'magrpo', 3],
+      ],
+    );
+    const differences = comparisons.filter(({ measure }) => measure === 'pass1');
+    assert.deepEqual(
+      differences.map(({ budget, difference }) => [budget, Number(difference.value.toFixed(6))]),
+      [
+        ['calls', -0.1],
+        ['tokens', 0.3],
+      ],
+    );
+    assert.equal(claims.filter(({ budget }) => budget === 'tokens').length, 5);
+    assert.ok(claims.every(({ budget, claim: words }) => budget === 'calls' || /accurate/.test(words)));
   });
 
   it('decides nothing on one seed where only seeds can say', () => {

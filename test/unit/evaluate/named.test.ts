@@ -21,7 +21,7 @@ const instance = (answer: string, tests?: Instance['tests']): Instance => ({
 /** Says what it was asked. */
 const asked: { rule: PassRule; code: string; uidSha: string | null }[] = [];
 const named = (name: EvaluatorName, stated = false): Evaluator =>
-  evaluatorNamed(name, stated, (rule) => ({
+  evaluatorNamed(name, stated ? 'number' : 'mathematics', (rule) => ({
     grade: (code, _, uidSha) => {
       asked.push({ rule, code, uidSha: uidSha ?? null });
       return Promise.resolve(
@@ -85,7 +85,7 @@ test('each kind is described once, is what a configuration may name, and names w
   }
   assert.throws(
     () => readConfig('', 'test', ['evaluator=maths']),
-    /did you mean math\? It must be one of auto, answer, math, math-lenient, python, python-fraction/u,
+    /did you mean math\? It must be one of auto, answer, points, math, math-lenient, python, python-fraction/u,
   );
   for (const name of ['auto', 'python', 'python-fraction'] as const) {
     assert.equal(evaluatorKind(name).runsCode, true, name);

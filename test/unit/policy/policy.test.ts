@@ -17,6 +17,8 @@ import { initialParameters, saveModel } from '../../../src/runtime/model/model.t
 import { streamKey } from '../../../src/runtime/random.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
+import { turnMessages } from '../../../src/team/history.ts';
+import { plainText } from '../../../src/team/render.ts';
 
 const TEXTS = ['Tom has 12 apples and 7 pears.', 'Tom gives 5 apples to Ann.'];
 const SIZE = 280;
@@ -232,5 +234,48 @@ describe('LocalPolicy.typed', () => {
       policy.typed({ agent: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { signal: AbortSignal.abort() }),
       CancelledError,
     );
+  });
+});
+
+describe('a conversation that is continued (memoryful)', () => {
+  const opening = [
+    { role: 'system', content: `${TEXTS.join(' ')} ${TEXTS.join(' ')}` },
+    { role: 'user', content: TEXTS.join(' ') },
+  ] as const;
+  const turnAfter = (...responses: readonly string[]): string =>
+    plainText(
+      turnMessages(
+        { memory: 'memoryful', prompts: true, responses: true },
+        {
+          opening,
+          turns: responses.map((response) => ({ prompt: 'Tom', response, extracted: null })),
+          asked: 'Tom',
+          writes: 'response',
+        },
+      ),
+    );
+
+  it('gives the tokens of reading the history alone, and computes what branches share once', async () => {
+    const contexts = [turnAfter('Tom has'), turnAfter('Ann has 7'), turnAfter('12'), turnAfter('12', 'Tom has')];
+    const requests = contexts.map((context, sibling) => request(context, sibling));
+    const together = await policy.answer(requests, RUNNING);
+    const alone: PolicyAnswer[] = [];
+    for (const one of requests) {
+      alone.push(...(await policy.answer([one], RUNNING)));
+    }
+    const given = ({ prompt, tokens, logprobs }: PolicyAnswer): object => ({ prompt, tokens, logprobs });
+    assert.deepEqual(together.map(given), alone.map(given));
+    assert.ok(alone.every(({ reusedTokens }) => reusedTokens === 0));
+    // The first turn is in the beginning of every branch; one of them computes it.
+    const first = tokenizer.encode(plainText(opening).trim()).length;
+    const reused = together.map(({ reusedTokens }) => reusedTokens);
+    assert.equal(reused.filter((count) => count === 0).length, 1, reused.join());
+    assert.ok(
+      reused.every((count) => count === 0 || count >= first),
+      `${reused.join()} of ${String(first)}`,
+    );
+    for (const [index, context] of contexts.entries()) {
+      assert.deepEqual(together[index]?.prompt, tokenizer.encode(context));
+    }
   });
 });

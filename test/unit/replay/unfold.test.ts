@@ -227,6 +227,18 @@ describe('an environment', () => {
     assert.deepEqual([report.different, report.notComparable, calls], [0, 0, made]);
   });
 
+  it('that closed an episode before reasons were stored is verified as identical', async (t) => {
+    let reasons = false;
+    // What no environment may return any more, as it was stored then.
+    const unexplained = JSON.parse('{"text": "Counted.", "done": null}') as EnvironmentOutcome;
+    const counted = kind(() => (reasons ? { text: 'Counted.' } : unexplained));
+    const { roots, verify } = await scene(t, VOTERS, fresh(VOTERS), () => counted);
+    assert.ok(roots.flatMap(leavesOf).every(({ after }) => after?.at(-1)?.event.done === null));
+    reasons = true;
+    const report = await verify();
+    assert.deepEqual([report.different, report.notComparable], [0, 0], report.firstReason ?? '');
+  });
+
   it('that gives another event now is found different', async (t) => {
     let word = 'Wrong.';
     const moody = kind(() => ({ text: word }));
@@ -258,13 +270,15 @@ it('a team whose speakers choose each other ends at a speaker that does not exis
     }),
     'talk.json',
   );
+  const reasons: (string | null)[] = [];
   const says = (script: (turn: number) => string): Promise<readonly string[]> => {
     const made = world(protocol, {
       policy: new ScriptedPolicy(({ turn = 0, agent }) => `${agent} ${String(turn)}\n${script(turn)}`),
     });
-    return grow(made.settings, starts(ALL.slice(0, 1)), [], NEVER).then((roots) =>
-      allNodes(roots).map(({ answer }) => answer.text.split('\n')[0] ?? ''),
-    );
+    return grow(made.settings, starts(ALL.slice(0, 1)), [], NEVER).then((roots) => {
+      reasons.push(...roots.flatMap(leavesOf).map(({ after }) => after?.at(-1)?.event.done ?? null));
+      return allNodes(roots).map(({ answer }) => answer.text.split('\n')[0] ?? '');
+    });
   };
   assert.deepEqual(await says(() => 'next: ghost'), ['chair 0']);
   assert.deepEqual(await says((turn) => (turn < 2 ? 'next: expert' : '')), [
@@ -274,4 +288,9 @@ it('a team whose speakers choose each other ends at a speaker that does not exis
     'expert 2',
   ]);
   assert.equal((await says(() => 'next: chair')).length, 7);
+  assert.deepEqual(reasons, [
+    'the last message names "ghost", who is no role of talk',
+    'the last message names no next speaker',
+    'all 7 rounds are over',
+  ]);
 });

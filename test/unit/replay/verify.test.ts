@@ -470,8 +470,8 @@ describe('verifyReplays', () => {
 describe('credit.common_random_numbers', () => {
   it('says how the trees of a run draw, and either way they verify', async (t) => {
     for (const [setting, expected] of [
-      [[], 'common'],
-      [['credit.common_random_numbers=false'], 'independent'],
+      [[], 'independent'],
+      [['credit.common_random_numbers=true'], 'common'],
     ] as const) {
       const run = await tinyWorld(t, team.folder);
       await run.start({
@@ -479,6 +479,12 @@ describe('credit.common_random_numbers', () => {
         evaluation: [],
       });
       const { store, host, base } = run;
+      if (expected === 'independent') {
+        const messages = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 100 }).flatMap((one) => one.alternatives);
+        const streams = messages.map(({ decision }) => store.decision(decision).streamKey);
+        assert.deepEqual([streams.length, new Set(streams).size], [20, 20], 'no two messages share a stream');
+        assert.ok(new Set(messages.map(({ text }) => text)).size < messages.length, 'though some are equal');
+      }
       const draws = store
         .bucketsOfRun({ run: 'run-1', offset: 0, limit: 100 })
         .map(({ id }) => drawsOf(store.replaysOfBucket(id), (message) => store.decision(message).streamKey));

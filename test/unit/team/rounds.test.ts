@@ -52,7 +52,7 @@ function word(protocol: Protocol, log: readonly LogEvent[], uniform = 0): string
     case 'decisions':
       return step.positions.join(' and ');
     case 'environment':
-      return `${step.closing ? 'closing ' : ''}${step.call.name}`;
+      return `${step.closing === null ? '' : 'closing '}${step.call.name}`;
     default:
       return step.reason;
   }
@@ -69,7 +69,7 @@ function unfold(protocol: Protocol, text = 'x', reward?: number): string[] {
       return words;
     }
     if (step.kind === 'environment') {
-      log.push(heard(step.call.name, { closing: step.closing }));
+      log.push(heard(step.call.name, { closing: step.closing !== null }));
     } else {
       const [position = 0] = step.positions;
       const scored = protocol.occurrences[position]?.scored === true;
@@ -104,7 +104,7 @@ describe('an episode in rounds', () => {
       reversed.occurrences.map(({ role }) => role),
       ['right', 'left', 'planner'],
     );
-    assert.deepEqual(unfold(reversed), ['0', '1', 'feedback', '2', 'all 1 rounds are over']);
+    assert.deepEqual(unfold(reversed), ['0', '1', 'feedback', '2', 'its only round is over']);
   });
 
   it('ends after the round whose reward reaches until, and never where a score is masked', () => {

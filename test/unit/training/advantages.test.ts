@@ -53,6 +53,21 @@ describe('trainingContexts', () => {
     );
   });
 
+  it('can learn from equal messages at once, as far as they have one credit', () => {
+    const [equal, other] = [said([1, 2], [3, 4]), said([1, 2], [5])];
+    const all = [group([equal, other, equal, equal, other], [0.5, -1, 0.5, 0.25, -1])];
+    const [context] = trainingContexts(all, false, true);
+    assert.deepEqual(
+      context?.messages.map(({ tokens, advantages, copies }) => [[...tokens], advantages[0], copies]),
+      [
+        [[3, 4], 0.5, 2],
+        [[5], -1, 2],
+        [[3, 4], 0.25, undefined],
+      ],
+    );
+    assert.equal(trainingContexts(all, false)[0]?.messages.length, 5);
+  });
+
   it('can scale the credits of a group to mean 0 and deviation 1', () => {
     const [first, second] = advantagesOf(trainingContexts(groups, true));
     // Mean 0, population variance (0.25 + 2 / 16) / 3 = 0.125.

@@ -37,28 +37,52 @@ describe('readConfig', () => {
         format: 'auto',
         show_tests: 'first',
         levels: [1, 1, 1, 1],
+        roles: 2,
         refuse_overlap: true,
       },
       evaluator: 'auto',
       steps: 36,
       instances_per_step: 32,
+      dynamic_sampling: false,
       checkpoint_every: 6,
       snapshot_every: 1,
+      shape: 'nested',
       fanout: [2, 4],
       evaluator_budget: 8,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
-      credit: { estimator: 'loo', alpha: 1, group_normalise: false, common_random_numbers: true, return_clip: 10 },
+      credit: {
+        estimator: 'loo',
+        alpha: 1,
+        group_normalise: false,
+        normalise_scope: 'published',
+        common_random_numbers: false,
+        merge_contexts: true,
+        lone_messages: 'parent',
+        return_clip: 10,
+      },
       ppo: {
         learning_rate: 1e-4,
         warmup_fraction: 0.03,
         final_fraction: 0.1,
         epochs: 1,
+        mini_batches: 1,
+        loss_weight: 'role',
+        skip_zero_credit: true,
         kl_coefficient: 0.01,
         kl_estimator: 'k3',
       },
-      value_head: { learning_rate: 1e-3, epochs: 8, clip: 0.5 },
+      value_head: {
+        fit: 'least_squares',
+        ridge: 20,
+        keep: 0.95,
+        warmup_steps: 1,
+        learning_rate: 1e-3,
+        epochs: 8,
+        clip: 0.5,
+      },
       memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
       evaluation: { instances: 512, samples: 1, before: true, every: 0, batch: 256 },
+      output: { save_model: false, save_path: null, verbose: false },
       device: { provider: 'cpu', threads: 2, precision: 'float32' },
     });
     assert.deepEqual(runSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });
@@ -207,6 +231,15 @@ describe('readConfig', () => {
     assert.deepEqual(policiesOf('{snapshot: base}'), { kind: 'snapshot', snapshot: 'base' });
     assert.deepEqual(policiesOf('{run: c3-0-1, snapshot: 4}'), { kind: 'snapshot', snapshot: '4', run: 'c3-0-1' });
     assert.deepEqual(policiesOf('{answers: [{answer: a}]}'), { kind: 'scripted', answers: [{ answer: 'a' }] });
+    for (const text of ['{learns: false}', '{kind: own, learns: false}']) {
+      assert.deepEqual(policiesOf(text), { kind: 'own', learns: false });
+    }
+    refused('policies:\n  checker: {learns: true}\n', [], /line 2: policies\.checker\.learns: must be false/);
+    refused(
+      'policies: {checker: {model: x, learns: false}}\n',
+      [],
+      /policies\.checker\.learns: does not belong to kind: model; omit it\./,
+    );
   });
 
   it('trains nothing where the method is sft', () => {

@@ -29,6 +29,8 @@ after(() => {
 });
 
 const STEPS = 3;
+/** A head that learns by steps of its own, from the first one on beside the policy. */
+const BY_STEPS = ['value_head.fit=gradient', 'value_head.warmup_steps=0'];
 const INSTANCES = sums(3);
 const CHECKPOINTS: Protocol = {
   ...PAIR,
@@ -75,9 +77,9 @@ async function judged(
             signal: AbortSignal,
           ) => {
             seen.order.push(name);
-            const loss = await target.learnValues(states, examples, settings, signal);
-            seen.learned.push({ states: states.map(textOf), examples, settings, loss });
-            return loss;
+            const report = await target.learnValues(states, examples, settings, signal);
+            seen.learned.push({ states: states.map(textOf), examples, settings, loss: report.loss });
+            return report;
           };
         }
         if (name === 'step' || name === 'generate') {
@@ -92,7 +94,7 @@ async function judged(
     train: INSTANCES,
     wrap,
     ...options,
-    overrides: ['method=mappo', `steps=${String(STEPS)}`, 'evaluation.instances=0', ...overrides],
+    overrides: ['method=mappo', `steps=${String(STEPS)}`, 'evaluation.instances=0', ...BY_STEPS, ...overrides],
   });
   return { ...world, ...seen };
 }
@@ -287,12 +289,67 @@ describe('a run of MAPPO', () => {
   });
 });
 
+describe('a run of MAPPO with a head that is fitted', () => {
+  const FITTED = ['value_head.fit=least_squares', 'value_head.warmup_steps=1'];
+
+  it('lets it learn alone at first, and says what it explains of returns that it has not seen', async (t) => {
+    const { order, store, learned } = await judged(t, FITTED);
+    const [, first, ...others] = order.join(' ').split('learnValues');
+    assert.ok(first?.includes('step') === false && others.every((one) => one.includes('step')), order.join(' '));
+    assert.deepEqual(
+      learned.map(({ settings }) => settings.leastSquares),
+      Array(STEPS).fill({ ridge: 20, keep: 0.95 }),
+    );
+    const [before, ...after] = store.steps('run-1', 0, STEPS).map(({ metrics }) => metrics?.explainedVariance);
+    // A head that values everything at 0 explains what a constant does.
+    assert.ok(Math.abs(before ?? NaN) < 1e-9, String(before));
+    assert.ok(after.every((one) => one === undefined || (one <= 1 && Math.abs(one) > 1e-9)));
+    const [base, one] = store.snapshotsOfRun('run-1');
+    assert.equal(base?.iteration, 0);
+    assert.ok((one?.iteration ?? 0) > 1, 'the first step left the weights as they were');
+  });
+
+  it('is the same again after an interruption', async (t) => {
+    const ends = async (broken: boolean): Promise<unknown> => {
+      const world = await tinyWorld(t, team.folder);
+      let calls = 0;
+      const options = {
+        evaluation: [],
+        train: INSTANCES,
+        overrides: ['method=mappo', 'steps=4', 'checkpoint_every=2', 'evaluation.instances=0', ...FITTED],
+      };
+      if (broken) {
+        const wrap = (runtime: ModelRuntime): ModelRuntime =>
+          new Proxy(runtime, {
+            get: (target, name): unknown => {
+              const value: unknown = Reflect.get(target, name);
+              if (name === 'learnValues' && ++calls === 4) {
+                throw new Error('It broke.');
+              }
+              return typeof value === 'function' ? value.bind(target) : value;
+            },
+          });
+        await assert.rejects(world.start({ ...options, wrap }), /It broke/);
+        await world.resume(options);
+      } else {
+        await world.start(options);
+      }
+      return [
+        world.store.snapshotsOfRun('run-1').map(({ id }) => id),
+        world.store.steps('run-1', 0, 4).map(({ metrics }) => [metrics?.valueLoss, metrics?.explainedVariance]),
+      ];
+    };
+    assert.deepEqual(await ends(true), await ends(false));
+  });
+});
+
 describe('a run of value-assisted C3', () => {
   const overrides = (alpha: number): string[] => [
     'method=c3',
     'credit.estimator=value_assisted',
     `credit.alpha=${String(alpha)}`,
     'value_head.learning_rate=0.02',
+    'credit.merge_contexts=false',
   ];
   const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
 
@@ -336,7 +393,10 @@ describe('a run of value-assisted C3', () => {
   });
 
   it('is C3 where the values weigh nothing', async (t) => {
-    const [assisted, plain] = [await judged(t, overrides(0)), await judged(t, ['method=c3'])];
+    const [assisted, plain] = [
+      await judged(t, overrides(0)),
+      await judged(t, ['method=c3', 'credit.merge_contexts=false']),
+    ];
     const creditsOf = ({ store }: TinyRun): number[] =>
       INSTANCES.flatMap(({ uidSha }) =>
         store
@@ -357,8 +417,9 @@ describe('the remarks', () => {
     const remarks = (...overrides: readonly string[]): readonly string[] =>
       methodRemarks(readConfig('', 'x', ['method=mappo', ...overrides]), PAIR);
     assert.deepEqual(remarks(), []);
+    assert.deepEqual(remarks('credit.group_normalise=true'), []);
     assert.match(
-      remarks('credit.group_normalise=true').join('\n'),
+      remarks('credit.group_normalise=true', 'credit.normalise_scope=group').join('\n'),
       /mappo gives the first role the advantages of magrpo/,
     );
   });

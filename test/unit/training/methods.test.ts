@@ -84,12 +84,17 @@ function messagesOf(
   return { messages, leavesOf };
 }
 
-/** The credit of every message of a step on one instance, from the returns of its episodes alone. */
+/**
+ * The credit of every message of a step on one instance, from the returns of its episodes alone.
+ * @param merged whether equal contexts are compared together, equal messages share a credit, and a message without
+ *   siblings has the credit before it
+ */
 function expectedCredits(
   store: StoreReader,
   method: MethodName,
   iteration: number,
   instance: string,
+  merged: boolean,
 ): { readonly message: Message; readonly credit: number }[] {
   const { messages, leavesOf } = messagesOf(store, iteration, instance);
   const returns = new Map(
@@ -98,6 +103,32 @@ function expectedCredits(
       .map((episode) => [episode.leaf, episode.return ?? assert.fail()]),
   );
   const worth = (message: Message): number => mean(leavesOf(message).map(({ id }) => returns.get(id) ?? assert.fail()));
+  const isLone = ({ parent, id }: Message): boolean => messages.every((one) => one.id === id || one.parent !== parent);
+  const inContext = (message: Message): Message[] =>
+    messages.filter(
+      (one) => one.position === message.position && one.contextKey === message.contextKey && !isLone(one),
+    );
+  /** By its own returns. */
+  const ownCredit = (message: Message): number => {
+    if (isLone(message)) {
+      const before = messages.find(({ id }) => id === message.parent);
+      return before === undefined ? NaN : ownCredit(before);
+    }
+    const all = inContext(message);
+    return worth(message) - mean((method === 'c3' ? all.filter((one) => one !== message) : all).map(worth));
+  };
+  if (merged && (method === 'c3' || method === 'c3_full_mean')) {
+    return messages.map((message) => ({
+      message,
+      credit: isLone(message)
+        ? ownCredit(message)
+        : mean(
+            inContext(message)
+              .filter(({ text }) => text === message.text)
+              .map(ownCredit),
+          ),
+    }));
+  }
   return messages.map((message) => {
     const others = messages.filter((one) => one.eventType === message.eventType && one.id !== message.id);
     const siblings = others.filter(({ parent }) => parent === message.parent);
@@ -187,14 +218,16 @@ describe('every method', () => {
       }
     });
 
+    const cases = COMPARING.flatMap((method) => [false, true].map((merged) => ({ method, merged })));
     it(`credits every message by the returns that are stored, with the protocol ${protocol.name}`, async (t) => {
-      for (const method of COMPARING) {
-        const { store } = await trained(t, [...overrides, `method=${method}`], { protocol });
+      for (const { method, merged } of cases) {
+        const keys = merged ? [] : ['credit.merge_contexts=false', 'credit.lone_messages=none'];
+        const { store } = await trained(t, [...overrides, ...keys, `method=${method}`], { protocol });
         const estimator = { c3: 'loo', c3_full_mean: 'full_mean', c3_no_replay: 'loo', magrpo: 'magrpo' }[method];
         const credits: number[] = [];
         for (const iteration of [1, 2]) {
           for (const { uidSha } of INSTANCES) {
-            for (const { message, credit } of expectedCredits(store, method, iteration, uidSha)) {
+            for (const { message, credit } of expectedCredits(store, method, iteration, uidSha, merged)) {
               // A chain below one alternative has nothing to compare with: C3 gives it no credit.
               if (Number.isNaN(credit)) {
                 assert.equal(message.trainingCredit, null);
@@ -219,17 +252,17 @@ describe('every method', () => {
 
   it('teaches every token of a message its credit, and every credited message', async (t) => {
     for (const method of TRAINED) {
-      const { store, learned } = await trained(t, [`method=${method}`]);
+      const { store, learned } = await trained(t, [`method=${method}`, 'value_head.warmup_steps=0']);
       for (const iteration of [1, 2]) {
         const stored = INSTANCES.flatMap(({ uidSha }) => messagesOf(store, iteration, uidSha).messages).map(
           ({ id, trainingCredit: credit }) => [[...store.decision(id).tokens], Math.fround(credit?.value ?? NaN)],
         );
         const given = (learned[iteration - 1] ?? [])
           .flatMap(({ messages }) => messages)
-          .map(({ tokens, advantages }) => {
+          .flatMap(({ tokens, advantages, copies = 1 }) => {
             assert.equal(new Set(advantages).size, 1);
             assert.equal(advantages.length, tokens.length);
-            return [[...tokens], advantages[0]];
+            return Array.from({ length: copies }, () => [[...tokens], advantages[0]]);
           });
         const sorted = (some: readonly unknown[]): string[] => some.map((one) => JSON.stringify(one)).sort();
         assert.deepEqual(sorted(given), sorted(stored), method);
@@ -250,17 +283,23 @@ describe('every method', () => {
     }
   });
 
-  it('shares random numbers between alternatives only where none is in the baseline of its own draw', async (t) => {
+  it('shares random numbers where it is asked to, and only where none is in the baseline of its own draw', async (t) => {
     for (const method of TRAINED) {
-      const { store } = await trained(t, [`method=${method}`, 'steps=1']);
-      const streams = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '')
-        .messages.filter(({ eventType }) => eventType === 'actor')
-        .map(({ id }) => store.decision(id).streamKey);
-      assert.deepEqual(
-        [streams.length, new Set(streams).size],
-        [8, method === 'c3' || method === 'c3_full_mean' ? 4 : 8],
-        method,
-      );
+      for (const common of [false, true]) {
+        const { store } = await trained(t, [
+          `method=${method}`,
+          'steps=1',
+          `credit.common_random_numbers=${String(common)}`,
+        ]);
+        const streams = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '')
+          .messages.filter(({ eventType }) => eventType === 'actor')
+          .map(({ id }) => store.decision(id).streamKey);
+        assert.deepEqual(
+          [streams.length, new Set(streams).size],
+          [8, common && (method === 'c3' || method === 'c3_full_mean') ? 4 : 8],
+          method,
+        );
+      }
     }
   });
 

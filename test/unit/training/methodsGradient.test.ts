@@ -8,8 +8,9 @@ import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, type TreeNode } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { grow, growSpine } from '../../../src/replay/episodes.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
+import { messagesOf } from '../../../src/team/rounds.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
@@ -22,7 +23,16 @@ const SETTINGS: MethodSettings = {
   ...readConfig('', 'defaults'),
   fanout: [2, 2],
   evaluator_budget: BUDGET,
-  credit: { estimator: 'loo', alpha: 0.75, group_normalise: false, common_random_numbers: false, return_clip: 10 },
+  credit: {
+    estimator: 'loo',
+    alpha: 0.75,
+    group_normalise: false,
+    normalise_scope: 'group',
+    common_random_numbers: false,
+    merge_contexts: false,
+    lone_messages: 'none',
+    return_clip: 10,
+  },
 };
 const INSTANCE: Instance = instances(1)[0] ?? assert.fail();
 
@@ -105,14 +115,16 @@ async function expectedUpdate(
   settings: MethodSettings,
 ): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
   const method = methodNamed(name);
-  const { fanout: planned, commonRandomNumbers } = method.plan(settings, PAIR, 0)[0] ?? assert.fail();
+  const { fanout: planned, shape = 'nested', commonRandomNumbers } = method.plan(settings, PAIR, 0)[0] ?? assert.fail();
   const fanout = PAIR.occurrences.map((_, level) => planned[level] ?? 1);
-  const messages = fanout.reduce<number[]>((levels, count) => [...levels, (levels.at(-1) ?? 1) * count], []);
+  const messages = messagesOf(fanout, shape, 2);
+  // What continues an alternative of a spine has nothing to be compared with, and may take the credit before it.
+  const learned = shape === 'spine' && settings.credit.lone_messages === 'none' ? fanout : messages;
   const update = PARAMETERS.map(() => 0);
   const calls = new Set<number>();
   let total = 0;
   for (let bits = 0; bits < 2 ** messages.reduce((sum, count) => sum + count, 0); bits++) {
-    const roots = await grow(
+    const roots = await (shape === 'spine' ? growSpine : grow)(
       {
         protocol: PAIR,
         render: renderPlain,
@@ -150,8 +162,7 @@ async function expectedUpdate(
       const credit = credits.get(node)?.value ?? 0;
       const k = parameterOf(node);
       update[k] =
-        (update[k] ?? 0) +
-        (likely * credit * slope(logitOf(node), node.answer.text)) / (messages[node.position] ?? NaN);
+        (update[k] ?? 0) + (likely * credit * slope(logitOf(node), node.answer.text)) / (learned[node.position] ?? NaN);
     }
   }
   return { update, total, calls };
@@ -160,18 +171,29 @@ async function expectedUpdate(
 describe('the expected update of a method', () => {
   // Leave-one-out is unbiased; a mean that holds the own return shortens it by (n - 1) / n, n being the alternatives
   // compared: two, or four episodes. So is the return against any value that knows the state only.
-  for (const [name, factor, estimator = 'loo'] of [
+  for (const [name, factor, changes = {}] of [
     ['c3', 1],
+    ['c3', 1, { merge_contexts: true }],
+    ['c3', 1, { shape: 'spine' }],
+    ['c3', 1, { shape: 'spine', merge_contexts: true }],
+    ['c3', 1, { shape: 'spine', lone_messages: 'parent' }],
+    ['c3', 1, { shape: 'spine', merge_contexts: true, lone_messages: 'parent' }],
+    ['c3', 1, { fanout: [4, 1], lone_messages: 'parent' }],
+    ['c3', 1, { fanout: [4, 1], merge_contexts: true, lone_messages: 'parent' }],
     ['c3_no_replay', 1],
     ['c3_full_mean', 1 / 2],
     ['magrpo', 3 / 4],
     ['mappo', 1],
-    ['c3', 1, 'value_assisted'],
-  ] as const) {
-    it(`is that of the expected return for both roles, times ${String(factor)}: ${name}, ${estimator}`, async () => {
+    ['c3', 1, { estimator: 'value_assisted' }],
+    ['c3', 1, { estimator: 'value_assisted', merge_contexts: true }],
+  ] as const satisfies readonly (readonly [MethodName, number, Changes?])[]) {
+    it(`is that of the expected return for both roles, times ${String(factor)}: ${name} ${JSON.stringify(changes)}`, async () => {
+      const { shape = 'nested', fanout = SETTINGS.fanout, ...credit }: Changes = changes;
       const { update, total, calls } = await expectedUpdate(name, {
         ...SETTINGS,
-        credit: { ...SETTINGS.credit, estimator },
+        shape,
+        fanout,
+        credit: { ...SETTINGS.credit, ...credit },
       });
       assert.ok(Math.abs(total - 1) < 1e-12, 'every outcome is there');
       assert.deepEqual([...calls], [BUDGET]);
@@ -185,3 +207,6 @@ describe('the expected update of a method', () => {
     });
   }
 });
+
+/** What a case changes of the settings. */
+type Changes = Partial<Pick<MethodSettings, 'shape' | 'fanout'> & MethodSettings['credit']>;

@@ -89,6 +89,36 @@ describe('a run with a scripted role', () => {
   });
 });
 
+describe('a run with a role that does not learn', () => {
+  for (const adapter of ['adapter=null', 'adapter={rank: 2, alpha: 2, per: role}']) {
+    it(`credits what it says by the model in training, and learns from the others only (${adapter})`, async (t) => {
+      const [plain, silent] = [await tinyWorld(t, team.folder), await tinyWorld(t, team.folder)];
+      const [all, some] = [new Set<string>(), new Set<string>()];
+      const overrides = ['evaluation.instances=0', adapter];
+      await plain.start({ overrides, evaluation: [], wrap: (runtime) => noting(runtime, all) });
+      await silent.start({
+        overrides: [...overrides, 'policies={reasoner: {learns: false}}'],
+        evaluation: [],
+        wrap: (runtime) => noting(runtime, some),
+      });
+      assert.deepEqual([[...all].sort(), [...some]], [['actor', 'reasoner'], ['actor']]);
+      const spoken = ({ store }: typeof plain, iteration: number): readonly (readonly unknown[])[] =>
+        store
+          .trainingMessages('run-1', iteration, 'loo', 0)
+          .filter(({ eventType }) => eventType === 'reasoner')
+          .map(({ tokens, credit }) => [tokens.join(), credit]);
+      // The first step samples with the weights that both began with.
+      assert.deepEqual(spoken(silent, 1), spoken(plain, 1));
+      assert.ok(spoken(silent, 2).every(([, credit]) => typeof credit === 'number'));
+    });
+  }
+
+  it('needs another one that does', () => {
+    const config = readConfig(TINY_CONFIG, 'x', ['policies={actor: {learns: false}, reasoner: {learns: false}}']);
+    assert.match(policiesProblem(config, PAIR)?.sentence ?? '', /nothing can be trained/);
+  });
+});
+
 describe('policiesProblem', () => {
   const of = (policies: string, steps = 2): string | undefined =>
     policiesProblem(readConfig(TINY_CONFIG, 'x', [`policies=${policies}`, `steps=${String(steps)}`]), PAIR)?.sentence;

@@ -1,5 +1,5 @@
 /** A finished run of the store as the comparison of methods takes it. */
-import type { MethodRun, Solved } from '../../../diagnostics/methods/methodComparison.ts';
+import type { Budget, MethodRun, Solved } from '../../../diagnostics/methods/methodComparison.ts';
 import { EVALUATION_ROUNDS } from '../../../shared/records/evaluationRounds.ts';
 import { C3Error } from '../../../shared/errors.ts';
 import type { EvaluationKind, Ledger } from '../../../shared/records/records.ts';
@@ -10,11 +10,11 @@ import { parseRecipe, protocolOf } from '../../recipe/recipe.ts';
 import { solvedReturn } from '../../../team/rounds.ts';
 
 /**
- * What a run showed: its last evaluation, its newest diagnostic sample, what its training cost. Runs without an
- * evaluation before training only: then all that the ledger holds at the last step is training's.
+ * What a run showed: its last evaluation, its newest diagnostic sample where it has one, what its training cost. Runs
+ * without an evaluation before training only: then all that the ledger holds at the last step is training's.
  * @throws C3Error('input') for a run that is not finished or was evaluated before it was trained
  */
-export function methodRunOf(store: StoreReader, run: string): MethodRun {
+export function methodRunOf(store: StoreReader, run: string, budget: Budget): MethodRun {
   const { method, seed, status } = store.run(run);
   const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
   if (status !== 'done') {
@@ -39,9 +39,13 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
   };
   const steps = store.steps(run, 0, store.countSteps(run));
   const ledger = steps.at(-1)?.ledger;
-  const diagnosis = diagnose(store, run, { origin: 'diagnostic', estimator: contextEstimator(config), protocol });
+  const sampled = store.diagnosticSamples(run).length > 0;
+  const diagnosis = sampled
+    ? diagnose(store, run, { origin: 'diagnostic', estimator: contextEstimator(config), protocol })
+    : null;
   return {
     task: config.task.name,
+    budget,
     method,
     seed,
     run,
@@ -49,10 +53,11 @@ export function methodRunOf(store: StoreReader, run: string): MethodRun {
     sampled: last('sampled'),
     // Null for mappo on a sample from before credits were stored with it: its baseline, the value head's word on a
     // context, is not in the returns.
-    fidelity: diagnosis.fidelity.all?.value ?? null,
-    variance: diagnosis.variance?.value ?? null,
-    influence: diagnosis.influence?.value ?? null,
-    contexts: diagnosis.contexts,
+    fidelity: diagnosis?.fidelity.all?.value ?? null,
+    variance: diagnosis?.variance?.value ?? null,
+    influence: diagnosis?.distinctInfluence?.value ?? null,
+    publishedInfluence: diagnosis?.influence?.value ?? null,
+    contexts: diagnosis?.contexts ?? 0,
     evaluatorCalls: requested(ledger),
     tokens: ledger?.tokens ?? { prompt: 0, reused: 0, completion: 0 },
     decisions: ledger?.decisions ?? {},

@@ -2,7 +2,7 @@
  * The page of `c3 bench paper-table`: one HTML file without scripts or anything from elsewhere, to be read, printed and
  * put beside a paper. Pure: a report in, text out.
  */
-import type { Claim, MethodRow, MethodTable } from '../../../diagnostics/methods/methodTable.ts';
+import type { Budget, Claim, MethodRow, MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
@@ -92,12 +92,12 @@ function paretoFigure(
   rows: readonly MethodRow[],
   placeOf: (method: string) => number,
 ): string {
-  const points = rows.flatMap(({ method, measures: { greedy, tokens } }): CostPoint[] => {
+  const points = rows.flatMap(({ method, measures: { pass1, tokens } }): CostPoint[] => {
     // A method that does not train has spent no tokens on it, whether or not that was measured.
     const x = tokens?.mean ?? (knownMethodWords(method)?.trains === false ? 0 : null);
-    return greedy === null || x === null
+    return pass1 === null || x === null
       ? []
-      : [{ label: labelOf(method), place: placeOf(method), x, y: greedy.interval }];
+      : [{ label: labelOf(method), place: placeOf(method), x, y: pass1.interval }];
   });
   const lines = points.map(
     (each) =>
@@ -105,7 +105,7 @@ function paretoFigure(
   );
   const numbers = table(
     'Accuracy and tokens in numbers',
-    ['method', 'tokens', 'greedy accuracy', '95 % interval', 'seeds', 'on the front'],
+    ['method', 'tokens', 'pass@1', '95 % interval', 'seeds', 'on the front'],
     lines,
     'numbers',
   );
@@ -144,23 +144,36 @@ function searchPart(search: PaperReport['search']): string {
     });
     return `<tr><th scope="row">${nameOf(method)}</th>${cells.join('')}</tr>`;
   });
-  const words =
-    ['no rate', 'one rate', 'two rates', 'three rates', 'four rates', 'five rates'][rates.length] ??
-    `${rates.length} rates`;
-  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on a seed outside the table.</p>`;
+  const words = rates.length === 1 ? 'one rate' : `${rates.length} rates`;
+  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on seeds outside the table.</p>`;
 }
 
+const BUDGET_WORDS: Readonly<Record<Budget, string>> = {
+  calls: 'equal evaluator calls',
+  tokens: 'equal training tokens',
+  seconds: 'equal training time',
+};
+
 function taskSection(report: PaperReport, task: string, index: number, placeOf: (method: string) => number): string {
-  const of = <T extends { readonly task: string }>(all: readonly T[]): readonly T[] =>
-    all.filter((each) => each.task === task);
-  const rows = of(report.table.rows);
+  const of = <T extends { readonly task: string; readonly budget: Budget }>(all: readonly T[], budget: Budget): T[] =>
+    all.filter((each) => each.task === task && each.budget === budget);
+  const { rows, comparisons, claims } = report.table;
+  const matched = of(rows, 'calls');
   const id = `task-${index + 1}`;
+  const others = (['tokens', 'seconds'] as const)
+    .filter((budget) => of(rows, budget).length > 0)
+    .map(
+      (budget) => `<h3>At ${BUDGET_WORDS[budget]}</h3>${resultsTable(of(rows, budget))}
+${comparisonTable(of(comparisons, budget))}
+${claimsTable(of(claims, budget))}`,
+    );
   return `<section id="${id}"><h2>${escaped(task, 80)}</h2>
-<h3>Results</h3>${resultsTable(rows)}
-<div class="figures">${curvesFigure(`${id}-curves`, task, rows, placeOf)}${paretoFigure(`${id}-pareto`, task, rows, placeOf)}</div>
-<h3>Paired comparisons with ${nameOf(REFERENCE)}</h3>${comparisonTable(of(report.table.comparisons))}
-<h3>Claims of the paper</h3>${claimsTable(of(report.table.claims))}
-${searchPart(of(report.search))}</section>`;
+<h3>Results at ${BUDGET_WORDS.calls}</h3>${resultsTable(matched)}
+<div class="figures">${curvesFigure(`${id}-curves`, task, matched, placeOf)}${paretoFigure(`${id}-pareto`, task, matched, placeOf)}</div>
+<h3>Paired comparisons with ${nameOf(REFERENCE)}</h3>${comparisonTable(of(comparisons, 'calls'))}
+<h3>Claims of the paper</h3>${claimsTable(of(claims, 'calls'))}
+${others.join('\n')}
+${searchPart(report.search.filter((each) => each.task === task))}</section>`;
 }
 
 /** `Of 12 claims 7 held, 1 was undecided.` */
@@ -184,11 +197,12 @@ function reading(methods: readonly string[]): string {
       : [`<dt>${found.label} <code>${escaped(method)}</code></dt><dd>${found.summary}</dd>`];
   });
   return `<section class="reading"><h2>How to read this page</h2><dl>
-<dt>Intervals</dt><dd>All are 95 %. In the results and the pictures: Student\u2019s t over seeds, so two seeds give very wide ones. Of a difference in accuracy: the instances of each seed are drawn again for both methods together (paired bootstrap). Of other differences: Student\u2019s t over the differences of the seeds.</dd>
+<dt>Intervals</dt><dd>All are 95 %. In the results and the pictures: Student\u2019s t over seeds, so two seeds give very wide ones. Of a difference: Student\u2019s t over the differences of the seeds, so that what another training seed changes is part of it.</dd>
 <dt>Verdicts</dt><dd>Held: the whole interval of the difference lies on the claim\u2019s side. Reversed: on the other side. Undecided: it holds 0.</dd>
+<dt>Equal tokens, equal time</dt><dd>Methods take more or fewer steps, so that they cost what those of MAGRPO do, as measured in the search of the learning rate.</dd>
 <dt>Fidelity</dt><dd>Spearman\u2019s correlation between the credit of a message and what the message is worth, its return less the value of its context; that value comes from samples independent of the credited alternatives, for credit measured against itself would agree by construction.</dd>
 <dt>Variance</dt><dd>How much the credits of the alternatives of one context vary, as the mean over contexts.</dd>
-<dt>Influence</dt><dd>How much the choice of a message tells of the next teammate\u2019s message in the same context: their mutual information.</dd>
+<dt>Influence</dt><dd>How much the choice of a message changes the next teammate\u2019s message in the same context: the mutual information between distinct texts, less what the estimate comes to when the next messages are permuted. As published: without that correction, which few samples raise well above 0.</dd>
 <dt>Training tokens, evaluator calls</dt><dd>Those of training alone; evaluations are not counted.</dd>
 ${known.join('\n')}</dl></section>`;
 }

@@ -94,7 +94,7 @@ export function paretoPicture(id: string, name: string, all: readonly CostPoint[
     id,
     name,
     description,
-    `${axes(x, y, right, { x: 'tokens of training', y: 'greedy accuracy, %', tickX: (tick) => compact(tick, true), tickY: (tick) => decimal(tick, digits) })}<path class="front" d="${steps}H${round(right)}"/>${drawn.join('')}`,
+    `${axes(x, y, right, { x: 'tokens of training', y: 'pass@1, %', tickX: (tick) => compact(tick, true), tickY: (tick) => decimal(tick, digits) })}<path class="front" d="${steps}H${round(right)}"/>${drawn.join('')}`,
   );
 }
 

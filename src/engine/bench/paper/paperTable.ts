@@ -6,11 +6,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
-import { MEASURES, type MethodRun } from '../../../diagnostics/methods/methodComparison.ts';
+import { BUDGETS, MEASURES, type Budget, type MethodRun } from '../../../diagnostics/methods/methodComparison.ts';
 import { methodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { CancelledError } from '../../../shared/errors.ts';
-import { TASK_NAMES } from '../../../tasks/split.ts';
+import type { TASK_NAMES } from '../../../tasks/split.ts';
 import { METHOD_NAMES, type MethodName, methodWords, valuesStates } from '../../../training/methods/methods.ts';
+import { mean } from '../../../credit/describe.ts';
 import { parseRecipe, readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { methodRunOf } from './methodRun.ts';
@@ -32,12 +33,20 @@ const METHODS = METHOD_NAMES.toSorted((a, b) => ORDER.indexOf(a) - ORDER.indexOf
 
 /** What a table is made with; all methods alike. */
 export interface Scale {
-  readonly tasks: readonly TaskName[];
+  /** Steps end before the task is saturated, where every method would be level; as many seeds as show two points. */
+  readonly tasks: readonly {
+    readonly name: TaskName;
+    readonly seeds: readonly number[];
+    readonly steps: number;
+    /** Of the search. */
+    readonly searchSteps: number;
+  }[];
   /** In the order of rows. */
   readonly methods: readonly MethodName[];
-  readonly seeds: readonly number[];
-  /** Learning rates that every method tries on a seed outside the table; of one there is nothing to choose. */
+  readonly budgets: readonly Budget[];
+  /** Learning rates that every method tries on seeds outside the table; of one there is nothing to choose. */
   readonly rates: readonly number[];
+  readonly searchSeeds: readonly number[];
   /** Configuration keys of the table's runs, and what differs in those of the search. */
   readonly run: Readonly<Record<string, number>>;
   readonly search: Readonly<Record<string, number>>;
@@ -50,36 +59,36 @@ export interface Scale {
   };
 }
 
-/**
- * The paper has five seeds, ten samples and a budget of eight evaluator calls; steps and sizes are those of the bundled
- * teams.
- */
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+/** The paper has ten samples and a budget of eight evaluator calls; the rest is that of the bundled teams. */
 const FULL: Scale = {
-  tasks: TASK_NAMES,
+  tasks: [
+    { name: 'arithmetic', seeds: upTo(5), steps: 8, searchSteps: 8 },
+    { name: 'python', seeds: upTo(20), steps: 24, searchSteps: 12 },
+  ],
   methods: METHODS,
-  seeds: [0, 1, 2, 3, 4],
-  rates: [3e-5, 1e-4, 3e-4, 1e-3],
-  run: {
-    steps: 24,
-    instances_per_step: 32,
-    evaluator_budget: 8,
-    'evaluation.instances': 256,
-    'evaluation.samples': 10,
-  },
-  search: { steps: 12, 'evaluation.samples': 4 },
+  budgets: BUDGETS,
+  rates: [3e-5, 5.6e-5, 1e-4, 1.8e-4, 3e-4, 5.6e-4, 1e-3],
+  searchSeeds: [1000, 1001],
+  run: { instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
+  search: { 'evaluation.samples': 4 },
   sample: { contexts: 40, alternatives: 8, replays: 4, valueSamples: 8 },
 };
 const QUICK: Scale = {
-  tasks: TASK_NAMES,
-  methods: METHODS,
-  seeds: [0, 1],
+  ...FULL,
+  tasks: [
+    { name: 'arithmetic', seeds: upTo(2), steps: 8, searchSteps: 8 },
+    { name: 'python', seeds: upTo(2), steps: 8, searchSteps: 8 },
+  ],
   rates: [1e-4],
-  run: { steps: 8, instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 64, 'evaluation.samples': 10 },
+  searchSeeds: [1000],
+  run: { ...FULL.run, 'evaluation.instances': 64 },
   search: {},
   sample: { contexts: 10, alternatives: 4, replays: 2, valueSamples: 4 },
 };
-/** Of the search: not one of the table's. */
-const SEARCH_SEED = 1000;
+/** The method whose tokens and seconds the others get. */
+const MATCHED: MethodName = 'magrpo';
 type SearchLine = PaperReport['search'][number];
 
 /**
@@ -105,12 +114,35 @@ export async function makePaperTable(options: PaperTableOptions, scale: Scale): 
   }
 }
 
+type Task = Scale['tasks'][number];
+
+/** What the search of a method came to; no cost where it does not train. */
+interface Searched {
+  readonly rate: number;
+  readonly cost: Cost | null;
+}
+/** Of the search's runs, which take as many steps with every method. */
+interface Cost {
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+/**
+ * The steps of a run at a budget: as many as given at equal evaluator calls; else so many that they cost what those of
+ * the matched method do.
+ */
+export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matched: Cost | null): number {
+  return budget === 'calls' || cost === null || matched === null
+    ? steps
+    : Math.max(1, Math.round((steps * matched[budget]) / cost[budget]));
+}
+
 class PaperTable {
   private readonly service: EngineService;
   private readonly out: string;
   private readonly options: PaperTableOptions;
   private readonly scale: Scale;
-  private readonly search: SearchLine[] = [];
+  private readonly searched: SearchLine[] = [];
   private readonly runs: MethodRun[] = [];
   private done = 0;
 
@@ -122,47 +154,72 @@ class PaperTable {
   }
 
   async make(): Promise<BenchReport> {
-    const { seeds, tasks, methods } = this.scale;
-    const rates = new Map<string, number>();
+    const { tasks, methods } = this.scale;
+    const searched = new Map<Task, ReadonlyMap<MethodName, Searched>>();
     for (const task of tasks) {
+      const found = new Map<MethodName, Searched>();
       for (const method of methods) {
-        rates.set(`${task} ${method}`, await this.bestRate(task, method));
+        found.set(method, await this.search(task, method));
       }
+      searched.set(task, found);
     }
     // Seed by seed, so that what there is after a stop compares all methods.
-    for (const seed of seeds) {
-      for (const task of tasks) {
-        for (const method of methods) {
-          const run = await this.run(task, method, seed, rates.get(`${task} ${method}`) ?? 0, this.scale.run);
-          await this.sample(run);
-          this.runs.push(this.service.reading((store) => methodRunOf(store, run)));
+    for (const seed of new Set(tasks.flatMap(({ seeds }) => seeds))) {
+      for (const [task, found] of searched) {
+        if (task.seeds.includes(seed)) {
+          await this.methodsOf(task, seed, found);
+          await this.write();
         }
-        await this.write();
       }
     }
     return { suite: 'paper-table', figures: this.figures(), hardware: hardwareName('CPU provider') };
   }
 
-  /** The rate with which a method solves most of what is sampled on the seed of the search. */
-  private async bestRate(task: TaskName, method: MethodName): Promise<number> {
-    const { rates, run, search } = this.scale;
-    const [first = 0] = rates;
-    if (rates.length === 1 || !methodWords(method).trains) {
-      return first;
+  /** All methods of a task with one seed, at each budget. */
+  private async methodsOf(task: Task, seed: number, searched: ReadonlyMap<MethodName, Searched>): Promise<void> {
+    const matched = searched.get(MATCHED)?.cost ?? null;
+    for (const [method, { rate, cost }] of searched) {
+      for (const budget of this.scale.budgets) {
+        const steps = stepsAt(budget, task.steps, cost, matched);
+        const run = await this.run(task.name, method, seed, rate, { ...this.scale.run, steps });
+        if (budget === 'calls') {
+          await this.sample(run);
+        }
+        this.runs.push(this.service.reading((store) => methodRunOf(store, run, budget)));
+      }
     }
-    const lines: Omit<SearchLine, 'chosen'>[] = [];
+  }
+
+  /** The rate with which a method solves most of what is sampled on the seeds of the search, and its cost there. */
+  private async search(task: Task, method: MethodName): Promise<Searched> {
+    const { rates, run, search, searchSeeds } = this.scale;
+    if (!methodWords(method).trains) {
+      return { rate: rates[0] ?? 0, cost: null };
+    }
+    const keys = { ...run, ...search, steps: task.searchSteps };
+    const lines: (Omit<SearchLine, 'chosen'> & { readonly ids: readonly string[] })[] = [];
     for (const rate of rates) {
-      const id = await this.run(task, method, SEARCH_SEED, rate, { ...run, ...search });
-      lines.push({
-        task,
-        method,
-        rate,
-        value: this.service.reading((store) => store.run(id).summary)?.passAt1.after?.value ?? null,
-      });
+      const ids: string[] = [];
+      for (const seed of searchSeeds) {
+        ids.push(await this.run(task.name, method, seed, rate, keys));
+      }
+      const values = this.service.reading((store) =>
+        ids.flatMap((id) => store.run(id).summary?.passAt1.after?.value ?? []),
+      );
+      lines.push({ task: task.name, method, rate, value: values.length === 0 ? null : mean(values), ids });
     }
     const best = lines.reduce((a, b) => ((b.value ?? -1) > (a.value ?? -1) ? b : a));
-    this.search.push(...lines.map((line) => ({ ...line, chosen: line === best })));
-    return best.rate;
+    if (rates.length > 1) {
+      this.searched.push(...lines.map(({ ids: _, ...line }) => ({ ...line, chosen: line.rate === best.rate })));
+    }
+    const made = this.service.reading((store) => best.ids.map((id) => methodRunOf(store, id, 'calls')));
+    return {
+      rate: best.rate,
+      cost: {
+        tokens: mean(made.map(({ tokens }) => tokens.prompt + tokens.completion)),
+        seconds: mean(made.map(({ seconds }) => seconds)),
+      },
+    };
   }
 
   /** A finished run of this kind: one that is stored, taken to its end where it was stopped, or a new one. */
@@ -246,11 +303,19 @@ class PaperTable {
 
   private async write(): Promise<void> {
     const { quick } = this.options;
-    const { seeds, rates, run, sample } = this.scale;
+    const { tasks, rates, run, sample } = this.scale;
     const settings = Object.fromEntries(
-      Object.entries({ ...run, seeds: seeds.join(', '), 'learning rates tried': rates.join(', '), ...sample }).map(
-        ([key, value]) => [key, String(value)],
-      ),
+      Object.entries({
+        ...Object.fromEntries(
+          tasks.flatMap(({ name, seeds, steps }) => [
+            [`${name}: seeds`, seeds.length],
+            [`${name}: steps at equal calls`, steps],
+          ]),
+        ),
+        ...run,
+        'learning rates tried': rates.join(', '),
+        ...sample,
+      }).map(([key, value]) => [key, String(value)]),
     );
     const report: PaperReport = {
       command: `c3 bench paper-table${quick ? ' --quick' : ''}`,
@@ -259,7 +324,7 @@ class PaperTable {
       finishedAt: new Date().toISOString(),
       quick,
       settings,
-      search: this.search,
+      search: this.searched,
       table: this.table(),
     };
     await replaceFile(join(this.out, 'table.json'), `${JSON.stringify({ ...report, runs: this.runs })}\n`);
@@ -268,12 +333,18 @@ class PaperTable {
   }
 
   private figures(): BenchFigure[] {
-    return this.table().rows.flatMap(({ task, method, measures }) =>
+    return this.table().rows.flatMap(({ task, budget, method, measures }) =>
       MEASURES.flatMap((name) => {
         const found = measures[name];
         return found === null
           ? []
-          : [figure(`${task}, ${method}: ${name}, mean of ${String(found.n)} seeds`, found.mean, UNITS[name])];
+          : [
+              figure(
+                `${task}, equal ${budget}, ${method}: ${name}, mean of ${String(found.n)} seeds`,
+                found.mean,
+                UNITS[name],
+              ),
+            ];
       }),
     );
   }
@@ -286,6 +357,7 @@ const UNITS: Readonly<Record<(typeof MEASURES)[number], string>> = {
   fidelity: '',
   variance: '',
   influence: 'nats',
+  publishedInfluence: 'nats',
   tokens: '',
   evaluatorCalls: '',
   seconds: 's',

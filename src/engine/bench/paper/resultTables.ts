@@ -26,12 +26,13 @@ interface Column {
 }
 
 const COLUMNS: readonly Column[] = [
-  { measure: 'greedy', head: 'greedy', unit: '%', form: 'percent', better: 'higher' },
   { measure: 'pass1', head: 'pass@1', unit: '%', form: 'percent', better: 'higher' },
+  { measure: 'greedy', head: 'greedy', unit: '%', form: 'percent', better: 'higher' },
   { measure: 'pass10', head: 'pass@10', unit: '%', form: 'percent', better: 'higher' },
   { measure: 'fidelity', head: 'fidelity', unit: '', form: 'decimal', better: 'higher' },
   { measure: 'variance', head: 'variance', unit: '', form: 'decimal', better: 'lower' },
   { measure: 'influence', head: 'influence', unit: 'nats', form: 'decimal', better: 'higher' },
+  { measure: 'publishedInfluence', head: 'influence as published', unit: 'nats', form: 'decimal', better: 'higher' },
   { measure: 'tokens', head: 'training tokens', unit: '', form: 'compact', better: 'lower', cost: true },
   { measure: 'evaluatorCalls', head: 'evaluator calls', unit: '', form: 'count', better: 'lower', cost: true },
   { measure: 'seconds', head: 'seconds', unit: '', form: 'seconds', better: 'lower', cost: true },

@@ -40,14 +40,23 @@ const answerSchema = z.union([
 /** A peer, or why there is none. */
 export type PeerOutcome = { readonly status: 'measured'; readonly peer: Peer } | PeerFailure;
 
-interface PeerFailure {
+/** Why there is no figure of a peer. */
+export interface PeerFailure {
   readonly status: Exclude<PeerStatus, 'measured'>;
   /** One line. */
   readonly reason: string;
   readonly peer: null;
 }
 
-const failure = (status: PeerFailure['status'], reason: string): PeerFailure => ({ status, reason, peer: null });
+export const failure = (status: PeerFailure['status'], reason: string): PeerFailure => ({ status, reason, peer: null });
+
+/** A Python that lacks a module. */
+export const missing = (python: string, module: string): PeerFailure =>
+  failure('not-installed', `${python} has no module ${module.slice(0, 40)}`);
+
+/** Which of two failures is reported: a Python that has what the peer needs, and fails, says more than another one. */
+export const worse = (first: PeerFailure, second: PeerFailure): PeerFailure =>
+  first.status === 'not-installed' ? second : first;
 
 /**
  * Measures the peer with the first Python that has it; a note says what came of it.
@@ -67,10 +76,7 @@ export async function measurePeer(
       options.note(`peer: ${outcome.peer.name}`);
       return outcome;
     }
-    // A Python that has what the peer needs, and fails, says more than another one that is not there.
-    if (worst.status === 'not-installed') {
-      worst = outcome;
-    }
+    worst = worse(worst, outcome);
   }
   options.note(peerWords(worst));
   return worst;
@@ -83,7 +89,7 @@ export function reportedPeer(outcome: PeerOutcome): Required<Pick<BenchReport, '
 }
 
 /** C3_PYTHON names the Python to take; otherwise those that PATH has. */
-function installedPythons(): readonly string[] {
+export function installedPythons(): readonly string[] {
   const chosen = process.env['C3_PYTHON'];
   return chosen === undefined || chosen === '' ? ['python3', 'python'] : [chosen];
 }
@@ -143,7 +149,7 @@ function readAnswer(python: string, line: string): PeerOutcome {
     return failure('failed', `${python} printed no figures`);
   }
   if ('missing' in answer.data) {
-    return failure('not-installed', `${python} has no module ${answer.data.missing.slice(0, 40)}`);
+    return missing(python, answer.data.missing);
   }
   return { status: 'measured', peer: answer.data };
 }

@@ -62,6 +62,10 @@ export function trainingRows({ vocabularySize }: TransformerConfig): TrainingCon
   }));
 }
 
+/** The prompt of a row. */
+export const promptTokens = ({ vocabularySize }: TransformerConfig, row: number, length: number): Int32Array =>
+  tokensOf(row, length, vocabularySize);
+
 /** Tokens that differ from row to row; the first two say which row it is. */
 function tokensOf(row: number, length: number, vocabularySize: number): Int32Array {
   return Int32Array.from(

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { makePaperTable, type Scale } from '../../../../src/engine/bench/paper/paperTable.ts';
+import { makePaperTable, stepsAt, type Scale } from '../../../../src/engine/bench/paper/paperTable.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
@@ -11,11 +11,12 @@ import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 
 /** One step of the bundled team at a size that shows nothing but that all of it is there. */
 const SCALE: Scale = {
-  tasks: ['arithmetic'],
+  tasks: [{ name: 'arithmetic', seeds: [0, 1], steps: 2, searchSteps: 1 }],
   methods: ['sft', 'mappo', 'magrpo', 'c3'],
-  seeds: [0, 1],
+  budgets: ['calls', 'tokens'],
   rates: [1e-4, 1e-3],
-  run: { steps: 1, instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': 10 },
+  searchSeeds: [1000],
+  run: { instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': 10 },
   search: { 'evaluation.samples': 1 },
   sample: { contexts: 2, alternatives: 2, replays: 2, valueSamples: 2 },
 };
@@ -30,6 +31,7 @@ after(() => {
 
 interface Line {
   readonly method: string;
+  readonly budget: string;
   readonly seed: number;
   readonly run: string;
   readonly evaluatorCalls: number;
@@ -68,8 +70,8 @@ test('the table continues where it was stopped, at one budget for all methods, a
   const stopped = runs();
   assert.ok(stopped >= 3);
   await make(Infinity);
-  // Three methods try two rates; four have two seeds.
-  assert.equal(runs(), 6 + 8);
+  // Three methods try two rates; four have two seeds, of which those that need other steps for equal tokens have more.
+  const made = runs();
   const text = (name: string): string => readFileSync(join(folder, '.c3/paper-table-quick', name), 'utf8');
   const first = JSON.parse(text('table.json')) as {
     search: { method: string; chosen: boolean }[];
@@ -78,25 +80,35 @@ test('the table continues where it was stopped, at one budget for all methods, a
   };
   assert.deepEqual(
     first.table.rows.map(({ method }) => method),
-    SCALE.methods,
+    [...SCALE.methods, ...SCALE.methods],
   );
+  assert.equal(made, 6 + new Set(first.runs.map(({ run }) => run)).size);
   assert.deepEqual(
     first.search.filter(({ chosen }) => chosen).map(({ method }) => method),
     ['mappo', 'magrpo', 'c3'],
   );
-  for (const { method, evaluatorCalls, decisions, greedy, sampled, contexts } of first.runs) {
-    assert.equal(evaluatorCalls, method === 'sft' ? 0 : 2 * 8);
+  const atCalls = first.runs.filter(({ budget }) => budget === 'calls');
+  for (const { method, evaluatorCalls, decisions, greedy, sampled, contexts } of atCalls) {
+    assert.equal(evaluatorCalls, method === 'sft' ? 0 : 2 * 2 * 8);
     // Whole episodes have as many plans as answers; C3 has two plans of four answers each.
-    assert.deepEqual(decisions, method === 'sft' ? {} : { reasoner: method === 'c3' ? 4 : 16, actor: 16 });
+    assert.deepEqual(decisions, method === 'sft' ? {} : { reasoner: method === 'c3' ? 8 : 32, actor: 32 });
     assert.deepEqual([greedy.length, sampled.map(({ samples }) => samples), contexts], [4, [10, 10, 10, 10], 2]);
   }
+  // C3 spends fewer tokens a step than the method that it is matched with, so that it takes more steps.
+  const calls = (method: string, budget: string): number[] =>
+    first.runs.filter((one) => one.method === method && one.budget === budget).map((one) => one.evaluatorCalls);
+  assert.ok(
+    calls('c3', 'tokens').every((spent) => spent > 2 * 2 * 8),
+    String(calls('c3', 'tokens')),
+  );
+  assert.deepEqual(calls('magrpo', 'tokens'), calls('magrpo', 'calls'));
   assert.match(text('table.html'), /<!doctype html>/i);
   await make(Infinity);
-  assert.equal(runs(), 14);
+  assert.equal(runs(), made);
   const samples = (method: string): number[] => {
     const store = openStoreForReading(path);
     try {
-      return first.runs.filter((one) => one.method === method).map(({ run }) => store.diagnosticSamples(run).length);
+      return atCalls.filter((one) => one.method === method).map(({ run }) => store.diagnosticSamples(run).length);
     } finally {
       store.close();
     }
@@ -114,9 +126,21 @@ test('the table continues where it was stopped, at one budget for all methods, a
   assert.ok(tamper(db, 'DELETE FROM credit WHERE bucket IN (SELECT bucket FROM diagnostic_bucket)') > 0);
   db.close();
   await make(Infinity);
-  assert.deepEqual([runs(), samples('mappo'), samples('c3')], [14, [2, 2], [1, 1]]);
+  assert.deepEqual([runs(), samples('mappo'), samples('c3')], [made, [2, 2], [1, 1]]);
   assert.deepEqual(
     readdirSync(join(folder, '.c3/paper-table-quick')).filter((name) => name.endsWith('.tmp')),
     [],
   );
+});
+
+test('steps at a budget cost what those of the matched method do', () => {
+  const [own, matched] = [
+    { tokens: 400, seconds: 5 },
+    { tokens: 800, seconds: 12 },
+  ];
+  assert.equal(stepsAt('calls', 24, own, matched), 24);
+  assert.equal(stepsAt('tokens', 24, own, matched), 48);
+  assert.equal(stepsAt('seconds', 24, own, matched), 58);
+  assert.equal(stepsAt('tokens', 24, null, matched), 24);
+  assert.equal(stepsAt('tokens', 1, { tokens: 1e9, seconds: 1 }, matched), 1);
 });

@@ -226,7 +226,7 @@ describe('c3 replay', () => {
         '--replays',
         '2',
         '--text',
-        '#### 4',
+        '#### 5',
         '--json',
       ]);
       succeeded(result);
@@ -248,7 +248,7 @@ describe('c3 replay', () => {
       const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
       const typed = field(field(alternatives[3], 'credit'), 'value');
       assert.ok(Math.abs(Number(typed) - (mean(returns[4] ?? []) - mean(returns.slice(1, 4).flat()))) < 1e-12);
-      assert.equal(field(alternatives[3], 'text'), '#### 4');
+      assert.equal(field(alternatives[3], 'text'), '#### 5');
       assert.equal(
         field(document['original'], 'text'),
         withStore(folder, (store) => store.message(message).text),

@@ -142,7 +142,7 @@ describe('c3 diagnose --sample of a run of MAPPO', () => {
     const first = withStore(folder, valuesOfSample);
     assert.equal(new Set(first.values()).size, 3);
     assert.ok([...first.values()].every((value) => value !== 0));
-    const measured = withStore(folder, (store) => methodRunOf(store, run));
+    const measured = withStore(folder, (store) => methodRunOf(store, run, 'calls'));
     assert.deepEqual([measured.method, measured.contexts], ['mappo', 3]);
     assert.deepEqual(
       measured.fidelity,

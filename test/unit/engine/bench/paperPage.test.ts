@@ -27,6 +27,7 @@ const NOTHING: Record<MeasureName, null> = {
   fidelity: null,
   variance: null,
   influence: null,
+  publishedInfluence: null,
   tokens: null,
   evaluatorCalls: null,
   seconds: null,
@@ -42,6 +43,7 @@ const step = (at: number, value: number, low: number | null, high: number | null
 
 const row = (method: string, measures: Partial<MethodRow['measures']>, more: Partial<MethodRow> = {}): MethodRow => ({
   task: 'sums',
+  budget: 'calls',
   method,
   seeds: [0, 1, 2, 3, 4],
   measures: { ...NOTHING, ...measures },
@@ -53,7 +55,7 @@ const row = (method: string, measures: Partial<MethodRow['measures']>, more: Par
 const C3 = row(
   'c3',
   {
-    greedy: summary(0.5449, 0.0123, 0.532, 0.561),
+    pass1: summary(0.5449, 0.0123, 0.532, 0.561),
     fidelity: summary(0.5881, 0.0142, 0.57, 0.606),
     variance: summary(0.03142, 0.0022, 0.0287, 0.0342),
     tokens: summary(1_243_000, 14_120, 1_226_000, 1_260_000),
@@ -68,7 +70,7 @@ const C3 = row(
 const MAGRPO = row(
   'magrpo',
   {
-    greedy: summary(0.52, 0.023, 0.491, 0.548),
+    pass1: summary(0.52, 0.023, 0.491, 0.548),
     tokens: summary(2_080_000, 39_800, 2_030_000, 2_120_000),
     evaluatorCalls: summary(11_264, 0, null, null),
     seconds: summary(70, 1, 68, 72),
@@ -76,7 +78,7 @@ const MAGRPO = row(
   { curve: [step(1, 0.25, 0.2, 0.3), step(2, 0.4, 0.35, 0.45)] },
 );
 const SFT = row('sft', {
-  greedy: summary(0.437, 0.01, 0.424, 0.45),
+  pass1: summary(0.437, 0.01, 0.424, 0.45),
   tokens: summary(0, 0, null, null),
   evaluatorCalls: summary(0, 0, null, null),
   seconds: summary(3, 1, 2, 4),
@@ -93,11 +95,11 @@ const compared = (
   signFlipped: MethodComparison['signFlip'] = FLIPPED,
 ): MethodComparison => ({
   task: 'sums',
+  budget: 'calls',
   first,
   second,
   measure,
   difference: { value, low, high, n: 5 },
-  method: 'paired t',
   signFlip: signFlipped,
   pairedT: null,
 });
@@ -237,6 +239,7 @@ describe('paperPage', () => {
       '0.588 \u00b1 0.014 | [0.570, 0.606]',
       '0.0314 \u00b1 0.0022 | [0.0287, 0.0342]',
       'not measured',
+      'not measured',
       '1.24M (best) \u00b1 14.1k | [1.23M, 1.26M]',
       '11,264 | all equal',
       'reasoner 2.82k actor 11.3k',
@@ -287,7 +290,7 @@ describe('paperPage', () => {
         rows: [
           row(
             evil,
-            { greedy: summary(0.5, 0.1, 0.4, 0.6), tokens: summary(5, 1, 4, 6) },
+            { pass1: summary(0.5, 0.1, 0.4, 0.6), tokens: summary(5, 1, 4, 6) },
             {
               task: evil,
               decisions: { [evil]: summary(1, 0, null, null) },
@@ -297,7 +300,7 @@ describe('paperPage', () => {
           row('__proto__', {}, { task: evil }),
         ],
         comparisons: [{ ...compared(evil, 'c3', 'greedy', 0.1, 0, 0.2), task: evil }],
-        claims: [{ task: evil, claim: evil, verdict: 'held', evidence: evil }],
+        claims: [{ task: evil, budget: 'calls', claim: evil, verdict: 'held', evidence: evil }],
       },
       {
         command: evil,
@@ -330,8 +333,8 @@ describe('paperPage', () => {
   it('says not measured for null, never 0', () => {
     const html = page({ rows: [row('c3', {})] });
     const cells = cellsOf(html, 'C3');
-    assert.equal(cells.filter((cell) => cell === 'not measured').length, 9);
-    assert.equal(cells.length, 10);
+    assert.equal(cells.filter((cell) => cell === 'not measured').length, 10);
+    assert.equal(cells.length, 11);
     assert.ok(!html.includes('<svg'));
     assertBalanced(html);
   });
@@ -342,7 +345,7 @@ describe('paperPage', () => {
       rows: [
         row(
           'c3',
-          { greedy: one(0.5), tokens: one(1000) },
+          { pass1: one(0.5), tokens: one(1000) },
           { seeds: [0], curve: [step(1, 0.2, null, null, 1), step(2, 0.4, null, null, 1)] },
         ),
       ],
@@ -357,13 +360,13 @@ describe('paperPage', () => {
 
   it('names the n of a measure that fewer seeds have', () => {
     assert.equal(
-      cellsOf(page({ rows: [row('c3', { greedy: summary(0.5, 0.1, 0.4, 0.6, 3) })] }), 'C3')[0],
+      cellsOf(page({ rows: [row('c3', { pass1: summary(0.5, 0.1, 0.4, 0.6, 3) })] }), 'C3')[0],
       '50.0 \u00b1 10.0 | [40.0, 60.0], n 3',
     );
   });
 
   it('counts the verdicts, and words them beside their signs', () => {
-    const claim = { task: 'sums', claim: 'C3 solves more.', evidence: '+2.7 points' };
+    const claim = { budget: 'calls' as const, task: 'sums', claim: 'C3 solves more.', evidence: '+2.7 points' };
     const html = page({
       claims: [
         { ...claim, verdict: 'held' },
@@ -409,7 +412,7 @@ describe('paperPage', () => {
         ['not measured', '40.0 | chosen'],
       ],
     );
-    assert.match(search, /The same two rates for every method, on a seed outside the table\./u);
+    assert.match(search, /The same 2 rates for every method, on seeds outside the table\./u);
     assert.doesNotMatch(page({ rows: [C3] }), /Search of the learning rate/u);
   });
 
@@ -439,6 +442,20 @@ describe('paperPage', () => {
     );
     assert.match(html, /On the Pareto front: SFT, C3\./u);
     assert.match(html, /Without training steps: SFT\./u);
+  });
+
+  it('shows what equal tokens change in a part of its own', () => {
+    const html = page({
+      rows: [C3, MAGRPO, { ...C3, budget: 'tokens', measures: { ...NOTHING, pass1: summary(0.61, 0.01, 0.6, 0.62) } }],
+      comparisons: [{ ...compared('magrpo', 'c3', 'pass1', 0.09, 0.08, 0.1), budget: 'tokens' }],
+    });
+    assertBalanced(html);
+    const [calls = '', tokens = '', ...more] = html.split('<h3>At equal training tokens</h3>');
+    assert.equal(more.length, 0);
+    assert.match(cellsOf(calls, 'C3')[0] ?? '', /^54\.5/);
+    assert.match(cellsOf(tokens, 'C3')[0] ?? '', /^61\.0/);
+    assert.match(cellsOf(tokens, 'C3 \u2212 MAGRPO')[0] ?? '', /^\+9\.0/);
+    assert.doesNotMatch(html, /At equal training time/);
   });
 
   it('says what made it, when, and that it was quick', () => {

@@ -349,6 +349,7 @@ describe('a diagnosis', () => {
     assert.match(found.fidelity.degenerate ?? '', /value samples of its own/);
     assert.equal(found.reasons['fidelity'], found.fidelity.degenerate);
     assert.deepEqual([found.variance?.n, found.influence?.n], [6, 2]);
+    assert.deepEqual([found.distinctInfluence?.n, found.distinctInfluence?.['leftOut']], [2, 4]);
     // Two plans with four actors each: every next message once.
     assert.deepEqual(Reflect.get(found.influence ?? {}, 'vocabulary'), {
       ...(found.influence?.['vocabulary'] as object),

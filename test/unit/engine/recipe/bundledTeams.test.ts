@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bundledTeam } from '../../../../src/engine/places.ts';
+import { bundledProtocol, bundledTeam } from '../../../../src/engine/places.ts';
 import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { loadModel, parameterCount } from '../../../../src/runtime/model/model.ts';
+import { TEAM_SIZES } from '../../../../src/shared/runNames.ts';
 import { generateSplit, TASK_NAMES, type TaskName } from '../../../../src/tasks/split.ts';
-import { roleNamed } from '../../../../src/team/protocol.ts';
+import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
+import { occurrenceAt, roleNamed } from '../../../../src/team/protocol.ts';
 import { runSampling } from '../../../../src/training/config/config.ts';
 import { demonstrations } from '../../../../src/training/pretrain/pretrain.ts';
 import { pretrainRecipe } from '../../../../src/training/pretrain/pretrainRecipes.ts';
@@ -16,8 +18,9 @@ import { withTeam } from '../../../team/speak.ts';
 const ROLES: Readonly<Record<TaskName, readonly string[]>> = {
   arithmetic: ['reasoner', 'actor'],
   python: ['planner', 'coder'],
+  dealer: ['dealer', 'first'],
 };
-const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6 };
+const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6, dealer: 8 };
 
 const recipeOf = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, import.meta.dirname);
 const problemsOf = (task: TaskName, count: number): ReturnType<typeof generateSplit>['evaluation'] =>
@@ -35,6 +38,7 @@ describe('`bundled` in a configuration', () => {
       [[], 'team'],
       [['task.name=arithmetic'], 'team'],
       [['task.name=python'], 'team-python'],
+      [['task.name=dealer'], 'team-dealer'],
     ] as const) {
       const { modelFolder, protocolSource } = await recipeOf(...overrides);
       assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
@@ -81,7 +85,9 @@ for (const task of TASK_NAMES) {
 
     it('has room for every demonstration: contexts in its positions, messages in what its roles may say', async () => {
       const recipe = await recipeOf(`task.name=${task}`);
-      const protocol = protocolOf(recipe);
+      // The largest team: its first roles are those of the smaller ones.
+      const source = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
+      const protocol = parseProtocol(await readFile(source, 'utf8'), source);
       const tokenizer = await loadTokenizer(bundledTeam(task));
       const { maxPositions } = pretrainRecipe(task).architecture;
       for (const problem of problemsOf(task, 400)) {
@@ -92,7 +98,7 @@ for (const task of TASK_NAMES) {
             protocol,
             tokenizer,
           ).entries()) {
-            const most = roleNamed(protocol, ROLES[task][position] ?? '').maxNewTokens ?? 0;
+            const most = roleNamed(protocol, occurrenceAt(protocol, position).role).maxNewTokens ?? 0;
             // The last token of a message ends it and is sampled too.
             const length = messages[0]?.tokens.length ?? Infinity;
             assert.ok(
@@ -170,5 +176,30 @@ describe('greedy messages', () => {
       assert.ok(plans.filter((plan) => /^\d+(?:[-+*/]\d+)+$/u.test(plan)).length >= 9, plans.join('\n'));
       assert.ok(answers.filter((answer) => /(?:^|\n)#### -?\d+$/u.test(answer)).length >= 9, answers.join('\n\n'));
     });
+  });
+});
+
+describe('the bundled teams of dealer', () => {
+  it('are chains of 2, 3, 4 and 6 roles: each sees all before it, the last is scored, and the first are the same', async () => {
+    const largest = protocolOf(await recipeOf('task.name=dealer', 'task.roles=6', 'fanout=[2,2,2,1,1,1]'));
+    for (const size of TEAM_SIZES.dealer) {
+      const fanout = JSON.stringify(Array.from({ length: size }, () => 1));
+      const { roles, occurrences } = protocolOf(
+        await recipeOf('task.name=dealer', `task.roles=${String(size)}`, `fanout=${fanout}`),
+      );
+      assert.deepEqual(roles, largest.roles.slice(0, size));
+      assert.deepEqual(
+        occurrences.map(({ ancestors, scored }) => [ancestors.length, scored]),
+        Array.from({ length: size }, (_, position) => [position, position === size - 1]),
+      );
+    }
+  });
+
+  it('have no other size', async () => {
+    await assert.rejects(
+      recipeOf('task.name=dealer', 'task.roles=5'),
+      /5 is not a size of the bundled team of dealer/u,
+    );
+    await assert.rejects(recipeOf('task.name=python', 'task.roles=3'), /it has 2 roles/u);
   });
 });

@@ -153,8 +153,15 @@ describe('suggestions', () => {
       'run',
       'adapter',
       'model',
+      'learns',
     ]);
-    assert.deepEqual(labels('policies:\n  checker:\n    kind: |\n'), ['scripted', 'snapshot', 'adapter', 'model']);
+    assert.deepEqual(labels('policies:\n  checker:\n    kind: |\n'), [
+      'scripted',
+      'snapshot',
+      'adapter',
+      'model',
+      'own',
+    ]);
     assert.match(hoverAt('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '', /folder of another model/);
     const row = 'policies:\n  checker:\n    kind: scripted\n    answers:\n      - answer: a\n        |\n';
     assert.deepEqual(labels(row), ['question', 'turn', 'context_key']);
@@ -337,7 +344,7 @@ describe('what is loaded when', () => {
     // Descriptors of methods, estimators, evaluators and environments are words and pure functions.
     assert.deepEqual(
       files.filter((path) =>
-        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|math\/|python\/code\.ts))|tasks|replay(?!\/tree\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
+        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/tree\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
           path,
         ),
       ),

@@ -5,7 +5,12 @@ import { adamwStep, gradientNorm } from '../../../../src/runtime/train/adamw.ts'
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
 import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState, type StepSettings, type TrainingState } from '../../../../src/runtime/train/trainingState.ts';
+import {
+  initialState,
+  type StepResult,
+  type StepSettings,
+  type TrainingState,
+} from '../../../../src/runtime/train/trainingState.ts';
 import {
   accumulatedName,
   ADAMW,
@@ -276,6 +281,42 @@ describe('accumulation', () => {
       2e-5,
       'figures',
     );
+  });
+});
+
+describe('a step whose messages say what their tokens count', () => {
+  /** The second message of each context counts three times as much as the others. */
+  const WEIGHTED = MANY.map((context) => ({
+    ...context,
+    messages: context.messages.map((message, number) => ({ ...message, weight: number === 1 ? 0.003 : 0.001 })),
+  }));
+
+  it('has the loss and the gradient of the weighted sum, over as many micro-batches as it takes', async () => {
+    const scored = await trainer.score(FLAT, WEIGHTED, 1, RUNNING.signal);
+    const expected = -total(
+      WEIGHTED.flatMap(({ messages }, index) =>
+        messages.map(({ weight }, number) => weight * total(present(scored[index]?.[number]))),
+      ),
+    );
+    const step = (contexts: readonly TrainingContext[], microBatchTokens: number): Promise<StepResult> =>
+      trainer.step(initialState(FLAT), contexts, { ...SUPERVISED, microBatchTokens }, RUNNING.signal);
+    const whole = await step(WEIGHTED, 1e6);
+    const small = await step(WEIGHTED, 16);
+    for (const { loss } of [whole, small]) {
+      assert.ok(Math.abs(loss - expected) < 1e-5 * expected, `${loss} is not ${expected}`);
+    }
+    close(small.state.momentum, whole.state.momentum, 1e-6, 'gradient');
+    assert.notDeepEqual(whole.state.momentum, (await step(MANY, 1e6)).state.momentum);
+  });
+
+  it('is the token mean, to the bit, where each counts as much', async () => {
+    const weight = 1 / tokenCount(MANY);
+    const same = MANY.map((context) => ({
+      ...context,
+      messages: context.messages.map((message) => ({ ...message, weight })),
+    }));
+    const said = await trainer.step(initialState(FLAT), same, SUPERVISED, RUNNING.signal);
+    assert.deepEqual(said, await trainer.step(initialState(FLAT), MANY, SUPERVISED, RUNNING.signal));
   });
 });
 

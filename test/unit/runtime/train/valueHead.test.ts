@@ -170,7 +170,100 @@ describe('the value loss', () => {
       Math.abs(lossOf({ state: 1, target: 1 }) - (value - 1) ** 2 / 2) < 1e-12 &&
         Math.abs(lossOf({ state: 1, advantage: 1 }) - 1 / 2) < 1e-12,
     );
-    assert.deepEqual(learnValueHead(start, hidden, [], SETTINGS), { head: start, loss: 0 });
+    assert.deepEqual(learnValueHead(start, hidden, [], SETTINGS), { head: start, loss: 0, explainedVariance: null });
+  });
+});
+
+describe('a head that is fitted', () => {
+  const width = 5;
+  const stream = testStream('fitted');
+  const hiddenOf = (index: number): Float32Array =>
+    Float32Array.from({ length: width }, (_, place) => 2 * stream.normal(index * width + place));
+  const states = range(40).map(hiddenOf);
+  /** A value with a bias, and noise of a tenth of its deviation. */
+  const targetOf = (hidden: Float32Array, index: number): number =>
+    3 + total(hidden.map((value, place) => value * (place - 2))) / 4 + 0.1 * stream.normal(1000 + index);
+  const examples = states.map((hidden, state) => ({ state, target: targetOf(hidden, state) }));
+  const settings = (ridge: number, keep: number): ValueSettings => ({ ...SETTINGS, leastSquares: { ridge, keep } });
+
+  it('is where the sum that it states is least, with what came before counting less', () => {
+    const [ridge, keep] = [7, 0.5];
+    const [early, late] = [examples.slice(0, 15), examples.slice(15)];
+    const first = learnValueHead(initialValueHead(width), states, early, settings(ridge, keep)).head;
+    const { parameters } = learnValueHead(first, states, late, settings(ridge, keep)).head;
+    const counted = [
+      ...early.map((one) => ({ ...one, count: keep })),
+      ...late.map((one) => ({ ...one, count: 1 })),
+    ].map((one) => ({ ...one, hidden: present(states[one.state]) }));
+    const examplesCounted = total(counted.map(({ count }) => count));
+    const m =
+      total(counted.map(({ hidden, count }) => count * total(hidden.map((value) => value * value)))) /
+      (width * examplesCounted);
+    const errors = counted.map(({ hidden, target }) => valueOf(parameters, hidden) - target);
+    for (const place of range(width + 1)) {
+      const slope =
+        total(counted.map(({ hidden, count }, index) => count * item(errors, index) * (hidden[place] ?? 1))) +
+        (place < width ? ridge * m * item(parameters, place) : 0);
+      assert.ok(Math.abs(slope) < 1e-4, `${String(place)}: ${String(slope)}`);
+    }
+    assert.ok(Math.abs(valueOf(parameters, new Float32Array(width)) - 3) < 0.2, 'it has a bias');
+  });
+
+  it('explains what it has not seen, where a head by steps has not even found the mean', () => {
+    const half = examples.slice(0, 20);
+    const rest = examples.slice(20);
+    const learned = learnValueHead(initialValueHead(width), states, half, settings(1, 1));
+    assert.equal(learned.explainedVariance === null ? NaN : Math.round(learned.explainedVariance * 1e9), 0);
+    const seen = learnValueHead(learned.head, states, rest, settings(1, 1)).explainedVariance ?? NaN;
+    assert.ok(seen > 0.9 && seen < 1, String(seen));
+    // By hand.
+    const errors = rest.map(({ state, target }) => target - valueOf(learned.head.parameters, present(states[state])));
+    const varianceOf = (values: readonly number[]): number => {
+      const centre = total(values) / values.length;
+      return total(values.map((value) => (value - centre) ** 2)) / values.length;
+    };
+    assert.ok(Math.abs(seen - (1 - varianceOf(errors) / varianceOf(rest.map(({ target }) => target)))) < 1e-9);
+    const equal = [0, 1, 2].map((state) => ({ state, target: 1 }));
+    assert.equal(learnValueHead(learned.head, states, equal, settings(1, 1)).explainedVariance, null);
+  });
+
+  it('leaves the given head as it was, and begins anew from one of the other kind', () => {
+    const fit = settings(1, 1);
+    const { head } = learnValueHead(initialValueHead(width), states, examples.slice(0, 9), fit);
+    const copy = structuredClone(head);
+    const next = learnValueHead(head, states, examples.slice(9), fit).head;
+    assert.deepEqual(head, copy);
+    assert.notDeepEqual(next.parameters, head.parameters);
+    assert.equal(next.step, 2);
+    assert.equal(learnValueHead(head, states, examples, SETTINGS).head.kind, 'gradient');
+  });
+
+  it('continues from a checkpoint as if it had not stopped, and is asked later', async (t) => {
+    const host = new ModelHost(DEVICE);
+    t.after(() => host.close());
+    const { snapshot: base } = await host.load(folder);
+    await host.beginTraining(base);
+    const [path, kept] = [join(folder, 'fitted.safetensors'), join(folder, 'fitted-head.safetensors')];
+    await host.learnValues(STATES, EXAMPLES, settings(3, 0.9), NEVER);
+    await host.saveCheckpoint(path);
+    await host.saveValueHead(base, kept);
+    const values = await host.values(STATES, NEVER);
+    assert.deepEqual(await host.valuesUnder(base, kept, STATES, NEVER), values);
+    const more = async (): Promise<unknown> => [
+      await host.learnValues(STATES, EXAMPLES, settings(3, 0.9), NEVER),
+      await host.values(STATES, NEVER),
+    ];
+    const expected = await more();
+    await host.beginTraining(base);
+    await host.loadCheckpoint(path);
+    assert.deepEqual(await host.values(STATES, NEVER), values);
+    assert.deepEqual(await more(), expected);
+    const bytes = readFileSync(path);
+    writeFileSync(
+      path,
+      bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)),
+    );
+    await assert.rejects(host.loadCheckpoint(path), /its value head does not have its hash/);
   });
 });
 
@@ -188,7 +281,8 @@ describe('a runtime', () => {
     assert.deepEqual(await host.values(STATES, NEVER), [0, 0, 0, 0]);
     // The mean of half the squares of the advantages.
     assert.ok(
-      Math.abs((await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER)) - (1 + 0.25 + 0.0625 + 0.5625) / 8) < 1e-12,
+      Math.abs((await host.learnValues(STATES, EXAMPLES, SETTINGS, NEVER)).loss - (1 + 0.25 + 0.0625 + 0.5625) / 8) <
+        1e-12,
     );
     const learned = await host.values(STATES, NEVER);
     assert.ok(item(learned, 0) > 0 && item(learned, 3) > 0);

@@ -54,6 +54,15 @@ test('where none hurt, the clearest candidate is the one whose interval is neare
   assert.equal(decisiveOf([]), null);
 });
 
+test('a message whose credit is below 0 is a candidate before one that so far helped', () => {
+  const found = decisiveOf([
+    message('plan', credit('undecided', 0.1, -0.1, 0.3)),
+    message('draft', credit('undecided', -0.2, null, null)),
+    message('answer', credit('undecided', -0.1, -0.6, 0.4)),
+  ]);
+  assert.deepEqual([found?.message.name, found?.decided], ['answer', false]);
+});
+
 test('the best alternative has another text and a higher credit than the message', () => {
   const of = { text: 'a', credit: credit('undecided', -0.2, -0.6, 0.2) };
   const alternatives = [

@@ -1,0 +1,111 @@
+/**
+ * Credits of messages of one context of which some may be equal: the messages of all its groups in an iteration, as
+ * C3's Algorithm 1 keys them by context.
+ */
+import type { Credit } from '../shared/credit/credit.ts';
+import { comparedCredits } from './compared.ts';
+import type { CreditGroup, CreditInput } from './estimator.ts';
+import { estimatorNamed, type CreditEstimator } from './estimators.ts';
+
+export interface MergedMember extends CreditInput {
+  /** q(h, a), for estimators that need it. */
+  readonly value?: number | undefined;
+  /** Equal for equal messages. */
+  readonly text: string;
+  /** Equal for copies: equal messages that drew the same numbers, so that none of them shows more than the first. */
+  readonly draw: string;
+}
+
+/** What a message is worth: shared with its equals, and by its own returns. */
+export interface MergedCredit {
+  readonly shared: Credit | null;
+  readonly own: Credit | null;
+}
+
+/**
+ * Every draw is compared with the others, and equal messages share the mean of their credits. With J draws that have
+ * one count of returns each, a text that was drawn k times with the mean return R gets
+ *
+ *   A = J / (J - 1) * (R - mean of all returns)
+ *
+ * and k A is what its draws have together one by one: the gradient's estimate is the same, and as unbiased. Equal texts
+ * may not be left out of each other's baseline, for that bases it on what was drawn. Where all are equal, A is 0.
+ *
+ * Copies are one draw. The interval is that of the difference between a text's returns and those of the other texts,
+ * scaled as the credit is.
+ * @returns in order; null where there is nothing to compare with
+ * @throws C3Error('input') as creditGroup
+ */
+export function mergedCredits(
+  members: readonly MergedMember[],
+  estimator: CreditEstimator,
+  alpha?: number,
+): MergedCredit[] {
+  const copies = Map.groupBy(members, ({ draw }) => draw);
+  const draws = [...copies.values()].flatMap((same) => {
+    const [first] = same;
+    return first === undefined ? [] : [{ ...first, evaluatorCalls: callsOf(same) }];
+  });
+  const own = comparedCredits(draws, estimator, alpha);
+  const byReturns = estimatorNamed(estimator).needs === 'returns';
+  const shared = sharedCredits(draws, own, byReturns, (texts) => comparedCredits(texts, estimator, alpha));
+  const byDraw = new Map(
+    draws.map(({ draw }, index) => [draw, { own: own[index] ?? null, shared: shared[index] ?? null }]),
+  );
+  return members.map(({ draw }) => byDraw.get(draw) ?? { own: null, shared: null });
+}
+
+/**
+ * The credits of draws, equal ones with one between them.
+ * @param byReturns whether equal messages alone have nothing between them; a learned value may be wrong of both
+ */
+function sharedCredits(
+  draws: readonly MergedMember[],
+  own: readonly (Credit | null)[],
+  byReturns: boolean,
+  compare: (texts: CreditGroup['alternatives']) => readonly (Credit | null)[],
+): readonly (Credit | null)[] {
+  const texts = [...Map.groupBy(draws.keys(), (index) => draws[index]?.text ?? '').values()];
+  if (texts.length === draws.length) {
+    return own;
+  }
+  const compared = compare(texts.map((indices) => joined(indices.flatMap((index) => draws[index] ?? []))));
+  const shared = [...own];
+  for (const [text, indices] of texts.entries()) {
+    const credits = indices.flatMap((index) => own[index] ?? []);
+    const [first] = credits;
+    if (indices.length < 2 || first === undefined) {
+      continue;
+    }
+    // Where all are equal their expectations are, too.
+    const value =
+      byReturns && texts.length === 1 ? 0 : credits.reduce((sum, one) => sum + one.value, 0) / credits.length;
+    const credit: Credit = { ...first, value, ...scaledBounds(value, compared[text] ?? null) };
+    for (const index of indices) {
+      shared[index] = own[index] === null ? null : credit;
+    }
+  }
+  return shared;
+}
+
+const callsOf = (members: readonly CreditInput[]): number =>
+  members.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
+
+/** Draws of one text as one alternative. */
+const joined = (draws: readonly MergedMember[]): CreditGroup['alternatives'][number] => ({
+  returns: draws.flatMap(({ returns }) => returns),
+  evaluatorCalls: callsOf(draws),
+  value: draws[0]?.value,
+});
+
+/**
+ * The bounds of a text's difference to the others, as far as its credit is a share of that difference. Draws with
+ * unequal counts of returns may have a credit that is none.
+ */
+function scaledBounds(value: number, difference: Credit | null): Pick<Credit, 'low' | 'high' | 'interval'> {
+  const share = difference === null || value === difference.value ? 1 : value / difference.value;
+  if (difference === null || difference.low === null || difference.high === null || !(share >= 0 && share < Infinity)) {
+    return { low: null, high: null, interval: 'none' };
+  }
+  return { low: share * difference.low, high: share * difference.high, interval: difference.interval };
+}

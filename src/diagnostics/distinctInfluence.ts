@@ -1,0 +1,98 @@
+/**
+ * Influence without the bias of its estimate. The smoothed mutual information of few samples lies well above 0 where a
+ * message changes nothing; what it comes to by chance is measured by permutation and taken off.
+ */
+import { openStream, uniform, type Stream } from '../credit/counter.ts';
+import { mean } from '../credit/describe.ts';
+import type { Interval } from '../shared/records/records.ts';
+import { creditedOf, type DiagnosticBucket } from './bucket.ts';
+import { symbolOf } from './canonical.ts';
+import { mostFrequent, smoothedInformation, type InfluenceSettings } from './influence.ts';
+import { bootstrapMean } from './statistics/bootstrap.ts';
+
+export interface DistinctInfluence {
+  /** Mean over contexts of the estimate less its null, in nats, with a bootstrap interval; n counts contexts. */
+  readonly value: Interval | null;
+  /** Mean over the same contexts of the estimate, and of what permuted next messages give in its place. */
+  readonly estimate: number | null;
+  readonly null: number | null;
+  /** Permutations of each context. */
+  readonly permutations: number;
+  /** Contexts with one distinct text only: a message that cannot vary has no influence, so that they count as 0. */
+  readonly oneText: number;
+  /** Contexts left out: fewer than two alternatives with a next message. */
+  readonly leftOut: number;
+}
+
+const MOST_PERMUTATIONS = 100;
+const FEWEST_PERMUTATIONS = 20;
+/** Permutations of all contexts together: many contexts need fewer of each. */
+const MOST_IN_ALL = 200_000;
+
+/**
+ * The mean over contexts of I(J; Y | h) between distinct texts j and next messages y, less its permutation null.
+ * Alternatives with equal texts are one, weighted by their samples. The null permutes the next messages of a context
+ * over its texts, each keeping its number, so that every dependence is gone and every count stays.
+ * @param seed of the permutations; with the contexts and their order it determines the result
+ */
+export function distinctInfluence(
+  buckets: readonly DiagnosticBucket[],
+  { symbol, topK, alpha }: InfluenceSettings,
+  seed = 0,
+): DistinctInfluence {
+  const name = typeof symbol === 'string' ? (text: string): string => symbolOf(text, symbol) : symbol;
+  const contexts = buckets.map((bucket) => nextByText(bucket, name)).filter((context) => context !== null);
+  const vocabulary = mostFrequent(contexts.flat(2), topK);
+  const settings = { topK, alpha, weights: 'samples' } as const;
+  const estimateOf = (context: readonly (readonly string[])[]): number =>
+    smoothedInformation(context, settings, vocabulary) ?? 0;
+  const permutations = Math.max(
+    FEWEST_PERMUTATIONS,
+    Math.min(MOST_PERMUTATIONS, Math.floor(MOST_IN_ALL / Math.max(1, contexts.length))),
+  );
+  const estimates = contexts.map(estimateOf);
+  const nulls = contexts.map((context, index) =>
+    context.length < 2
+      ? 0
+      : mean(
+          Array.from({ length: permutations }, (_, round) =>
+            estimateOf(permuted(context, openStream(seed, index * permutations + round))),
+          ),
+        ),
+  );
+  return {
+    value: bootstrapMean(
+      estimates.map((estimate, index) => estimate - (nulls[index] ?? 0)),
+      seed,
+    ),
+    estimate: estimates.length === 0 ? null : mean(estimates),
+    null: nulls.length === 0 ? null : mean(nulls),
+    permutations,
+    oneText: contexts.filter(({ length }) => length === 1).length,
+    leftOut: buckets.length - contexts.length,
+  };
+}
+
+/** The symbols of the next messages by distinct text; null for fewer than two alternatives that one follows. */
+function nextByText(bucket: DiagnosticBucket, name: (text: string) => string): string[][] | null {
+  const followed = creditedOf(bucket).filter(({ next }) => next.length > 0);
+  if (followed.length < 2) {
+    return null;
+  }
+  const byText = new Map<string, string[]>();
+  for (const { text, next } of followed) {
+    byText.set(text, [...(byText.get(text) ?? []), ...next.map(name)]);
+  }
+  return [...byText.values()];
+}
+
+/** The symbols in another order, cut as they were: Fisher and Yates. */
+function permuted(context: readonly (readonly string[])[], stream: Stream): string[][] {
+  const all = context.flat();
+  for (let left = all.length - 1; left > 0; left--) {
+    const other = Math.floor(uniform(stream, left) * (left + 1));
+    [all[left], all[other]] = [all[other] ?? '', all[left] ?? ''];
+  }
+  let from = 0;
+  return context.map(({ length }) => all.slice(from, (from += length)));
+}

@@ -1,0 +1,178 @@
+/** The page of `c3 bench rho-map`: one HTML file without scripts or anything from elsewhere. Pure: text out. */
+import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
+import { decimal, escaped, NOT_MEASURED, percentage, signed } from '../../../report/words.ts';
+import type { Interval } from '../../../shared/records/records.ts';
+import { levelRule } from '../../../tasks/dealer/dealer.ts';
+import { mapPicture, teamWords } from './mapPicture.ts';
+import {
+  mapCells,
+  mapTrends,
+  verdictOf,
+  type MapCell,
+  type MapPilot,
+  type MapPlace,
+  type MapRun,
+  type MapTrend,
+  type MapVerdict,
+} from './mapTable.ts';
+
+export interface MapReport {
+  /** What made the report, as typed. */
+  readonly command: string;
+  readonly hardware: string;
+  /** The numeric environment: versions, provider, threads. */
+  readonly environment: string;
+  /** ISO 8601. */
+  readonly finishedAt: string;
+  readonly quick: boolean;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Runs that chose the learning rates. */
+  readonly search: readonly MapRun[];
+  readonly pilots: readonly MapPilot[];
+  readonly runs: readonly MapRun[];
+}
+
+const TITLE = 'Where credit by replay is ahead of trajectory credit';
+const GAMES = {
+  luck: {
+    title: 'The dealer has luck',
+    words: 'The pile decides by luck, which nobody can learn; of the dealer, only a small part can be learned.',
+  },
+  dial: {
+    title: 'The dealer has luck and does not learn',
+    words:
+      'The same with policies: {dealer: {learns: false}}: only the players learn. Of the possible gain the dealer\u2019s part cannot be had, by either method.',
+  },
+  skill: { title: 'The dealer can learn', words: 'All that the pile decides can be learned by the dealer.' },
+} as const;
+type Game = keyof typeof GAMES;
+
+const signedPercent = (value: number): string => signed(100 * value, 1);
+const one = (value: number): string => decimal(value, 2);
+
+export function mapPage(report: MapReport): string {
+  const about: [string, string][] = [
+    ['Hardware', escaped(report.hardware, 400)],
+    ['Environment', escaped(report.environment, 400)],
+    ['Finished', moment(report.finishedAt)],
+    ...Object.entries(report.settings).map(([name, value]): [string, string] => [
+      escaped(name, 80),
+      escaped(value, 400),
+    ]),
+  ];
+  const games = (['luck', 'dial', 'skill'] as const).filter((game) =>
+    report.pilots.some((place) => gameOf(place) === game),
+  );
+  const content = `<header><h1>${TITLE}</h1>
+${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full map; intervals are wide.</p>' : ''}<p>The dealer task, in which a level sets how much of the variance of the return the first message decides (rho). C3 and MAGRPO make the same evaluator calls.</p>
+<pre><code>${escaped(report.command, 1000)}</code></pre>
+${facts(about)}</header>
+${games.map((game) => gameSection(game, report)).join('\n')}
+${searchSection(report.search)}
+${READING}`;
+  return page(TITLE, content, STYLE, true);
+}
+
+const gameOf = ({ level, learns }: MapPlace): Game => (learns ? levelRule(level).by : 'dial');
+
+function gameSection(game: Game, report: MapReport): string {
+  const pilots = report.pilots.filter((place) => gameOf(place) === game);
+  const cells = mapCells(pilots, report.runs);
+  const { title, words } = GAMES[game];
+  return `<section><h2>${title}</h2><p>${words}</p>
+<h3>The map</h3>${mapGrid(cells)}
+${figure('The same over rho', mapPicture(`map-${game}`, `C3 less MAGRPO over rho: ${title}`, cells), 'Bars: 95 % interval over seeds. Above 0 C3 is ahead.', '')}
+<h3>The trend over rho</h3>${trendTable(mapTrends(pilots, report.runs))}
+<h3>Each cell</h3>${cellTable(cells)}</section>`;
+}
+
+const CLASSES: Readonly<Record<MapVerdict, string>> = {
+  'C3 ahead': 'ahead',
+  level: 'level',
+  'MAGRPO ahead': 'behind',
+  'not measured': 'none',
+};
+
+/** A row for each team size, a column for each level; what the level is to be heads it. */
+function mapGrid(cells: readonly MapCell[]): string {
+  const levels = [...new Set(cells.map(({ level }) => level))].sort((a, b) => a - b);
+  const sizes = [...new Set(cells.map(({ roles }) => roles))].sort((a, b) => a - b);
+  const lines = sizes.map((roles) => {
+    const row = levels.map((level) => {
+      const found = cells.find((cell) => cell.level === level && cell.roles === roles);
+      const difference = found?.difference ?? null;
+      if (found === undefined || difference === null) {
+        return `<td class="none">${NOT_MEASURED}</td>`;
+      }
+      const { verdict, rho } = found;
+      return `<td class="${CLASSES[verdict]}"><strong>${signedPercent(difference.value)}</strong> ${verdict}<small>${bounds(difference, signedPercent) ?? 'no interval'}, ${seedWords(difference.n)}</small><small>rho ${one(rho.value)}</small></td>`;
+    });
+    return `<tr><th scope="row">${teamWords(roles)}</th>${row.join('')}</tr>`;
+  });
+  const head = ['team', ...levels.map((level) => `rho about ${String(levelRule(level).rho)}`)];
+  return `${table('The map', head, lines, 'map')}<p class="note">C3\u2019s share of the possible gain less MAGRPO\u2019s, in points, with its 95 % interval over seeds.</p>`;
+}
+
+const seedWords = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
+
+function trendTable(trends: readonly MapTrend[]): string {
+  const lines = trends.map(({ roles, slope }) => {
+    const name = roles === null ? 'all together' : teamWords(roles);
+    return slope === null
+      ? `<tr><th scope="row">${name}</th><td class="none">${NOT_MEASURED}</td><td></td><td></td></tr>`
+      : `<tr><th scope="row">${name}</th><td>${signedPercent(slope.value)}</td><td>${bounds(slope, signedPercent) ?? 'no interval'}</td><td>${TREND[verdictOf(slope)]}, ${seedWords(slope.n)}</td></tr>`;
+  });
+  return `${table('The trend over rho', ['team', 'points per doubling of rho', '95 % interval', 'verdict'], lines, 'narrow')}<p class="note">The claim is that C3 gains on MAGRPO as rho grows: a slope above 0. Least squares for each seed over all its levels, then Student\u2019s t over seeds.</p>`;
+}
+
+const TREND: Readonly<Record<MapVerdict, string>> = {
+  'C3 ahead': 'held',
+  'MAGRPO ahead': 'reversed',
+  level: 'undecided',
+  'not measured': NOT_MEASURED,
+};
+
+function cellTable(cells: readonly MapCell[]): string {
+  const share = (interval: Interval | null): string =>
+    interval === null
+      ? `<td class="none">${NOT_MEASURED}</td>`
+      : `<td>${percentage(interval.value)}<small>${bounds(interval, percentage) ?? seedWords(interval.n)}</small></td>`;
+  const lines = cells.map(
+    ({ roles, rho, ratios, gain }) =>
+      `<tr><th scope="row">${teamWords(roles)}</th><td>${one(rho.value)}<small>${bounds(rho, one) ?? 'no interval'}</small></td>${share(gain.c3)}${share(gain.magrpo)}<td>${ratios.map((ratio) => (ratio === null ? '\u2013' : one(ratio))).join(', ')}</td></tr>`,
+  );
+  const head = ['team', 'rho', 'C3, % of the gain', 'MAGRPO, % of the gain', 'predicted variance ratio by message'];
+  return `${table('Each cell', head, lines, 'results')}<p class="note">Predicted: the variance of C3\u2019s gradient over MAGRPO\u2019s, for the messages in their order; below 1, C3\u2019s is the quieter one.</p>`;
+}
+
+function searchSection(search: readonly MapRun[]): string {
+  if (search.length === 0) {
+    return '';
+  }
+  const rates = [...new Set(search.map(({ rate }) => rate))].sort((a, b) => a - b);
+  const rows = [...new Map(search.map((run) => [`${run.level} ${run.roles} ${run.method}`, run])).values()];
+  const lines = rows.map(({ level, roles, method }) => {
+    const cells = rates.map((rate) => {
+      const found = search.find(
+        (run) => run.level === level && run.roles === roles && run.method === method && run.rate === rate,
+      );
+      return found === undefined ? '<td class="none"></td>' : `<td>${percentage(found.after)}</td>`;
+    });
+    return `<tr><th scope="row">${teamWords(roles)}, level ${level}, ${method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
+  });
+  return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['right after training, %, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, on a seed outside the map.</p></section>`;
+}
+
+const READING = `<section class="reading"><h2>How to read this page</h2><dl>
+<dt>Rho</dt><dd>The variance of the return due to the dealer\u2019s message over that due to all messages after it, measured on the untrained team by alternatives and replays, with Fieller\u2019s interval.</dd>
+<dt>Share of the possible gain</dt><dd>Of what can be learned and the untrained team does not have right, the share that the trained team has right, on sampled held-out hands. The luck of a hand is left out.</dd>
+<dt>Verdicts</dt><dd>Ahead: the whole interval of the difference lies on one side of 0. Level: it holds 0.</dd>
+</dl></section>`;
+
+const STYLE = `
+.quick { padding: 4px 10px; border-left: 3px solid var(--text); background: var(--wash); }
+.map td { text-align: left; }
+.map .ahead { background: color-mix(in srgb, var(--c0) 22%, transparent); }
+.map .behind { background: color-mix(in srgb, var(--c1) 22%, transparent); }
+.narrow { width: auto; min-width: 50%; }
+`;

@@ -1,0 +1,153 @@
+/**
+ * What the runs of the map show: where credit by replay is ahead of trajectory credit, where it is level and where it
+ * is behind, over rho and the size of the team. Pure: numbers in, numbers out.
+ */
+import { mean } from '../../../credit/describe.ts';
+import { student } from '../../../credit/interval.ts';
+import type { Interval } from '../../../shared/records/records.ts';
+
+export const MAP_METHODS = ['c3', 'magrpo'] as const;
+export type MapMethod = (typeof MAP_METHODS)[number];
+
+/** A place on the map. */
+export interface MapPlace {
+  readonly level: number;
+  readonly roles: number;
+  /** Whether the dealer learns, or only deals as the untrained team does. */
+  readonly learns: boolean;
+}
+
+/** What one run came to. */
+export interface MapRun extends MapPlace {
+  readonly method: MapMethod;
+  readonly seed: number;
+  readonly rate: number;
+  /** Shares of what can be learned that the untrained and the trained team have right. */
+  readonly before: number;
+  readonly after: number;
+  /** Of training. */
+  readonly evaluatorCalls: number;
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+/** What a pilot with the untrained team measured. */
+export interface MapPilot extends MapPlace {
+  readonly rho: Interval;
+  /** Predicted variance of C3's gradient over MAGRPO's, by message. */
+  readonly ratios: readonly (number | null)[];
+}
+
+export type MapVerdict = 'C3 ahead' | 'level' | 'MAGRPO ahead' | 'not measured';
+
+export interface MapCell extends MapPlace {
+  readonly rho: Interval;
+  readonly ratios: readonly (number | null)[];
+  /** Share of the possible gain by method, with Student's t interval over seeds. */
+  readonly gain: Readonly<Record<MapMethod, Interval | null>>;
+  /** C3's share less MAGRPO's, paired by seed. */
+  readonly difference: Interval | null;
+  readonly verdict: MapVerdict;
+}
+
+export interface MapTrend {
+  /** The team size; null for all together. */
+  readonly roles: number | null;
+  /**
+   * What a doubling of rho adds to the difference: the least-squares slope of each seed, with Student's t interval over
+   * seeds. Null where fewer than two levels are measured.
+   */
+  readonly slope: Interval | null;
+}
+
+/** The share of the gain that was possible: 1 where the trained team has all right. Null where none was. */
+export const gainOf = ({ before, after }: Pick<MapRun, 'before' | 'after'>): number | null =>
+  before >= 1 ? null : (after - before) / (1 - before);
+
+const isAt = (one: MapPlace, { level, roles, learns }: MapPlace): boolean =>
+  one.level === level && one.roles === roles && one.learns === learns;
+
+/** Differences of a place by seed, of seeds that both methods have. */
+function differencesAt(runs: readonly MapRun[], place: MapPlace): ReadonlyMap<number, number> {
+  const gains = (method: MapMethod): ReadonlyMap<number, number> =>
+    new Map(
+      runs.flatMap((run) => {
+        const gain = isAt(run, place) && run.method === method ? gainOf(run) : null;
+        return gain === null ? [] : [[run.seed, gain] as const];
+      }),
+    );
+  const [c3, magrpo] = [gains('c3'), gains('magrpo')];
+  return new Map(
+    [...c3].flatMap(([seed, gain]) => {
+      const other = magrpo.get(seed);
+      return other === undefined ? [] : [[seed, gain - other] as const];
+    }),
+  );
+}
+
+/** Every place with a pilot, in the order of team sizes, then rho. */
+export function mapCells(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapCell[] {
+  return pilots
+    .toSorted((a, b) => a.roles - b.roles || a.rho.value - b.rho.value)
+    .map(({ rho, ratios, ...place }) => {
+      const gain = (method: MapMethod): Interval | null =>
+        student(runs.flatMap((run) => (isAt(run, place) && run.method === method ? (gainOf(run) ?? []) : [])));
+      const difference = student([...differencesAt(runs, place).values()]);
+      const verdict = verdictOf(difference);
+      return { ...place, rho, ratios, gain: { c3: gain('c3'), magrpo: gain('magrpo') }, difference, verdict };
+    });
+}
+
+export function verdictOf(difference: Interval | null): MapVerdict {
+  if (difference === null || difference.low === null || difference.high === null) {
+    return 'not measured';
+  }
+  return difference.low > 0 ? 'C3 ahead' : difference.high < 0 ? 'MAGRPO ahead' : 'level';
+}
+
+/** The trend over rho for each team size, and for all together: the mean of a seed's slopes. */
+export function mapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapTrend[] {
+  const sizes = [...new Set(pilots.map(({ roles }) => roles))].sort((a, b) => a - b);
+  const bySize = sizes.map((roles) => ({
+    roles,
+    slopes: slopesOf(
+      pilots.filter((one) => one.roles === roles),
+      runs,
+    ),
+  }));
+  const rows = bySize.map(({ roles, slopes }): MapTrend => ({ roles, slope: student([...slopes.values()]) }));
+  const [first] = bySize;
+  const together =
+    first === undefined
+      ? []
+      : [...first.slopes.keys()].flatMap((seed) => {
+          const own = bySize.flatMap(({ slopes }) => slopes.get(seed) ?? []);
+          return own.length === bySize.length ? [mean(own)] : [];
+        });
+  return sizes.length < 2 ? rows : [...rows, { roles: null, slope: student(together) }];
+}
+
+/** The slope of each seed that has every measured level of a team size; none for fewer than two levels. */
+function slopesOf(pilots: readonly MapPilot[], runs: readonly MapRun[]): ReadonlyMap<number, number> {
+  const places = pilots.flatMap((pilot) => {
+    const differences = differencesAt(runs, pilot);
+    return differences.size === 0 || pilot.rho.value <= 0 ? [] : [{ x: Math.log2(pilot.rho.value), differences }];
+  });
+  const [first] = places;
+  if (first === undefined || places.length < 2) {
+    return new Map();
+  }
+  const middle = mean(places.map(({ x }) => x));
+  const spread = places.reduce((sum, { x }) => sum + (x - middle) ** 2, 0);
+  return new Map(
+    [...first.differences.keys()].flatMap((seed) => {
+      const points = places.flatMap(({ x, differences }) => {
+        const y = differences.get(seed);
+        return y === undefined ? [] : [{ x, y }];
+      });
+      return points.length < places.length || spread === 0
+        ? []
+        : [[seed, points.reduce((sum, { x, y }) => sum + (x - middle) * y, 0) / spread] as const];
+    }),
+  );
+}

@@ -1,0 +1,42 @@
+/** Sampling buckets of a stored run to be measured on, on this machine. */
+import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
+import type { StoreWriter } from '../../store/types.ts';
+import { runSampling } from '../../training/config/config.ts';
+import { valuesStates } from '../../training/methods/methods.ts';
+import { sampleDiagnostics, type SampleControl, type SampleSettings } from '../diagnose/diagnoseSample.ts';
+import { runRenderer } from '../models/roles.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import type { ReplayPlace } from './replayHere.ts';
+
+/**
+ * Samples in a store that is held for writing.
+ * @returns the sample's number
+ * @throws C3Error; CancelledError, keeping the complete buckets
+ */
+export function sampleHere(
+  { work, models, lending, evaluators }: ReplayPlace,
+  store: StoreWriter,
+  run: string,
+  settings: SampleSettings,
+  control: SampleControl,
+): Promise<number> {
+  const recipe = parseRecipe(store.runConfig(run), run);
+  const { config } = recipe;
+  if (settings.role !== null) {
+    requireCapability(config.policies, settings.role, 'samples', 'measure another role');
+  }
+  const signal = work.stopping(control.signal);
+  const dependencies = {
+    store,
+    protocol: protocolOf(recipe),
+    render: runRenderer(models.texts, recipe, signal),
+    sampling: runSampling(config),
+    seed: config.seed,
+    returnBound: config.credit.return_clip,
+    samples: (role: string) => capabilitiesOf(config.policies, role).samples,
+    lend: valuesStates(config) ? lending.valuesLender(run, recipe, signal) : lending.lender(run, recipe, signal),
+  };
+  return evaluators.using(config, (evaluator) =>
+    sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, signal }),
+  );
+}

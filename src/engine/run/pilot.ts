@@ -1,0 +1,142 @@
+/**
+ * A pilot: how much of the variance of the return each message of an untrained team decides (rho), measured by
+ * alternatives and replays. Nothing of it is stored, and nothing is learned from it.
+ */
+import { predictedVarianceRatios, rhoOf, type PilotContext } from '../../diagnostics/rho.ts';
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { LocalPolicy, type Policy } from '../../policy/policy.ts';
+import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { EvaluatorBudget } from '../../replay/budget.ts';
+import { grow } from '../../replay/episodes.ts';
+import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { RhoReport } from '../../shared/records/rho.ts';
+import { scoredAtMost } from '../../team/rounds.ts';
+import { runSampling } from '../../training/config/config.ts';
+import { withRunRoles } from './runRoles.ts';
+import type { PreparedRun } from './prepareRun.ts';
+import type { TrainingPlace } from './trainHere.ts';
+
+export interface PilotSettings {
+  /** Questions; each gives one context of every message but the last. */
+  readonly questions: number;
+  /** Messages sampled in a context. */
+  readonly alternatives: number;
+  /** Replays of each. */
+  readonly replays: number;
+}
+
+export const PILOT_DEFAULTS: PilotSettings = { questions: 64, alternatives: 6, replays: 4 };
+
+/**
+ * Measures on the questions that a prepared run would train on first, with its model as it comes.
+ * @throws C3Error('input') for a protocol whose messages are not known beforehand, and where a question is missing;
+ *   CancelledError
+ */
+export async function pilotHere(
+  {
+    models,
+    evaluators,
+    earlier,
+    snapshotFolder,
+  }: Pick<TrainingPlace, 'models' | 'evaluators' | 'earlier' | 'snapshotFolder'>,
+  prepared: PreparedRun,
+  settings: PilotSettings,
+  signal: AbortSignal,
+): Promise<RhoReport> {
+  const { recipe, protocol } = prepared;
+  if (protocol.rounds !== undefined || protocol.occurrences.length < 2) {
+    throw new C3Error(
+      'input',
+      `Rho is measured for teams of two or more messages in a known order; that of the protocol ${protocol.name} is not.`,
+    );
+  }
+  return evaluators.using(recipe.config, (evaluator) =>
+    models.exclusively(
+      recipe,
+      (model) =>
+        withRunRoles(models, prepared, model, { earlier, snapshotFolder }, { signal }, (lent) => {
+          const { runtime, tokenizer, info } = model;
+          const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
+          const weights = new Map([...lent].map(([role, { policy }]) => [role, policy]));
+          const policy = teamPolicy(own, recipe.config.policies, tokenizer, weights);
+          return measureRho(prepared, policy, evaluator, settings, signal);
+        }),
+      { signal },
+    ),
+  );
+}
+
+/** The same with a policy and an evaluator that are there. */
+export async function measureRho(
+  { recipe: { config }, protocol, render, data }: Pick<PreparedRun, 'recipe' | 'protocol' | 'render' | 'data'>,
+  policy: Policy,
+  evaluator: Evaluator,
+  { questions, alternatives, replays }: PilotSettings,
+  signal: AbortSignal,
+): Promise<RhoReport> {
+  const instances = [...data.train, ...data.evaluation].slice(0, questions);
+  const scored = scoredAtMost(protocol);
+  const last = protocol.occurrences.length - 1;
+  const each = instances.length * alternatives * replays * scored;
+  const positions: { role: string; rho: ReturnType<typeof rhoOf> }[] = [];
+  for (const { position, role } of protocol.occurrences.slice(0, last)) {
+    const fanout = [...Array.from({ length: position }, () => 1), alternatives, replays];
+    const roots = await grow(
+      {
+        protocol,
+        render,
+        policy,
+        evaluator,
+        budget: new EvaluatorBudget(each),
+        sampling: runSampling(config),
+        seed: config.seed,
+        scope: `pilot:${String(position)}`,
+        commonRandomNumbers: false,
+      },
+      instances.map((instance) => ({ instance, node: null })),
+      fanout,
+      { signal },
+    );
+    const contexts = position === 0 ? groups(roots, alternatives) : roots.map((root) => childrenAt(root, position));
+    positions.push({ role, rho: rhoOf(contexts.map((nodes) => contextOf(nodes, config.credit.return_clip))) });
+  }
+  const components = [
+    ...positions.map(({ rho }) => Math.max(0, rho?.components.upstream ?? 0)),
+    positions.at(-1)?.rho?.components.downstream ?? 0,
+  ];
+  const episodes = Math.floor(config.evaluator_budget / Math.max(1, scored));
+  const known = positions.every(({ rho }) => rho !== null);
+  const ratios = known ? predictedVarianceRatios(components, config.fanout, episodes) : [];
+  return {
+    questions: instances.length,
+    alternatives,
+    replays,
+    evaluatorCalls: each * positions.length,
+    fanout: config.fanout,
+    episodes,
+    messages: protocol.occurrences.map(({ role }, position) => {
+      const rho = positions[position]?.rho ?? null;
+      return {
+        role,
+        variance: known ? (components[position] ?? null) : null,
+        rho: rho === null ? null : { value: rho.value, low: rho.low, high: rho.high, n: rho.n },
+        varianceRatio: ratios[position] ?? null,
+      };
+    }),
+  };
+}
+
+/** Consecutive nodes, so many at a time: the roots of one question. */
+const groups = (roots: readonly TreeNode[], size: number): TreeNode[][] =>
+  Array.from({ length: roots.length / size }, (_, index) => roots.slice(index * size, (index + 1) * size));
+
+/** The siblings at a position below a root from which on one message follows another. */
+const childrenAt = (root: TreeNode, position: number): readonly TreeNode[] => {
+  const [next] = root.children;
+  return root.position + 1 === position || next === undefined ? root.children : childrenAt(next, position);
+};
+
+/** The returns of each alternative that were measured. */
+const contextOf = (alternatives: readonly TreeNode[], bound: number): PilotContext =>
+  alternatives.map((node) => leavesOf(node).flatMap((leaf) => returnOf(leaf, bound) ?? []));

@@ -1,0 +1,81 @@
+/** What a run writes besides the store, by the keys of section `output`. */
+import { join, resolve } from 'node:path';
+import { messageOf } from '../../shared/errors.ts';
+import type { RunSummary } from '../../shared/records/records.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import type { StoreReader } from '../../store/types.ts';
+import type { RunControl } from '../../training/runContext.ts';
+import type { Recipe } from '../recipe/recipe.ts';
+
+/** Episodes of a step that are printed, and characters of a message. */
+const MOST_EPISODES = 8;
+const MOST_CHARACTERS = 200;
+
+type Episodes = Pick<StoreReader, 'episodes' | 'chain'>;
+
+/** A run's control; with `output.verbose` one that also prints what each step sampled. */
+export function speaking(
+  { config }: Pick<Recipe, 'config'>,
+  control: RunControl,
+  onRemark: (remark: string) => void,
+  reading: (work: (store: Episodes) => readonly string[]) => readonly string[],
+): RunControl {
+  if (!config.output.verbose) {
+    return control;
+  }
+  return {
+    ...control,
+    onProgress: (progress) => {
+      control.onProgress(progress);
+      const { run, stage, metrics, done } = progress;
+      if (run !== null && stage === 'train' && metrics !== null) {
+        reading((store) => stepLines(store, run, done)).forEach(onRemark);
+      }
+    },
+  };
+}
+
+/** The messages and returns of the first question of a step, one episode a line. */
+export function stepLines(store: Episodes, run: string, iteration: number): readonly string[] {
+  const episodes = store.episodes({ run, phase: 'train', iteration, offset: 0, limit: MOST_EPISODES });
+  const [first] = episodes;
+  if (first === undefined) {
+    return [];
+  }
+  const lines = episodes
+    .filter(({ instance }) => instance === first.instance)
+    .map(({ leaf, return: value, rule }) => {
+      const said = store.chain(leaf).map(({ eventType, text }) => `${eventType}: ${oneLine(text, MOST_CHARACTERS)}`);
+      const scored = value === null ? 'not scored' : `return ${value.toFixed(3)}`;
+      return `  ${[...said, `${scored} (${oneLine(rule, MOST_CHARACTERS)})`].join(' | ')}`;
+    });
+  return [`Step ${String(iteration)}, ${JSON.stringify(oneLine(first.question, MOST_CHARACTERS))}:`, ...lines];
+}
+
+/**
+ * With `output.save_model`, writes the trained weights of a finished run, which is stored whatever becomes of them.
+ * @param exporting writes them in a format into a folder, and gives the folders to load
+ */
+export async function saveModel(
+  { config, folder }: Pick<Recipe, 'config' | 'folder'>,
+  { run, steps }: Pick<RunSummary, 'run' | 'steps'>,
+  onRemark: (remark: string) => void,
+  exporting: (format: 'model' | 'adapter', out: string) => Promise<readonly string[]>,
+): Promise<void> {
+  if (!config.output.save_model) {
+    return;
+  }
+  if (steps === 0) {
+    onRemark('output.save_model: nothing was trained, so nothing is saved.');
+    return;
+  }
+  const format = config.adapter === null ? 'model' : 'adapter';
+  const out = resolve(folder, config.output.save_path ?? join('output', run));
+  try {
+    const folders = await exporting(format, out);
+    onRemark(`output.save_model: the trained weights are in ${folders.join(' and ')}.`);
+  } catch (error) {
+    const later = `c3 export --run ${run} --format ${format} --out FOLDER`;
+    onRemark(`output.save_model: ${messageOf(error)} The run is stored; \`${later}\` saves its weights.`);
+  }
+}

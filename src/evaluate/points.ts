@@ -1,0 +1,70 @@
+/** Scores a message by the points of its parts, as the answer of its instance lists them. */
+
+/** What an answer lists: the points of what each part of a message may be, and how many points are all. */
+export interface PointsKey {
+  /** By position of the part. */
+  readonly parts: readonly ReadonlyMap<string, number>[];
+  readonly total: number;
+}
+
+export interface PointsVerdict {
+  /** In [0, 1]. */
+  readonly score: number;
+  /** `points: 49 of 68 (19, 30)`, or why there are none. */
+  readonly rule: string;
+}
+
+/**
+ * Reads `red: 2, blue: 1; 7: 3; of 5`: parts are separated by semicolons, what a part may be by commas, and the total
+ * comes last. Points are decimal numbers from 0 up; those of the best parts may add up to less than the total, not to
+ * more.
+ * @returns null where the text has another form
+ */
+export function parsePoints(text: string): PointsKey | null {
+  const fields = text.split(';').map((field) => field.trim());
+  const total = numberOf(/^of (\S+)$/u.exec(fields.at(-1) ?? '')?.[1] ?? '');
+  const parts = fields.slice(0, -1).map(readPart);
+  if (total === null || total === 0 || parts.length === 0) {
+    return null;
+  }
+  let best = 0;
+  for (const part of parts) {
+    if (part === null) {
+      return null;
+    }
+    best += [...part.values()].reduce((most, points) => Math.max(most, points), 0);
+  }
+  return best > total ? null : { parts: parts.filter((part) => part !== null), total };
+}
+
+/**
+ * Adds up the points of a message's parts, compared without regard to case and the amount of whitespace. A message with
+ * more or fewer parts than the key has none.
+ */
+export function gradePoints({ parts, total }: PointsKey, message: string): PointsVerdict {
+  const said = message.split(',', parts.length + 1).map(comparable);
+  if (said.length !== parts.length) {
+    return { score: 0, rule: `points: the message does not have ${parts.length} parts` };
+  }
+  const points = parts.map((part, index) => part.get(said[index] ?? '') ?? 0);
+  const sum = points.reduce((all, one) => all + one, 0);
+  return { score: sum / total, rule: `points: ${sum} of ${total} (${points.join(', ')})` };
+}
+
+function readPart(text: string): ReadonlyMap<string, number> | null {
+  const choices = new Map<string, number>();
+  for (const choice of text.split(',')) {
+    const colon = choice.lastIndexOf(':');
+    const [name, points] = [comparable(choice.slice(0, colon)), numberOf(choice.slice(colon + 1).trim())];
+    if (colon === -1 || name === '' || points === null || choices.has(name)) {
+      return null;
+    }
+    choices.set(name, points);
+  }
+  return choices;
+}
+
+const numberOf = (text: string): number | null => (/^\d{1,9}(\.\d{1,9})?$/u.test(text) ? Number(text) : null);
+
+/** The form in which two texts are compared. */
+const comparable = (text: string): string => text.normalize('NFC').replace(/\s+/gu, ' ').trim().toLowerCase();

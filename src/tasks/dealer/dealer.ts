@@ -1,0 +1,203 @@
+/**
+ * The third bundled task: hands of a card game whose first message, the dealer's, decides how much a hand can score. It
+ * is made so that the share of the upstream message in the variance of the return (rho) is known and can be chosen.
+ *
+ * A hand shows one card for each seat. Each role names a pile for its own card and repeats what was said before it:
+ * `dealer owl C, first oak F, second tin B`. The last message is scored by its points:
+ * - a player's pile on the side of the table that is right for the card scores `player`. The house's rule for a card is
+ *   fixed and shown nowhere: it is what a team can learn;
+ * - the dealer's pile on the right side scores `dealer`, in the same way;
+ * - half of the dealer's piles are lucky and score `luck`. Which ones depends on the hand (its hash), so nobody can
+ *   learn it.
+ *
+ * Of a team that chooses each pile alike, the dealer's adds (luck^2 + dealer^2) / 4 to the variance of the points, and
+ * each of the n - 1 players' player^2 / 4: so rho = (luck^2 + dealer^2) / ((n - 1) player^2).
+ */
+import { C3Error } from '../../shared/errors.ts';
+import type { DemonstratedProblem } from '../demonstration.ts';
+import { HashedStream } from '../hashedStream.ts';
+import { distinctQuestions, uidSha } from '../uid.ts';
+import { SEAT_NAMES, SEATS, SIDES } from './dealerWords.ts';
+
+/** Points of a player's right pile. */
+const PLAYER = 60;
+/** Points of the dealer's right pile where luck decides: a third of a player's. */
+const DEALER = 20;
+
+export interface LevelRule {
+  readonly level: number;
+  /** Of a team that chooses each word alike. */
+  readonly rho: number;
+  /** What of the dealer's message counts: mostly luck, or the right side alone, which can be learned. */
+  readonly by: 'luck' | 'skill';
+}
+
+const LEVEL_RULES: readonly LevelRule[] = [
+  { level: 1, rho: 0.2, by: 'luck' },
+  { level: 2, rho: 1, by: 'luck' },
+  { level: 3, rho: 3, by: 'luck' },
+  { level: 4, rho: 8, by: 'luck' },
+  { level: 5, rho: 0.2, by: 'skill' },
+  { level: 6, rho: 1, by: 'skill' },
+  { level: 7, rho: 3, by: 'skill' },
+  { level: 8, rho: 8, by: 'skill' },
+];
+
+/** The house's rule: the cards of each seat for which the first side of the table is right. */
+const RULES: readonly ReadonlySet<string>[] = SEATS.map((cards, seat) =>
+  halfOf(cards, new HashedStream(`dealer rule\0${seat}`)),
+);
+
+/** How often a demonstration that is not hasty names a pile of the right side. */
+const CAREFUL_SHARE = 0.7;
+
+const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
+
+/** What a hand can score. */
+export interface Stakes {
+  readonly luck: number;
+  readonly dealer: number;
+  readonly player: number;
+  /** Of a hand with luck in which everybody is right. */
+  readonly total: number;
+}
+
+/** What a level is. @throws C3Error('input') for one that is not there */
+export function levelRule(level: number): LevelRule {
+  const rule = LEVEL_RULES.find((one) => one.level === level);
+  if (rule === undefined) {
+    throw new C3Error('input', `The dealer task has the levels 1 to ${LEVEL_RULES.length}, not ${level}.`);
+  }
+  return rule;
+}
+
+/**
+ * The stakes at a level, in whole points.
+ * @param roles of the team, the dealer among them
+ * @throws C3Error('input') for a level that is not there
+ */
+export function stakesOf(level: number, roles: number): Stakes {
+  const { rho, by } = levelRule(level);
+  const upstream = rho * (roles - 1) * PLAYER ** 2;
+  const [luck, dealer] =
+    by === 'luck' ? [Math.round(Math.sqrt(upstream - DEALER ** 2)), DEALER] : [0, Math.round(Math.sqrt(upstream))];
+  return { luck, dealer, player: PLAYER, total: luck + dealer + PLAYER * (roles - 1) };
+}
+
+/**
+ * The share of what can be learned in a return: the points of piles on the right side / all of them. The luck of the
+ * hand is left out. Null for a return that no well-formed message has.
+ * @param value a return in [0, 1]
+ */
+export function learnedShare(value: number, level: number, roles: number): number | null {
+  const { luck, dealer, player, total } = stakesOf(level, roles);
+  const points = Math.round(value * total);
+  for (const lucky of [0, luck]) {
+    for (const right of [0, dealer]) {
+      const players = (points - lucky - right) / player;
+      if (Number.isInteger(players) && players >= 0 && players < roles) {
+        return (right + players * player) / (total - luck);
+      }
+    }
+  }
+  return null;
+}
+
+/**
+ * Every distinct hand of a seed, without end.
+ * @param levels mix weights of the levels 1 to 8, by position; missing ones are 0
+ * @param sizes team sizes, drawn alike
+ * @throws C3Error('input') for levels that are no mix, or a team that the table has no seats for
+ */
+export function distinctHands(
+  seed: string,
+  levels: readonly number[] = DEFAULT_MIX,
+  sizes: readonly number[] = [2],
+): Iterable<DemonstratedProblem> {
+  checkLevels(levels);
+  if (sizes.length === 0 || !sizes.every((size) => Number.isInteger(size) && size >= 2 && size <= SEATS.length)) {
+    throw new C3Error('input', `The dealer task has teams of 2 to ${SEATS.length} roles, not ${sizes.join(', ')}.`);
+  }
+  return distinctQuestions(drawHands(seed, levels, sizes));
+}
+
+function* drawHands(
+  seed: string,
+  levels: readonly number[],
+  sizes: readonly number[],
+): Generator<DemonstratedProblem, never, undefined> {
+  for (let index = 0; ; index++) {
+    yield drawHand(seed, index, levels, sizes);
+  }
+}
+
+/** Draw `index` of a seed; depends on nothing but its arguments. */
+function drawHand(
+  seed: string,
+  index: number,
+  levels: readonly number[],
+  sizes: readonly number[],
+): DemonstratedProblem {
+  const stream = new HashedStream(`dealer\0${seed}\0${index}`);
+  const { level } = stream.weighted(LEVEL_RULES, levels);
+  const roles = sizes[stream.integer(0, sizes.length - 1)] ?? 2;
+  const cards = SEATS.slice(0, roles).map((seat) => stream.pick(seat));
+  const held = cards.map((card, seat) => `${SEAT_NAMES[seat] ?? ''} ${card}`);
+  const question = `Table ${level}, hand ${stream.integer(10_000, 99_999)}: ${held.join(', ')}`;
+  // In haste any pile is named; else mostly one of the right side, so that a team knows better than it does.
+  const hasty = held.map((card) => `${card} ${stream.pick(SIDES.flat())}`);
+  const careful = held.map((card, seat) => {
+    const isRight = stream.chance(CAREFUL_SHARE);
+    return `${card} ${stream.pick(SIDES[isRight === isFirstRight(cards[seat] ?? '', seat) ? 0 : 1])}`;
+  });
+  return {
+    uid: `dealer-${seed}-${index}`,
+    uidSha: uidSha(question),
+    question,
+    answer: pointsOf(question, cards, stakesOf(level, roles)),
+    source: 'dealer',
+    level,
+    said: oneAfterAnother(careful),
+    saidInHaste: oneAfterAnother(hasty),
+    short: roles === 2,
+  };
+}
+
+/** The key of a hand as the evaluator `points` reads it: the same for whoever draws this question. */
+function pointsOf(question: string, cards: readonly string[], { luck, dealer, player, total }: Stakes): string {
+  const stream = new HashedStream(`dealer luck\0${question}`);
+  const lucky = new Set(SIDES.flatMap((piles) => [...halfOf(piles, stream)]));
+  const parts = cards.map((card, seat) => {
+    const piles = SIDES.flatMap((side, index) => {
+      const right = isFirstRight(card, seat) === (index === 0);
+      return side.map((pile): [pile: string, points: number] =>
+        seat === 0 ? [pile, (lucky.has(pile) ? luck : 0) + (right ? dealer : 0)] : [pile, right ? player : 0],
+      );
+    });
+    return piles.map(([pile, points]) => `${SEAT_NAMES[seat] ?? ''} ${card} ${pile}: ${points}`).join(', ');
+  });
+  return `${parts.join('; ')}; of ${total}`;
+}
+
+/** What the roles say, each after repeating those before it. */
+const oneAfterAnother = (parts: readonly string[]): string[] =>
+  parts.map((_, seat) => parts.slice(0, seat + 1).join(', '));
+
+/** The house's rule for a card. */
+const isFirstRight = (card: string, seat: number): boolean => RULES[seat]?.has(card) === true;
+
+/** Half of the items, each half equally likely. */
+function halfOf(items: readonly string[], stream: HashedStream): ReadonlySet<string> {
+  const rest = [...items];
+  return new Set(items.slice(0, items.length / 2).flatMap(() => rest.splice(stream.integer(0, rest.length - 1), 1)));
+}
+
+function checkLevels(levels: readonly number[]): void {
+  const valid = levels.length <= LEVEL_RULES.length && levels.every((weight) => Number.isFinite(weight) && weight >= 0);
+  if (!valid || !levels.some((weight) => weight > 0)) {
+    throw new C3Error(
+      'input',
+      `Dealer levels [${levels.join(', ')}] are not valid: give 1 to ${LEVEL_RULES.length} weights from 0 up, at least one above 0.`,
+    );
+  }
+}

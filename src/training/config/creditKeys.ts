@@ -1,0 +1,46 @@
+/** The keys of a run configuration that say how returns become credit. */
+import { z } from 'zod';
+import { CONFIGURABLE_ESTIMATORS } from '../../credit/estimators.ts';
+import { described, oneOf, share } from './configKeys.ts';
+
+export const creditSchema = z
+  .strictObject({
+    estimator: described(CONFIGURABLE_ESTIMATORS)
+      .default('loo')
+      .describe('The baseline that method c3 measures a message against; the other methods bring their own.'),
+    alpha: share.default(1).describe('The weight of the values in `estimator: value_assisted`.'),
+    group_normalise: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo.',
+      ),
+    normalise_scope: oneOf(['published', 'group'], {
+      published: 'As the published code of each method: mappo over the step, the others over what was compared.',
+      group: 'Over what was compared with each other, for mappo too.',
+    })
+      .default('published')
+      .describe('Over what `group_normalise` takes mean and deviation.'),
+    common_random_numbers: z
+      .boolean()
+      .default(false)
+      .describe(
+        'In training, replay m of one alternative draws the same random numbers as replay m of its siblings. Equal alternatives then have equal continuations, so that nothing is learned from the second one. Replays on request share theirs whatever this says; whole episodes never do.',
+      ),
+    merge_contexts: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Compares the alternatives of all equal contexts of an instance in a step with each other, as Algorithm 1 keys them; equal alternatives share one credit. false compares siblings only. Methods of whole episodes have no contexts to merge.',
+      ),
+    lone_messages: oneOf(['none', 'parent'], {
+      none: 'It has no credit, and nothing is learned from it.',
+      parent:
+        'The credit of the message before it, as whole episodes have: unbiased, and the role learns. Never on common random numbers.',
+    })
+      .default('parent')
+      .describe('What c3 and c3_full_mean credit a message with that has no alternatives in its context.'),
+    return_clip: z.number().positive().default(10).describe('Returns are clipped to plus and minus this value.'),
+  })
+  .prefault({})
+  .describe('How returns become credit.');

@@ -1,0 +1,57 @@
+/**
+ * What keys mean where a stored configuration lacks them: runs from before a key existed are continued, verified and
+ * replayed as they began. New runs store what they use.
+ */
+import { isRecord } from '../../shared/guard.ts';
+import type { RunConfig } from './config.ts';
+
+type Keys = Readonly<Record<string, unknown>>;
+
+/** Keys that are stored whatever they say. */
+const STORED: Keys = {
+  // Stated answers were compared before an evaluator could be chosen.
+  evaluator: 'answer',
+  credit: { common_random_numbers: true },
+};
+
+/** A configuration that says one of these is stored without the key, as such runs were. */
+const EARLIER = {
+  shape: 'nested',
+  dynamic_sampling: false,
+  credit: { normalise_scope: 'group', merge_contexts: false, lone_messages: 'none' },
+  ppo: { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1 },
+  value_head: { fit: 'gradient', ridge: 20, keep: 0.95, warmup_steps: 0 },
+  task: { roles: 2 },
+  output: { save_model: false, save_path: null, verbose: false },
+} as const satisfies Keys;
+
+/** A stored configuration with the keys that it lacks. @param config as the store holds it, not checked yet */
+export const withEarlier = (config: unknown): unknown =>
+  isRecord(config) ? filled(filled(config, STORED), EARLIER) : config;
+
+/** A configuration as it is stored: without what it has in common with runs from before the key. */
+export const withoutEarlier = (config: RunConfig): Keys => stripped(config, EARLIER);
+
+function filled(given: Keys, earlier: Keys): Keys {
+  const added = Object.entries(earlier).flatMap(([key, meant]): [string, unknown][] => {
+    const value = given[key];
+    if (isRecord(meant) && (value === undefined || isRecord(value))) {
+      return [[key, filled(value ?? {}, meant)]];
+    }
+    return value === undefined ? [[key, meant]] : [];
+  });
+  return { ...given, ...Object.fromEntries(added) };
+}
+
+function stripped(given: Keys, earlier: Keys): Keys {
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([key, value]): [string, unknown][] => {
+      const meant = earlier[key];
+      if (isRecord(meant) && isRecord(value)) {
+        const inner = stripped(value, meant);
+        return Object.keys(inner).length === 0 ? [] : [[key, inner]];
+      }
+      return meant !== undefined && meant === value ? [] : [[key, value]];
+    }),
+  );
+}

@@ -1,0 +1,97 @@
+/** `--override a.b=c`: values in YAML or as Python's literals, laid over a configuration. */
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { isRecord } from '../../shared/guard.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
+import { pythonLiteral } from './pythonLiteral.ts';
+
+/** Characters of an override that a message repeats. */
+export const MAX_SHOWN_OVERRIDE = 100;
+
+export interface Override {
+  /** The key with its sections in front. */
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** The value as it was written. */
+  readonly text: string;
+  /** Whether the published scripts, which know Python's literals alone, would have kept the text. */
+  readonly textThere: boolean;
+  /** The whole override, for messages. */
+  readonly item: string;
+}
+
+/**
+ * Reads one override: the key is before the first `=`. The value is YAML; what YAML refuses, takes for plain text or
+ * for a list or mapping is read as Python's literal where it is one.
+ * @throws C3Error('input') where there is no `=` or the value is neither
+ */
+export function parseOverride(item: string): Override {
+  const shown = oneLine(item, MAX_SHOWN_OVERRIDE);
+  const split = item.indexOf('=');
+  if (split < 1) {
+    throw new C3Error('input', `--override ${shown}: write key.path=value.`);
+  }
+  const text = item.slice(split + 1);
+  const python = pythonLiteral(text);
+  const value = valueOf(text, python, shown);
+  const textThere = python === null && typeof value !== 'string' && text.trim() !== '';
+  return { path: item.slice(0, split).split('.'), value, text, textThere, item };
+}
+
+function valueOf(text: string, python: { readonly value: unknown } | null, shown: string): unknown {
+  let value: unknown;
+  try {
+    value = yamlValue(parseYaml(text));
+  } catch (error) {
+    if (python !== null) {
+      return python.value;
+    }
+    throw new C3Error(
+      'input',
+      `--override ${shown}: the value is not YAML: ${oneLine(messageOf(error), MAX_SHOWN_OVERRIDE)}`,
+      { cause: error },
+    );
+  }
+  // Quotes are YAML's own; True, 1_000 and (1, 2) are plain text to it.
+  const open = (typeof value === 'string' && value === text.trim()) || (typeof value === 'object' && value !== null);
+  return open && python !== null ? python.value : value;
+}
+
+/**
+ * Lays overrides over a configuration, the later ones over the earlier ones.
+ * @param merged whether a mapping is laid over the one that is there key by key, as the published scripts do, and does
+ *   not replace it
+ * @throws C3Error('input') where a key leads through a value that is no mapping
+ */
+export const withOverrides = (base: object, overrides: readonly Override[], merged: boolean): object =>
+  overrides.reduce<object>((value, override) => setIn(value, override.path, override, merged), structuredClone(base));
+
+function setIn(value: object, [key = '', ...rest]: readonly string[], override: Override, merged: boolean): object {
+  const entries = new Map<string, unknown>(Object.entries(value));
+  const there = entries.get(key);
+  if (rest.length === 0) {
+    entries.set(key, merged ? mergedOver(there, override.value) : override.value);
+  } else {
+    const inner = there ?? {};
+    if (typeof inner !== 'object' || Array.isArray(inner)) {
+      throw new C3Error(
+        'input',
+        `--override ${oneLine(override.item, MAX_SHOWN_OVERRIDE)}: ${oneLine(key, MAX_SHOWN_OVERRIDE)} is not a mapping.`,
+      );
+    }
+    entries.set(key, setIn(inner, rest, override, merged));
+  }
+  return Object.fromEntries(entries);
+}
+
+/** A value laid over another one: mappings key by key, anything else replaces what was there. */
+export function mergedOver(there: unknown, laid: unknown): unknown {
+  if (!isRecord(there) || !isRecord(laid)) {
+    return laid;
+  }
+  const entries = new Map(Object.entries(there));
+  for (const [key, value] of Object.entries(laid)) {
+    entries.set(key, mergedOver(entries.get(key), value));
+  }
+  return Object.fromEntries(entries);
+}

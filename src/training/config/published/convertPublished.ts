@@ -1,0 +1,249 @@
+/**
+ * From a file of the published MAGRPO scripts to a configuration of this product: a pure function of the file and of
+ * what is on the disk.
+ */
+import { nearestName } from '../../../shared/errors.ts';
+import { isRecord } from '../../../shared/guard.ts';
+import type { KeyPath } from '../../../team/document.ts';
+import { configSchema } from '../config.ts';
+import { problemsOf, type Known, type Problem } from '../configProblems.ts';
+import { mergedOver } from '../overrides.ts';
+import {
+  isPublishedSection,
+  JOINT_MODES,
+  PUBLISHED_SECTIONS,
+  PUBLISHED_TOP_K,
+  publishedSchema,
+  type PublishedFile,
+} from './publishedKeys.ts';
+import type { PublishedFacts, PublishedNote, Row } from './publishedRow.ts';
+import { publishedTask } from './publishedTask.ts';
+
+/** Nothing is on the disk, as for an editor that may not ask it. */
+export const NOTHING_THERE: PublishedFacts = { isFolder: () => false, problemsIn: () => null };
+
+export interface Converted {
+  /** Keys of our own, as somebody would write them. */
+  readonly value: object;
+  /** Why it is no such file; then the value is of no use. */
+  readonly problems: readonly Problem[];
+  readonly notes: readonly PublishedNote[];
+  /** Which key of the file a key of our own is from. */
+  readonly from: ReadonlyMap<string, KeyPath>;
+}
+
+/** The expert where a file names none. */
+const PUBLISHED_EXPERT = 'deepseek-coder';
+
+/** Pairs of names for one thing: that of the README, and that of the code. */
+const SPELLINGS = [
+  ['output', 'save_model', 'save_final_model'],
+  ['external', 'expert_edits_model', 'expert_model'],
+] as const;
+
+const KNOWN: Known = {
+  values: Object.fromEntries(
+    Object.entries(PUBLISHED_SECTIONS).map(([name, section]) => [
+      name,
+      Object.fromEntries(('shape' in section ? Object.keys(section.shape) : []).map((key) => [key, ''])),
+    ]),
+  ),
+  paths: Object.entries(PUBLISHED_SECTIONS).flatMap(([name, section]) => [
+    name,
+    ...('shape' in section ? Object.keys(section.shape).map((key) => `${name}.${key}`) : []),
+  ]),
+};
+
+/**
+ * Converts a file. Top-level keys that the scripts do not have are this product's own and are laid over the result, so
+ * `steps`, `seed` and `device` can stand in such a file too.
+ */
+export function convertPublished(given: Readonly<Record<string, unknown>>, facts: PublishedFacts): Converted {
+  const entries = Object.entries(given);
+  const file = Object.fromEntries(entries.filter(([key]) => isPublishedSection(key)));
+  const own = Object.fromEntries(entries.filter(([key]) => !isPublishedSection(key)));
+  const strangers = Object.keys(own)
+    .filter((key) => !Object.hasOwn(configSchema.shape, key))
+    .map(strangerProblem);
+  const parsed = publishedSchema.safeParse(withoutNulls(file));
+  if (!parsed.success) {
+    const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, KNOWN, file));
+    return { value: {}, problems: [...strangers, ...problems], notes: [], from: new Map() };
+  }
+  const { rows, notes, problems: wrong } = converted(parsed.data, facts);
+  const problems = [...strangers, ...trainerProblems(parsed.data), ...wrong];
+  if (problems.length > 0) {
+    return { value: {}, problems, notes: [], from: new Map() };
+  }
+  const value = rows.reduce<unknown>((laid, [key, one]) => mergedOver(laid, nested(key.split('.'), one)), {});
+  const laid = mergedOver(value, own);
+  return {
+    value: isRecord(laid) ? laid : {},
+    problems: [],
+    notes: [...notes, ...spellingNotes(file), ...ignoredNotes(file)],
+    from: new Map(rows.map(([key, , from]) => [key, from])),
+  };
+}
+
+/** A section without content is one without keys. */
+const withoutNulls = (file: object): object =>
+  Object.fromEntries(Object.entries(file).filter(([, section]: [string, unknown]) => section !== null));
+
+const nested = (path: readonly string[], value: unknown): unknown =>
+  path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+
+function strangerProblem(key: string): Problem {
+  const nearest = nearestName(key, [...Object.keys(PUBLISHED_SECTIONS), ...Object.keys(configSchema.shape)]);
+  const hint =
+    nearest === undefined ? `sections are ${Object.keys(PUBLISHED_SECTIONS).join(', ')}.` : `did you mean ${nearest}?`;
+  return { path: [key], of: 'key', sentence: `unknown key; ${hint}`, nearest: nearest ?? null };
+}
+
+function trainerProblems({ magrpo, grpo }: PublishedFile): Problem[] {
+  const problem = (path: KeyPath, sentence: string): Problem => ({ path, of: 'value', sentence, nearest: null });
+  if (magrpo !== undefined && grpo !== undefined) {
+    return [problem(['grpo'], 'magrpo is given too; keep the section of the trainer that is meant.')];
+  }
+  return grpo !== undefined && grpo.num_agents !== 1
+    ? [problem(['grpo', 'num_agents'], 'must be 1; for two agents name the section magrpo.')]
+    : [];
+}
+
+function converted(
+  file: PublishedFile,
+  facts: PublishedFacts,
+): { rows: Row[]; notes: PublishedNote[]; problems: readonly Problem[] } {
+  const { model, output, external, reward_processor: processor, grpo } = file;
+  const name = grpo === undefined ? 'magrpo' : 'grpo';
+  const trainer = grpo ?? file.magrpo ?? PUBLISHED_SECTIONS.magrpo.parse({});
+  const at = (key: string): KeyPath => [name, key];
+  const task = publishedTask(file, { name, ...trainer }, facts);
+  const expert = expertOf(external, facts);
+  const there = facts.isFolder(model.name);
+  const notes: PublishedNote[] = there
+    ? []
+    : [
+        {
+          path: ['model', 'name'],
+          sentence: `${model.name} is no folder here, and nothing is downloaded; the bundled model is used in its place.`,
+          warns: false,
+        },
+      ];
+  const sampled = (key: 'temperature' | 'top_p'): Row => [
+    `sampling.${key}`,
+    trainer[key] ?? model[key],
+    trainer[key] === undefined ? ['model', key] : at(key),
+  ];
+  const rows: Row[] = [
+    ['method', 'magrpo', [name]],
+    ['model', there ? model.name : 'bundled', ['model', 'name']],
+    sampled('temperature'),
+    sampled('top_p'),
+    ['sampling.top_k', PUBLISHED_TOP_K, [name]],
+    ['sampling.max_new_tokens', trainer.max_new_tokens, at('max_new_tokens')],
+    ['evaluator_budget', rewardsOf(trainer), at('num_turns')],
+    ['instances_per_step', trainer.per_device_train_batch_size, at('per_device_train_batch_size')],
+    ...(trainer.save_steps === undefined ? [] : [['checkpoint_every', trainer.save_steps, at('save_steps')] as const]),
+    ['ppo.learning_rate', trainer.learning_rate, at('learning_rate')],
+    // One rate from the first step to the last, and no KL penalty.
+    ['ppo.warmup_fraction', 0, at('learning_rate')],
+    ['ppo.final_fraction', 1, at('learning_rate')],
+    ['ppo.kl_coefficient', 0, [name]],
+    ['magrpo.num_agents', trainer.num_agents, at('num_agents')],
+    ['magrpo.joint_mode', JOINT_MODES[trainer.joint_mode], at('joint_mode')],
+    ['magrpo.num_turns', trainer.num_turns, at('num_turns')],
+    ['magrpo.num_generations', trainer.num_generations, at('num_generations')],
+    ['magrpo.termination_threshold', trainer.termination_threshold, at('termination_threshold')],
+    ['magrpo.discount', trainer.discount, at('discount')],
+    ['magrpo.reward_shift', trainer.reward_shift, at('reward_shift')],
+    ['magrpo.reward_processor.enabled', processor.enabled, ['reward_processor', 'enabled']],
+    ['magrpo.reward_processor.scale_factor', processor.scale_factor, ['reward_processor', 'scale_factor']],
+    ['magrpo.cross_reduce', trainer.cross_reduce, at('cross_reduce')],
+    ['external.mode', external.mode, ['external', 'mode']],
+    ['external.memory_mode', external.memory_mode, ['external', 'memory_mode']],
+    ['external.previous_prompts', external.previous_prompts, ['external', 'previous_prompts']],
+    ['external.previous_responses', external.previous_responses, ['external', 'previous_responses']],
+    ['external.sandbox_slice', sliceOf(external.sandbox_slice), ['external', 'sandbox_slice']],
+    ...expert.rows,
+    ['output.save_model', output.save_model ?? output.save_final_model ?? false, ['output', 'save_model']],
+    ['output.save_path', output.save_path ?? null, ['output', 'save_path']],
+    ['output.verbose', output.verbose, ['output', 'verbose']],
+    ...task.rows,
+  ];
+  return { rows, notes: [...notes, ...expert.notes, ...task.notes], problems: task.problems };
+}
+
+/** Joint actions that the tree of one problem scores. */
+function rewardsOf({
+  num_agents: agents,
+  num_turns: turns,
+  num_generations: each,
+  joint_mode: mode,
+}: TreeKeys): number {
+  const actions = JOINT_MODES[mode] === 'align' ? each : each ** agents;
+  return Array.from({ length: turns }, (_, turn) => actions ** (turn + 1)).reduce((sum, count) => sum + count, 0);
+}
+
+type TreeKeys = Pick<
+  NonNullable<PublishedFile['magrpo']>,
+  'num_agents' | 'num_turns' | 'num_generations' | 'joint_mode'
+>;
+
+/** How many assertions the feedback executes: numbers in a text are numbers, and any other text means all of them. */
+export const sliceOf = (given: number | string | null): number =>
+  given === null ? 0 : typeof given === 'number' ? given : /^\s*[+-]?\d{1,9}\s*$/u.test(given) ? Number(given) : 0;
+
+/** Who proposes edits: a model of the disk, or the rules that come with the product. */
+function expertOf(
+  { mode, expert_edits_model: named, expert_model: coded }: PublishedFile['external'],
+  facts: PublishedFacts,
+): { readonly rows: readonly Row[]; readonly notes: readonly PublishedNote[] } {
+  const expert = named ?? coded ?? PUBLISHED_EXPERT;
+  const path: KeyPath = [
+    'external',
+    named === undefined && coded !== undefined ? 'expert_model' : 'expert_edits_model',
+  ];
+  if (mode !== 'expert_edits') {
+    return { rows: [], notes: [] };
+  }
+  if (facts.isFolder(expert)) {
+    const rows: Row[] = [
+      ['external.expert_edits_model', 'policy', path],
+      ['policies.expert.model', expert, path],
+    ];
+    return { rows, notes: [] };
+  }
+  const sentence = `${expert} is no folder here, and nothing leaves this machine; the rules that come with the product propose the edits.`;
+  return { rows: [['external.expert_edits_model', 'rules', path]], notes: [{ path, sentence, warns: false }] };
+}
+
+/** Two spellings of one key that say different things. */
+function spellingNotes(file: object): PublishedNote[] {
+  return SPELLINGS.flatMap(([section, readme, code]): PublishedNote[] => {
+    const keys: unknown = new Map(Object.entries(file)).get(section);
+    if (!isRecord(keys) || keys[readme] === undefined || keys[code] === undefined || keys[readme] === keys[code]) {
+      return [];
+    }
+    const sentence = `differs from ${readme}, which is the same key as the README spells it and holds; keep one of the two.`;
+    return [{ path: [section, code], sentence, warns: true }];
+  });
+}
+
+/** Keys that are read and have no meaning here, in one sentence. */
+function ignoredNotes(file: object): PublishedNote[] {
+  const found = Object.entries(file).flatMap(([section, keys]: [string, unknown]): KeyPath[] => {
+    const shape = isPublishedSection(section) ? PUBLISHED_SECTIONS[section] : null;
+    if (shape === null || !('shape' in shape)) {
+      return [[section]];
+    }
+    const words: ReadonlyMap<string, { readonly description?: string | undefined }> = new Map(
+      Object.entries(shape.shape),
+    );
+    return (isRecord(keys) ? Object.keys(keys) : [])
+      .filter((key) => words.get(key)?.description?.startsWith('Read and ignored') === true)
+      .map((key) => [section, key]);
+  });
+  const [first, ...others] = found;
+  const also = others.length === 0 ? '' : `, and so are ${others.map((path) => path.join('.')).join(', ')}`;
+  return first === undefined ? [] : [{ path: first, sentence: `read and ignored${also}.`, warns: false }];
+}

@@ -1,0 +1,210 @@
+/**
+ * The keys of the published MAGRPO training scripts, as their README and their code name them, with the defaults of the
+ * code. The table is the only one: converter, completion, hovers and problems are read from it.
+ */
+import { z } from 'zod';
+import { oneOf, positive } from '../configKeys.ts';
+
+/** The two spellings of a joint mode. */
+export const JOINT_MODES = { align: 'align', aligned: 'align', cross: 'cross', crossed: 'cross' } as const;
+
+/** What the scripts sample among, whatever a file says. */
+export const PUBLISHED_TOP_K = 50;
+
+const text = z.string().max(500);
+const ignored = (what: string) => z.unknown().optional().describe(`Read and ignored: ${what}`);
+const probability = z.number().positive().max(1);
+const temperature = z.number().positive().max(10);
+
+const model = z.strictObject({
+  name: text
+    .min(1)
+    .default('Qwen/Qwen2.5-Coder-3B')
+    .describe(
+      'A model folder relative to this file. Nothing is downloaded: where there is no such folder, the bundled model is used, and a note says so.',
+    ),
+  type: ignored('the folder says which architecture it holds.'),
+  temperature: temperature.default(0.7).describe('The temperature where the section of the trainer has none.'),
+  top_p: probability.default(0.9).describe('What `top_p` is where the section of the trainer has none.'),
+  max_length: ignored('a context is never cut; the positions of the model bound it.'),
+  tokenizer_kwargs: ignored('the tokenizer is that of the model folder.'),
+  model_kwargs: ignored('no remote code is ever run, and `device.precision` says how weights are held.'),
+  torch_dtype: ignored('`device.precision` says how weights are held.'),
+});
+
+const dataset = z.strictObject({
+  name: text
+    .min(1)
+    .optional()
+    .describe(
+      'A file of problems (.jsonl or .json) relative to this file, or the name of a published data set. Nothing is downloaded: for a name, the bundled code task is used, and a note says so.',
+    ),
+  type: oneOf(['humaneval', 'coophumaneval', 'mbpp'], {
+    humaneval: 'OpenAI HumanEval: 164 problems.',
+    coophumaneval: 'CoopHumanEval: 82 problems that divide into a helper and a main function.',
+    mbpp: 'MBPP in the form of HumanEval.',
+  })
+    .optional()
+    .describe('Which data set it is: its slices where none are given.'),
+  train_split: text.optional().describe('Problems to train on, such as `test[16:]`.'),
+  eval_split: text.optional().describe('Problems to evaluate on, such as `test[:16]`.'),
+  private: ignored('nothing is downloaded.'),
+});
+
+const output = z.strictObject({
+  base_dir: ignored('runs are stored in the database that --store names.'),
+  save_model: z
+    .boolean()
+    .optional()
+    .describe('Writes the trained weights of all agents into a folder when the run ends. Default: false.'),
+  save_final_model: z.boolean().optional().describe("The code's name of `save_model`."),
+  save_path: text
+    .min(1)
+    .nullable()
+    .optional()
+    .describe('The folder of `save_model`, relative to this file; by default `output/` with the id of the run.'),
+  verbose: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Prints the messages and rewards of each step. The README of the scripts says false, their code true; every published file says false.',
+    ),
+});
+
+const external = z.strictObject({
+  mode: oneOf(['level_feedback', 'level_passed', 'passed', 'plain', 'expert_edits'], {
+    level_feedback:
+      'Diagnostics of each level: definitions, syntax, failing tests with their errors, use of the helper.',
+    level_passed: 'Short signals per level.',
+    passed: 'One signal: all levels passed or not.',
+    plain: 'The request to revise, and nothing else.',
+    expert_edits: 'Edits that an expert proposes, who does not see the tests.',
+  })
+    .default('level_feedback')
+    .describe('What the agents read between two turns.'),
+  memory_mode: oneOf(['last', 'full', 'memoryful'], {
+    last: 'The original instruction and the newest function.',
+    full: 'All earlier prompts and responses of the agent, numbered.',
+    memoryful: 'Nothing is repeated: the agent continues its own conversation.',
+  })
+    .default('full')
+    .describe("What an agent remembers of its own earlier turns; never another agent's."),
+  previous_prompts: z.boolean().default(false).describe('Whether earlier prompts are repeated (last and full).'),
+  previous_responses: z.boolean().default(true).describe('Whether earlier responses are repeated (last and full).'),
+  sandbox_slice: z
+    .union([z.int(), z.string().max(100), z.null()])
+    .default(1)
+    .describe(
+      'Which assertions the feedback executes: the first n, the last n for -n, all for 0, null and `all`. Rewards always use all of them.',
+    ),
+  expert_edits_model: text.min(1).optional().describe('Who proposes edits with `mode: expert_edits`.'),
+  expert_model: text.min(1).optional().describe("The code's name of `expert_edits_model`."),
+});
+
+/** @param agents how many there are unless the file says so */
+const trainer = (agents: 1 | 2, shift: number) =>
+  z.strictObject({
+    num_agents: positive
+      .max(2)
+      .default(agents)
+      .describe(
+        'Agents of the team: 2, a helper and a main function, or 1, which writes both. The scripts have no other team for code.',
+      ),
+    num_turns: positive
+      .max(64)
+      .default(1)
+      .describe('Turns, in training and evaluation: the depth of the rollout tree.'),
+    num_generations: z
+      .int()
+      .min(2, 'must be at least 2: one message has no siblings to be compared with')
+      .max(64)
+      .default(4)
+      .describe('Messages of each agent at each node of the tree.'),
+    joint_mode: oneOf(['align', 'aligned', 'cross', 'crossed'], {
+      align: 'The j-th messages of all agents together.',
+      aligned: "The code's name of `align`.",
+      cross: 'Every combination of messages.',
+      crossed: "The code's name of `cross`.",
+    })
+      .default('align')
+      .describe('Which messages of a node are executed together.'),
+    termination_threshold: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('A node whose mean processed reward is above this has no further turn.'),
+    discount: z.number().positive().max(1).default(0.9).describe('What a reward of the next turn counts in this one.'),
+    reward_shift: z
+      .number()
+      .nullable()
+      .default(shift)
+      .describe('Added to every reward, after it is scaled. null adds nothing.'),
+    temperature: temperature.optional().describe('Sampling temperature; by default that of section model.'),
+    top_p: probability.optional().describe('Samples among the likeliest tokens that together have this probability.'),
+    max_new_tokens: positive.default(256).describe('The longest message, in tokens.'),
+    learning_rate: z.number().positive().default(2e-5).describe('The learning rate of AdamW, constant.'),
+    num_train_epochs: positive
+      .max(100_000)
+      .optional()
+      .describe('Passes over the problems to train on: by default 10, and 7 with several turns.'),
+    per_device_train_batch_size: z
+      .literal(1, 'must be 1, as in the scripts: one problem is one step')
+      .default(1)
+      .describe('Problems of a step: 1.'),
+    logging_steps: ignored('every step is stored.'),
+    save_steps: positive.optional().describe('Steps between two checkpoints.'),
+    cross_reduce: oneOf(['sum', 'mean'], {
+      sum: 'As in the scripts: the sum over the combinations.',
+      mean: 'Their mean: the learning rate means the same as with align.',
+    })
+      .default('sum')
+      .describe(
+        'How the returns of a message with `joint_mode: cross` are put together. The scripts have no such key.',
+      ),
+  });
+
+/** The sections that a file of the scripts may have. */
+export const PUBLISHED_SECTIONS = {
+  model,
+  dataset,
+  output,
+  external,
+  magrpo: trainer(2, -4),
+  grpo: trainer(1, -2.1),
+  reward_processor: z.strictObject({
+    enabled: z.boolean().default(false).describe('Whether rewards are scaled.'),
+    scale_factor: z.number().default(1).describe('The factor, applied before `reward_shift`.'),
+  }),
+  wandb: z.record(z.string(), z.unknown()),
+} as const;
+
+const WORDS = {
+  model: 'The model of the agents.',
+  dataset: 'The problems.',
+  output: 'What is written besides the store.',
+  external: 'What the agents read between two turns, and what they remember.',
+  magrpo: 'The trainer of two agents (MAGRPO).',
+  grpo: 'The trainer of one agent (GRPO).',
+  reward_processor: 'How rewards are scaled.',
+  wandb: 'Read and ignored: nothing leaves this machine. The dashboard shows the run.',
+} as const satisfies Readonly<Record<keyof typeof PUBLISHED_SECTIONS, string>>;
+
+/** A file of the scripts: every section may be missing. */
+export const publishedSchema = z
+  .strictObject({
+    model: model.prefault({}).describe(WORDS.model),
+    dataset: dataset.prefault({}).describe(WORDS.dataset),
+    output: output.prefault({}).describe(WORDS.output),
+    external: external.prefault({}).describe(WORDS.external),
+    magrpo: PUBLISHED_SECTIONS.magrpo.optional().describe(WORDS.magrpo),
+    grpo: PUBLISHED_SECTIONS.grpo.optional().describe(WORDS.grpo),
+    reward_processor: PUBLISHED_SECTIONS.reward_processor.prefault({}).describe(WORDS.reward_processor),
+    wandb: PUBLISHED_SECTIONS.wandb.optional().describe(WORDS.wandb),
+  })
+  .describe('A file of the published MAGRPO scripts.');
+
+export type PublishedSection = keyof typeof PUBLISHED_SECTIONS;
+export type PublishedFile = z.infer<typeof publishedSchema>;
+
+/** Whether a top-level key is a section of the scripts. */
+export const isPublishedSection = (key: string): key is PublishedSection => Object.hasOwn(PUBLISHED_SECTIONS, key);

@@ -1,0 +1,34 @@
+/** What messages are worth that have no sibling to be compared with. */
+import type { TreeNode } from '../../replay/tree.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
+import type { MethodSettings } from './method.ts';
+
+/**
+ * Whether a message without a sibling has the credit of the message before it. Not on shared numbers: what it says and
+ * what its parent is compared with would come from the same ones, and a baseline that knows the message biases the
+ * gradient. Nor where returns have no part in credit.
+ */
+export const inheritsCredit = ({
+  lone_messages: lone,
+  common_random_numbers: common,
+  estimator,
+}: MethodSettings['credit']): boolean => lone === 'parent' && !common && estimator !== 'value_only';
+
+/**
+ * A message without a sibling has what the message before it is worth: its returns are the same, and what they are
+ * compared with does not depend on it. With one continuation of each alternative that is the credit of whole episodes.
+ * @param own what messages with siblings are worth by their own returns
+ */
+export function* loneCredits(
+  siblings: readonly TreeNode[],
+  own: ReadonlyMap<TreeNode, Credit>,
+  above?: Credit,
+): Generator<readonly [TreeNode, Credit]> {
+  for (const node of siblings) {
+    const isLone = siblings.length === 1 && above !== undefined;
+    if (isLone) {
+      yield [node, above];
+    }
+    yield* loneCredits(node.children, own, isLone ? above : own.get(node));
+  }
+}

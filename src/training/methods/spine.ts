@@ -1,0 +1,128 @@
+/**
+ * The spine: one episode of an instance, and alternatives to each of its messages, each continued once, as who
+ * examines an episode replays it. Its calls are split over the positions: evenly, or so that the variance of the
+ * gradient, summed over the roles that learn, is least. With J_t messages in the context of position t and the variance
+ * V_t of returns in it (what its message and all after it add), the credits of t have the mean square
+ *
+ *   E_t = J_t / (J_t - 1) * V_t
+ *
+ * and with the messages that continue alternatives to earlier positions, which have the credit of these, the gradient
+ * of t has in units of the policy's own score the variance
+ *
+ *   (J_t E_t + sum over s < t of (J_s - 1) E_s) / (J_t + sum over s < t of (J_s - 1))^2
+ *
+ * V_t / V_(t+1) - 1 is the rho of position t: the larger it is, the more do alternatives after t save. V is measured in
+ * the step before, so that no message is credited by returns that decided how often it was sampled.
+ */
+import { learns } from '../../shared/rolePolicies.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
+import { inheritsCredit } from './loneMessages.ts';
+import type { MethodSettings, Spread } from './method.ts';
+
+/**
+ * Messages in the context of each decision of a spine, its own among them: as many as the budget pays for. A role that
+ * does not learn has no alternatives.
+ * @param spread null: the budget is split evenly
+ */
+export function spineFanout(settings: SpineSettings, protocol: Protocol, spread: Spread | null): number[] {
+  const { evaluator_budget: budget, policies } = settings;
+  let fanout = Array.from({ length: decisionsAtMost(protocol) }, () => 1);
+  const open = fanout.flatMap((_, level) => (learnsAt(protocol, policies, level) ? [level] : []));
+  const variances = variancesOf(spread);
+  const costOf = (counts: readonly number[], added: number): number =>
+    variances === null
+      ? (counts[added] ?? 1)
+      : open.reduce(
+          (sum, level) => sum + gradientVariance(counts, variances, level, inheritsCredit(settings.credit)),
+          0,
+        );
+  for (;;) {
+    const [best] = open
+      .map((level) => ({ level, counts: fanout.with(level, (fanout[level] ?? 1) + 1) }))
+      .filter(({ counts }) => callsOfFanout(protocol, counts, 'spine') <= budget)
+      .map(({ level, counts }) => ({ counts, cost: costOf(counts, level) }))
+      .sort((one, other) => one.cost - other.cost);
+    if (best === undefined) {
+      return fanout;
+    }
+    fanout = best.counts;
+  }
+}
+
+export type SpineSettings = Pick<MethodSettings, 'evaluator_budget' | 'policies' | 'credit'>;
+
+/** Returns vary no less in an earlier context; what was not measured is as what follows it. Null where none varied. */
+function variancesOf(spread: Spread | null): readonly number[] | null {
+  if (spread?.some((variance) => variance !== null && variance > 0) !== true) {
+    return null;
+  }
+  return spread.reduceRight<number[]>((later, variance) => [Math.max(variance ?? 0, later[0] ?? 0), ...later], []);
+}
+
+/** A role that learns nothing counts as very uncertain, so that the first alternatives go where it ends that. */
+const NOTHING_LEARNED = 1e6;
+
+/** The variance of the gradient of one position, as above. */
+function gradientVariance(
+  fanout: readonly number[],
+  variances: readonly number[],
+  position: number,
+  inherits: boolean,
+): number {
+  let [squares, messages] = [0, 0];
+  // What a message without a sibling inherits.
+  let inherited: number | null = null;
+  for (let level = 0; level <= position; level++) {
+    const count = fanout[level] ?? 1;
+    const square: number | null = count > 1 ? (count / (count - 1)) * (variances[level] ?? 0) : inherited;
+    const own = level === position ? count : count - 1;
+    const learned = count > 1 ? level === position || inherits : level === position && inherits;
+    if (square !== null && learned) {
+      squares += own * square;
+      messages += own;
+    }
+    inherited = square;
+  }
+  return messages === 0 ? NOTHING_LEARNED : squares / messages ** 2;
+}
+
+/** Whether any role that may speak at a place in an episode learns. */
+function learnsAt({ occurrences, rounds }: Protocol, policies: MethodSettings['policies'], level: number): boolean {
+  const isOpen = rounds?.order === 'random' || rounds?.order === 'chosen';
+  const may = isOpen ? occurrences : occurrences.slice(level, level + 1);
+  return may.some(({ role }) => learns(policies, role));
+}
+
+/** Why a spine cannot be afforded with a protocol; null where it can. */
+export function spineProblem(settings: MethodSettings, protocol: Protocol): string | null {
+  if (spineFanout(settings, protocol, null).some((count) => count > 1)) {
+    return null;
+  }
+  return `shape ${settings.shape} needs an episode and at least one alternative, and evaluator_budget (${String(settings.evaluator_budget)}) pays for no more than the episode with the protocol ${protocol.name}; raise it.`;
+}
+
+/** A message of a step as its credit shows the variance of returns in its context. */
+interface Credited {
+  /** Equal for the messages of one context. */
+  readonly bucket: number;
+  readonly position: number;
+  readonly credit: number | null;
+}
+
+/**
+ * The variance of returns in the contexts of each position, from leave-one-out credits: of J messages of a context with
+ * credits A it is (J - 1) / J^2 times the sum of A^2; positions average over their contexts.
+ */
+export function spreadOf(messages: readonly Credited[], positions: number): Spread {
+  const found = Array.from({ length: positions }, () => ({ sum: 0, contexts: 0 }));
+  for (const members of Map.groupBy(messages, ({ bucket }) => bucket).values()) {
+    const credits = members.flatMap(({ credit }) => credit ?? []);
+    const place = found[members[0]?.position ?? -1];
+    if (credits.length > 1 && place !== undefined) {
+      place.sum += (credits.reduce((sum, one) => sum + one ** 2, 0) * (credits.length - 1)) / credits.length ** 2;
+      place.contexts++;
+    }
+  }
+  return found.map(({ sum, contexts }) => (contexts === 0 ? null : sum / contexts));
+}

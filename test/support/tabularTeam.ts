@@ -1,0 +1,264 @@
+/**
+ * Teams in a table: every role picks one of a few actions by a softmax that knows the action before it, and a table
+ * scores the whole. The gradient of the expected return, the best return and every variance can be written down, and
+ * what methods estimate comes from the product's own sampling and credit.
+ */
+import type { Evaluator } from '../../src/evaluate/evaluator.ts';
+import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../../src/policy/policy.ts';
+import { EvaluatorBudget } from '../../src/replay/budget.ts';
+import { grow, growSpine } from '../../src/replay/episodes.ts';
+import type { TreeNode } from '../../src/replay/tree.ts';
+import { Stream } from '../../src/runtime/random.ts';
+import { parseProtocol } from '../../src/team/parseProtocol.ts';
+import type { Protocol } from '../../src/team/protocol.ts';
+import { renderPlain } from '../../src/team/render.ts';
+import { type RunConfig, runSampling } from '../../src/training/config/config.ts';
+import { methodNamed } from '../../src/training/methods/methods.ts';
+import { episodeOf, type Spread } from '../../src/training/methods/method.ts';
+import { spreadOf } from '../../src/training/methods/spine.ts';
+import { ENVIRONMENT, instances, NEVER, SNAPSHOT, starts } from '../unit/replay/helpers.ts';
+
+/** By role, state (the action before, 0 for the first role) and action. */
+export type Table = readonly (readonly (readonly number[])[])[];
+
+export interface TabularTeam {
+  readonly protocol: Protocol;
+  /** Of the policy before its softmax. */
+  readonly logits: Table;
+  /** Of the actions of all roles, in [0, 1]. */
+  readonly score: (actions: readonly number[]) => number;
+}
+
+/** A chain of roles, each of which sees what those before said. */
+export function chainOf(roles: number): Protocol {
+  const text = JSON.stringify(
+    Array.from({ length: roles }, (_, index) => ({
+      role: `r${String(index)}`,
+      prompt: `Speak ${String(index)}.`,
+      depends_on: Array.from({ length: index }, (_before, before) => `r${String(before)}`),
+      ...(index === roles - 1 && { with_answer: true }),
+    })),
+  );
+  return parseProtocol(text, 'tabular.json');
+}
+
+export function softmax(logits: readonly number[]): number[] {
+  const weights = logits.map(Math.exp);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / total);
+}
+
+const LETTERS = 'abcdefgh';
+const word = (actions: readonly number[]): string => `#${actions.map((action) => LETTERS[action] ?? '').join('')}`;
+const actionsIn = (text: string): number[] => Array.from(text.slice(1), (letter) => LETTERS.indexOf(letter));
+
+/** What the messages in a context say was done so far: the last of them says all of it. */
+function before(context: string): number[] {
+  const words = context.match(/#[a-h]+/gu) ?? [];
+  return actionsIn(words.reduce((longest, one) => (one.length > longest.length ? one : longest), '#'));
+}
+
+class TabularPolicy implements Policy {
+  readonly snapshot = SNAPSHOT;
+  readonly environment = ENVIRONMENT;
+  readonly seeded = true;
+  private readonly logits: Table;
+
+  constructor(logits: Table) {
+    this.logits = logits;
+  }
+
+  answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
+    const answers = requests.map((request) => this.say(request));
+    for (const [index, answer] of answers.entries()) {
+      control.onAnswer?.(index, answer);
+    }
+    return Promise.resolve(answers);
+  }
+
+  typed(): Promise<PolicyAnswer> {
+    return Promise.reject(new Error('Nothing is typed here.'));
+  }
+
+  private say({ context, streamKey }: PolicyRequest): PolicyAnswer {
+    const said = before(context);
+    const chances = softmax(this.logits[said.length]?.[said.at(-1) ?? 0] ?? []);
+    let left = new Stream(streamKey).uniform(0);
+    const drawn = chances.findIndex((chance) => (left -= chance) < 0);
+    const action = drawn < 0 ? chances.length - 1 : drawn;
+    return {
+      text: word([...said, action]),
+      prompt: new Int32Array(1),
+      tokens: Int32Array.of(action),
+      logprobs: Float32Array.of(Math.log(chances[action] ?? 0)),
+      finish: 'end',
+      reusedTokens: 0,
+    };
+  }
+}
+
+/** Zeros in the shape of a table. */
+export const zeros = (table: Table): number[][][] =>
+  table.map((states) => states.map((actions) => actions.map(() => 0)));
+
+/** Every sequence of actions with its probability. */
+export function outcomes({
+  logits,
+}: Pick<TabularTeam, 'logits'>): { readonly actions: number[]; readonly chance: number }[] {
+  return logits.reduce<{ actions: number[]; chance: number }[]>(
+    (all, states) =>
+      all.flatMap(({ actions, chance }) =>
+        softmax(states[actions.at(-1) ?? 0] ?? []).map((own, action) => ({
+          actions: [...actions, action],
+          chance: chance * own,
+        })),
+      ),
+    [{ actions: [], chance: 1 }],
+  );
+}
+
+export const expectedReturn = (team: TabularTeam): number =>
+  outcomes(team).reduce((sum, { actions, chance }) => sum + chance * team.score(actions), 0);
+
+/** The gradient of the expected return by the logits. */
+export function exactGradient(team: TabularTeam): number[][][] {
+  const gradient = zeros(team.logits);
+  for (const { actions, chance } of outcomes(team)) {
+    addScore(gradient, team.logits, actions, chance * team.score(actions));
+  }
+  return gradient;
+}
+
+/** Adds a multiple of the gradient of a whole episode's log-probability. */
+function addScore(gradient: number[][][], logits: Table, actions: readonly number[], times: number): void {
+  actions.forEach((_, position) => {
+    addMessage(gradient, logits, actions.slice(0, position + 1), times);
+  });
+}
+
+/** The same of its last message alone. */
+function addMessage(gradient: number[][][], logits: Table, actions: readonly number[], times: number): void {
+  const position = actions.length - 1;
+  const state = actions.at(-2) ?? 0;
+  const chances = softmax(logits[position]?.[state] ?? []);
+  const row = gradient[position]?.[state] ?? [];
+  for (const [action, chance] of chances.entries()) {
+    row[action] = (row[action] ?? 0) + times * ((action === actions.at(-1) ? 1 : 0) - chance);
+  }
+}
+
+export interface Sampled {
+  /** Of each role the mean over its credited messages of credit times the gradient of the log-probability. */
+  readonly gradient: number[][][];
+  readonly spread: Spread;
+  /** Evaluator calls that were asked for. */
+  readonly calls: number;
+}
+
+const ALL = instances(64);
+
+/** One training step's messages and credits, as a run samples and credits them. */
+export async function sample(
+  team: TabularTeam,
+  config: RunConfig,
+  { seed, iteration, count, spread }: { seed: number; iteration: number; count: number; spread: Spread | null },
+): Promise<Sampled> {
+  const method = methodNamed(config.method);
+  const { protocol, logits, score } = team;
+  const [rollout] = method.plan(config, protocol, 0, config.shape === 'spine_rho' ? spread : null);
+  const budget = new EvaluatorBudget(Infinity);
+  const evaluator: Evaluator = {
+    name: 'table',
+    evaluate: (_, text) => Promise.resolve({ score: score(actionsIn(text)), rule: 'table' }),
+  };
+  const roots = await (rollout?.shape === 'spine' ? growSpine : grow)(
+    {
+      protocol,
+      render: renderPlain,
+      policy: new TabularPolicy(logits),
+      evaluator,
+      budget,
+      sampling: runSampling(config),
+      seed,
+      scope: `iteration:${String(iteration)}`,
+      commonRandomNumbers: rollout?.commonRandomNumbers ?? false,
+    },
+    starts(ALL.slice(0, count)),
+    rollout?.fanout ?? [],
+    NEVER,
+  );
+  const perInstance = rollout?.fanout[0] ?? 1;
+  const { credits } = method.credit({
+    settings: config,
+    stage: 0,
+    instances: Array.from({ length: count }, (_, index) => roots.slice(index * perInstance, (index + 1) * perInstance)),
+    measured: [],
+    values: new Map(),
+    state: { json: null, tensors: {} },
+  });
+  const gradient = zeros(logits);
+  const learned = logits.map(() => 0);
+  const messages: { bucket: number; position: number; credit: number | null }[] = [];
+  const buckets = new Map<TreeNode | null, number>();
+  for (const [index, node] of roots.flatMap((root) => [...episodeOf(root)]).entries()) {
+    const credit = credits.get(node);
+    if (credit !== undefined) {
+      addMessage(gradient, logits, actionsIn(node.answer.text), credit.value);
+      learned[node.position] = (learned[node.position] ?? 0) + 1;
+    }
+    const parent = node.parent;
+    const root = parent === null ? Math.floor(roots.indexOf(node) / perInstance) : -1;
+    const bucket = parent === null ? -1 - root : (buckets.get(parent) ?? index);
+    if (parent !== null) {
+      buckets.set(parent, bucket);
+    }
+    messages.push({ bucket, position: node.position, credit: credit?.value ?? null });
+  }
+  return {
+    gradient: gradient.map((states, position) =>
+      states.map((actions) => actions.map((value) => value / Math.max(1, learned[position] ?? 0))),
+    ),
+    spread: spreadOf(messages, logits.length),
+    calls: budget.calls,
+  };
+}
+
+/** The expected return after some steps of Adam, each on what one training step samples. */
+export async function learned(
+  team: TabularTeam,
+  config: RunConfig,
+  {
+    seed,
+    steps,
+    count,
+    rate,
+    frozen = [],
+  }: { seed: number; steps: number; count: number; rate: number; frozen?: readonly number[] },
+): Promise<number> {
+  const logits = team.logits.map((states) => states.map((actions) => [...actions]));
+  const [first, second] = [zeros(logits), zeros(logits)];
+  let spread: Spread | null = null;
+  for (let iteration = 1; iteration <= steps; iteration++) {
+    const found = await sample({ ...team, logits }, config, { seed, iteration, count, spread });
+    spread = found.spread;
+    for (const [t, states] of logits.entries()) {
+      if (frozen.includes(t)) {
+        continue;
+      }
+      for (const [s, actions] of states.entries()) {
+        for (const a of actions.keys()) {
+          const slope = found.gradient[t]?.[s]?.[a] ?? 0;
+          const [m, v] = [first[t]?.[s], second[t]?.[s]];
+          if (m === undefined || v === undefined) {
+            continue;
+          }
+          m[a] = 0.9 * (m[a] ?? 0) + 0.1 * slope;
+          v[a] = 0.95 * (v[a] ?? 0) + 0.05 * slope ** 2;
+          const step = m[a] / (1 - 0.9 ** iteration) / (Math.sqrt(v[a] / (1 - 0.95 ** iteration)) + 1e-8);
+          actions[a] = (actions[a] ?? 0) + rate * step;
+        }
+      }
+    }
+  }
+  return expectedReturn({ ...team, logits });
+}

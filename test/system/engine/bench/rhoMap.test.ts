@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { makeRhoMap, type MapScale } from '../../../../src/engine/bench/map/rhoMap.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
+
+/** One step of two places: nothing is learned, but all of it is there. */
+const SCALE: MapScale = {
+  places: [
+    { level: 4, roles: 2, learns: true },
+    { level: 1, roles: 3, learns: true },
+  ],
+  seeds: [0, 1],
+  rates: [1e-3, 3e-3],
+  run: {
+    steps: 1,
+    instances_per_step: 2,
+    evaluator_budget: 8,
+    'evaluation.instances': 8,
+    'evaluation.samples': 2,
+    'device.threads': 1,
+  },
+  teams: { 2: { fanout: [2, 4] }, 3: { fanout: [2, 2, 2] } },
+  pilot: { questions: 12, alternatives: 4, replays: 4 },
+};
+
+let folder = '';
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'c3-map-'));
+});
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('the map continues after its last whole line, at one budget for both methods, and runs nothing twice', async () => {
+  let notes = 0;
+  const make = (until: number): Promise<unknown> => {
+    const controller = new AbortController();
+    const note = (): void => {
+      if (++notes >= until) {
+        controller.abort();
+      }
+    };
+    return makeRhoMap({ quick: true, folder, signal: controller.signal, note }, SCALE);
+  };
+  const path = join(folder, '.c3/rho-map-quick/lines.jsonl');
+  const lines = (): string[] => readFileSync(path, 'utf8').trim().split('\n');
+  await assert.rejects(make(4), CancelledError);
+  const stopped = lines();
+  assert.ok(stopped.length >= 4);
+  // What a kill leaves of a line that was being written.
+  appendFileSync(path, '{"overrides":["task');
+  await make(Infinity);
+  // Two pilots; two methods at two levels try two rates; then two seeds at two places.
+  assert.equal(lines().length, 2 + 8 + 8);
+  assert.deepEqual(lines().slice(0, stopped.length), stopped);
+  const text = (name: string): string => readFileSync(join(folder, '.c3/rho-map-quick', name), 'utf8');
+  const map = JSON.parse(text('map.json')) as {
+    runs: { method: string; seed: number; level: number; evaluatorCalls: number; before: number }[];
+    cells: { rho: { value: number }; difference: { n: number } }[];
+  };
+  assert.equal(map.runs.length, 8);
+  assert.deepEqual([...new Set(map.cells.map(({ difference }) => difference.n))], [2]);
+  for (const { level, seed, before: untrained } of map.runs) {
+    const same = map.runs.filter((one) => one.level === level && one.seed === seed);
+    assert.deepEqual([...new Set(same.map((one) => one.before))], [untrained]);
+  }
+  assert.match(text('map.html'), /^<!doctype html>/u);
+  const all = readFileSync(path, 'utf8');
+  notes = 0;
+  await make(Infinity);
+  assert.equal(readFileSync(path, 'utf8'), all);
+  // Of each row and seed, that the page was written.
+  assert.equal(notes, 4);
+});

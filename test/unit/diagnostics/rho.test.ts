@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openStream, uniform } from '../../../src/credit/counter.ts';
+import { predictedVarianceRatios, rhoOf, varianceComponents } from '../../../src/diagnostics/rho.ts';
+
+/** Numbers in [0, 1), one after the other. */
+function numbers(seed: number): () => number {
+  const stream = openStream(seed, 0);
+  let position = 0;
+  return () => uniform(stream, position++);
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const variance = (values: readonly number[]): number => mean(values.map((value) => (value - mean(values)) ** 2));
+const near = (actual: number, expected: number, share: number): void => {
+  assert.ok(Math.abs(actual / expected - 1) < share, `${String(actual)} is not about ${String(expected)}`);
+};
+
+/**
+ * A team in a table: the first message has four texts, the second two, each likely alike; the return is 1 with a chance
+ * that depends on both.
+ */
+const CHANCES = [
+  [0.95, 0.8],
+  [0.2, 0.6],
+  [0.1, 0],
+  [0.7, 0.4],
+];
+const TRUE_UP = variance(CHANCES.map(mean));
+const TRUE_DOWN = mean(CHANCES.map((row) => mean(row) * (1 - mean(row))));
+
+function pilot(next: () => number, alternatives: number, replays: number): number[][] {
+  return Array.from({ length: alternatives }, () => {
+    const row = CHANCES[Math.floor(4 * next())] ?? [];
+    return Array.from({ length: replays }, () => (next() < (row[Math.floor(2 * next())] ?? 0) ? 1 : 0));
+  });
+}
+
+describe('the components of the variance of a return', () => {
+  it('are unbiased: their mean over pilots is what the table of the team says', () => {
+    const next = numbers(1);
+    const found = Array.from({ length: 20_000 }, () => varianceComponents(pilot(next, 4, 3)));
+    near(mean(found.flatMap((one) => one?.upstream ?? [])), TRUE_UP, 0.03);
+    near(mean(found.flatMap((one) => one?.downstream ?? [])), TRUE_DOWN, 0.02);
+  });
+
+  it('are unbiased where some replays are masked', () => {
+    const next = numbers(2);
+    const found = Array.from({ length: 30_000 }, () =>
+      varianceComponents(pilot(next, 4, 4).map((returns, index) => returns.slice(index % 4))),
+    );
+    near(mean(found.flatMap((one) => one?.upstream ?? [])), TRUE_UP, 0.04);
+    near(mean(found.flatMap((one) => one?.downstream ?? [])), TRUE_DOWN, 0.03);
+  });
+
+  it('are null where one alternative, or one replay of each, says nothing of them', () => {
+    assert.equal(varianceComponents([[1, 0, 1]]), null);
+    assert.equal(varianceComponents([[1], [0], [1]]), null);
+    assert.equal(varianceComponents([[1, 0], []]), null);
+    assert.deepEqual(
+      varianceComponents([
+        [1, 1],
+        [0, 0],
+      ]),
+      { upstream: 0.5, downstream: 0 },
+    );
+  });
+});
+
+describe('rho', () => {
+  it('has an interval that covers the truth as often as it says', () => {
+    const truth = TRUE_UP / TRUE_DOWN;
+    const next = numbers(3);
+    const tries = 1500;
+    let covered = 0;
+    for (let index = 0; index < tries; index++) {
+      const rho = rhoOf(Array.from({ length: 48 }, () => pilot(next, 6, 4)));
+      covered +=
+        rho?.low !== null && rho?.high !== null && rho !== null && rho.low <= truth && truth <= rho.high ? 1 : 0;
+    }
+    assert.ok(covered / tries > 0.925 && covered / tries < 0.975, String(covered / tries));
+  });
+
+  it('is null where nothing is left downstream, and unbounded where contexts are too few', () => {
+    assert.equal(rhoOf([]), null);
+    assert.equal(
+      rhoOf([
+        [
+          [1, 1],
+          [0, 0],
+        ],
+      ]),
+      null,
+    );
+    const one = rhoOf([
+      [
+        [1, 0],
+        [0, 0],
+      ],
+    ]);
+    assert.deepEqual([one?.low, one?.high, one?.n], [null, null, 1]);
+  });
+});
+
+describe('the predicted ratio of variances', () => {
+  it('is 7 (rho + 1/4) / (1 + rho) and (7/6) / (1 + rho) for [2, 4] against 8 episodes', () => {
+    for (const rho of [0.2, 1, 3, 8]) {
+      const [plan, answer] = predictedVarianceRatios([rho, 1], [2, 4], 8);
+      near(plan ?? 0, (7 * (rho + 0.25)) / (1 + rho), 1e-12);
+      near(answer ?? 0, 7 / 6 / (1 + rho), 1e-12);
+    }
+  });
+
+  it('is null where there is nothing to compare', () => {
+    assert.deepEqual(predictedVarianceRatios([1, 1, 1], [2, 4], 8).slice(2), [null]);
+    assert.deepEqual(predictedVarianceRatios([0, 0], [2, 4], 8), [null, null]);
+    assert.deepEqual(predictedVarianceRatios([1, 1], [2, 4], 1), [null, null]);
+  });
+
+  it('is what simulated teams show, for any fan-out', () => {
+    for (const [components, fanout] of [
+      [
+        [3, 1],
+        [2, 4],
+      ],
+      [
+        [0.2, 1],
+        [4, 2],
+      ],
+      [
+        [4, 1, 0.5],
+        [2, 2, 2],
+      ],
+      [
+        [1, 2, 0.3, 0.5],
+        [2, 3, 1, 2],
+      ],
+    ] as const) {
+      const calls = fanout.reduce<number>((product, one) => product * one, 1);
+      const predicted = predictedVarianceRatios(components, fanout, calls);
+      const simulated = simulate(components, fanout, calls);
+      for (const [position, ratio] of predicted.entries()) {
+        if (ratio !== null) {
+          near(simulated[position] ?? 0, ratio, 0.12);
+        }
+      }
+    }
+  });
+});
+
+interface Said {
+  /** The direction of the policy's parameter in which the gradient is looked at. */
+  readonly direction: number;
+  readonly worth: number;
+  readonly after: readonly Said[];
+}
+
+/** Variances of the gradients of C3 over those of MAGRPO by position, over many problems. */
+function simulate(components: readonly number[], fanout: readonly number[], episodes: number): number[] {
+  const next = numbers(4);
+  const normal = (): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
+  const grow = (position: number, shape: readonly number[]): Said[] =>
+    position === components.length
+      ? []
+      : Array.from({ length: shape[position] ?? 1 }, () => ({
+          direction: next() < 0.5 ? -1 : 1,
+          worth: Math.sqrt(components[position] ?? 0) * normal(),
+          after: grow(position + 1, shape),
+        }));
+  const leaves = ({ worth, after }: Said): number[] =>
+    after.length === 0 ? [worth] : after.flatMap(leaves).map((rest) => worth + rest);
+  const trees: number[][] = components.map(() => []);
+  const whole: number[][] = components.map(() => []);
+  for (let problem = 0; problem < 4000; problem++) {
+    let contexts: Said[][] = [grow(0, fanout)];
+    for (const position of components.keys()) {
+      const gradient = contexts.map((siblings) => {
+        const worths = siblings.map((one) => mean(leaves(one)));
+        const credits = worths.map(
+          (own, j) => own - mean(siblings.length < 2 ? [own] : worths.filter((_, i) => i !== j)),
+        );
+        return mean(siblings.map(({ direction }, index) => direction * (credits[index] ?? 0)));
+      });
+      trees[position]?.push(mean(gradient));
+      contexts = contexts.flat().map(({ after }) => [...after]);
+    }
+    const said = grow(0, [episodes]);
+    const returns = said.map((one) => leaves(one)[0] ?? 0);
+    let row = said;
+    for (const position of components.keys()) {
+      // The unbiased form: the published mean of the group makes it (G - 1) / G of this.
+      const credits = returns.map((value) => ((value - mean(returns)) * episodes) / (episodes - 1));
+      whole[position]?.push(mean(row.map(({ direction }, index) => direction * (credits[index] ?? 0))));
+      row = row.flatMap(({ after }) => [...after]);
+    }
+  }
+  return components.map((_, position) => variance(trees[position] ?? []) / variance(whole[position] ?? []));
+}

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { isRecord } from '../../../src/shared/guard.ts';
+import { parseYaml, yamlValue } from '../../../src/shared/text/yaml.ts';
+import { checkConfig } from '../../../src/training/config/checkConfig.ts';
+import { convertPublished, NOTHING_THERE, sliceOf } from '../../../src/training/config/published/convertPublished.ts';
+import { isPublished, looksPublished } from '../../../src/training/config/published/publishedForm.ts';
+import type { PublishedFacts } from '../../../src/training/config/published/publishedRow.ts';
+import { slicedCount } from '../../../src/training/config/published/publishedTask.ts';
+
+const FOLDER = join(import.meta.dirname, '../../fixtures/published');
+const FILES = readdirSync(FOLDER).sort();
+const textOf = (file: string): string => readFileSync(join(FOLDER, file), 'utf8');
+
+function recordOf(text: string): Readonly<Record<string, unknown>> {
+  const value = yamlValue(parseYaml(text));
+  assert.ok(isRecord(value));
+  return value;
+}
+
+const converted = (text: string, facts: PublishedFacts = NOTHING_THERE): ReturnType<typeof convertPublished> =>
+  convertPublished(recordOf(text), facts);
+
+/** The value at dotted keys of a conversion. */
+function at(value: unknown, key: string): unknown {
+  return key.split('.').reduce<unknown>((inner, part) => (isRecord(inner) ? inner[part] : undefined), value);
+}
+
+const problems = (text: string): string[] =>
+  converted(text).problems.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
+const notes = (text: string, facts?: PublishedFacts): string[] =>
+  converted(text, facts).notes.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
+
+describe('the published files', () => {
+  it('are six', () => {
+    assert.equal(FILES.length, 6);
+  });
+
+  for (const file of FILES) {
+    it(`${file} converts`, () => {
+      const text = textOf(file);
+      assert.ok(isPublished(recordOf(text)) && looksPublished(text));
+      const { value, problems: found, notes: said } = converted(text);
+      assert.deepEqual(found, []);
+      const [trainer = '', data = ''] = file.split('_');
+      const two = trainer === 'magrpo';
+      const keys = (names: readonly string[]): unknown[] => names.map((name) => at(value, name));
+      assert.deepEqual(keys(['method', 'model', 'task.name', 'task.roles', 'evaluator']), [
+        'magrpo',
+        'bundled',
+        'functions',
+        two ? 2 : 1,
+        'ladder',
+      ]);
+      assert.deepEqual(at(value, 'magrpo'), {
+        num_agents: two ? 2 : 1,
+        joint_mode: 'align',
+        num_turns: 2,
+        num_generations: 4,
+        termination_threshold: two ? -0.2 : -0.1,
+        discount: 0.9,
+        reward_shift: two ? -4 : -2.1,
+        reward_processor: { enabled: false, scale_factor: 1 },
+        cross_reduce: 'sum',
+      });
+      assert.deepEqual(at(value, 'external'), {
+        mode: 'level_feedback',
+        memory_mode: 'full',
+        previous_prompts: true,
+        previous_responses: true,
+        sandbox_slice: 1,
+      });
+      assert.deepEqual(at(value, 'sampling'), { temperature: 0.8, top_p: 0.95, top_k: 50, max_new_tokens: 256 });
+      assert.deepEqual(at(value, 'ppo'), {
+        learning_rate: data === 'mbpp' ? 3e-5 : 2e-5,
+        warmup_fraction: 0,
+        final_fraction: 1,
+        kl_coefficient: 0,
+      });
+      assert.deepEqual(at(value, 'output'), { save_model: false, save_path: null, verbose: false });
+      const steps = { he: 6 * 130, che: 8 * 66, mbpp: 8 * 50 }[data];
+      const held = { he: 32, che: 16, mbpp: 15 }[data];
+      assert.deepEqual(keys(['steps', 'instances_per_step', 'evaluation.instances']), [steps, 1, held]);
+      // A node of two turns with four joint actions each: 4 + 4 x 4 rewards.
+      assert.equal(at(value, 'evaluator_budget'), 20);
+      assert.equal(at(value, 'checkpoint_every'), 200);
+      const sentences = said.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
+      assert.match(sentences.join('\n'), /^model\.name: Qwen\/Qwen2\.5-Coder-3B is no folder here.*bundled model/mu);
+      assert.match(sentences.join('\n'), /^dataset\.name: .* is no file here.*bundled functions/mu);
+      assert.match(sentences.join('\n'), /read and ignored.*wandb/u);
+      assert.ok(said.every(({ warns }) => !warns));
+    });
+  }
+});
+
+describe('convertPublished', () => {
+  it('has the defaults of the code', () => {
+    const { value } = converted('model: {}\nmagrpo: {}\n');
+    assert.deepEqual(
+      [
+        'num_turns',
+        'num_generations',
+        'num_agents',
+        'termination_threshold',
+        'discount',
+        'reward_shift',
+        'joint_mode',
+      ].map((key) => at(value, `magrpo.${key}`)),
+      [1, 4, 2, null, 0.9, -4, 'align'],
+    );
+    assert.deepEqual(at(value, 'external'), {
+      mode: 'level_feedback',
+      memory_mode: 'full',
+      previous_prompts: false,
+      previous_responses: true,
+      sandbox_slice: 1,
+    });
+    assert.deepEqual(at(value, 'sampling'), { temperature: 0.7, top_p: 0.9, top_k: 50, max_new_tokens: 256 });
+    // Ten epochs of one turn, seven of several.
+    assert.equal(at(value, 'steps'), 10 * 130);
+    assert.equal(at(converted('dataset: {type: mbpp}\nmagrpo: {num_turns: 2}\n').value, 'steps'), 7 * 50);
+    const single = converted('grpo: {}\n').value;
+    assert.deepEqual([at(single, 'magrpo.num_agents'), at(single, 'magrpo.reward_shift')], [1, -2.1]);
+    assert.equal(at(single, 'evaluator_budget'), 4);
+  });
+
+  it('takes both spellings, and warns where they differ', () => {
+    for (const [given, mode] of [
+      ['align', 'align'],
+      ['aligned', 'align'],
+      ['cross', 'cross'],
+      ['crossed', 'cross'],
+    ] as const) {
+      assert.equal(at(converted(`model: {}\nmagrpo: {joint_mode: ${given}}\n`).value, 'magrpo.joint_mode'), mode);
+    }
+    const saved = (output: string): unknown =>
+      at(converted(`model: {}\noutput: ${output}\n`).value, 'output.save_model');
+    assert.deepEqual(['{save_model: true}', '{save_final_model: true}', '{}'].map(saved), [true, true, false]);
+    assert.equal(saved('{save_model: true, save_final_model: false}'), true);
+    assert.match(
+      notes('model: {}\noutput: {save_model: true, save_final_model: false}\n').join('\n'),
+      /^output\.save_final_model: differs from save_model/mu,
+    );
+    assert.doesNotMatch(
+      notes('model: {}\noutput: {save_model: true, save_final_model: true}\n').join('\n'),
+      /differs/u,
+    );
+  });
+
+  it('takes an expert that is there, and says so where the rules propose the edits', () => {
+    const facts: PublishedFacts = { isFolder: (path) => path === 'experts/b', problemsIn: () => null };
+    const keys = (external: string): unknown[] => {
+      const { value } = converted(`model: {}\nexternal: ${external}\n`, facts);
+      return [at(value, 'external.expert_edits_model'), at(value, 'policies.expert.model')];
+    };
+    assert.deepEqual(keys('{expert_model: a}'), [undefined, undefined]);
+    assert.deepEqual(keys('{mode: expert_edits, expert_model: a}'), ['rules', undefined]);
+    assert.deepEqual(keys('{mode: expert_edits}'), ['rules', undefined]);
+    assert.deepEqual(keys('{mode: expert_edits, expert_model: experts/b}'), ['policy', 'experts/b']);
+    assert.deepEqual(keys('{mode: expert_edits, expert_model: a, expert_edits_model: experts/b}'), [
+      'policy',
+      'experts/b',
+    ]);
+    assert.match(
+      notes('model: {}\nexternal: {mode: expert_edits}\n').join('\n'),
+      /^external\.expert_edits_model: deepseek-coder is no folder here.*rules/mu,
+    );
+  });
+
+  it('counts the calls of a tree', () => {
+    const budget = (magrpo: string): unknown =>
+      at(converted(`model: {}\nmagrpo: ${magrpo}\n`).value, 'evaluator_budget');
+    assert.equal(budget('{}'), 4);
+    assert.equal(budget('{num_turns: 2}'), 20);
+    assert.equal(budget('{joint_mode: cross}'), 16);
+    assert.equal(budget('{joint_mode: cross, num_turns: 2, num_generations: 2}'), 20);
+    assert.equal(budget('{num_turns: 3, num_generations: 3}'), 39);
+  });
+
+  it('takes a folder and a file that are there', () => {
+    const facts: PublishedFacts = {
+      isFolder: (path) => path === 'models/mine',
+      problemsIn: (path) => (path === 'mine.jsonl' ? 40 : null),
+    };
+    const text = 'model: {name: models/mine}\ndataset: {name: mine.jsonl, train_split: "x[8:]", eval_split: "x[:8]"}\n';
+    const { value } = converted(text, facts);
+    assert.equal(at(value, 'model'), 'models/mine');
+    assert.deepEqual(at(value, 'task'), {
+      name: 'functions',
+      roles: 2,
+      train_file: 'mine.jsonl',
+      format: 'humaneval',
+      train_split: 'x[8:]',
+      evaluation_split: 'x[:8]',
+    });
+    assert.deepEqual([at(value, 'steps'), at(value, 'evaluation.instances')], [320, 8]);
+    assert.doesNotMatch(notes(text, facts).join('\n'), /no file|no folder/u);
+    const plain = converted('dataset: {name: mine.jsonl}\n', facts).value;
+    assert.deepEqual([at(plain, 'steps'), at(plain, 'evaluation.instances')], [400, 0]);
+  });
+
+  it('lays keys of our own over the result', () => {
+    const { value } = converted('model: {}\nsteps: 2\nseed: 7\nppo: {kl_coefficient: 0.5}\ndevice: cpu\n');
+    assert.deepEqual([at(value, 'steps'), at(value, 'seed'), at(value, 'device')], [2, 7, 'cpu']);
+    assert.deepEqual([at(value, 'ppo.kl_coefficient'), at(value, 'ppo.learning_rate')], [0.5, 2e-5]);
+  });
+
+  it('names what is wrong, with a suggestion', () => {
+    assert.deepEqual(problems('model: {}\nmagrpo: {num_turn: 2}\n'), [
+      'magrpo.num_turn: unknown key; did you mean num_turns?',
+    ]);
+    assert.deepEqual(problems('model: {}\ndatset: {}\n'), ['datset: unknown key; did you mean dataset?']);
+    assert.deepEqual(problems('model: {}\nexternal: {mode: level_feedbak}\n'), [
+      'external.mode: did you mean level_feedback? It must be one of level_feedback, level_passed, passed, plain, expert_edits.',
+    ]);
+    assert.match(
+      problems('model: {}\nmagrpo: {num_generations: 1}\n').join(),
+      /^magrpo\.num_generations: must be at least 2/u,
+    );
+    assert.match(problems('model: {}\nmagrpo: {num_agents: 3}\n').join(), /^magrpo\.num_agents: /u);
+    assert.match(problems('model: {}\nmagrpo: {per_device_train_batch_size: 2}\n').join(), /^magrpo\.per_device.*: /u);
+    assert.match(problems('magrpo: {}\ngrpo: {}\n').join(), /^grpo: magrpo is given too/u);
+    assert.match(problems('grpo: {num_agents: 2}\n').join(), /^grpo\.num_agents: must be 1/u);
+    assert.match(
+      problems('dataset: {train_split: "test[a:]"}\n').join(),
+      /^dataset\.train_split: .*write it as test\[16:\]/u,
+    );
+    assert.match(
+      problems('dataset: {train_split: "test[164:]"}\n').join(),
+      /^dataset\.train_split: .* none of the 164/u,
+    );
+    assert.match(problems('model: 3\ndataset: {}\n').join(), /^model: /u);
+    // What is written over lines may be a section without keys.
+    assert.deepEqual(problems('model:\ndataset:\n'), []);
+  });
+
+  it('knows such a file from one of ours', () => {
+    for (const text of [
+      'model: bundled\n',
+      'magrpo: {num_turns: 2}\nexternal: {mode: plain}\n',
+      'task: {name: python}\n',
+    ]) {
+      assert.ok(!isPublished(recordOf(text)) && !looksPublished(text), text);
+    }
+    for (const text of [
+      'model:\n  name: x\n',
+      'model: {name: x}\n',
+      'dataset: {}\n',
+      'wandb: {}\n',
+      'seed: 1\ngrpo:\n  num_t',
+    ]) {
+      assert.ok(looksPublished(text), text);
+    }
+  });
+});
+
+describe('checkConfig of a published file', () => {
+  it('says what keeps it from running as an error, and the rest as information', () => {
+    const text = 'model:\n  name: x\nmagrpo:\n  num_turn: 2\n';
+    const [problem, ...others] = checkConfig(text);
+    assert.deepEqual(others, []);
+    assert.equal(problem?.message, 'magrpo.num_turn: unknown key; did you mean num_turns?');
+    assert.equal(text.slice(problem.start, problem.end), 'num_turn');
+    assert.equal(problem.replacement, 'num_turns');
+    assert.equal(problem.severity, undefined);
+  });
+});
+
+describe('slices', () => {
+  it('count as Python does', () => {
+    for (const [slice, length, count] of [
+      ['test[16:]', 82, 66],
+      ['test[:16]', 82, 16],
+      ['test[33:163]', 164, 130],
+      ['test[15:65]', 40, 25],
+      ['test[-10:]', 82, 10],
+      ['test[:-10]', 82, 72],
+      ['test[5:2]', 82, 0],
+      ['test', 82, 82],
+      ['test[:]', 82, 82],
+      ['test[1]', 82, null],
+      ['[1:2]', 82, null],
+      ['test[1:2:3]', 82, null],
+    ] as const) {
+      assert.equal(slicedCount(slice, length), count, slice);
+    }
+  });
+
+  it('of assertions: numbers in texts are numbers, other texts mean all', () => {
+    assert.deepEqual([3, -2, 0, null, 'all', '2', ' -1 ', 'some', ''].map(sliceOf), [3, -2, 0, 0, 0, 2, -1, 0, 0]);
+  });
+});

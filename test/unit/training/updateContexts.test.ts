@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
+import { Trainer } from '../../../src/runtime/train/trainer.ts';
+import { initialState, type StepResult } from '../../../src/runtime/train/trainingState.ts';
+import type { LearningGroup } from '../../../src/training/advantages.ts';
+import { weighted } from '../../../src/training/lossWeights.ts';
+import { miniBatchOf, signalShare, withSignal } from '../../../src/training/updateContexts.ts';
+import { context, DEVICE, RUNNING, testParameters, TINY } from '../runtime/models.ts';
+import { item, present, range, testStream } from '../runtime/nd.ts';
+
+/** A context whose messages have these credits; lengths 2, 3, 4 ... */
+const credited = (agent: string, name: string, ...credits: number[]): TrainingContext => {
+  const { prompt, messages } = context(name, 3, ...credits.map((_, index) => 2 + index));
+  return {
+    agent,
+    prompt,
+    messages: messages.map((message, index) => ({
+      ...message,
+      advantages: new Float32Array(message.tokens.length).fill(item(credits, index)),
+    })),
+  };
+};
+
+const creditsOf = (contexts: readonly TrainingContext[]): number[][] =>
+  contexts.map(({ messages }) => messages.map(({ advantages }) => item(advantages, 0)));
+
+describe('messages without a signal', () => {
+  const contexts = [
+    credited('reasoner', 'a', 0.5, -0.5),
+    credited('actor', 'b', 0, 0, 0),
+    credited('actor', 'c', 1, 0, -1),
+  ];
+
+  it('are left out, and contexts that have no other', () => {
+    assert.deepEqual(creditsOf(withSignal(contexts)), [
+      [0.5, -0.5],
+      [1, -1],
+    ]);
+    // A penalty that is in the advantages is a signal.
+    const shaped = contexts.map((one) => ({
+      ...one,
+      messages: one.messages.map((message) => ({ ...message, advantages: message.advantages.map((a) => a + 0.125) })),
+    }));
+    assert.deepEqual(withSignal(shaped), shaped);
+  });
+
+  it('leave one message of an agent that has no other, for its optimizer', () => {
+    const [reasoner = assert.fail(), silent = assert.fail()] = contexts;
+    assert.deepEqual(creditsOf(withSignal([reasoner, silent])), [[0.5, -0.5], [0]]);
+    assert.deepEqual(creditsOf(withSignal([silent])), [[0]]);
+    assert.deepEqual(withSignal([]), []);
+  });
+
+  it('are counted by their tokens', () => {
+    // 2 + 3 of the reasoner, 2 + 4 of the actor, of 5 + 9 + 9 tokens.
+    const groupOf = ({ messages }: TrainingContext): Pick<LearningGroup, 'messages'> => ({
+      messages: messages.map(({ tokens, behaviour, advantages }) => ({
+        tokens,
+        logprobs: behaviour,
+        credit: item(advantages, 0),
+      })),
+    });
+    const masked = { messages: [{ tokens: new Int32Array(9), logprobs: new Float32Array(9), credit: null }] };
+    assert.equal(signalShare([...contexts.map(groupOf), masked]), 11 / 23);
+    assert.equal(signalShare([groupOf(credited('actor', 'd', 0, 0))]), 0);
+    assert.equal(signalShare([masked]), null);
+  });
+});
+
+describe('a step without the messages that teach nothing', () => {
+  const FLAT = testParameters(TINY);
+  const trainer = new Trainer(TINY, DEVICE);
+  after(() => trainer.release());
+  const step = (contexts: readonly TrainingContext[], microBatchTokens: number): Promise<StepResult> =>
+    trainer.step(
+      initialState(FLAT),
+      contexts,
+      { loss: 'ppo', learningRate: 0.01, temperature: 1, klCoefficient: 0, microBatchTokens },
+      RUNNING.signal,
+    );
+  /** Ratios on both sides of the clip. */
+  async function sampled(contexts: readonly TrainingContext[]): Promise<TrainingContext[]> {
+    const scored = await trainer.score(FLAT, contexts, 1, RUNNING.signal);
+    return contexts.map((one, place) => ({
+      ...one,
+      messages: one.messages.map((message, number) => ({
+        ...message,
+        behaviour: present(scored[place]?.[number]).map((value, index) => value + ((index % 3) - 1) * 0.4),
+      })),
+    }));
+  }
+
+  it('is the same to the bit where whole contexts go, each in micro-batches of its own', async () => {
+    const contexts = weighted(
+      await sampled([
+        credited('actor', 'a', 0.5, -0.5),
+        credited('actor', 'b', 0, 0, 0),
+        credited('actor', 'c', 1, -0.25, -1),
+        credited('actor', 'd', 0),
+      ]),
+      'token',
+    );
+    const some = withSignal(contexts);
+    assert.deepEqual([contexts.length, some.length], [4, 2]);
+    const [all, left] = [await step(contexts, 1), await step(some, 1)];
+    // Their gradients are zeros, which change no sum.
+    assert.deepEqual(left.state, all.state);
+    assert.deepEqual([left.loss, left.gradientNorm], [all.loss, all.gradientNorm]);
+    // Without what they count, the others would count more.
+    const alone = await step(
+      some.map((one) => ({ ...one, messages: one.messages.map(({ weight: _, ...message }) => message) })),
+      1,
+    );
+    assert.notEqual(alone.gradientNorm, all.gradientNorm);
+  });
+
+  it('is the same but for the order of sums where they shared rows and micro-batches with others', async () => {
+    const contexts = weighted(
+      await sampled(
+        range(12).map((index) => credited('actor', `e${index}`, index % 3 ? 0.5 : 0, 0, index % 2 ? -1 : 0)),
+      ),
+      'message',
+    );
+    const [all, left] = [await step(contexts, 2048), await step(withSignal(contexts), 2048)];
+    assert.ok(all.gradientNorm > 1e-2);
+    for (const [index, value] of all.state.momentum.entries()) {
+      assert.ok(Math.abs(item(left.state.momentum, index) - value) < 1e-7, `momentum ${index}`);
+    }
+    assert.ok(Math.abs(left.loss - all.loss) < 1e-6);
+  });
+});
+
+describe('mini-batches', () => {
+  const draw = (name: string): ((position: number) => number) => {
+    const stream = testStream(name);
+    return (position) => stream.uniform(position);
+  };
+
+  it('go through everything once in each pass, in nearly equal parts', () => {
+    for (const [count, of] of [
+      [12, 3],
+      [13, 4],
+      [2, 5],
+      [0, 2],
+    ] as const) {
+      const parts = range(of).map((index) => miniBatchOf(range(count), { index, of, draw: draw('pass') }));
+      assert.deepEqual(
+        parts.flat().sort((a, b) => a - b),
+        range(count),
+      );
+      const sizes = parts.map(({ length }) => length);
+      assert.ok(Math.max(...sizes) - Math.min(...sizes) <= 1, sizes.join());
+    }
+  });
+
+  it('are the same from the same numbers, and others from others', () => {
+    const first = (name: string): number[] => miniBatchOf(range(64), { index: 0, of: 4, draw: draw(name) });
+    assert.deepEqual(first('one'), first('one'));
+    assert.notDeepEqual(first('one'), first('another'));
+    // Anything can be in any: about a quarter of each quarter of the list.
+    const found = range(200).flatMap((trial) => first(`trial ${trial}`));
+    for (const quarter of range(4)) {
+      const share = found.filter((value) => Math.floor(value / 16) === quarter).length / found.length;
+      assert.ok(Math.abs(share - 0.25) < 0.03, `${share}`);
+    }
+  });
+
+  it('are everything where there is one', () => {
+    assert.deepEqual(miniBatchOf(range(5), { index: 0, of: 1, draw: draw('pass') }), range(5));
+  });
+});
