@@ -8,9 +8,8 @@
  *   downstream = E[Var(R | h, message)]    what is left to those after it
  *   rho        = E[upstream] / E[downstream]    over contexts
  */
-import { hasSpread, mean, sampleVariance } from '../credit/describe.ts';
-import { LEVEL } from '../credit/interval.ts';
-import { studentTQuantile } from '../credit/studentT.ts';
+import { mean } from '../credit/describe.ts';
+import { ratioOfMeans } from '../credit/ratio.ts';
 import type { Interval } from '../shared/records/records.ts';
 
 /** Alternatives of one message in one context, each with the returns of its replays. */
@@ -67,24 +66,14 @@ export function rhoOf(contexts: readonly PilotContext[]): Rho | null {
   }
   const { upstream, downstream } = components;
   const value = upstream / downstream;
-  const unknown = { value, low: null, high: null, n, components };
-  const [varUp, varDown] = [sampleVariance(up), sampleVariance(down)];
-  if (varUp === null || varDown === null || !(hasSpread(up) || hasSpread(down))) {
-    return unknown;
-  }
-  const covariance =
-    up.reduce((sum, one, index) => sum + (one - upstream) * ((down[index] ?? 0) - downstream), 0) / (n - 1);
-  const square = studentTQuantile((1 + LEVEL) / 2, n - 1) ** 2 / n;
-  // The rho with (upstream - rho downstream)^2 <= t^2 Var(upstream - rho downstream): between two roots.
-  const a = downstream ** 2 - square * varDown;
-  const b = upstream * downstream - square * covariance;
-  const c = upstream ** 2 - square * varUp;
-  const root = b ** 2 - a * c;
-  if (a <= 0 || root < 0) {
-    return unknown;
-  }
-  const reach = Math.sqrt(root);
-  return { ...unknown, low: Math.max(0, (b - reach) / a), high: Math.max(0, (b + reach) / a) };
+  const { low, high } = ratioOfMeans(up, down);
+  return {
+    value,
+    low: low === null ? null : Math.max(0, low),
+    high: high === null ? null : Math.max(0, high),
+    n,
+    components,
+  };
 }
 
 /**

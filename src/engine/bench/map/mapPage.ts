@@ -15,6 +15,7 @@ import {
   type MapTrend,
   type MapVerdict,
 } from './mapTable.ts';
+import type { MapVariance } from './mapVariance.ts';
 
 export interface MapReport {
   /** What made the report, as typed. */
@@ -29,6 +30,7 @@ export interface MapReport {
   /** Runs that chose the learning rates. */
   readonly search: readonly MapRun[];
   readonly pilots: readonly MapPilot[];
+  readonly variances: readonly MapVariance[];
   readonly runs: readonly MapRun[];
 }
 
@@ -83,7 +85,7 @@ function gameSection(game: Game, report: MapReport): string {
 <h3>The map</h3>${mapGrid(cells)}
 ${figure('The same over rho', mapPicture(`map-${game}`, `C3 less MAGRPO over rho: ${title}`, cells), 'Bars: 95 % interval over seeds. Above 0 C3 is ahead.', '')}
 <h3>The trend over rho</h3>${trendTable(mapTrends(pilots, report.runs))}
-<h3>Each cell</h3>${cellTable(cells)}</section>`;
+${varianceSection(cells, report.variances)}<h3>Each cell</h3>${cellTable(cells)}</section>`;
 }
 
 const CLASSES: Readonly<Record<MapVerdict, string>> = {
@@ -145,20 +147,43 @@ function cellTable(cells: readonly MapCell[]): string {
   return `${table('Each cell', head, lines, 'results')}<p class="note">Predicted: the variance of C3\u2019s gradient over MAGRPO\u2019s, for the messages in their order; below 1, C3\u2019s is the quieter one.</p>`;
 }
 
+/** What theory says of the player's gradient beside what was measured. */
+function varianceSection(cells: readonly MapCell[], variances: readonly MapVariance[]): string {
+  const lines = cells.flatMap(({ level, roles, learns, rho, ratios }) => {
+    const found = variances.find((at) => at.level === level && at.roles === roles && at.learns === learns);
+    return found === undefined
+      ? []
+      : [
+          `<tr><th scope="row">${one(rho.value)}</th><td>${ratios[1] === null || ratios[1] === undefined ? NOT_MEASURED : decimal(ratios[1], 3)}</td><td>${decimal(found.ratio.value, 3)}</td><td>${bounds(found.ratio, (value) => decimal(value, 3)) ?? 'no interval'}</td><td>${found.ratio.n}</td></tr>`,
+        ];
+  });
+  const head = ['rho', 'predicted', 'measured', '95 % interval', 'hands'];
+  return lines.length === 0
+    ? ''
+    : `<h3>The variance of the gradient</h3>${table('The variance of the gradient', head, lines, 'narrow')}<p class="note">C3\u2019s over MAGRPO\u2019s, of the player of an untrained team of two. Predicted from rho and the fan-out; measured on the credits of sampled hands, between piles that score alike. Below 1, C3\u2019s gradient is the quieter one.</p>`;
+}
+
 function searchSection(search: readonly MapRun[]): string {
   if (search.length === 0) {
     return '';
   }
   const rates = [...new Set(search.map(({ rate }) => rate))].sort((a, b) => a - b);
-  const rows = [...new Map(search.map((run) => [`${run.level} ${run.roles} ${run.method}`, run])).values()];
-  const lines = rows.map(({ level, roles, method }) => {
+  const rows = [
+    ...new Map(search.map((run) => [`${run.level} ${run.roles} ${run.learns} ${run.method}`, run])).values(),
+  ];
+  const lines = rows.map(({ level, roles, learns, method }) => {
     const cells = rates.map((rate) => {
       const found = search.find(
-        (run) => run.level === level && run.roles === roles && run.method === method && run.rate === rate,
+        (run) =>
+          run.level === level &&
+          run.roles === roles &&
+          run.learns === learns &&
+          run.method === method &&
+          run.rate === rate,
       );
       return found === undefined ? '<td class="none"></td>' : `<td>${percentage(found.after)}</td>`;
     });
-    return `<tr><th scope="row">${teamWords(roles)}, level ${level}, ${method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
+    return `<tr><th scope="row">${teamWords(roles)}, level ${level}${learns ? '' : ', the dealer does not learn'}, ${method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
   });
   return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['right after training, %, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, on a seed outside the map.</p></section>`;
 }

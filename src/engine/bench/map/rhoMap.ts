@@ -1,20 +1,21 @@
 /**
  * `c3 bench rho-map`: C3 and MAGRPO on the dealer task over rho, team sizes and seeds, at the same evaluator calls.
- * What each run came to is a line of a file, so a map that was stopped, or killed, continues after its last whole line.
+ * It continues after its last whole line, and from the map.json of the same settings that its folder holds.
  */
-import { appendFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { z } from 'zod';
 import { mean } from '../../../credit/describe.ts';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { EVALUATION_ROUNDS } from '../../../shared/records/evaluationRounds.ts';
 import type { StoreReader } from '../../../store/types.ts';
-import { learnedShare, levelRule } from '../../../tasks/dealer/dealer.ts';
+import { learnedShare } from '../../../tasks/dealer/dealer.ts';
 import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
+import { earlierMapAt, interval, MapLines, outcome, pilotOutcome } from './mapLines.ts';
 import { mapPage, type MapReport } from './mapPage.ts';
+import { FULL, QUICK, type Keys, type MapScale } from './mapScale.ts';
 import {
   MAP_METHODS,
   mapCells,
@@ -24,6 +25,7 @@ import {
   type MapPlace,
   type MapRun,
 } from './mapTable.ts';
+import { handNoise, noiseRatio, type MapVariance, type PlayerMessage } from './mapVariance.ts';
 
 export interface RhoMapOptions extends BenchOptions {
   /** The current folder. */
@@ -32,75 +34,12 @@ export interface RhoMapOptions extends BenchOptions {
   readonly out?: string | null;
 }
 
-type Keys = Readonly<Record<string, unknown>>;
-
-/** What a map is made with; both methods alike. */
-export interface MapScale {
-  /** In the order in which they are measured. */
-  readonly places: readonly MapPlace[];
-  readonly seeds: readonly number[];
-  /** Tried by each method at each level with a team of two, on a seed outside the map; of one there is no choice. */
-  readonly rates: readonly number[];
-  /** Configuration keys of all runs. */
-  readonly run: Keys;
-  /** Those that a team size needs besides. */
-  readonly teams: Readonly<Record<number, Keys>>;
-  readonly pilot: { readonly questions: number; readonly alternatives: number; readonly replays: number };
-}
-
-/**
- * Larger teams sample along a spine: within eight calls a nested fan-out gives the messages after the first three no
- * sibling. The fan-outs are what predictions are made of.
- */
-const TEAMS: MapScale['teams'] = {
-  2: { shape: 'nested', fanout: [2, 4] },
-  3: { shape: 'spine', fanout: [2, 2, 2] },
-  4: { shape: 'spine', fanout: [2, 2, 2, 1] },
-  6: { shape: 'spine', fanout: [2, 2, 2, 1, 1, 1] },
-};
-const LEVELS = [1, 2, 3, 4];
-const LARGER = [3, 4, 6];
-/** Of the game in which the dealer can learn all that its message decides: what the map is compared with. */
-const LEARNED_LEVELS = [5, 6, 7, 8];
-const COMMON: Keys = {
-  steps: 25,
-  instances_per_step: 8,
-  evaluator_budget: 8,
-  'evaluation.instances': 128,
-  'evaluation.samples': 4,
-  'credit.common_random_numbers': false,
-  'credit.merge_contexts': true,
-  'credit.lone_messages': 'parent',
-  'ppo.loss_weight': 'role',
-  'ppo.kl_coefficient': 0,
-  'device.threads': 1,
-};
-
-const FULL: MapScale = {
-  places: [
-    ...LEVELS.map((level) => ({ level, roles: 2, learns: true })),
-    ...LEVELS.map((level) => ({ level, roles: 2, learns: false })),
-    ...LARGER.flatMap((roles) => LEVELS.map((level) => ({ level, roles, learns: true }))),
-    ...LEARNED_LEVELS.map((level) => ({ level, roles: 2, learns: true })),
-  ],
-  seeds: Array.from({ length: 10 }, (_, seed) => seed),
-  rates: [1e-3],
-  run: COMMON,
-  teams: TEAMS,
-  pilot: { questions: 128, alternatives: 8, replays: 8 },
-};
-const QUICK: MapScale = {
-  ...FULL,
-  places: LEVELS.map((level) => ({ level, roles: 2, learns: true })),
-  seeds: [0, 1],
-  rates: [1e-3],
-  run: { ...COMMON, steps: 10, 'evaluation.instances': 64 },
-  pilot: { questions: 32, alternatives: 6, replays: 4 },
-};
 /** Of one evaluation of a run. */
 const MOST_EPISODES = 1_000_000;
 /** Of the search: not one of the map's. */
 const SEARCH_SEED = 1000;
+/** A learning rate whose steps are lost in the rounding of the weights. */
+const RESTING = 1e-15;
 
 /**
  * Makes the map in a folder of its own, `.c3/rho-map` unless --out names one: lines.jsonl, map.json, map.html.
@@ -116,72 +55,17 @@ export async function makeRhoMap(options: RhoMapOptions, scale: MapScale): Promi
   return new RhoMap(await MapLines.open(join(out, 'lines.jsonl')), out, options, scale).make();
 }
 
-const interval = z.object({
-  value: z.number(),
-  low: z.number().nullable(),
-  high: z.number().nullable(),
-  n: z.number(),
-});
-const outcome = z.object({
-  before: z.number(),
-  after: z.number(),
-  evaluatorCalls: z.number(),
-  tokens: z.number(),
-  seconds: z.number(),
-});
-const pilotOutcome = z.object({ rho: interval, ratios: z.array(z.number().nullable()) });
-const lineSchema = z.object({ overrides: z.array(z.string()), result: z.unknown() });
-
-/** What was measured, by the overrides that made it. */
-class MapLines {
-  private readonly path: string;
-  private readonly known: Map<string, unknown>;
-
-  private constructor(path: string, known: Map<string, unknown>) {
-    this.path = path;
-    this.known = known;
-  }
-
-  /** Reads what is there; a last line that was cut is dropped. */
-  static async open(path: string): Promise<MapLines> {
-    const text = await readFile(path, 'utf8').catch(() => '');
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-    if (whole !== text) {
-      await writeWhole(path, Buffer.from(whole));
-    }
-    const lines = whole.split('\n').filter((line) => line !== '');
-    const known = lines.map((line): [string, unknown] => {
-      const { overrides, result } = lineSchema.parse(JSON.parse(line));
-      return [JSON.stringify(overrides), result];
-    });
-    return new MapLines(path, new Map(known));
-  }
-
-  /** What these overrides came to: what is known, or what `measure` finds now. */
-  async of<Result>(
-    overrides: readonly string[],
-    schema: z.ZodType<Result>,
-    measure: () => Promise<Result>,
-  ): Promise<Result> {
-    const key = JSON.stringify(overrides);
-    if (this.known.has(key)) {
-      return schema.parse(this.known.get(key));
-    }
-    const result = await measure();
-    await appendFile(this.path, `${JSON.stringify({ overrides, result })}\n`);
-    this.known.set(key, result);
-    return result;
-  }
-}
-
 class RhoMap {
   private readonly lines: MapLines;
   private readonly out: string;
   private readonly options: RhoMapOptions;
   private readonly scale: MapScale;
   private readonly pilots: MapPilot[] = [];
+  private readonly variances: MapVariance[] = [];
   private readonly search: MapRun[] = [];
   private readonly runs: MapRun[] = [];
+  /** Of all machines that it was made on. */
+  private readonly hardware = new Set([hardwareName('CPU provider')]);
 
   constructor(lines: MapLines, out: string, options: RhoMapOptions, scale: MapScale) {
     this.lines = lines;
@@ -191,23 +75,23 @@ class RhoMap {
   }
 
   async make(): Promise<BenchReport> {
-    const { places, seeds } = this.scale;
+    const { rows, seeds } = this.scale;
+    await this.continueEarlier();
     const rates = new Map<string, number>();
-    // Row by row, and seed by seed: what there is after a stop has whole rows, and compares all levels of the last one.
-    const rowOf = ({ level, roles, learns }: MapPlace): string =>
-      `${String(roles)} ${levelRule(level).by} ${String(learns)}`;
-    for (const row of Map.groupBy(places, rowOf).values()) {
+    // Seed by seed: what there is after a stop compares all places of a row.
+    for (const row of rows) {
       for (const place of row) {
         this.pilots.push(await this.pilot(place));
+        this.variances.push(...(await this.variance(place)));
         for (const method of MAP_METHODS) {
-          const name = `${String(place.level)} ${method}`;
-          rates.set(name, rates.get(name) ?? (await this.bestRate(place.level, method)));
+          const name = rateName(place, method);
+          rates.set(name, rates.get(name) ?? (await this.bestRate(place, method)));
         }
       }
       for (const seed of seeds) {
         for (const place of row) {
           for (const method of MAP_METHODS) {
-            this.runs.push(await this.run(place, method, seed, rates.get(`${String(place.level)} ${method}`) ?? 0));
+            this.runs.push(await this.run(place, method, seed, rates.get(rateName(place, method)) ?? 0));
           }
         }
         await this.write();
@@ -228,11 +112,11 @@ class RhoMap {
   }
 
   /** The rate after which a method has most right on the seed of the search. */
-  private async bestRate(level: number, method: MapMethod): Promise<number> {
+  private async bestRate({ level, learns }: MapPlace, method: MapMethod): Promise<number> {
     const { rates } = this.scale;
     const tried: MapRun[] = [];
     for (const rate of rates.length === 1 ? [] : rates) {
-      tried.push(await this.run({ level, roles: 2, learns: true }, method, SEARCH_SEED, rate));
+      tried.push(await this.run({ level, roles: 2, learns }, method, SEARCH_SEED, rate));
     }
     this.search.push(...tried);
     const [first = 0] = rates;
@@ -240,29 +124,74 @@ class RhoMap {
   }
 
   private async pilot(place: MapPlace): Promise<MapPilot> {
-    const { pilot, run } = this.scale;
-    // The untrained team is the same whoever learns.
-    const overrides = overridesOf({ ...run, ...this.keysOf({ ...place, learns: true }), seed: SEARCH_SEED });
-    const { rho, ratios } = await this.lines.of(
-      [...overrides, `pilot=${JSON.stringify(pilot)}`],
-      pilotOutcome,
-      async () => {
-        const found = await this.working(overrides, (service, recipe) =>
-          service.pilot(recipe, pilot, this.options.signal),
-        );
-        const first = found.messages[0]?.rho ?? null;
-        if (first === null) {
-          throw new Error(`The pilot at level ${String(place.level)} measured no rho.`);
-        }
-        this.options.note(`level ${String(place.level)}, ${String(place.roles)} roles: rho ${first.value.toFixed(2)}`);
-        return { rho: { ...first }, ratios: found.messages.map(({ varianceRatio }) => varianceRatio) };
-      },
-    );
+    const { overrides, name } = this.pilotNamed(place);
+    const { rho, ratios } = await this.lines.of(name, pilotOutcome, async () => {
+      const found = await this.working(overrides, (service, recipe) =>
+        service.pilot(recipe, this.scale.pilot, this.options.signal),
+      );
+      const first = found.messages[0]?.rho ?? null;
+      if (first === null) {
+        throw new Error(`The pilot at level ${String(place.level)} measured no rho.`);
+      }
+      this.options.note(`level ${String(place.level)}, ${String(place.roles)} roles: rho ${first.value.toFixed(2)}`);
+      return { rho: { ...first }, ratios: found.messages.map(({ varianceRatio }) => varianceRatio) };
+    });
     return { ...place, rho, ratios };
   }
 
-  private async run(place: MapPlace, method: MapMethod, seed: number, rate: number): Promise<MapRun> {
-    const overrides = overridesOf({
+  private pilotNamed(place: MapPlace): { overrides: string[]; name: string[] } {
+    const { pilot, run } = this.scale;
+    // The untrained team is the same whoever learns.
+    const overrides = overridesOf({ ...run, ...this.keysOf({ ...place, learns: true }), seed: SEARCH_SEED });
+    return { overrides, name: [...overrides, `pilot=${JSON.stringify(pilot)}`] };
+  }
+
+  /** The noise of the player's gradient against MAGRPO's, where the dealer rests; none elsewhere. */
+  private async variance(place: MapPlace): Promise<MapVariance[]> {
+    if (place.learns || place.roles !== 2) {
+      return [];
+    }
+    const ratio = await this.lines.of(this.varianceName(place), interval, async () => {
+      const noise = new Map<MapMethod, ReadonlyMap<string, number>>();
+      for (const method of MAP_METHODS) {
+        const overrides = this.restingRun(place, method);
+        const messages = await this.working(overrides, async (service, recipe) => {
+          const { run } = await service.run(recipe, { signal: this.options.signal, onProgress: () => undefined });
+          return service.reading((store) => playerMessages(store, run, this.scale.noiseSteps, method));
+        });
+        noise.set(method, handNoise(messages, method));
+      }
+      const found = noiseRatio(noise.get('c3') ?? new Map(), noise.get('magrpo') ?? new Map());
+      if (found === null) {
+        throw new Error(`At level ${String(place.level)} no credit differs from another.`);
+      }
+      this.options.note(`level ${String(place.level)}: variance ratio of the player ${found.value.toFixed(3)}`);
+      return found;
+    });
+    return [{ ...place, ratio }];
+  }
+
+  private varianceName(place: MapPlace): string[] {
+    return [...MAP_METHODS.flatMap((method) => this.restingRun(place, method)), 'noise of hands'];
+  }
+
+  /** A run whose policy stays what it is, to the bit. */
+  private restingRun(place: MapPlace, method: MapMethod): string[] {
+    return overridesOf({
+      ...this.scale.run,
+      ...this.keysOf(place),
+      method,
+      seed: SEARCH_SEED,
+      steps: this.scale.noiseSteps,
+      'evaluation.instances': 0,
+      'ppo.learning_rate': RESTING,
+      snapshot_every: this.scale.noiseSteps,
+      checkpoint_every: this.scale.noiseSteps,
+    });
+  }
+
+  private runNamed(place: MapPlace, method: MapMethod, seed: number, rate: number): string[] {
+    return overridesOf({
       ...this.scale.run,
       ...this.keysOf(place),
       method,
@@ -271,6 +200,10 @@ class RhoMap {
       snapshot_every: this.scale.run['steps'] ?? 1,
       checkpoint_every: this.scale.run['steps'] ?? 1,
     });
+  }
+
+  private async run(place: MapPlace, method: MapMethod, seed: number, rate: number): Promise<MapRun> {
+    const overrides = this.runNamed(place, method, seed, rate);
     const found = await this.lines.of(overrides, outcome, () =>
       this.working(overrides, async (service, recipe) => {
         const started = performance.now();
@@ -289,6 +222,33 @@ class RhoMap {
     return { ...place, method, seed, rate, ...found };
   }
 
+  /** Takes over what the map in the folder recorded, where it was made with these settings. */
+  private async continueEarlier(): Promise<void> {
+    const path = join(this.out, 'map.json');
+    const earlier = await earlierMapAt(path);
+    if (earlier === null) {
+      return;
+    }
+    const settings = this.settings();
+    const others = Object.keys({ ...settings, ...earlier.settings }).filter(
+      (key) => key !== 'seeds' && settings[key] !== earlier.settings[key],
+    );
+    if (others.length > 0) {
+      this.options.note(`${path} has other settings (${others.join(', ')}): what it recorded is not continued`);
+      return;
+    }
+    this.hardware.add(earlier.hardware);
+    for (const { rho, ratios, ...place } of earlier.pilots) {
+      await this.lines.adopt(this.pilotNamed(place).name, { rho, ratios });
+    }
+    for (const { ratio, ...place } of earlier.variances) {
+      await this.lines.adopt(this.varianceName(place), ratio);
+    }
+    for (const { method, seed, rate, level, roles, learns, ...result } of [...earlier.search, ...earlier.runs]) {
+      await this.lines.adopt(this.runNamed({ level, roles, learns }, method, seed, rate), result);
+    }
+  }
+
   /** Works with a store that is only needed for this piece of work. */
   private async working<Result>(
     overrides: readonly string[],
@@ -304,28 +264,33 @@ class RhoMap {
     }
   }
 
-  private async write(): Promise<void> {
-    const { quick } = this.options;
-    const { run, seeds, rates, pilot } = this.scale;
+  /** What a map is made with, in words. */
+  private settings(): Record<string, string> {
+    const { run, seeds, rates, teams, pilot, noiseSteps } = this.scale;
     const measured = new Set(this.runs.map(({ seed }) => seed));
     const settings: Keys = {
       ...run,
       seeds: seeds.filter((seed) => measured.has(seed)).join(', '),
       'learning rates tried': rates.join(', '),
-      ...Object.fromEntries(
-        Object.entries(this.scale.teams).map(([roles, keys]) => [`${roles} roles`, JSON.stringify(keys)]),
-      ),
+      ...Object.fromEntries(Object.entries(teams).map(([roles, keys]) => [`${roles} roles`, JSON.stringify(keys)])),
       pilot: JSON.stringify(pilot),
+      'steps of the variance': noiseSteps,
     };
+    return Object.fromEntries(Object.entries(settings).map(([key, value]) => [key, String(value)]));
+  }
+
+  private async write(): Promise<void> {
+    const { quick } = this.options;
     const report: MapReport = {
       command: `c3 bench rho-map${quick ? ' --quick' : ''}`,
-      hardware: hardwareName('CPU provider'),
+      hardware: [...this.hardware].join('; '),
       environment: `Node ${process.versions.node}, ${process.platform} ${process.arch}`,
       finishedAt: new Date().toISOString(),
       quick,
-      settings: Object.fromEntries(Object.entries(settings).map(([key, value]) => [key, String(value)])),
+      settings: this.settings(),
       search: this.search,
       pilots: this.pilots,
+      variances: this.variances,
       runs: this.runs,
     };
     const found = { cells: mapCells(this.pilots, this.runs), trends: mapTrends(this.pilots, this.runs) };
@@ -353,6 +318,9 @@ class RhoMap {
   }
 }
 
+const rateName = ({ level, learns }: MapPlace, method: MapMethod): string =>
+  `${String(level)} ${String(learns)} ${method}`;
+
 const overridesOf = (keys: Keys): string[] =>
   Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
 
@@ -366,4 +334,17 @@ function sharesOf(store: StoreReader, run: string, { level, roles }: MapPlace): 
     return mean(episodes.map(({ return: value }) => learnedShare(value ?? 0, level, roles) ?? 0));
   };
   return [at('before'), at('after')];
+}
+
+/** What the player said in all steps of a run, with its credits; a hand is one in one step. */
+function playerMessages(store: StoreReader, run: string, steps: number, method: MapMethod): PlayerMessage[] {
+  return Array.from({ length: steps }, (_, step) => step + 1).flatMap((step) =>
+    store
+      .trainingMessages(run, step, method === 'c3' ? 'loo' : 'magrpo')
+      .flatMap(({ position, instance, decision, credit }) =>
+        position === 0 || credit === null
+          ? []
+          : [{ hand: `${String(step)} ${instance}`, text: store.decision(decision).text, credit }],
+      ),
+  );
 }

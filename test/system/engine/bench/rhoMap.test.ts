@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { makeRhoMap, type MapScale } from '../../../../src/engine/bench/map/rhoMap.ts';
+import { makeRhoMap } from '../../../../src/engine/bench/map/rhoMap.ts';
+import type { MapScale } from '../../../../src/engine/bench/map/mapScale.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 
 /** One step of two places: nothing is learned, but all of it is there. */
 const SCALE: MapScale = {
-  places: [
-    { level: 4, roles: 2, learns: true },
-    { level: 1, roles: 3, learns: true },
-  ],
+  rows: [[{ level: 4, roles: 2, learns: false }], [{ level: 1, roles: 3, learns: true }]],
   seeds: [0, 1],
   rates: [1e-3, 3e-3],
   run: {
@@ -24,6 +22,7 @@ const SCALE: MapScale = {
   },
   teams: { 2: { fanout: [2, 4] }, 3: { fanout: [2, 2, 2] } },
   pilot: { questions: 12, alternatives: 4, replays: 4 },
+  noiseSteps: 2,
 };
 
 let folder = '';
@@ -53,8 +52,8 @@ test('the map continues after its last whole line, at one budget for both method
   // What a kill leaves of a line that was being written.
   appendFileSync(path, '{"overrides":["task');
   await make(Infinity);
-  // Two pilots; two methods at two levels try two rates; then two seeds at two places.
-  assert.equal(lines().length, 2 + 8 + 8);
+  // Two pilots and a ratio; two methods at two levels try two rates; then two seeds at two places.
+  assert.equal(lines().length, 3 + 8 + 8);
   assert.deepEqual(lines().slice(0, stopped.length), stopped);
   const text = (name: string): string => readFileSync(join(folder, '.c3/rho-map-quick', name), 'utf8');
   const map = JSON.parse(text('map.json')) as {
@@ -74,4 +73,23 @@ test('the map continues after its last whole line, at one budget for both method
   assert.equal(readFileSync(path, 'utf8'), all);
   // Of each row and seed, that the page was written.
   assert.equal(notes, 4);
+
+  // The map alone, as it comes from another machine, says as much as the lines.
+  rmSync(path);
+  notes = 0;
+  await make(Infinity);
+  assert.equal(notes, 4);
+  assert.deepEqual(lines().toSorted(), all.trim().split('\n').toSorted());
+  const { variances } = JSON.parse(text('map.json')) as { variances: { level: number; ratio: { n: number } }[] };
+  assert.deepEqual(
+    variances.map(({ level, ratio }) => [level, ratio.n]),
+    [[4, 4]],
+  );
+  // One of other settings is not continued.
+  rmSync(path);
+  const file = join(folder, '.c3/rho-map-quick/map.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"steps":"1"', '"steps":"2"'));
+  notes = 0;
+  await assert.rejects(make(2), CancelledError);
+  assert.equal(lines().length, 1);
 });

@@ -119,6 +119,7 @@ describe('its page', () => {
     settings: { steps: '25' },
     search: RUNS.slice(0, 2),
     pilots: [...PILOTS, pilot(6, 2, 1)],
+    variances: [{ level: 2, roles: 2, learns: true, ratio: { value: 0.612, low: 0.55, high: 0.68, n: 512 } }],
     runs: RUNS,
   };
 
@@ -129,6 +130,7 @@ describe('its page', () => {
     assert.match(html, /<td class="level"><strong>0\.0<\/strong> level/u);
     assert.match(html, /\+12\.5/u);
     assert.match(html, /The dealer can learn/u);
+    assert.match(html, /<td>0\.500<\/td><td>0\.612<\/td><td>\[0\.550, 0\.680\]<\/td><td>512<\/td>/u);
     assert.match(html, /not measured/u);
     assert.match(html, /&lt;script&gt;/u);
     assert.doesNotMatch(html, /NaN|undefined|<script/u);

@@ -1,0 +1,99 @@
+/**
+ * What a map has measured, by the overrides that made it: a line of a file each, so a map that was stopped, or killed,
+ * continues after its last whole line. An earlier map of the same settings adds what it recorded.
+ */
+import { appendFile, readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { C3Error } from '../../../shared/errors.ts';
+import { writeWhole } from '../../../runtime/files/wholeFile.ts';
+import { MAP_METHODS } from './mapTable.ts';
+
+export const interval = z.object({
+  value: z.number(),
+  low: z.number().nullable(),
+  high: z.number().nullable(),
+  n: z.number(),
+});
+export const outcome = z.object({
+  before: z.number(),
+  after: z.number(),
+  evaluatorCalls: z.number(),
+  tokens: z.number(),
+  seconds: z.number(),
+});
+export const pilotOutcome = z.object({ rho: interval, ratios: z.array(z.number().nullable()) });
+const lineSchema = z.object({ overrides: z.array(z.string()), result: z.unknown() });
+
+/** What was measured, by the overrides that made it. */
+export class MapLines {
+  private readonly path: string;
+  private readonly known: Map<string, unknown>;
+
+  private constructor(path: string, known: Map<string, unknown>) {
+    this.path = path;
+    this.known = known;
+  }
+
+  /** Reads what is there; a last line that was cut is dropped. */
+  static async open(path: string): Promise<MapLines> {
+    const text = await readFile(path, 'utf8').catch(() => '');
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+    if (whole !== text) {
+      await writeWhole(path, Buffer.from(whole));
+    }
+    const lines = whole.split('\n').filter((line) => line !== '');
+    const known = lines.map((line): [string, unknown] => {
+      const { overrides, result } = lineSchema.parse(JSON.parse(line));
+      return [JSON.stringify(overrides), result];
+    });
+    return new MapLines(path, new Map(known));
+  }
+
+  /** What these overrides came to: what is known, or what `measure` finds now. */
+  async of<Result>(
+    overrides: readonly string[],
+    schema: z.ZodType<Result>,
+    measure: () => Promise<Result>,
+  ): Promise<Result> {
+    const key = JSON.stringify(overrides);
+    if (this.known.has(key)) {
+      return schema.parse(this.known.get(key));
+    }
+    const result = await measure();
+    await appendFile(this.path, `${JSON.stringify({ overrides, result })}\n`);
+    this.known.set(key, result);
+    return result;
+  }
+
+  /** Adds what an earlier map recorded, where nothing is known of these overrides. */
+  async adopt(overrides: readonly string[], result: unknown): Promise<void> {
+    await this.of(overrides, z.unknown(), () => Promise.resolve(result));
+  }
+}
+
+const place = { level: z.number(), roles: z.number(), learns: z.boolean() };
+const run = z.object({ ...place, method: z.enum(MAP_METHODS), seed: z.number(), rate: z.number(), ...outcome.shape });
+const earlierMap = z.object({
+  hardware: z.string(),
+  settings: z.record(z.string(), z.string()),
+  search: z.array(run),
+  pilots: z.array(z.object({ ...place, ...pilotOutcome.shape })),
+  variances: z.array(z.object({ ...place, ratio: interval })).default([]),
+  runs: z.array(run),
+});
+export type EarlierMap = z.infer<typeof earlierMap>;
+
+/** The map.json that a folder holds; null where there is none. @throws C3Error('input') for a file that is no map */
+export async function earlierMapAt(path: string): Promise<EarlierMap | null> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  if (text === null) {
+    return null;
+  }
+  try {
+    return earlierMap.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new C3Error('input', `${path} is no map of c3 bench rho-map; move it away, or choose another --out.`, {
+      cause,
+    });
+  }
+}

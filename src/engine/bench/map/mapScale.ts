@@ -1,0 +1,85 @@
+/** What `c3 bench rho-map` measures: which places, with which settings. */
+import type { MapPlace } from './mapTable.ts';
+
+export type Keys = Readonly<Record<string, unknown>>;
+
+/** What a map is made with; both methods alike. */
+export interface MapScale {
+  /** In the order in which they are measured: row by row, and in a row seed by seed. */
+  readonly rows: readonly (readonly MapPlace[])[];
+  readonly seeds: readonly number[];
+  /**
+   * Tried by each method at each level with a team of two, on a seed outside the map, where the dealer learns and where
+   * it does not; of one there is no choice.
+   */
+  readonly rates: readonly number[];
+  /** Configuration keys of all runs. */
+  readonly run: Keys;
+  /** Those that a team size needs besides. */
+  readonly teams: Readonly<Record<number, Keys>>;
+  readonly pilot: { readonly questions: number; readonly alternatives: number; readonly replays: number };
+  /** Steps on which the noise of the player's gradient is measured, with a team of two that rests. */
+  readonly noiseSteps: number;
+}
+
+/**
+ * Larger teams sample along a spine: within eight calls a nested fan-out gives the messages after the first three no
+ * sibling. The fan-outs are what predictions are made of.
+ */
+const TEAMS: MapScale['teams'] = {
+  2: { shape: 'nested', fanout: [2, 4] },
+  3: { shape: 'spine', fanout: [2, 2, 2] },
+  4: { shape: 'spine', fanout: [2, 2, 2, 1] },
+  6: { shape: 'spine', fanout: [2, 2, 2, 1, 1, 1] },
+};
+const LEVELS = [1, 2, 3, 4];
+/** A trend shows most between its ends. */
+const ENDS = [1, 4];
+const BETWEEN = [2, 3];
+/** Of the game in which the dealer can learn all that its message decides: what the map is compared with. */
+const LEARNED_LEVELS = [5, 6, 7, 8];
+const COMMON: Keys = {
+  steps: 32,
+  instances_per_step: 16,
+  evaluator_budget: 8,
+  'evaluation.instances': 128,
+  'evaluation.samples': 4,
+  'credit.common_random_numbers': false,
+  'credit.merge_contexts': true,
+  'credit.lone_messages': 'parent',
+  'ppo.loss_weight': 'role',
+  'ppo.kl_coefficient': 0,
+  'device.threads': 1,
+};
+
+const row = (levels: readonly number[], teams: readonly number[], learns: boolean): MapPlace[] =>
+  teams.flatMap((roles) => levels.map((level) => ({ level, roles, learns })));
+
+/** Rows that show most first: what there is after a stop. */
+export const FULL: MapScale = {
+  rows: [
+    row(ENDS, [2], false),
+    row(ENDS, [3], false),
+    row(ENDS, [4], false),
+    row(BETWEEN, [2], false),
+    row(LEVELS, [2], true),
+    row(ENDS, [3, 4, 6], true),
+    row(ENDS, [6], false),
+    row(LEARNED_LEVELS, [2], true),
+  ],
+  seeds: Array.from({ length: 4 }, (_, seed) => seed),
+  rates: [1e-3],
+  run: COMMON,
+  teams: TEAMS,
+  pilot: { questions: 128, alternatives: 8, replays: 8 },
+  noiseSteps: 32,
+};
+export const QUICK: MapScale = {
+  ...FULL,
+  rows: [row(LEVELS, [2], false)],
+  seeds: [0, 1],
+  rates: [1e-3],
+  run: { ...COMMON, steps: 10, instances_per_step: 8, 'evaluation.instances': 64 },
+  pilot: { questions: 32, alternatives: 6, replays: 4 },
+  noiseSteps: 4,
+};
