@@ -18,6 +18,7 @@ import {
   c3,
   choose,
   firstPlan,
+  frameOf,
   hasFocus,
   openFromEpisodes,
   paneReady,
@@ -414,13 +415,15 @@ scenario('the pane says that it is busy until it shows the message that was chos
   const { question } = await firstPlan(workbench);
   const transcript = await transcriptOf(workbench, question);
   await choose(transcript, 'reasoner');
-  const busy = await transcript
-    .locator(`${ROW}[aria-label^="actor 1 of"]`)
-    .first()
-    .evaluate((row) => {
-      row.dispatchEvent(new MouseEvent('click', { bubbles: true }));
-      return row.ownerDocument.querySelector('.detail')?.getAttribute('aria-busy');
-    });
+  await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().waitFor();
+  // Found and clicked in one step: the tree may draw its rows anew between two.
+  const busy = await (
+    await frameOf(transcript)
+  ).evaluate(() => {
+    const row = document.querySelector('[role="treeitem"][aria-label^="actor 1 of"]');
+    row?.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+    return document.querySelector('.detail')?.getAttribute('aria-busy');
+  });
   assert.equal(busy, 'true', 'what is on screen is not what was chosen');
   await paneReady(transcript);
   await transcript.getByRole('heading', { name: 'actor' }).waitFor();

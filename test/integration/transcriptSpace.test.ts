@@ -99,6 +99,32 @@ scenario('T and R work as soon as a transcript opens, and again when it is shown
 });
 
 scenario(
+  'the tree takes the keyboard also where the editor gave it to the frame around the page only',
+  async (workbench) => {
+    const { question } = await prepare(workbench);
+    const transcript = await transcriptOf(workbench, question);
+    const tree = transcript.getByRole('tree');
+    await transcript.locator(`${ROW}[aria-selected="true"]`).waitFor();
+    await eventually('the keyboard in the tree', () => hasFocus(tree));
+    const page = await frameOf(transcript);
+    const around = page.parentFrame();
+    assert.ok(around);
+    // At times the editor gives the keyboard to the outer frame of a webview, and no further.
+    await around.evaluate(() => {
+      const held = document.activeElement;
+      if (held instanceof HTMLElement) {
+        held.blur();
+      }
+      window.focus();
+    });
+    assert.equal(await page.evaluate(() => document.hasFocus()), false);
+    await page.evaluate(() => window.postMessage({ type: 'focus' }));
+    await eventually('the keyboard in the tree again', () => page.evaluate(() => document.hasFocus()), 10_000);
+    assert.ok(await hasFocus(tree));
+  },
+);
+
+scenario(
   'keys and hashes are under Details, which stays open from message to message and over a reload',
   async (workbench) => {
     const { question, message } = await prepare(workbench);

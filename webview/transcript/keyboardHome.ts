@@ -12,12 +12,10 @@ export class KeyboardHome {
     });
   }
 
-  /** Moves the keyboard to the element; at once, or as soon as the page gets it. */
+  /** Moves the keyboard to the element, also where the editor gave it to the frame around this page and no further. */
   take(): void {
-    this.wanted = true;
-    if (document.hasFocus()) {
-      this.arrive();
-    }
+    this.element.focus();
+    this.wanted = !document.hasFocus();
   }
 
   /** Moves the keyboard to the element where the page has it and no part of the page does. */
