@@ -316,7 +316,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
         : 'memory.recompute: true computes them again instead of keeping them; a smaller memory.micro_batch_tokens needs less.',
     );
     put('Logits of training', work, logits);
-    put('Distributions of the exact KL', work, exactBytes(config, training), 'ppo.kl_estimator: k3 needs none.');
+    put('Distributions of the exact KL', work, exactBytes(config, training), 'kl_estimator: k3 needs none.');
     // Sums so far, their start at zero, new sums, and these once more as they leave the graph.
     put(
       'Gradients',

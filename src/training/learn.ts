@@ -13,10 +13,10 @@ import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { StoreReader } from '../store/types.ts';
 import { mean } from '../credit/describe.ts';
 import { creditVariance, withReference, type LearningGroup } from './advantages.ts';
+import { divergenceOf } from './agentDivergence.ts';
 import type { RunConfig } from './config/config.ts';
-import { messageDivergence, type Divergence } from './divergence.ts';
 import { learnValues } from './learnValues.ts';
-import { weightedFor } from './lossWeights.ts';
+import { messageMean, weightedFor } from './lossWeights.ts';
 import { stateAfter } from './state/methodStates.ts';
 import type { Method, Outcome, PolicyUpdate, Update, Updates } from './methods/method.ts';
 import { methodNamed, stagesOf } from './methods/methods.ts';
@@ -40,6 +40,12 @@ export interface LearnInput extends StateForm {
 /** What the updates of a step showed; the run adds what sampling showed. */
 export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | 'trainSeconds'>;
 
+export interface Learned {
+  readonly report: LearnReport;
+  /** What the method carries on from its updates; null where it carries what its credit gave. */
+  readonly state: MethodState | null;
+}
+
 export interface Stages {
   /**
    * Samples a stage that is not stored yet with weights that the runtime holds, and stores it; left out for a step all
@@ -55,7 +61,7 @@ export interface Stages {
  * before left it.
  * @throws CancelledError; C3Error
  */
-export async function learn(input: LearnInput, iteration: number, stages: Stages = {}): Promise<LearnReport> {
+export async function learn(input: LearnInput, iteration: number, stages: Stages = {}): Promise<Learned> {
   const step = new Step(input, iteration, stages);
   try {
     return await step.make();
@@ -91,6 +97,7 @@ class Step {
   /** Log-probabilities under the reference policy, by a message's tokens. */
   private readonly references = new WeakMap<Int32Array, Float32Array>();
   private kept = false;
+  private carried: MethodState | null = null;
   /** Snapshots that are held for this step alone. */
   private readonly own = new Set<string>();
 
@@ -100,7 +107,7 @@ class Step {
     this.stages = stages;
   }
 
-  async make(): Promise<LearnReport> {
+  async make(): Promise<Learned> {
     const { config, method, protocol } = this.input;
     await this.begin(0, await this.hold());
     await drive(
@@ -118,7 +125,7 @@ class Step {
       }),
       (update) => this.update(update),
     );
-    return this.result;
+    return { report: this.result, state: this.carried };
   }
 
   async release(): Promise<void> {
@@ -158,8 +165,12 @@ class Step {
         return {};
       case 'divergence': {
         const last = update.exact === true ? this.last : null;
-        return { divergence: await divergenceOf(this.input, this.messages.contexts, last) };
+        return { divergence: await divergenceOf(this.input, this.contextsOf(update), last) };
       }
+      case 'finish':
+        this.result = { ...this.result, ...update.measures };
+        this.carried = update.state;
+        return {};
       case 'policy':
         return this.learnPolicy(update);
     }
@@ -262,16 +273,35 @@ class Step {
     return { report };
   }
 
-  /** The contexts of an update as it penalizes them. */
-  private async learnedFrom({ agents, batch, kl }: PolicyUpdate): Promise<Penalized> {
-    const { config, base } = this.input;
+  /** The contexts of some agents, all of them or a part. */
+  private contextsOf({ agents, batch }: Pick<PolicyUpdate, 'agents' | 'batch'>): readonly TrainingContext[] {
+    const own = this.contextsOfAgents(agents);
+    return batch === undefined ? own : miniBatchOf(own, batch);
+  }
+
+  private contextsOfAgents(agents: PolicyUpdate['agents']): readonly TrainingContext[] {
     const { contexts } = this.messages;
+    return agents === undefined
+      ? contexts
+      : contexts.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+  }
+
+  /** The contexts of an update as it penalizes them. */
+  private async learnedFrom(update: PolicyUpdate): Promise<Penalized> {
+    const { agents, batch, kl } = update;
+    const { config, base } = this.input;
+    if (update.perMessage === true) {
+      const { contexts, length } = messageMean(await this.scored(this.contextsOf(update)));
+      const each = kl ?? penaltyOf(config);
+      return penalized({ ...each, coefficient: each.coefficient * length }, contexts, {
+        reference: base,
+        last: this.last,
+      });
+    }
     const term = kl ?? penaltyOf(config);
     // A penalty in the loss teaches every message something.
     const skips = config.ppo.skip_zero_credit && (term.estimator === 'k1' || term.coefficient === 0);
-    const own =
-      agents === undefined ? contexts : contexts.filter(({ agent }) => agent !== undefined && agents.includes(agent));
-    const counted = weightedFor(config, own, { parts: batch?.of ?? 1, whole: !skips });
+    const counted = weightedFor(config, this.contextsOfAgents(agents), { parts: batch?.of ?? 1, whole: !skips });
     const all = batch === undefined ? counted : miniBatchOf(counted, batch);
     const scored = await this.scored(skips && term.coefficient === 0 ? withSignal(all) : all);
     const penalty = penalized(term, scored, { reference: base, last: this.last });
@@ -328,38 +358,5 @@ async function drive(updates: Updates, make: (update: Update) => Promise<Outcome
     }
   } finally {
     await updates.return();
-  }
-}
-
-/**
- * How far each agent's messages have moved from the policy that sampled them.
- * @param last its snapshot, where the whole vocabulary is compared
- */
-async function divergenceOf(
-  { runtime, config, signal }: LearnInput,
-  contexts: readonly TrainingContext[],
-  last: string | null,
-): Promise<ReadonlyMap<string, Divergence>> {
-  const held = await runtime.snapshots();
-  const snapshot = await runtime.freeze();
-  try {
-    const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, signal);
-    const exact =
-      last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, signal);
-    const moved = contexts.flatMap(({ agent = '', messages }, index) =>
-      messages.map(({ behaviour }, number) => ({
-        agent,
-        before: behaviour,
-        after: scores[index]?.[number] ?? behaviour,
-        ...(exact !== null && { exact: exact[index]?.[number] ?? new Float32Array() }),
-      })),
-    );
-    return new Map(
-      [...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => [agent, messageDivergence(own)]),
-    );
-  } finally {
-    if (!held.includes(snapshot)) {
-      await runtime.releaseSnapshot(snapshot);
-    }
   }
 }

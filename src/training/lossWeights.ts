@@ -98,3 +98,30 @@ const totalsOf = (contexts: readonly TrainingContext[]): Totals =>
       }),
       { tokens: 0, messages: 0 },
     );
+
+/**
+ * The contexts of an update whose loss is the mean over messages, of M messages with T tokens in all: every token
+ * counts 1 / T, and a message's advantage is divided by its length, so that with ratios of messages w
+ *
+ *   sum over tokens of w A / |a| * (T / M) / T = 1 / M * sum over messages of w A
+ *
+ * (TeamTR reference section 3). A divergence per token times T / M is 1 / M times the sums over the messages' tokens.
+ * @returns the contexts, and T / M: the mean length of a message, 0 without one
+ */
+export function messageMean(contexts: readonly TrainingContext[]): {
+  readonly contexts: TrainingContext[];
+  readonly length: number;
+} {
+  const { tokens, messages } = totalsOf(contexts);
+  const length = messages === 0 ? 0 : tokens / messages;
+  return {
+    length,
+    contexts: contexts.map((context) => ({
+      ...context,
+      messages: context.messages.map((message) => ({
+        ...message,
+        advantages: message.advantages.map((advantage) => (advantage * length) / message.tokens.length),
+      })),
+    })),
+  };
+}

@@ -4,6 +4,7 @@ import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { StepSettings } from '../runtime/train/trainingState.ts';
 import { shapeWithK1 } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
+import { methodReads } from './methods/methods.ts';
 
 /** The penalty that a configuration asks for. */
 export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
@@ -11,10 +12,21 @@ export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
   return estimator === 'k1' ? { coefficient, against: 'reference', estimator } : { coefficient, against, estimator };
 }
 
-/** Why a configuration's penalty cannot be computed with a model, in one sentence; null where it can. */
-export function penaltyProblem(config: Pick<RunConfig, 'ppo' | 'steps'>, vocabularySize: number): string | null {
-  const problem = config.ppo.kl_estimator === 'exact' && config.steps > 0 ? exactProblem(vocabularySize) : null;
-  return problem === null ? null : `ppo.kl_estimator: ${problem}`;
+type PenaltyConfig = Pick<RunConfig, 'method' | 'ppo' | 'teamtr' | 'steps'>;
+
+/** The key by which a run compares whole distributions; null where it does not. */
+export function exactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string | null {
+  const [key, estimator] = methodReads(method, 'teamtr')
+    ? ['teamtr.kl_estimator', teamtr.kl_estimator]
+    : ['ppo.kl_estimator', ppo.kl_estimator];
+  return estimator === 'exact' && steps > 0 ? key : null;
+}
+
+/** Why a configuration's divergence cannot be computed with a model, in one sentence; null where it can. */
+export function exactDivergenceProblem(config: PenaltyConfig, vocabularySize: number): string | null {
+  const key = exactKey(config);
+  const problem = key === null ? null : exactProblem(vocabularySize);
+  return problem === null ? null : `${String(key)}: ${problem}`;
 }
 
 /** The policies that a penalty may be against, by their snapshots. */
@@ -33,6 +45,7 @@ export interface Penalized {
 /** What a penalty makes of some contexts. k3 from the reference is what every loss has. */
 export function penalized(penalty: KlPenalty, contexts: readonly TrainingContext[], anchors: Anchors): Penalized {
   const { coefficient, against, estimator } = penalty;
+  const fromLast = estimator !== 'k1' && penalty.fromLast === true;
   if (estimator === 'k1') {
     return { contexts: shapeWithK1(contexts, coefficient), settings: { klCoefficient: 0 } };
   }
@@ -40,5 +53,9 @@ export function penalized(penalty: KlPenalty, contexts: readonly TrainingContext
     return { contexts, settings: { klCoefficient: coefficient } };
   }
   const anchor = estimator === 'exact' ? { anchor: anchors[against] } : {};
-  return { contexts, settings: { klCoefficient: coefficient, ...anchor }, kl: { against, estimator } };
+  return {
+    contexts,
+    settings: { klCoefficient: coefficient, ...anchor },
+    kl: { against, estimator, ...(fromLast && { fromLast }) },
+  };
 }

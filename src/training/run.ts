@@ -5,6 +5,7 @@
 import { mean } from '../credit/describe.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import { WITHIN_STEP, type EvaluationKind, type Instance, type RunSummary } from '../shared/records/records.ts';
+import type { MethodState } from '../shared/records/methodState.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import { comparison } from './measure/accuracy.ts';
 import {
@@ -19,6 +20,7 @@ import { sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
 import type { Method } from './methods/method.ts';
 import { methodNamed, methodRemarks, valuesStates } from './methods/methods.ts';
+import { storeFinalState } from './state/methodStates.ts';
 import { restoreTraining, snapshotAfter } from './state/restore.ts';
 import { treeValues } from './state/states.ts';
 import { RunContext, type RunControl, type RunDependencies } from './runContext.ts';
@@ -109,7 +111,7 @@ export class Run {
         await this.sample(iteration, 0, snapshot, instances);
       }
       const [started, sampled] = [clock(), this.context.account.samplingSeconds];
-      const report = await learn(this.learning, iteration, {
+      const { report, state } = await learn(this.learning, iteration, {
         sample: async (stage, weights) => {
           await this.sample(iteration, stage, weights, instances);
           const step = `Step ${String(iteration)} of ${String(config.steps)}`;
@@ -125,7 +127,7 @@ export class Run {
         trainSeconds: clock() - started - stages,
       };
       const trained = await runtime.freeze();
-      await this.keep(iteration, trained, metrics);
+      await this.keep(iteration, trained, metrics, state);
       // A step without any credited message gives the same weights again.
       if (snapshot !== base && snapshot !== trained) {
         await runtime.releaseSnapshot(snapshot);
@@ -209,7 +211,12 @@ export class Run {
    * Stores what a step taught: its weights first, then the rows that name them, then the checkpoint from which both
    * could be had again.
    */
-  private async keep(iteration: number, trained: string, metrics: StepMetrics): Promise<void> {
+  private async keep(
+    iteration: number,
+    trained: string,
+    metrics: StepMetrics,
+    state: MethodState | null,
+  ): Promise<void> {
     const { base, runtime, store, snapshotFolder, modelFolder } = this.context.dependencies;
     const { steps, snapshot_every: snapshotEvery, checkpoint_every: checkpointEvery } = this.context.config;
     const kept = iteration % snapshotEvery === 0 || iteration === steps;
@@ -223,6 +230,9 @@ export class Run {
     }
     store.transaction(() => {
       store.insertSnapshot({ id: trained, run: this.context.id, iteration, base: modelFolder, file });
+      if (state !== null) {
+        storeFinalState(store, { run: this.context.id, method: this.method }, iteration, state);
+      }
       store.finishStep(this.context.id, iteration, metrics, this.context.account.ledger());
       this.context.account.write();
     });

@@ -1,4 +1,5 @@
 /** The stored messages of a step or of a stage of it, as updates learn from them. */
+import { standardScore, type Standardisation } from '../credit/standardScore.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
 import { C3Error } from '../shared/errors.ts';
 import { learns } from '../shared/rolePolicies.ts';
@@ -39,9 +40,42 @@ export async function stageMessages(input: StageInput, iteration: number, stage:
   const { group_normalise: scaled, normalise_scope: scope } = config.credit;
   const wide = scope === 'published' && method.scaledOver === 'step';
   const compared = wide ? kept.map((one) => ({ ...one, group: 'step' })) : kept;
-  const contexts = trainingContexts(compared, scaled, isMerged(input));
+  const standard = method.standardised?.(config);
+  const contexts =
+    standard === undefined
+      ? trainingContexts(compared, scaled, isMerged(input))
+      : trainingContexts(standardised(kept, standard, creditsOfEpisodes(store, said)), false);
   return { said, learned, groups, contexts };
 }
+
+/** The credit of each episode that has one, by instance: what its first message has. */
+function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[]): ReadonlyMap<string, number[]> {
+  const first = new Set(
+    store.messages(said.map(({ decision }) => decision)).flatMap(({ id, parent }) => (parent === null ? [id] : [])),
+  );
+  return new Map(
+    [...Map.groupBy(said, ({ instance }) => instance)].map(([instance, own]) => [
+      instance,
+      own.flatMap(({ decision, credit }) => (credit !== null && first.has(decision) ? [credit] : [])),
+    ]),
+  );
+}
+
+/** The groups with standard scores in the place of credits, which are returns less a number of their instance. */
+const standardised = (
+  groups: readonly InstanceGroup[],
+  standard: Standardisation,
+  credits: ReadonlyMap<string, number[]>,
+): LearningGroup[] =>
+  groups.map(({ messages, ...group }) => {
+    const score = standardScore(credits.get(group.instance) ?? [], standard);
+    return {
+      ...group,
+      messages: messages.map((one) => ({ ...one, credit: one.credit === null ? null : score(one.credit) })),
+    };
+  });
+
+type InstanceGroup = LearningGroup & { readonly instance: string };
 
 /** Whether messages of equal contexts are learned from together. */
 const isMerged = ({ config, method }: Pick<StageInput, 'config' | 'method'>): boolean =>
@@ -52,7 +86,7 @@ async function learningGroups(
   { run, config, method, tokenizer }: Pick<StageInput, 'run' | 'config' | 'method' | 'tokenizer'>,
   iteration: number,
   learned: readonly TrainingMessage[],
-): Promise<(LearningGroup & { readonly instance: string })[]> {
+): Promise<InstanceGroup[]> {
   const merged = isMerged({ config, method });
   const groups = Map.groupBy(learned, ({ bucket, instance, position, context }) =>
     merged ? `${instance} ${String(position)} ${context}` : String(bucket),

@@ -2,6 +2,7 @@
 import type { TrainingContext, TrainingMessage } from '../runtime/train/pack.ts';
 import type { LearningGroup } from './advantages.ts';
 import type { MiniBatch } from './methods/method.ts';
+import { shuffled } from './shuffled.ts';
 
 /** Whether a message's advantages say anything: its credit is not 0. */
 export const hasSignal = ({ advantages }: Pick<TrainingMessage, 'advantages'>): boolean =>
@@ -33,16 +34,15 @@ export function withSignal(contexts: readonly TrainingContext[]): TrainingContex
 }
 
 /**
- * The contexts of a mini-batch: the pass goes through all of them in a random order (Fisher and Yates), each whole, so
- * that a prompt is read once and messages stay beside those that they were compared with.
+ * The contexts of a mini-batch: the pass goes through all of them in a random order, each whole, so that a prompt is
+ * read once and messages stay beside those that they were compared with.
  */
-export function miniBatchOf<Context>(contexts: readonly Context[], { index, of, draw }: MiniBatch): Context[] {
-  const order = contexts.map((_, place) => place);
-  for (let last = order.length - 1; last > 0; last--) {
-    const other = Math.floor(draw(order.length - 1 - last) * (last + 1));
-    [order[last], order[other]] = [order[other] ?? other, order[last] ?? last];
-  }
+export function miniBatchOf<Context>(
+  contexts: readonly Context[],
+  { index, of, count = 1, draw }: MiniBatch,
+): Context[] {
+  const order = shuffled([...contexts.keys()], draw);
   const edge = (number: number): number => Math.floor((number * contexts.length) / of);
-  const members = new Set(order.slice(edge(index), edge(index + 1)));
+  const members = new Set(order.slice(edge(index), edge(index + count)));
   return contexts.filter((_, place) => members.has(place));
 }

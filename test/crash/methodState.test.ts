@@ -15,7 +15,7 @@ after(() => {
   team.remove();
 });
 
-type Kind = 'statistics' | 'stages';
+type Kind = 'statistics' | 'stages' | 'teamtr';
 
 /**
  * Runs until a line, after which it is killed some milliseconds later; null lets it come to its end.
@@ -104,6 +104,22 @@ it('comes to the same stages, messages and weights over kills before, in and aft
   const [whole, killed] = [await interrupted(t, 'stages', []), await interrupted(t, 'stages', moments)];
   assert.ok(killed.kills >= 5, `${String(killed.kills)} kills`);
   assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 8]);
+  assertSame(whole.tables, killed.tables);
+});
+
+it('comes to the same turns of teamtr over 20 kills, most of them within a turn', async (t) => {
+  // In the first turn of whichever step it is at, and in the second one.
+  const first = (later: number): [RegExp, number] => [/^Training: step \d of 8/mu, later];
+  const second = (later: number): [RegExp, number] => [/^Step \d of 8: stage 1 is sampled/mu, later];
+  const moments = [
+    ...[0, 10, 20, 30, 45, 60].map(first),
+    ...[0, 4, 8, 14, 20, 28, 36].flatMap((later) => [first(later), second(later)]),
+  ];
+  const [whole, killed] = [await interrupted(t, 'teamtr', []), await interrupted(t, 'teamtr', moments)];
+  assert.equal(moments.length, 20);
+  assert.ok(killed.kills >= 15, `${String(killed.kills)} kills`);
+  // A state after the second turn's episodes, and one of what the step came to.
+  assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 16]);
   assertSame(whole.tables, killed.tables);
 });
 

@@ -1,6 +1,6 @@
 /**
  * A process that takes a run of a method with a state to its end: begins it, or resumes it where it was killed.
- * Arguments: the model's folder, the run's folder, `statistics` or `stages`.
+ * Arguments: the model's folder, the run's folder, `statistics`, `stages` or `teamtr`.
  */
 import { join } from 'node:path';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
@@ -9,6 +9,7 @@ import { ModelHost } from '../../src/runtime/host.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { renderPlain } from '../../src/team/render.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
+import type { Method } from '../../src/training/methods/method.ts';
 import { resumeTraining, runTraining } from '../../src/training/startRun.ts';
 import { inStages } from '../support/inStages.ts';
 import { runningStatistics } from '../support/runningStatistics.ts';
@@ -24,6 +25,15 @@ evaluation: {instances: 4, batch: 2}
 device: {threads: 1}
 `;
 
+/** The method of each kind; that of its configuration where there is none. */
+const METHODS: Readonly<Record<string, Method>> = {
+  statistics: runningStatistics,
+  stages: inStages({ radius: 1e-4, passes: 2 }),
+};
+const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
+  teamtr: ['method=teamtr', 'adapter={per: role, rank: 2}', 'teamtr.delta=0.002', 'teamtr.order=random'],
+};
+
 const [team = '', folder = '', kind = ''] = process.argv.slice(2);
 const store = openStoreForWriting(join(folder, 'c3.sqlite'));
 const host = new ModelHost({ threads: 1 });
@@ -34,7 +44,7 @@ const {
 const work = store.countRuns() === 0 ? runTraining : resumeTraining;
 await work(
   'run-1',
-  readConfig(CONFIG, 'stateful.c3.yaml'),
+  readConfig(CONFIG, 'stateful.c3.yaml', OVERRIDES[kind] ?? []),
   {
     store,
     runtime: host,
@@ -44,7 +54,7 @@ await work(
     render: renderPlain,
     maxPositions,
     evaluator: answerEvaluator,
-    method: kind === 'stages' ? inStages({ radius: 1e-4, passes: 2 }) : runningStatistics,
+    ...(METHODS[kind] !== undefined && { method: METHODS[kind] }),
     train: sums(10),
     evaluation: sums(4, 100),
     recipe: '{}',

@@ -2,7 +2,7 @@
 import { C3Error } from '../../shared/errors.ts';
 import type { NumericEnvironment } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { plannedRollouts } from '../../training/methods/methods.ts';
+import { methodReads, plannedRollouts } from '../../training/methods/methods.ts';
 import type { Pace } from '../../training/measure/remaining.ts';
 import { parseRecipe, protocolOf, type Recipe } from '../recipe/recipe.ts';
 
@@ -60,6 +60,7 @@ function likeness(recipe: Recipe): string {
     ppo.mini_batches,
     memory.recompute,
     device.precision,
+    ...(methodReads(config.method, 'teamtr') ? [config.teamtr.epochs, config.teamtr.kl_estimator] : []),
   ];
   return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, rollouts, ...settings]);
 }

@@ -10,6 +10,7 @@ import { renderContext, type Renderer } from '../../team/render.ts';
 import { runAdapter, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { messagesOf } from '../../team/rounds.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
+import { exactKey } from '../../training/penalty.ts';
 import type { RunData } from '../recipe/recipe.ts';
 import type { PreparedRole } from './prepareRoles.ts';
 
@@ -166,7 +167,7 @@ export function demandOf(config: RunConfig, inputs: PlanInputs, prompts: readonl
             adapters: start?.agents?.length ?? 1,
             microBatchTokens,
             recompute,
-            ...(config.ppo.kl_estimator === 'exact' && { exact: true }),
+            ...(exactKey(config) !== null && { exact: true }),
             contexts: positions,
           }
         : null,

@@ -6,7 +6,7 @@ import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { penaltyProblem } from '../../training/penalty.ts';
+import { exactDivergenceProblem } from '../../training/penalty.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';
@@ -47,7 +47,7 @@ export async function trainHere(
       onRemark(remark);
     }
     const { maxPositions, vocabularySize } = info.config;
-    const problem = penaltyProblem(recipe.config, vocabularySize);
+    const problem = exactDivergenceProblem(recipe.config, vocabularySize);
     if (problem !== null) {
       throw new C3Error('input', problem);
     }

@@ -9,6 +9,11 @@ export interface KlTerm {
   readonly against: 'reference' | 'last';
   /** k3: estimated from the token that was sampled; exact: over the whole vocabulary. */
   readonly estimator: 'k3' | 'exact';
+  /**
+   * True: KL(last || policy), which the sampled tokens estimate without bias; for k3 against the last policy. Else
+   * KL(policy || the other).
+   */
+  readonly fromLast?: boolean;
 }
 
 /** A penalty of an update. k1 against the reference is subtracted from the advantages; all others are in the loss. */

@@ -56,7 +56,8 @@ interface Predicted {
  *   exact = sum over v of p(v) (log p(v) - log anchor(v))
  *
  * k3 being Schulman's low-variance estimator of KL(policy || anchor), and the anchor the reference policy or the one
- * that sampled. With ratios of messages r is exp of the sum, or mean, of logp - behaviour over the message.
+ * that sampled; `fromLast` is k3 with the two exchanged, of KL(sampled || policy). With ratios of messages r is exp of
+ * the sum, or mean, of logp - behaviour over the message.
  */
 export function ppoLoss(
   g: Graph,
@@ -77,7 +78,10 @@ export function ppoLoss(
     if (kl?.estimator === 'exact' && scores !== undefined) {
       return klDivergence(g, scores, g.floatInput('anchor', ['targets', Number(scores.shape[1])]));
     }
-    return kl?.against === 'last' ? k3(g, behaviour, logprobs) : fromReference;
+    if (kl?.against !== 'last') {
+      return fromReference;
+    }
+    return kl.fromLast === true ? k3(g, logprobs, behaviour) : k3(g, behaviour, logprobs);
   };
   const penalized = divergence();
   const penalty = mul(g, g.floatInput('klCoefficient', [1]), penalized);

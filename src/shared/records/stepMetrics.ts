@@ -70,6 +70,27 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'signal', title: 'Tokens with a signal', unit: 'share of tokens', always: [0, 1], digits: 2 },
   },
+  /** Of method teamtr: the KL of the agent's messages that moved farthest in the step. */
+  trustRegionKl: {
+    title: 'Trust-region KL',
+    written: 5,
+    everyStep: false,
+    figure: { id: 'trust-region', title: 'Largest KL of an agent', unit: 'nats per message', always: [0], digits: 4 },
+  },
+  /** Of method teamtr: with which the step ended, the mean over the agents. */
+  klWeight: {
+    title: 'Weight of the KL penalty',
+    written: 4,
+    everyStep: false,
+    figure: { id: 'kl-weight', title: 'Weight of the KL penalty', unit: 'weight', always: [0], digits: 3 },
+  },
+  /** Of method teamtr: agents whose KL was above the bound, so that they went back. */
+  outOfRegion: {
+    title: 'Out of region',
+    written: 3,
+    everyStep: false,
+    figure: { id: 'out-of-region', title: 'Updates out of region', unit: 'share of agents', always: [0, 1], digits: 2 },
+  },
   loss: {
     title: 'Loss',
     written: 4,

@@ -12,6 +12,7 @@ import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
 import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
 import { ppoSchema, valueHeadSchema } from './ppoKeys.ts';
+import { teamTrSchema } from './teamTrKeys.ts';
 
 /**
  * Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The
@@ -254,6 +255,7 @@ export const configSchema = z.strictObject({
   credit: creditSchema,
   ppo: ppoSchema,
   value_head: valueHeadSchema,
+  teamtr: teamTrSchema,
   memory: z
     .strictObject({
       limit_gb: z

@@ -22,6 +22,22 @@ const EARLIER = {
   ppo: { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1 },
   value_head: { fit: 'gradient', ridge: 20, keep: 0.95, warmup_steps: 0 },
   task: { roles: 2 },
+  teamtr: {
+    order: 'fixed',
+    delta: 0.01,
+    kl_estimator: 'k3',
+    held_out: null,
+    epochs: 4,
+    clip: 0.2,
+    advantage_clip: 3,
+    advantage_epsilon: 1e-6,
+    beta: 1,
+    beta_factor: 2,
+    beta_tolerance: 1.5,
+    stop: 0.9,
+    backtrack: 0.5,
+    backtrack_tries: 8,
+  },
   output: { save_model: false, save_path: null, verbose: false },
 } as const satisfies Keys;
 

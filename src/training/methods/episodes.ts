@@ -4,37 +4,43 @@ import { alternativeReturns, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
-import { episodeOf, type Method, type MethodSettings, type SampledStep } from './method.ts';
+import { episodeOf, type Method, type MethodSettings, type Rollout, type SampledStep } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
 
-/** Whole episodes that the budget pays for: one evaluator call for each scored message. */
-function episodesFor({ evaluator_budget: budget }: MethodSettings, protocol: Protocol): number {
-  return Math.floor(budget / Math.max(1, scoredAtMost(protocol)));
-}
+/**
+ * Whole episodes that the budget pays for: one evaluator call for each scored message. All stages of a step have as
+ * many.
+ */
+const episodesFor = ({ evaluator_budget: budget }: MethodSettings, protocol: Protocol, stages = 1): number =>
+  Math.floor(budget / (stages * Math.max(1, scoredAtMost(protocol))));
 
 /**
  * Whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: the baseline holds
  * replay m of another alternative here, and one that draws the same numbers as the message itself would bias the
  * gradient.
  */
-export const wholeEpisodes: Method['plan'] = (settings, protocol) => [
-  { fanout: [episodesFor(settings, protocol)], commonRandomNumbers: false },
+export const wholeEpisodes: Method['plan'] = (settings, protocol) => episodesOfStage(settings, protocol, 1);
+
+/** The same for methods with stages: what each of them samples. */
+export const episodesOfStage = (settings: MethodSettings, protocol: Protocol, stages: number): readonly Rollout[] => [
+  { fanout: [episodesFor(settings, protocol, stages)], commonRandomNumbers: false },
 ];
 
 /**
  * Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with
  * each other.
  */
-export function episodesProblem(least: 1 | 2): Method['problem'] {
+export function episodesProblem(least: 1 | 2, stagesOf?: Method['stages']): Method['problem'] {
   return (settings, protocol) => {
-    if (episodesFor(settings, protocol) >= least) {
+    const stages = stagesOf?.(settings, protocol) ?? 1;
+    if (episodesFor(settings, protocol, stages) >= least) {
       return null;
     }
     const [words, reason] =
       least === 1
         ? ['no episode', '']
         : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
-    const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance`;
+    const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance${stages === 1 ? '' : ` in each of ${String(stages)} stages`}`;
     return `${budget} with the protocol ${protocol.name}, which has ${String(scoredAtMost(protocol))} scored messages; raise it${reason}.`;
   };
 }

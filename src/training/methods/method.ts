@@ -10,6 +10,7 @@
  *      stage, which is planned and credited as in 1 and 2, with the policy as the updates before left it.
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
+import type { Standardisation } from '../../credit/standardScore.ts';
 import type { KlPenalty } from '../../runtime/train/klTerm.ts';
 import type { PolicyLoss } from '../../runtime/train/policyLoss.ts';
 import type { ValueSettings } from '../../runtime/train/valueHead.ts';
@@ -17,6 +18,7 @@ import type { StepReport } from '../../runtime/train/stepReport.ts';
 import type { TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../shared/records/methodState.ts';
+import type { StepMetrics } from '../../shared/records/stepMetrics.ts';
 import type { RolePolicies } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Shape } from '../../team/rounds.ts';
@@ -29,6 +31,7 @@ export interface MethodSettings {
   readonly fanout: readonly number[];
   readonly evaluator_budget: number;
   readonly policies?: RolePolicies | undefined;
+  readonly adapter: { readonly per: 'team' | 'role' } | null;
   readonly credit: {
     readonly estimator: CreditEstimator;
     readonly alpha: number;
@@ -54,6 +57,22 @@ export interface MethodSettings {
     readonly learning_rate: number;
     readonly epochs: number;
     readonly clip: number;
+  };
+  readonly teamtr: {
+    readonly order: 'fixed' | 'reverse' | 'random';
+    readonly delta: number;
+    readonly kl_estimator: 'k3' | 'k1' | 'exact';
+    readonly held_out: number | null;
+    readonly epochs: number;
+    readonly clip: number;
+    readonly advantage_clip: number | null;
+    readonly advantage_epsilon: number;
+    readonly beta: number;
+    readonly beta_factor: number;
+    readonly beta_tolerance: number;
+    readonly stop: number;
+    readonly backtrack: number;
+    readonly backtrack_tries: number;
   };
 }
 
@@ -119,6 +138,8 @@ export interface MiniBatch {
   readonly index: number;
   /** How many mini-batches the pass has. */
   readonly of: number;
+  /** How many of them, from this one on, together; 1 unless given. */
+  readonly count?: number;
   /** Random numbers in [0, 1) by their position: the same for all mini-batches of a pass. */
   readonly draw: (position: number) => number;
 }
@@ -135,7 +156,15 @@ export interface PolicyUpdate {
   readonly loss?: Omit<PolicyLoss, 'kl'>;
   /** The divergence that is penalized; as the configuration says unless given. */
   readonly kl?: KlPenalty;
+  /**
+   * True: the loss is the mean over messages of what the ratio of each is worth, and of the sum of its tokens'
+   * divergences; else `ppo.loss_weight` says what counts. Not with k1.
+   */
+  readonly perMessage?: boolean;
 }
+
+/** Figures of a step that only its method knows. */
+export type OwnMeasures = Pick<StepMetrics, 'trustRegionKl' | 'klWeight' | 'outOfRegion'>;
 
 /** One thing to do with the stored messages of a step. */
 export type Update =
@@ -148,17 +177,24 @@ export type Update =
   /** The value head learns what followed each credited message. */
   | ({ readonly kind: 'values' } & ValueSettings)
   /**
-   * Measures how far each agent has moved from the policy that sampled; exact: over the whole vocabulary too, which
-   * must be small.
+   * Measures how far agents have moved from the policy that sampled, all of them or some, on all of their contexts or
+   * a part; exact: over the whole vocabulary too, which must be small.
    */
-  | { readonly kind: 'divergence'; readonly exact?: boolean }
+  | {
+      readonly kind: 'divergence';
+      readonly exact?: boolean;
+      readonly agents?: readonly string[];
+      readonly batch?: MiniBatch;
+    }
   /** Keeps the policy and its optimizer as they are, to go back to. */
   | { readonly kind: 'keep' }
   /**
    * Goes back to what was kept (0), or leaves this share of the way that the parameters have gone since; the optimizer
    * goes back with 0 only.
    */
-  | { readonly kind: 'revert'; readonly share: number };
+  | { readonly kind: 'revert'; readonly share: number }
+  /** Ends a step: its own figures, and what the next one begins with instead of what `credit` gave. */
+  | { readonly kind: 'finish'; readonly measures: OwnMeasures; readonly state: MethodState };
 
 /** What an update showed. */
 export interface Outcome {
@@ -190,7 +226,8 @@ export type MethodKey =
   | 'credit.common_random_numbers'
   | 'credit.merge_contexts'
   | 'credit.lone_messages'
-  | 'value_head';
+  | 'value_head'
+  | 'teamtr';
 
 export interface MethodWords {
   /** What readers call it. */
@@ -215,6 +252,8 @@ export interface Method {
   readonly compared: 'context' | 'instance';
   /** Over what its published code scales credits, where that is the whole step; left out: over what is compared. */
   readonly scaledOver?: 'step';
+  /** How credits become advantages; left out: as `credit.group_normalise` says. */
+  readonly standardised?: (settings: MethodSettings) => Standardisation;
   /** The name under which credits are stored and learned from. */
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
   /** What the value head learns and `credit` gets values of; null where there is none. */

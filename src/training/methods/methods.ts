@@ -12,6 +12,7 @@ import { magrpo } from './magrpo.ts';
 import { mappo } from './mappo.ts';
 import type { Method, MethodKey, MethodSettings, MethodWords, Rollout } from './method.ts';
 import { sft } from './sft.ts';
+import { teamTr } from './teamTr.ts';
 
 /** In the order in which interfaces list them. */
 const METHODS = {
@@ -20,6 +21,7 @@ const METHODS = {
   c3_full_mean: c3FullMean,
   magrpo,
   mappo,
+  teamtr: teamTr,
   sft,
 } as const satisfies Readonly<Record<string, Method>>;
 

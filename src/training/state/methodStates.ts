@@ -29,7 +29,26 @@ export function stateBefore(
   if (method.state === undefined || stage > 0) {
     return stateAfter({ store, run, method }, iteration, stage - 1);
   }
-  return iteration === 1 ? method.state.initial(settings) : stateAfter({ store, run, method }, iteration - 1);
+  if (iteration === 1) {
+    return method.state.initial(settings);
+  }
+  const final = finalStage(store, run, iteration - 1);
+  const isStored = store.methodState(run, iteration - 1, final) !== null;
+  return stateAfter({ store, run, method }, iteration - 1, isStored ? final : final - 1);
+}
+
+/** Under which stage the state is stored that the updates of a step gave: the one after its last. */
+const finalStage = (store: StoreReader, run: string, iteration: number): number =>
+  (store.stages(run, iteration).at(-1)?.stage ?? 0) + 1;
+
+/** Stores what the updates of a finished step gave, in the transaction that finishes it. */
+export function storeFinalState(
+  store: StoreWriter,
+  place: Omit<Place, 'store'>,
+  iteration: number,
+  state: MethodState,
+): void {
+  storeState(store, place, iteration, state, finalStage(store, place.run, iteration));
 }
 
 /**

@@ -29,7 +29,9 @@ type TaskName = (typeof TASK_NAMES)[number];
 
 /** The paper's order. */
 const ORDER: readonly string[] = ['sft', 'mappo', 'magrpo', 'c3_no_replay', 'c3_full_mean', 'c3'];
-const METHODS = METHOD_NAMES.toSorted((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b));
+const METHODS = METHOD_NAMES.filter((name) => ORDER.includes(name)).toSorted(
+  (a, b) => ORDER.indexOf(a) - ORDER.indexOf(b),
+);
 
 /** What a table is made with; all methods alike. */
 export interface Scale {

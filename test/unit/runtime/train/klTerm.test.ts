@@ -17,6 +17,7 @@ import { item, present, range, testStream, total } from '../nd.ts';
 
 const TERMS: readonly KlTerm[] = [
   { against: 'last', estimator: 'k3' },
+  { against: 'last', estimator: 'k3', fromLast: true },
   { against: 'last', estimator: 'exact' },
   { against: 'reference', estimator: 'exact' },
 ];
@@ -48,7 +49,7 @@ const k3Of = (now: number, anchor: number): number => {
 
 /** The mean penalized divergence per token. */
 function penaltyAt(
-  { estimator, against }: KlTerm,
+  { estimator, against, fromLast = false }: KlTerm,
   config: TransformerConfig,
   flat: ArrayLike<number>,
   anchor: Float32Array,
@@ -61,7 +62,9 @@ function penaltyAt(
   }
   const tokens = tokensOf(config, flat, contexts);
   const anchorOf = against === 'last' ? 'behaviour' : 'reference';
-  return total(tokens.map((token) => k3Of(token.now, token[anchorOf]))) / tokens.length;
+  const each = tokens.map((token) => [token.now, token[anchorOf]] as const);
+  // KL(last || policy) has the two exchanged.
+  return total(each.map(([now, anchor]) => (fromLast ? k3Of(anchor, now) : k3Of(now, anchor)))) / tokens.length;
 }
 
 /** PPO without a penalty, plus this one. */

@@ -1,0 +1,44 @@
+/** How far agents have moved from the policy that sampled their messages. */
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
+import type { TrainingContext } from '../runtime/train/pack.ts';
+import type { RunConfig } from './config/config.ts';
+import { messageDivergence, type Divergence } from './divergence.ts';
+
+interface DivergenceInput {
+  readonly runtime: ModelRuntime;
+  readonly config: RunConfig;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * How far each agent's messages have moved from the policy that sampled them.
+ * @param last its snapshot, where the whole vocabulary is compared
+ */
+export async function divergenceOf(
+  { runtime, config, signal }: DivergenceInput,
+  contexts: readonly TrainingContext[],
+  last: string | null,
+): Promise<ReadonlyMap<string, Divergence>> {
+  const held = await runtime.snapshots();
+  const snapshot = await runtime.freeze();
+  try {
+    const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, signal);
+    const exact =
+      last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, signal);
+    const moved = contexts.flatMap(({ agent = '', messages }, index) =>
+      messages.map(({ behaviour }, number) => ({
+        agent,
+        before: behaviour,
+        after: scores[index]?.[number] ?? behaviour,
+        ...(exact !== null && { exact: exact[index]?.[number] ?? new Float32Array() }),
+      })),
+    );
+    return new Map(
+      [...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => [agent, messageDivergence(own)]),
+    );
+  } finally {
+    if (!held.includes(snapshot)) {
+      await runtime.releaseSnapshot(snapshot);
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/** The keys of a run configuration that say how method teamtr holds each agent in its trust region. */
+import { z } from 'zod';
+import { oneOf, positive } from './configKeys.ts';
+
+export const teamTrSchema = z
+  .strictObject({
+    order: oneOf(['fixed', 'reverse', 'random'], {
+      fixed: 'As the protocol lists its roles.',
+      reverse: 'The other way round.',
+      random: 'Drawn from the seed, for each step anew.',
+    })
+      .default('fixed')
+      .describe('In which order the agents are updated in a step.'),
+    delta: z
+      .number()
+      .positive()
+      .max(100)
+      .default(0.01)
+      .describe(
+        'How far an agent may move in a step: the largest mean KL of its messages from the policy that sampled them, summed over the tokens of a message, in nats.',
+      ),
+    kl_estimator: oneOf(['k3', 'k1', 'exact'], {
+      k3: 'From the sampled tokens; never below 0.',
+      k1: 'The mean log-ratio of the sampled tokens, as published; it may be below 0 by chance.',
+      exact: 'Over the whole vocabulary at every token; for vocabularies of up to 8,192 tokens.',
+    })
+      .default('k3')
+      .describe('How the KL that `delta` bounds is measured.'),
+    held_out: z
+      .int()
+      .min(2)
+      .max(1000)
+      .nullable()
+      .default(null)
+      .describe(
+        "Measures the KL on one of this many parts of an agent's contexts, drawn from the seed, and learns from the others only. null learns from all and measures on all.",
+      ),
+    epochs: positive
+      .max(1000)
+      .default(4)
+      .describe("Optimizer steps of an agent in a step of the run, at most; each is on all of the agent's messages."),
+    clip: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .default(0.2)
+      .describe(
+        "The ratio of a whole message, the product of its tokens' ratios, is clipped to 1 plus and minus this.",
+      ),
+    advantage_clip: z
+      .number()
+      .positive()
+      .nullable()
+      .default(3)
+      .describe('Advantages are clipped to plus and minus this many standard deviations; null clips none.'),
+    advantage_epsilon: z
+      .number()
+      .positive()
+      .max(1)
+      .default(1e-6)
+      .describe("Added to the variance of an instance's returns before they are divided by its root."),
+    beta: z
+      .number()
+      .min(0)
+      .max(1e6)
+      .default(1)
+      .describe('The weight of the KL penalty with which each agent begins the run; 0 turns it off.'),
+    beta_factor: z
+      .number()
+      .min(1)
+      .max(1000)
+      .default(2)
+      .describe(
+        'After each optimizer step the weight is multiplied by this where the KL is above the tolerance, and divided where it is below; 1 keeps it. It stays between a millionth and a million.',
+      ),
+    beta_tolerance: z
+      .number()
+      .min(1)
+      .max(1000)
+      .default(1.5)
+      .describe('The weight changes where the KL is above `delta` times this, or below `delta` divided by it.'),
+    stop: z
+      .number()
+      .positive()
+      .max(1000)
+      .default(0.9)
+      .describe('An agent is not updated further in a step once its KL has come to this share of `delta`.'),
+    backtrack: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .default(0.5)
+      .describe(
+        'An agent whose KL is above `delta` goes back to this share of the way that its weights have gone, again and again until it is not.',
+      ),
+    backtrack_tries: z
+      .int()
+      .min(0)
+      .max(100)
+      .default(8)
+      .describe('How often, at most; then its update is undone. 0 undoes it at once.'),
+  })
+  .prefault({})
+  .describe('How method teamtr updates one agent after the other, each within its trust region.');

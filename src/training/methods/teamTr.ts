@@ -1,0 +1,200 @@
+/**
+ * TeamTR (reference sections 2 to 4): trust regions for a team whose agents are updated one after the other. A step is
+ * what the paper calls a stage; each agent that learns has its turn in it, in an order sigma:
+ *
+ *   1. the team as the agents before left it samples G whole episodes of each instance of the step (a stage of the step
+ *      here), with returns R_1 ... R_G;
+ *   2. A_g = clip((R_g - mean R) / sqrt(var R + epsilon), -c, c) for each message of the agent in episode g;
+ *   3. up to `epochs` steps of the optimizer on the agent's messages, up the gradient of
+ *
+ *        1 / M * sum over messages of min(w A, clip(w, 1 - e, 1 + e) A)  -  beta * KL(last || policy)
+ *
+ *      w being the ratio of the whole message to the policy that sampled it, and the KL that of whole messages, the sum
+ *      over their tokens. After each one it is measured; beta rises where it is large and falls where it is small, and
+ *      near `delta` the turn ends;
+ *   4. where it is above `delta`, the weights go back part of the way, and all of it if that does not help.
+ *
+ * `evaluator_budget` pays for all turns of a step together, in equal parts: a team of n agents samples in each turn one
+ * nth of the episodes of a method that samples once.
+ */
+import { learns } from '../../shared/rolePolicies.ts';
+import type { Json, MethodState } from '../../shared/records/methodState.ts';
+import { mean } from '../../credit/describe.ts';
+import type { Divergence } from '../divergence.ts';
+import { cosineSchedule } from '../schedule.ts';
+import { shuffled } from '../shuffled.ts';
+import { episodeCredits, episodesOfStage, episodesProblem } from './episodes.ts';
+import type { LearningStep, Method, MethodSettings, MiniBatch, Outcome, Update } from './method.ts';
+
+type Settings = MethodSettings['teamtr'];
+
+/** The least and the largest weight of the KL penalty that adapting it comes to. */
+const WEIGHTS = [1e-6, 1e6] as const;
+
+/** Each agent that learns has its turn. */
+const turnsOf: NonNullable<Method['stages']> = ({ policies }, { roles }) =>
+  Math.max(1, roles.filter(({ name }) => learns(policies, name)).length);
+
+export const teamTr: Method = {
+  words: {
+    label: 'TeamTR',
+    help: 'Updates one agent after the other within a trust region, each on fresh episodes of the team as the agents before left it (`teamtr`).',
+    summary:
+      'one agent after the other, each on fresh episodes of the partly updated team, and held within a KL of the policy that sampled them.',
+    reads: ['teamtr'],
+    trains: true,
+  },
+  state: { name: 'teamtr', version: 1, initial: () => stateOf({}) },
+  compared: 'instance',
+  standardised: ({ teamtr: { advantage_epsilon: epsilon, advantage_clip: clip } }) => ({ epsilon, clip }),
+  estimator: () => 'magrpo',
+  valueTarget: () => null,
+  problem: episodesProblem(2, turnsOf),
+  remarks: ({ adapter }) =>
+    adapter?.per === 'role'
+      ? []
+      : [
+          'All roles share the weights in training, so that an update of one agent moves the others too, and the trust region of teamtr holds for the updated one only; ' +
+            'with adapter: {per: role} each agent has weights of its own.',
+        ],
+
+  stages: turnsOf,
+  plan: (settings, protocol) => episodesOfStage(settings, protocol, turnsOf(settings, protocol)),
+
+  // In units of the return; what is learned from are their standard scores.
+  credit: (step) => ({ credits: episodeCredits(step, 'magrpo') }),
+
+  *updates(step) {
+    const { settings, iteration } = step;
+    const { steps, ppo } = settings;
+    const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
+    const learningRate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
+    const weights = new Map(weightsOf(step.state.json));
+    const turns: Turn[] = [];
+    for (const [place, agent] of orderOf(step).entries()) {
+      if (place > 0) {
+        yield { kind: 'rollouts' };
+      }
+      const turn = yield* turnOf(step, agent, learningRate, weights.get(agent) ?? settings.teamtr.beta);
+      weights.set(agent, turn.weight);
+      turns.push(turn);
+    }
+    if (turns.length > 0) {
+      yield {
+        kind: 'finish',
+        measures: {
+          trustRegionKl: Math.max(...turns.map(({ moved }) => moved)),
+          klWeight: mean(turns.map(({ weight }) => weight)),
+          outOfRegion: mean(turns.map(({ left }) => (left ? 1 : 0))),
+        },
+        state: stateOf(Object.fromEntries(weights)),
+      };
+    }
+  },
+};
+
+/** What an agent's turn came to. */
+interface Turn {
+  /** The KL of its messages in the end. */
+  readonly moved: number;
+  /** Whether it was above `delta` before it went back. */
+  readonly left: boolean;
+  /** The weight of the KL penalty for its next turn. */
+  readonly weight: number;
+}
+
+function* turnOf(
+  { settings: { teamtr }, random }: LearningStep,
+  agent: string,
+  learningRate: number,
+  begin: number,
+): Generator<Update, Turn, Outcome> {
+  const { epochs, clip, stop, delta, backtrack, backtrack_tries: tries } = teamtr;
+  const agents = [agent];
+  const { learned, monitored } = partsOf(teamtr, random(`held out:${agent}`));
+  const measure = function* (): Generator<Update, number, Outcome> {
+    const { divergence } = yield {
+      kind: 'divergence',
+      agents,
+      ...(teamtr.kl_estimator === 'exact' && { exact: true }),
+      ...(monitored !== undefined && { batch: monitored }),
+    };
+    const own = divergence?.get(agent);
+    return own === undefined ? 0 : klOf(own, teamtr.kl_estimator);
+  };
+  let [moved, weight] = [0, begin];
+  yield { kind: 'keep' };
+  for (let epoch = 0; epoch < epochs && moved < stop * delta; epoch++) {
+    yield {
+      kind: 'policy',
+      agents,
+      learningRate,
+      perMessage: true,
+      loss: { ratio: 'message', clipLow: clip, clipHigh: clip },
+      kl: { against: 'last', estimator: 'k3', fromLast: true, coefficient: weight },
+      ...(learned !== undefined && { batch: learned }),
+    };
+    moved = yield* measure();
+    weight = adaptedWeight(weight, moved, teamtr);
+  }
+  const left = moved > delta;
+  for (let tried = 0; moved > delta && tried < tries; tried++) {
+    yield { kind: 'revert', share: backtrack };
+    moved = yield* measure();
+  }
+  if (moved > delta) {
+    yield { kind: 'revert', share: 0 };
+    moved = 0;
+  }
+  return { moved, left, weight };
+}
+
+/** Which of an agent's contexts are learned from, and on which its KL is measured; undefined: all. */
+function partsOf(
+  { held_out: of }: Settings,
+  draw: (position: number) => number,
+): { readonly learned?: MiniBatch; readonly monitored?: MiniBatch } {
+  return of === null ? {} : { learned: { index: 0, of, count: of - 1, draw }, monitored: { index: of - 1, of, draw } };
+}
+
+const klOf = ({ k1, k3, exact = 0 }: Divergence, estimator: Settings['kl_estimator']): number =>
+  ({ k1, k3, exact })[estimator];
+
+/**
+ * The weight of the KL penalty after an optimizer step (reference section 4): more where the KL is above `delta` times
+ * the tolerance, less where it is below `delta` divided by it.
+ */
+export function adaptedWeight(
+  weight: number,
+  kl: number,
+  { delta, beta_factor: factor, beta_tolerance: tolerance }: Pick<Settings, 'delta' | 'beta_factor' | 'beta_tolerance'>,
+): number {
+  const [least, most] = WEIGHTS;
+  if (kl > delta * tolerance) {
+    return Math.min(most, weight * factor);
+  }
+  // A weight of 0 stays: the penalty is off.
+  return kl < delta / tolerance ? Math.min(weight, Math.max(least, weight / factor)) : weight;
+}
+
+function orderOf({ settings: { teamtr }, agents, random }: LearningStep): readonly string[] {
+  switch (teamtr.order) {
+    case 'fixed':
+      return agents;
+    case 'reverse':
+      return agents.toReversed();
+    case 'random':
+      return shuffled(agents, random('order'));
+  }
+}
+
+/** The weight of each agent's KL penalty. */
+const stateOf = (weights: Readonly<Record<string, number>>): MethodState => ({ json: { beta: weights }, tensors: {} });
+
+function weightsOf(json: Json): [string, number][] {
+  const found = isObject(json) ? json['beta'] : undefined;
+  return Object.entries(isObject(found) ? found : {}).map(([agent, weight]) => [agent, Number(weight)]);
+}
+
+const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>
+  typeof json === 'object' && json !== null && !Array.isArray(json);

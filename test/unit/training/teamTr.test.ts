@@ -1,0 +1,361 @@
+/** Method teamtr: its turns update by update, and what a whole run stores, learns from and comes back to. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { standardScore } from '../../../src/credit/standardScore.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
+import type { Json, MethodState } from '../../../src/shared/records/methodState.ts';
+import { connect } from '../../../src/store/files/sqlite.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
+import type { Divergence } from '../../../src/training/divergence.ts';
+import { samplingProblem } from '../../../src/training/iteration.ts';
+import { messageMean } from '../../../src/training/lossWeights.ts';
+import { methodRemarks } from '../../../src/training/methods/methods.ts';
+import type { Outcome, Update } from '../../../src/training/methods/method.ts';
+import { adaptedWeight, teamTr } from '../../../src/training/methods/teamTr.ts';
+import { exactDivergenceProblem } from '../../../src/training/penalty.ts';
+import { snapshotAfter } from '../../../src/training/state/restore.ts';
+import { tablesOf } from '../../crash/tables.ts';
+import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from './tinyRun.ts';
+import { FOUR, PAIR, sums } from './tinyTeam.ts';
+
+let team: Awaited<ReturnType<typeof teamFolder>>;
+before(async () => {
+  team = await teamFolder();
+});
+after(() => {
+  team.remove();
+});
+
+const close = (a: number, b: number, within = 1e-6): void =>
+  assert.ok(Math.abs(a - b) <= within, `${String(a)} is not ${String(b)}`);
+const configOf = (...overrides: readonly string[]) =>
+  readConfig(TINY_CONFIG, 'tiny.c3.yaml', ['method=teamtr', ...overrides]);
+
+describe('the parts of an update', () => {
+  it('standardize returns as the reference does', () => {
+    // TeamTR reference, section 5.
+    const returns = [1, 0, 0, 1, 0, 0, 0, 0];
+    const score = standardScore(returns, { epsilon: 1e-6, clip: null });
+    close(score(1), 1.732046);
+    close(score(0), -0.577349);
+    const clipped = standardScore(returns, { epsilon: 1e-6, clip: 1.5 });
+    assert.equal(clipped(1), 1.5);
+    close(clipped(0), -0.577349);
+    // Credits are returns less their mean.
+    close(
+      standardScore(
+        returns.map((one) => one - 0.25),
+        { epsilon: 1e-6, clip: null },
+      )(0.75),
+      1.732046,
+    );
+    assert.equal(standardScore([], { epsilon: 1e-6, clip: null })(0), 0);
+  });
+
+  it('count each message once, whatever its length', () => {
+    const message = (length: number, advantage: number) => ({
+      tokens: new Int32Array(length),
+      behaviour: new Float32Array(length),
+      reference: new Float32Array(length),
+      advantages: new Float32Array(length).fill(advantage),
+    });
+    const { contexts, length } = messageMean([
+      { prompt: Int32Array.of(1), messages: [message(1, 3), message(5, -1)] },
+      { prompt: Int32Array.of(1), messages: [message(3, 2)] },
+    ]);
+    assert.equal(length, 3);
+    const tokens = contexts.flatMap(({ messages }) => messages.flatMap(({ advantages }) => [...advantages]));
+    // The mean over the tokens of what they count is the mean over the messages.
+    close(tokens.reduce((sum, one) => sum + one, 0) / 9, (3 - 1 + 2) / 3);
+    assert.deepEqual(messageMean([]), { contexts: [], length: 0 });
+  });
+
+  it('adapt the weight of the penalty', () => {
+    const rule = { delta: 0.01, beta_factor: 2, beta_tolerance: 1.5 };
+    for (const [kl, expected] of [
+      [0.0151, 2],
+      [0.0149, 1],
+      [0.0067, 1],
+      [0.0066, 0.5],
+      [-0.2, 0.5],
+    ] as const) {
+      assert.equal(adaptedWeight(1, kl, rule), expected, String(kl));
+    }
+    assert.deepEqual([adaptedWeight(1e6, 1, rule), adaptedWeight(1e-6, 0, rule)], [1e6, 1e-6]);
+    assert.deepEqual([adaptedWeight(0, 1, rule), adaptedWeight(0, 0, rule)], [0, 0]);
+    assert.equal(adaptedWeight(3, 1, { ...rule, beta_factor: 1 }), 3);
+  });
+});
+
+/** What the method asks for where each measured KL is the next of some; the last one stays. */
+function asked(kls: readonly number[], overrides: readonly string[], json: Json = { beta: {} }): Update[] {
+  const left = [...kls];
+  const updates = teamTr.updates({
+    settings: configOf(...overrides),
+    iteration: 1,
+    state: { json, tensors: {} },
+    agents: ['a', 'b', 'c'],
+    random: (purpose) => (position) => ((purpose.length + position) * 0.37) % 1,
+  }) as Generator<Update, void, Outcome>;
+  const made: Update[] = [];
+  for (let next = updates.next({}); next.done !== true;) {
+    const update = next.value;
+    made.push(update);
+    const k3 = (update.kind === 'divergence' && left.length > 1 ? left.shift() : left[0]) ?? NaN;
+    const moved: Divergence = { messages: 1, k1: -1, k3, exact: 7 };
+    next = updates.next(
+      update.kind === 'divergence' ? { divergence: new Map((update.agents ?? []).map((agent) => [agent, moved])) } : {},
+    );
+  }
+  return made;
+}
+
+const kindsOf = (updates: readonly Update[]): string =>
+  updates
+    .map((update) => {
+      switch (update.kind) {
+        case 'policy':
+          return `learn ${String(update.agents)} ${String(update.kl?.coefficient)}`;
+        case 'revert':
+          return `back ${String(update.share)}`;
+        case 'divergence':
+          return 'measure';
+        default:
+          return update.kind;
+      }
+    })
+    .join(', ');
+
+describe('a turn', () => {
+  it('ends near the bound, and the next agent begins with fresh episodes', () => {
+    const updates = asked([0.004, 0.0095, 0.002], ['teamtr.epochs=2']);
+    assert.equal(
+      kindsOf(updates),
+      [
+        'keep, learn a 1, measure, learn a 0.5, measure, rollouts',
+        'keep, learn b 1, measure, learn b 0.5, measure, rollouts',
+        'keep, learn c 1, measure, learn c 0.5, measure, finish',
+      ].join(', '),
+    );
+    const stopped = asked([0.0095], ['teamtr.epochs=9']);
+    assert.equal(kindsOf(stopped).split('learn').length - 1, 3);
+  });
+
+  it('goes back part of the way, and the whole of it where that does not help', () => {
+    const [turn = ''] = kindsOf(asked([0.05, 0.03, 0.009], [])).split(', rollouts');
+    assert.equal(turn, 'keep, learn a 1, measure, back 0.5, measure, back 0.5, measure');
+    const far = asked([0.05], ['teamtr.backtrack_tries=2', 'teamtr.backtrack=0.25']);
+    assert.match(
+      kindsOf(far),
+      /^keep, learn a 1, measure, back 0\.25, measure, back 0\.25, measure, back 0, rollouts/u,
+    );
+    const end = far.at(-1);
+    assert.ok(end?.kind === 'finish');
+    assert.deepEqual(end.measures, { trustRegionKl: 0, klWeight: 2, outOfRegion: 1 });
+    assert.deepEqual(end.state, { json: { beta: { a: 2, b: 2, c: 2 } }, tensors: {} });
+    assert.match(kindsOf(asked([0.05], ['teamtr.backtrack_tries=0'])), /^keep, learn a 1, measure, back 0, rollouts/u);
+  });
+
+  it('takes the weights of the step before, the estimator and the order that are asked for', () => {
+    const agentsOf = (...overrides: readonly string[]): string[] =>
+      asked([0.0095], overrides).flatMap((update) => (update.kind === 'policy' ? (update.agents ?? []) : []));
+    assert.deepEqual(agentsOf(), ['a', 'b', 'c']);
+    assert.deepEqual(agentsOf('teamtr.order=reverse'), ['c', 'b', 'a']);
+    const random = agentsOf('teamtr.order=random');
+    assert.deepEqual(random.toSorted(), ['a', 'b', 'c']);
+    assert.notDeepEqual(random, ['a', 'b', 'c']);
+    assert.match(kindsOf(asked([0.0095], [], { beta: { b: 8 } })), /learn a 1, .*learn b 8, .*learn c 1,/u);
+    // k1 is -1 here, and exact 7.
+    assert.equal(kindsOf(asked([0.5], ['teamtr.kl_estimator=k1'])).includes('back'), false);
+    assert.ok(kindsOf(asked([0], ['teamtr.kl_estimator=exact'])).includes('back'));
+    const parts = asked([0], ['teamtr.held_out=4', 'teamtr.epochs=1']).flatMap((update) =>
+      update.kind === 'policy' || update.kind === 'divergence' ? [update.batch] : [],
+    );
+    assert.deepEqual(
+      parts.slice(0, 2).map((batch) => [batch?.index, batch?.of, batch?.count ?? 1]),
+      [
+        [0, 4, 3],
+        [3, 4, 1],
+      ],
+    );
+  });
+});
+
+const STEPS = 3;
+const RUN = [
+  'method=teamtr',
+  `steps=${String(STEPS)}`,
+  'checkpoint_every=2',
+  'evaluation.instances=0',
+  'adapter={per: role, rank: 2}',
+  'ppo.learning_rate=0.02',
+  'teamtr.delta=0.05',
+  'teamtr.kl_estimator=exact',
+];
+
+interface Learned {
+  readonly agents: readonly (string | undefined)[];
+  readonly advantages: readonly number[];
+  readonly weight: number;
+}
+
+/** Sees every call of the runtime before it is made. */
+const watching =
+  (see: (name: string, args: readonly unknown[]) => void) =>
+  (runtime: ModelRuntime): ModelRuntime =>
+    new Proxy(runtime, {
+      get: (target, name): unknown => {
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function'
+          ? (...args: unknown[]): unknown => {
+              see(String(name), args);
+              return Reflect.apply(value, target, args);
+            }
+          : value;
+      },
+    });
+
+function rows({ store, snapshotFolder }: TinyRun): unknown {
+  const db = connect(store.path, 'read');
+  try {
+    return Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
+      ([table]) => !table.startsWith('message_search'),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+const start = (world: TinyRun, wrap?: (runtime: ModelRuntime) => ModelRuntime, overrides: readonly string[] = RUN) =>
+  world.start({ evaluation: [], train: sums(3), overrides, ...(wrap !== undefined && { wrap }) });
+
+const betaOf = (state: MethodState | null): Readonly<Record<string, number>> =>
+  (state?.json as { readonly beta: Readonly<Record<string, number>> }).beta;
+
+async function learnedIn(world: TinyRun, overrides: readonly string[] = RUN): Promise<Learned[]> {
+  const learned: Learned[] = [];
+  await start(
+    world,
+    watching((name, args) => {
+      if (name !== 'step') {
+        return;
+      }
+      const [contexts, { klCoefficient }] = args as Parameters<ModelRuntime['step']>;
+      const messages = contexts.flatMap((context) => context.messages);
+      const length = messages.reduce((sum, { tokens }) => sum + tokens.length, 0) / messages.length;
+      learned.push({
+        agents: [...new Set(contexts.map(({ agent }) => agent))],
+        advantages: messages.map(({ advantages, tokens }) => ((advantages[0] ?? NaN) * tokens.length) / length),
+        weight: klCoefficient / length,
+      });
+    }),
+    overrides,
+  );
+  return learned;
+}
+
+describe('a run of teamtr', () => {
+  it('spends its budget in equal parts, and learns from standard scores of the newest episodes', async (t: TestContext) => {
+    const world = await tinyWorld(t, team.folder);
+    const learned = await learnedIn(world);
+    const { store } = world;
+    const first = learned.filter(({ agents: [agent] }, index) => agent !== learned[index - 1]?.agents[0]);
+    assert.deepEqual(
+      first.map(({ agents }) => agents),
+      Array.from({ length: STEPS }, () => [['reasoner'], ['actor']]).flat(),
+    );
+    for (let step = 1; step <= STEPS; step++) {
+      for (const stage of [0, 1]) {
+        const messages = store.trainingMessages('run-1', step, 'magrpo', stage);
+        // Three instances with four episodes of two messages.
+        assert.equal(messages.length, 24);
+        const role = stage === 0 ? 'reasoner' : 'actor';
+        const own = messages.filter(({ eventType }) => eventType === role);
+        const expected = own.map(({ instance, credit }) => {
+          const credits = own.filter((one) => one.instance === instance).map((one) => one.credit ?? assert.fail());
+          const variance = credits.reduce((sum, one) => sum + one ** 2, 0) / credits.length;
+          return (credit ?? assert.fail()) / Math.sqrt(variance + 1e-6);
+        });
+        const given = first[2 * (step - 1) + stage]?.advantages ?? [];
+        assert.equal(given.length, expected.length);
+        for (const [index, value] of given.toSorted((a, b) => a - b).entries()) {
+          close(value, expected.toSorted((a, b) => a - b)[index] ?? NaN, 1e-4);
+        }
+      }
+      const [row] = store.steps('run-1', step - 1, 1);
+      assert.ok(row?.metrics?.trustRegionKl !== undefined && row.metrics.trustRegionKl <= 0.05);
+    }
+    const [last] = store.steps('run-1', STEPS - 1, 1);
+    const { evaluatorCalls = 0, reusedEvaluations = 0 } = last?.ledger ?? {};
+    assert.equal(evaluatorCalls + reusedEvaluations, STEPS * 3 * 8);
+    // What a step came to is what the next one begins with.
+    for (let step = 1; step < STEPS; step++) {
+      const carried = betaOf(store.methodState('run-1', step, 2));
+      assert.deepEqual(betaOf(store.methodState('run-1', step + 1)), carried);
+      close(first[2 * step]?.weight ?? NaN, carried['reasoner'] ?? NaN, 1e-6);
+      close(first[2 * step + 1]?.weight ?? NaN, carried['actor'] ?? NaN, 1e-6);
+    }
+    assert.notDeepEqual(betaOf(store.methodState('run-1', STEPS, 2)), { reasoner: 1, actor: 1 });
+  });
+
+  it('takes back an agent that cannot be held', async (t: TestContext) => {
+    const world = await tinyWorld(t, team.folder);
+    const undone = ['teamtr.delta=1e-12', 'teamtr.backtrack_tries=0', 'teamtr.epochs=1'];
+    await learnedIn(world, [...RUN, ...undone]);
+    const { store, base } = world;
+    assert.equal(snapshotAfter(store, 'run-1', STEPS).id, base, 'nothing was learned');
+    assert.equal(store.steps('run-1', 0, 1)[0]?.metrics?.outOfRegion, 1);
+  });
+
+  it('comes to the same rows and weights wherever it was interrupted', async (t: TestContext) => {
+    const whole = await tinyWorld(t, team.folder);
+    const counts = new Map<string, number>();
+    await start(
+      whole,
+      watching((name) => counts.set(name, (counts.get(name) ?? 0) + 1)),
+    );
+    for (const [method, share] of [
+      ['generate', 0.3],
+      ['generate', 0.8],
+      ['step', 0.2],
+      ['step', 0.9],
+      ['divergence', 0.5],
+      ['divergence', 0.95],
+      ['saveCheckpoint', 0],
+    ] as const) {
+      const at = 1 + Math.floor(share * (counts.get(method) ?? 0));
+      const world = await tinyWorld(t, team.folder);
+      let calls = 0;
+      const breaking = watching((name) => {
+        if (name === method && ++calls === at) {
+          throw new C3Error('model', 'It broke.');
+        }
+      });
+      await assert.rejects(start(world, breaking), /It broke/u, `${method} ${String(at)}`);
+      await world.resume({ evaluation: [], train: sums(3), overrides: RUN });
+      assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+      await world.giveBack();
+    }
+  });
+
+  it('says what it needs', () => {
+    assert.equal(samplingProblem(configOf(), PAIR), null);
+    assert.match(
+      samplingProblem(configOf('evaluator_budget=3'), PAIR) ?? '',
+      /^evaluator_budget \(3\) pays for fewer than two episodes of an instance in each of 2 stages with the protocol/u,
+    );
+    assert.match(samplingProblem(configOf('evaluator_budget=7'), FOUR) ?? '', /in each of 4 stages/u);
+    assert.equal(samplingProblem(configOf('evaluator_budget=8'), FOUR), null);
+    // A role that does not learn has no turn.
+    const answered = 'policies={reasoner: {learns: false}}';
+    assert.equal(samplingProblem(configOf('evaluator_budget=2', answered), PAIR), null);
+    assert.match(methodRemarks(configOf(), PAIR).join(), /All roles share the weights/u);
+    assert.deepEqual(methodRemarks(configOf('adapter={per: role}'), PAIR), []);
+    assert.match(
+      exactDivergenceProblem(configOf('teamtr.kl_estimator=exact'), 9000) ?? '',
+      /^teamtr\.kl_estimator: An exact divergence/u,
+    );
+    assert.equal(exactDivergenceProblem(configOf('ppo.kl_estimator=exact'), 9000), null);
+  });
+});
