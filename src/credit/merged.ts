@@ -92,7 +92,7 @@ const callsOf = (members: readonly CreditInput[]): number =>
   members.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
 /** Draws of one text as one alternative. */
-const joined = (draws: readonly MergedMember[]): CreditGroup['alternatives'][number] => ({
+export const joined = (draws: readonly MergedMember[]): CreditGroup['alternatives'][number] => ({
   returns: draws.flatMap(({ returns }) => returns),
   evaluatorCalls: callsOf(draws),
   value: draws[0]?.value,
@@ -102,7 +102,7 @@ const joined = (draws: readonly MergedMember[]): CreditGroup['alternatives'][num
  * The bounds of a text's difference to the others, as far as its credit is a share of that difference. Draws with
  * unequal counts of returns may have a credit that is none.
  */
-function scaledBounds(value: number, difference: Credit | null): Pick<Credit, 'low' | 'high' | 'interval'> {
+export function scaledBounds(value: number, difference: Credit | null): Pick<Credit, 'low' | 'high' | 'interval'> {
   const share = difference === null || value === difference.value ? 1 : value / difference.value;
   if (difference === null || difference.low === null || difference.high === null || !(share >= 0 && share < Infinity)) {
     return { low: null, high: null, interval: 'none' };

@@ -48,6 +48,12 @@ export class EvaluatorBudget {
     }
     this.spent += calls;
   }
+
+  /** Gives back calls that were booked and counted, and not made: others may be made in their place. */
+  release(calls: number): void {
+    this.reserved -= calls;
+    this.spent -= calls;
+  }
 }
 
 /** Adds up what a run costs. */

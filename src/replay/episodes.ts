@@ -2,6 +2,7 @@
 import type { PolicyControl } from '../policy/policy.ts';
 import { callsOfFanout } from '../team/rounds.ts';
 import { extend, fill, placeOf, type Growth, type Place, type TreeSettings } from './grow.ts';
+import { fillDistinct } from './redraw.ts';
 import type { Branch, TreeNode } from './tree.ts';
 import { advance } from './unfold.ts';
 
@@ -103,7 +104,9 @@ async function oneLevel(
       const branch = advanced[index]?.branch;
       return branch === undefined ? [] : placesOf(branch, index).map((place) => ({ branch, place }));
     });
-    const grown = await fill(settings, openings.flat(), position, control);
+    const isLast = position === settings.protocol.occurrences.length - 1;
+    const sample = settings.unique === true && settings.reuse !== false && isLast ? fillDistinct : fill;
+    const grown = await sample(settings, openings.flat(), position, control);
     let start = 0;
     indices.forEach((index, place) => {
       const end = start + (openings[place]?.length ?? 0);

@@ -47,6 +47,8 @@ export interface TreeSettings {
   readonly scores?: ScoreBook;
   /** False: every result is paid for, also one that is determined; to compare with. */
   readonly reuse?: boolean;
+  /** Whether other messages are drawn in the place of equal ones that end episodes. Not of those that come first. */
+  readonly unique?: boolean;
   /** Where environments come from; the bundled ones unless given. */
   readonly environments?: (name: string) => EnvironmentKind | undefined;
 }
@@ -86,7 +88,7 @@ export const placeWords = (occurrence: string, uid: string): string =>
   `the ${occurrence} for the instance ${JSON.stringify(uid.slice(0, 120))}`;
 
 /** Where a new message is among those of its tree; `streamAt` names its stream by it. */
-export type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay'>;
+export type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay' | 'redraw'>;
 
 /** A message that is to be sampled below a branch. */
 export interface Opening {
@@ -296,7 +298,7 @@ export async function fill(
  * Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is
  * the one that was paid for.
  */
-function bookInOrder(nodes: readonly TreeNode[]): void {
+export function bookInOrder(nodes: readonly TreeNode[]): void {
   // One of a group is paid for where any of it is reused, and none is reused where the first to arrive was masked.
   const groups = new Set(nodes.flatMap((node) => (node.score?.reused === true ? nameOf(scoredMessage(node)) : [])));
   const booked = new Set<string>();

@@ -9,7 +9,7 @@ import {
   alternativeReturns,
   callOf,
   eventScores,
-  leavesOf,
+  replaysOf,
   returnOf,
   type AlternativeReturns,
   type EnvironmentNode,
@@ -330,8 +330,7 @@ function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
 }
 
 /**
- * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives, the leaves below a node
- * its replays.
+ * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives.
  * @returns every group with its credits, parents before children
  */
 export function recordTrainingTree(
@@ -369,7 +368,7 @@ export function recordTrainingTree(
     siblings,
   );
   siblings.forEach((node, index) => {
-    leavesOf(node).forEach((leaf, replayIndex) => {
+    replaysOf(node).forEach((leaf, replayIndex) => {
       recordReplay(store, bucket, node, leaf, replayIndex, callsOfLeaf(node, leaf), round);
     });
     const credit = credits[index];

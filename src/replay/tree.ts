@@ -47,6 +47,8 @@ export interface TreeNode {
    * alternative itself.
    */
   readonly replay: number | null;
+  /** Of one that was drawn in the place of an equal one (redraw.ts). It is no replay of the messages before it. */
+  readonly redraw?: true;
   readonly context: string;
   readonly contextKey: string;
   readonly streamKey: string;
@@ -127,7 +129,8 @@ export function returnOfScores(scores: readonly (number | null)[], bound: number
 /**
  * Evaluator calls that a message cost: none where it is not scored, and where its score was taken from an equal one.
  */
-export const callOf = ({ score }: TreeNode): 0 | 1 => (score === undefined || score.reused === true ? 0 : 1);
+export const callOf = ({ score }: Pick<TreeNode, 'score'>): 0 | 1 =>
+  score === undefined || score.reused === true ? 0 : 1;
 
 /** Evaluator calls that a subtree cost. */
 export function callsOf(node: TreeNode): number {
@@ -149,8 +152,15 @@ export interface AlternativeReturns {
   readonly evaluatorCalls: number;
 }
 
-/** The returns of the leaves below a node, and what they cost. */
+/**
+ * The ends of a message's replays. Which messages are drawn again depends on what was drawn, so those are no replays of
+ * the messages before them: their mean return would be biased.
+ */
+export const replaysOf = (node: TreeNode): TreeNode[] =>
+  leavesOf(node).filter((leaf) => leaf === node || leaf.redraw !== true);
+
+/** The returns of a message's replays, and what all below it cost. */
 export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({
-  returns: leavesOf(node).map((leaf) => returnOf(leaf, bound)),
+  returns: replaysOf(node).map((leaf) => returnOf(leaf, bound)),
   evaluatorCalls: callsOf(node),
 });

@@ -214,7 +214,7 @@ interface Grown {
 /** Grows one rollout. @returns the trees of each instance, in order */
 async function growRollout(
   input: IterationInput,
-  { fanout, shape = 'nested', commonRandomNumbers }: Rollout,
+  { fanout, shape = 'nested', commonRandomNumbers, unique }: Rollout,
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
@@ -233,6 +233,7 @@ async function growRollout(
       // No two rollouts share random numbers.
       scope: number === 0 ? scope : `${scope}:rollout:${String(number)}`,
       commonRandomNumbers,
+      ...(unique !== undefined && { unique }),
       ...(input.reuse !== undefined && { reuse: input.reuse }),
       ...(input.environments !== undefined && { environments: input.environments }),
     },

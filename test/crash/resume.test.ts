@@ -90,6 +90,19 @@ describe('a run that is killed with SIGKILL', () => {
     assert.ok(killed.lost > 0 && killed.lost <= 24 * killed.kills, String(killed.lost));
   });
 
+  it('comes to the same end over kills at pseudo-random times where equal messages are drawn again', async (t) => {
+    const overrides = ['fanout_unique=true', 'sampling.max_new_tokens=1', 'snapshot_every=1'];
+    const moments = delays(2, 8, 300).map((later) => at(LOADED, later));
+    const sizes = { ...SIZES, mostEpisodes: 2 * SIZES.episodes };
+    const [whole, killed] = [
+      await interrupted(t, workspace, [], overrides, sizes),
+      await interrupted(t, workspace, moments, overrides, sizes),
+    ];
+    t.diagnostic(`${String(killed.kills)} kills`);
+    assert.ok(killed.kills >= 3, `${String(killed.kills)} kills\n${killed.log}`);
+    assertSame(killed, whole);
+  });
+
   // A value head is one thing more that must come back.
   for (const method of ['c3', 'mappo']) {
     it(`comes to the same end over kills at pseudo-random times, with several optimiser steps, k1 and every snapshot kept: ${method}`, async (t) => {

@@ -85,10 +85,17 @@ export interface Sizes {
   readonly evaluated: number;
   /** Episodes of an iteration. */
   readonly episodes: number;
+  /** With those that are drawn in the place of equal ones, at most; left out where there are none. */
+  readonly mostEpisodes?: number;
 }
 
+/** Where messages are drawn again, one that is equal to another of its context may have no credit. */
+const BEHIND_EQUAL = `
+    AND NOT EXISTS (SELECT 1 FROM decision AS same WHERE same.run = decision.run AND same.iteration = decision.iteration AND same.context = decision.context
+      AND same.message = decision.message AND same.id <> decision.id)`;
+
 /** Queries that find nothing in a store of which no iteration and no evaluation batch is half written. */
-const halfWrittenQueries = ({ batch, evaluated, episodes }: Sizes): Readonly<Record<string, string>> => ({
+const halfWrittenQueries = ({ batch, evaluated, episodes, mostEpisodes }: Sizes): Readonly<Record<string, string>> => ({
   'a message without its context or text': `
     SELECT decision.id FROM decision LEFT JOIN context ON context.id = decision.context LEFT JOIN text AS input ON input.id = context.text
     LEFT JOIN text AS said ON said.id = decision.message WHERE input.id IS NULL OR said.id IS NULL`,
@@ -103,11 +110,11 @@ const halfWrittenQueries = ({ batch, evaluated, episodes }: Sizes): Readonly<Rec
   'an alternative without a replay': `
     SELECT decision.id FROM decision WHERE bucket IS NOT NULL AND NOT EXISTS (SELECT 1 FROM replay WHERE replay.bucket = decision.bucket AND alternative = decision.id)`,
   'an alternative without a credit, though there is another to compare it with': `
-    SELECT decision.id FROM decision WHERE (SELECT count(*) FROM decision AS sibling WHERE sibling.bucket = decision.bucket) > 1 AND NOT EXISTS (SELECT 1 FROM credit WHERE credit.bucket = decision.bucket AND decision = decision.id)`,
+    SELECT decision.id FROM decision WHERE (SELECT count(*) FROM decision AS sibling WHERE sibling.bucket = decision.bucket) > 1 AND NOT EXISTS (SELECT 1 FROM credit WHERE credit.bucket = decision.bucket AND decision = decision.id)${mostEpisodes === undefined ? '' : BEHIND_EQUAL}`,
   'a part of an evaluation batch': `
     SELECT iteration, count(*) FROM episode WHERE phase = 'evaluate' GROUP BY iteration HAVING count(*) % ${String(batch)} <> 0 AND count(*) <> ${String(evaluated)}`,
   'a part of an iteration': `
-    SELECT iteration, count(*) FROM episode WHERE phase = 'train' GROUP BY iteration HAVING count(*) <> ${String(episodes)}`,
+    SELECT iteration, count(*) FROM episode WHERE phase = 'train' GROUP BY iteration HAVING count(*) NOT BETWEEN ${String(episodes)} AND ${String(mostEpisodes ?? episodes)}`,
   // A step without a gradient, such as one whose credits are all 0, leaves the weights as they are and gives none.
   'a finished step without the snapshot that it gave': `
     SELECT step.iteration FROM step WHERE json_extract(metrics, '$.gradientNorm') <> 0 AND NOT EXISTS (SELECT 1 FROM snapshot WHERE snapshot.run = step.run AND snapshot.iteration = step.iteration)`,

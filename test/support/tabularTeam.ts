@@ -182,6 +182,7 @@ export async function sample(
       seed,
       scope: `iteration:${String(iteration)}`,
       commonRandomNumbers: rollout?.commonRandomNumbers ?? false,
+      ...(rollout?.unique === true && { unique: true }),
     },
     starts(ALL.slice(0, count)),
     rollout?.fanout ?? [],

@@ -228,6 +228,12 @@ export const configSchema = z.strictObject({
     .describe(
       'Messages sampled per position of the protocol, by c3 and c3_full_mean with `shape: nested`. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.',
     ),
+  fanout_unique: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Of equal messages that end episodes in one context only the first is evaluated; for each of the others c3 draws another message, until as many are distinct as were planned there, or twice as many were drawn. Needs `shape: nested`, `credit.estimator: loo` and `credit.merge_contexts`.',
+    ),
   evaluator_budget: positive
     .default(8)
     .describe('Evaluator calls per instance and step, in all stages of a step together; the same for all methods.'),

@@ -17,6 +17,7 @@ const STORED: Keys = {
 /** A configuration that says one of these is stored without the key, as such runs were. */
 const EARLIER = {
   shape: 'nested',
+  fanout_unique: false,
   dynamic_sampling: false,
   credit: { normalise_scope: 'group', merge_contexts: false, lone_messages: 'none' },
   ppo: { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1 },

@@ -8,6 +8,7 @@
  *
  * then PPO on A (16). With `credit.merge_contexts` the alternatives of h are those of all its groups in the step, and
  * equal ones share one credit; with `credit.lone_messages` a message without alternatives has the credit before it.
+ * With `fanout_unique` the last messages of a context are drawn until enough are distinct (redrawn.ts).
  * With `credit.estimator: value_assisted` a learned q(h, a_i) takes the place of alpha of R_i in b_-j; with `full_mean`
  * b is the mean of all alternatives (26).
  */
@@ -19,7 +20,9 @@ import { comparedMessages, type Method } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
 import { mergedCredits } from '../../credit/merged.ts';
 import { ppoEpochs, valueEpochs } from './ppo.ts';
-import { replayTrees, treeProblem } from './tree.ts';
+import { replayTrees, treeProblem, uniqueProblem } from './tree.ts';
+import { redrawnCredits } from '../../credit/redrawn.ts';
+import { saidBy } from '../../replay/redraw.ts';
 
 const takesValues = (estimator: CreditEstimator): boolean => estimatorNamed(estimator).needs === 'alternative values';
 
@@ -32,6 +35,7 @@ export const c3: Method = {
     reads: [
       'shape',
       'fanout',
+      'fanout_unique',
       'credit.estimator',
       'credit.alpha',
       'credit.common_random_numbers',
@@ -44,7 +48,7 @@ export const c3: Method = {
   compared: 'context',
   estimator: ({ credit }) => credit.estimator,
   valueTarget: ({ credit }) => (takesValues(credit.estimator) ? 'message' : null),
-  problem: treeProblem,
+  problem: (settings, protocol) => uniqueProblem(settings, protocol) ?? treeProblem(settings, protocol),
   remarks: () => [],
 
   plan: replayTrees,
@@ -58,12 +62,27 @@ export const c3: Method = {
         to.set(message, value);
       }
     };
-    for (const alternatives of instances.flatMap((trees) => comparedMessages(trees, merged))) {
+    for (const compared of instances.flatMap((trees) => comparedMessages(trees, merged))) {
+      // In the order of their drawing.
+      const alternatives = [
+        ...compared.filter(({ redraw }) => redraw !== true),
+        ...compared.filter(({ redraw }) => redraw === true),
+      ];
+      const planned = compared.filter(({ redraw }) => redraw !== true).length;
       const members = alternatives.map((node, index) => ({
         ...alternativeReturns(node, bound),
         value: values.get(node),
         ...identityOf(node, index),
       }));
+      if (planned < alternatives.length) {
+        redrawnCredits(members, planned).forEach((credit, j) => {
+          const message = alternatives[j];
+          if (message !== undefined) {
+            give(credits, message, credit);
+          }
+        });
+        continue;
+      }
       const found = merged
         ? mergedCredits(members, estimator, alpha)
         : comparedCredits(members, estimator, alpha).map((own) => ({ own, shared: own }));
@@ -84,10 +103,8 @@ export const c3: Method = {
 };
 
 /** What a message says, and which draw it is; one that drew from no stream of ours is a draw of its own. */
-function identityOf(
-  { answer: { tokens, text }, streamKey }: TreeNode,
-  index: number,
-): { readonly text: string; readonly draw: string } {
-  const said = tokens.length === 0 ? `text ${text}` : tokens.join();
+function identityOf(node: TreeNode, index: number): { readonly text: string; readonly draw: string } {
+  const { streamKey } = node;
+  const said = saidBy(node);
   return { text: said, draw: `${streamKey === '' ? String(index) : streamKey} ${said}` };
 }

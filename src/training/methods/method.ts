@@ -29,6 +29,7 @@ export interface MethodSettings {
   readonly steps: number;
   readonly shape: 'nested' | 'spine' | 'spine_rho';
   readonly fanout: readonly number[];
+  readonly fanout_unique: boolean;
   readonly evaluator_budget: number;
   readonly policies?: RolePolicies | undefined;
   readonly adapter: { readonly per: 'team' | 'role' } | null;
@@ -90,6 +91,8 @@ export interface Rollout {
   readonly shape?: Shape;
   /** Whether replay m of one alternative draws the random numbers of replay m of its siblings. */
   readonly commonRandomNumbers: boolean;
+  /** Whether other messages are drawn in the place of equal ones that end episodes. */
+  readonly unique?: boolean;
   /** True: its messages are scored for what `credit` makes of them, and never learned from. */
   readonly measured?: boolean;
 }
@@ -221,6 +224,7 @@ export interface StateKind {
 export type MethodKey =
   | 'shape'
   | 'fanout'
+  | 'fanout_unique'
   | 'credit.estimator'
   | 'credit.alpha'
   | 'credit.common_random_numbers'

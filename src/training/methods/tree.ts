@@ -3,7 +3,8 @@
  * it.
  */
 import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
-import type { Method } from './method.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import type { Method, MethodSettings } from './method.ts';
 import { spineFanout, spineProblem } from './spine.ts';
 
 /** Trees (Algorithm 1): the leaves below a message are its replays, its siblings what it is compared with. */
@@ -11,9 +12,30 @@ export const replayTrees: Method['plan'] = (settings, protocol, _, spread = null
   const { shape, fanout, credit } = settings;
   const commonRandomNumbers = credit.common_random_numbers;
   return shape === 'nested'
-    ? [{ fanout, commonRandomNumbers }]
+    ? [{ fanout, commonRandomNumbers, ...(settings.fanout_unique && { unique: true }) }]
     : [{ fanout: spineFanout(settings, protocol, spread), commonRandomNumbers, shape: 'spine' }];
 };
+
+/** Why `fanout_unique` does not go with a configuration, in one sentence; null where it does, and where it is off. */
+export function uniqueProblem(settings: MethodSettings, { occurrences, rounds }: Protocol): string | null {
+  const { fanout_unique: unique, fanout, shape, credit } = settings;
+  if (!unique) {
+    return null;
+  }
+  const last = occurrences.length - 1;
+  const isDetermined =
+    rounds === undefined && last > 0 && occurrences.every(({ scored }, index) => scored === (index === last));
+  if (!isDetermined) {
+    return 'fanout_unique needs a protocol without rounds, of two or more messages of which the last alone is scored; turn it off.';
+  }
+  if (shape !== 'nested' || (fanout.at(-1) ?? 1) < 2) {
+    return 'fanout_unique needs shape nested with a last fan-out of 2 or more; turn it off, or change these.';
+  }
+  const { estimator, merge_contexts: merged, common_random_numbers: common, group_normalise: scaled } = credit;
+  return estimator === 'loo' && merged && !common && !scaled
+    ? null
+    : 'fanout_unique needs credit.estimator loo with merge_contexts, and neither common_random_numbers nor group_normalise; turn it off, or change these.';
+}
 
 export const treeProblem: Method['problem'] = (settings, protocol) => {
   const { shape, fanout, evaluator_budget: budget } = settings;

@@ -48,6 +48,7 @@ describe('readConfig', () => {
       snapshot_every: 1,
       shape: 'nested',
       fanout: [2, 4],
+      fanout_unique: false,
       evaluator_budget: 8,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
       credit: {

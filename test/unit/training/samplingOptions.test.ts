@@ -46,6 +46,8 @@ describe('the estimated gradient of three roles', () => {
     [['fanout=[2,2,2]', 'credit.common_random_numbers=true']],
     [['fanout=[2,2,2]', 'credit.common_random_numbers=true', 'credit.merge_contexts=false']],
     [['fanout=[2,1,4]']],
+    [['fanout=[2,1,4]', 'fanout_unique=true']],
+    [['fanout=[2,1,3]', 'fanout_unique=true']],
     [['fanout=[8,1,1]']],
     [['shape=spine']],
     [['shape=spine', 'credit.lone_messages=none']],

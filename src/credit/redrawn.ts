@@ -1,0 +1,86 @@
+/**
+ * Credits of messages that were drawn until enough of them were distinct.
+ *
+ * In a context messages are drawn one after another, until N are distinct or so many were drawn as may be; let T be
+ * their number, c_x how often text x was drawn, R_x its return. For any two draws that are compared before the others,
+ * say the first two, the gradient of log policy(a_1) times (R_1 - R_2) is an unbiased estimate of the gradient of the
+ * expected return. So is its expectation over all orders in which these messages can have been drawn (Rao and
+ * Blackwell), which are equally likely:
+ *
+ *   where fewer than N are distinct: every order, so each pair counts 1 / (T (T - 1))
+ *   where N are distinct: every order that ends with a text that was drawn once (drawing ended with it). There are m of
+ *   these; of a pair of texts x, y of which s were drawn once, 1 - s / m of the orders have another one last, so
+ *   each pair of their draws counts (1 - s / m) / ((T - 1) (T - 2))
+ *
+ * What is learned of a text is the sum over all pairs with it: W_x = sum over y of count_xy c_x c_y (R_x - R_y). It is
+ * given to N messages in all, whatever was drawn: first to one of each text, then to further ones of those that are
+ * there, so that the mean over credited messages has a number below it that does not depend on what was drawn.
+ */
+import type { Credit } from '../shared/credit/credit.ts';
+import { comparedCredits } from './compared.ts';
+import { joined, scaledBounds, type MergedMember } from './merged.ts';
+
+/**
+ * @param members in the order of their drawing
+ * @param planned N: how many were drawn at first, and are to be distinct
+ * @returns in order; null for those that stand behind an equal one, and where no return is known
+ * @throws C3Error('input') as creditGroup
+ */
+export function redrawnCredits(members: readonly MergedMember[], planned: number): readonly (Credit | null)[] {
+  const texts = [...Map.groupBy(members.keys(), (index) => members[index]?.text ?? '').values()].map((indices) => {
+    const draws = indices.flatMap((index) => members[index] ?? []);
+    const returns = draws.flatMap((draw) => draw.returns).filter((value) => value !== null);
+    const [first] = returns;
+    // A text has one return; where the mean of equal ones would differ from it in the last bit, that one is taken.
+    return { indices, count: draws.length, value: first ?? null, alternative: joined(draws) };
+  });
+  const draws = members.length;
+  const isFull = texts.length >= planned;
+  const once = texts.filter(({ count }) => count === 1).length;
+  const differences = comparedCredits(
+    texts.map(({ alternative }) => alternative),
+    'loo',
+  );
+  // Where all are equal there is no other text, and still so many messages with a credit of 0.
+  const own = comparedCredits(members, 'loo');
+  const rows = rowsOf(
+    texts.map(({ indices }) => indices),
+    planned,
+  );
+  const credits: (Credit | null)[] = members.map(() => null);
+  for (const [place, { count, value }] of texts.entries()) {
+    const credited = rows[place] ?? [];
+    if (value === null) {
+      continue;
+    }
+    let worth = 0;
+    for (const other of texts) {
+      if (other.value === null || other.indices === texts[place]?.indices) {
+        continue;
+      }
+      const single = (count === 1 ? 1 : 0) + (other.count === 1 ? 1 : 0);
+      const pair = isFull ? (1 - single / once) / ((draws - 1) * (draws - 2)) : 1 / (draws * (draws - 1));
+      worth += pair * count * other.count * (value - other.value);
+    }
+    const each = (planned * worth) / credited.length;
+    for (const index of credited) {
+      const credit = own[index] ?? null;
+      credits[index] =
+        credit === null ? null : { ...credit, value: each, ...scaledBounds(each, differences[place] ?? null) };
+    }
+  }
+  return credits;
+}
+
+/** Of each text the messages that are credited: its first, then further ones, until there are so many. */
+function rowsOf(texts: readonly (readonly number[])[], planned: number): number[][] {
+  const rows = texts.map(([first]) => (first === undefined ? [] : [first]));
+  const further = texts
+    .flatMap((indices, text) => indices.slice(1).map((index) => ({ index, text })))
+    .toSorted((a, b) => a.index - b.index)
+    .slice(0, Math.max(0, planned - texts.length));
+  for (const { index, text } of further) {
+    rows[text]?.push(index);
+  }
+  return rows;
+}

@@ -1,0 +1,91 @@
+/**
+ * `fanout_unique`: at the end of episodes an equal message in an equal context has a score that is known, so no
+ * evaluator call is made for it. Another message is drawn for this call, until as many are distinct as were planned in
+ * the context, or twice as many were drawn. What is learned of them: credit/redrawn.ts.
+ */
+import type { PolicyControl } from '../policy/policy.ts';
+import { bookInOrder, fill, type Opening, type TreeSettings } from './grow.ts';
+import { ScoreBook } from './reuse.ts';
+import { callOf, type TreeNode } from './tree.ts';
+
+/** Draws in a context, at most, for each that was planned. */
+const MOST_DRAWS = 2;
+/** Of fewer messages the last one, which alone can be new, has nothing to be compared with. */
+const FEWEST = 3;
+
+/** The messages of one context in the order of their drawing; those after the first `planned` are drawn again. */
+export interface Drawn<Node = TreeNode> {
+  readonly planned: number;
+  readonly nodes: Node[];
+}
+
+/** Names equal messages of a context alike; a text that came without tokens by itself. */
+export const saidBy = ({ answer: { tokens, text } }: Pick<TreeNode, 'answer'>): string =>
+  tokens.length === 0 ? `text ${text}` : tokens.join();
+
+/** How many messages are drawn next in a context; 0 where there are enough. */
+export function redrawsOf({ planned, nodes }: Drawn<Pick<TreeNode, 'answer' | 'score'>>): number {
+  if (planned < FEWEST) {
+    return 0;
+  }
+  const distinct = new Set(nodes.map(saidBy)).size;
+  const calls = nodes.reduce((sum, node) => sum + callOf(node), 0);
+  return Math.max(0, Math.min(planned - distinct, planned - calls, MOST_DRAWS * planned - nodes.length));
+}
+
+/**
+ * `fill` for the last messages of episodes, with others in the place of equal ones. Those are children of the first
+ * branch with their context, after all that were planned.
+ * @returns what was planned, in the order of openings
+ * @throws as `fill`
+ */
+export async function fillDistinct(
+  settings: TreeSettings,
+  openings: readonly Opening[],
+  position: number,
+  control: PolicyControl,
+): Promise<TreeNode[]> {
+  const together = { ...settings, scores: settings.scores ?? new ScoreBook() };
+  const planned = await fill(together, openings, position, control);
+  release(settings, planned);
+  const all = [...planned];
+  const contexts = [
+    ...Map.groupBy(planned, ({ instance, contextKey }) => `${instance.uidSha} ${contextKey}`).values(),
+  ].map((nodes): Drawn => ({ planned: nodes.length, nodes: [...nodes] }));
+  const numbers = new Map<string, number>();
+  for (const node of planned) {
+    numbers.set(alternativeOf(node), Math.max(numbers.get(alternativeOf(node)) ?? 0, (node.replay ?? 0) + 1));
+  }
+  for (;;) {
+    const next = contexts.flatMap((context) => Array.from({ length: redrawsOf(context) }, () => context));
+    if (next.length === 0) {
+      break;
+    }
+    const added = new Map<TreeNode | null, number>();
+    const again = next.flatMap(({ nodes: [first] }): Opening[] => {
+      if (first === undefined) {
+        return [];
+      }
+      const { instance, parent, alternative } = first;
+      const number = numbers.get(alternativeOf(first)) ?? 0;
+      const earlier = added.get(parent) ?? 0;
+      numbers.set(alternativeOf(first), number + 1);
+      added.set(parent, earlier + 1);
+      const sibling = (parent?.children.length ?? 0) + earlier;
+      return [{ branch: { instance, node: parent }, place: { sibling, alternative, replay: number, redraw: true } }];
+    });
+    const found = await fill(together, again, position, control);
+    release(settings, found);
+    all.push(...found);
+    found.forEach((node, index) => next[index]?.nodes.push(node));
+  }
+  bookInOrder(all);
+  return planned;
+}
+
+const alternativeOf = ({ instance, alternative }: TreeNode): string => `${instance.uidSha} ${String(alternative)}`;
+
+/** Gives back the calls that were booked and not made. */
+function release({ budget }: TreeSettings, nodes: readonly TreeNode[]): void {
+  budget.release(nodes.filter(({ score }) => score?.reused === true).length);
+}
