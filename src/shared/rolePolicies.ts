@@ -92,9 +92,17 @@ export type RolePolicySettings =
   /** The run's model, which learns from the other roles. */
   | { readonly kind: 'own'; readonly learns: false };
 
+/** Of every kind, so that the compiler asks for a new one. */
+const OWN_WEIGHTS: Readonly<Record<RolePolicySettings['kind'], boolean>> = {
+  scripted: false,
+  own: false,
+  snapshot: true,
+  adapter: true,
+  model: true,
+};
+
 /** Whether weights that are not those in training answer for a role. */
-export const hasWeights = (settings: RolePolicySettings): settings is RoleWeightsSettings =>
-  settings.kind !== 'scripted' && settings.kind !== 'own';
+export const hasWeights = (settings: RolePolicySettings): settings is RoleWeightsSettings => OWN_WEIGHTS[settings.kind];
 
 /** The name of the weights that a run begins with. */
 export const BASE_SNAPSHOT = 'base';

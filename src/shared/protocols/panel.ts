@@ -1,4 +1,4 @@
-/** What describes a panel of the editor: its protocol file holds it, and one row of the table in panels.ts adds it. */
+/** What describes a panel of the editor: its protocol file holds it, and a row in extension.ts adds it. */
 import type { Guard } from '../guard.ts';
 
 export interface Panel<ToHost = unknown> {

@@ -1,5 +1,5 @@
 /**
- * What a method is: an algorithm in three parts. One file holds one method; words.ts says what readers see of it,
+ * What a method is: an algorithm in three parts. One file holds one method with what readers see of it;
  * methods.ts lists it.
  *
  * A training step, with the policy as the step before left it:
