@@ -1,11 +1,15 @@
 /** What scores a message. */
-import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
+import { examineProgram } from './examine.ts';
+import { EvaluatorLost } from './lost.ts';
+import { climb, LADDER_POINTS, ladderWords, type LadderRules } from './ladder.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
 import { gradePoints, parsePoints } from './points.ts';
 import { extractCode } from './python/code.ts';
 import type { PythonGrader } from './python/grader.ts';
+
+export { EvaluatorLost } from './lost.ts';
 
 /** What an evaluator says of a message. */
 export interface Graded {
@@ -18,16 +22,6 @@ export interface Graded {
   readonly rule: string;
   /** One sentence: what failed; absent where there is a score. */
   readonly masked?: string;
-}
-
-/**
- * No evaluator is left: nothing can be measured now, and whatever waits for a score is to stop, so that it can be taken
- * up again later.
- */
-export class EvaluatorLost extends C3Error {
-  constructor(why: string) {
-    super('engine', why, { code: 'evaluatorLost' });
-  }
 }
 
 export interface Evaluator {
@@ -93,6 +87,21 @@ export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: strin
         throw new EvaluatorLost(masked ?? '');
       }
       return masked === null ? { score, rule } : { score, rule, masked };
+    },
+  };
+}
+
+/** Scores a program in two functions, a helper's and the main one, by its levels, as a share of all points. */
+export function ladderEvaluator(grader: Pick<PythonGrader, 'functions'>, name: string, rules: LadderRules): Evaluator {
+  return {
+    name,
+    evaluate: async (instance, text, signal) => {
+      const found = await examineProgram(grader, instance, text, 0, signal);
+      if ('masked' in found) {
+        return { score: null, rule: found.rule, masked: found.masked };
+      }
+      const ladder = climb(found, rules);
+      return { score: ladder.total / LADDER_POINTS, rule: ladderWords(ladder, found.testCount) };
     },
   };
 }

@@ -1,7 +1,9 @@
 /** What describes an evaluator: one file of src/evaluate/kinds and one row of the table in kinds.ts add one. */
 import type { Instance } from '../shared/records/records.ts';
 import type { Evaluator } from './evaluator.ts';
+import type { LadderRules } from './ladder.ts';
 import type { Grader } from './math/grade.ts';
+import { entryPointOf } from './python/functionSource.ts';
 import type { PassRule } from './python/rules.ts';
 
 /** What evaluators are made of. */
@@ -19,6 +21,8 @@ export interface EvaluatorParts {
    * @param answers scores instances without tests
    */
   readonly python: (rule: PassRule, name: string, answers: Evaluator) => Evaluator;
+  /** Scores a program in two functions by its levels. */
+  readonly ladder: (rules: LadderRules, name: string) => Evaluator;
 }
 
 export interface EvaluatorKind {
@@ -44,4 +48,14 @@ export function withoutTests(name: string, instances: readonly Instance[]): stri
   }
   const uid = JSON.stringify(bare.uid.slice(0, 120));
   return `evaluator: ${name} runs tests, and instance ${uid} has none; give it tests, or choose evaluator: auto.`;
+}
+
+/** Why a kind that examines a helper and a main function cannot score these instances. */
+export function withoutFunction(name: string, instances: readonly Instance[]): string | null {
+  const bare = instances.find((instance) => entryPointOf(instance) === null);
+  if (bare === undefined) {
+    return null;
+  }
+  const uid = JSON.stringify(bare.uid.slice(0, 120));
+  return `evaluator: ${name} runs tests of a function, and instance ${uid} ${bare.tests === undefined ? 'has none; give it tests' : 'names no function; give it an entry_point'}, or choose evaluator: auto.`;
 }

@@ -2,6 +2,8 @@
 import type { EvaluatorKind } from './kind.ts';
 import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';
+import { ladder } from './kinds/ladder.ts';
+import { ladderPublished } from './kinds/ladderPublished.ts';
 import { math } from './kinds/math.ts';
 import { mathLenient } from './kinds/mathLenient.ts';
 import { points } from './kinds/points.ts';
@@ -17,6 +19,8 @@ const TABLE = [
   mathLenient,
   python,
   pythonFraction,
+  ladder,
+  ladderPublished,
 ] as const satisfies readonly EvaluatorKind[];
 
 export type EvaluatorName = (typeof TABLE)[number]['name'];

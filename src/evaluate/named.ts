@@ -1,5 +1,12 @@
 /** Evaluators by the names of their kinds. */
-import { answerEvaluator, mathEvaluator, pointsEvaluator, pythonEvaluator, type Evaluator } from './evaluator.ts';
+import {
+  answerEvaluator,
+  ladderEvaluator,
+  mathEvaluator,
+  pointsEvaluator,
+  pythonEvaluator,
+  type Evaluator,
+} from './evaluator.ts';
 import { evaluatorKind, type EvaluatorName } from './kinds.ts';
 import type { PythonGrader } from './python/grader.ts';
 import type { PassRule } from './python/rules.ts';
@@ -17,7 +24,7 @@ export type AnswerForm = 'number' | 'points' | 'mathematics';
 export function evaluatorNamed(
   name: EvaluatorName,
   form: AnswerForm,
-  grader: (rule: PassRule) => Pick<PythonGrader, 'grade'>,
+  grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
 ): Evaluator {
   const math = mathEvaluator('strict');
   return evaluatorKind(name).make({
@@ -26,5 +33,6 @@ export function evaluatorNamed(
     points: pointsEvaluator,
     math: mathEvaluator,
     python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers),
+    ladder: (rules, named) => ladderEvaluator(grader('fraction'), named, rules),
   });
 }

@@ -1,13 +1,46 @@
 /** The code of several messages as one program, such as a helper's and the main function. */
 import { extractCode } from '../../evaluate/python/code.ts';
-import type { EnvironmentKind } from '../kind.ts';
+import {
+  entryPointOf,
+  functionsIn,
+  functionsOf,
+  HELPER_NAME,
+  joinedProgram,
+} from '../../evaluate/python/functionSource.ts';
+import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
 
 export const join: EnvironmentKind = {
   name: 'join',
-  words: 'Joins the code of the messages to one program, in their order.',
-  options: {},
+  words:
+    'Joins the code of the messages to one program, in their order; with `take: functions` only the helper `aux` of the first message and the main function of the last.',
+  options: { take: ['code', 'functions'] },
   derived: true,
-  run: ({ messages }) => ({
-    text: `\`\`\`python\n${messages.map(({ text }) => extractCode(text).trimEnd()).join('\n\n\n')}\n\`\`\``,
-  }),
+  run: (input) => {
+    const entryPoint = input.options['take'] === 'functions' ? entryPointOf(input.instance) : null;
+    return entryPoint === null
+      ? { text: fenced(input.messages.map(({ text }) => extractCode(text).trimEnd()).join('\n\n\n')) }
+      : joinedFunctions(input, entryPoint);
+  },
 };
+
+/** The functions that the roles were asked for; one message alone may hold both. */
+function joinedFunctions({ instance, messages }: EnvironmentInput, entryPoint: string): EnvironmentOutcome {
+  const [first, last] = [messages[0], messages.at(-1)];
+  if (first === undefined || last === undefined) {
+    return { text: '' };
+  }
+  const found = first === last ? functionsIn(last.text, entryPoint) : functionsOf(first.text, last.text, entryPoint);
+  const parts: [string, string | null][] =
+    first === last
+      ? [[last.role, found.main]]
+      : [
+          [first.role, found.helper],
+          [last.role, found.main],
+        ];
+  return {
+    text: fenced(joinedProgram({ prefix: instance.tests?.prefix ?? '' }, found).trimEnd()),
+    json: { helper: HELPER_NAME, entryPoint, extracted: Object.fromEntries(parts) },
+  };
+}
+
+const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { NEVER } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
+import { tryEachTest, tryFunctions, type FunctionsSource, type FunctionsVerdict } from './functions.ts';
 import { nativeSandboxes } from './native/native.ts';
 import { bundledSandboxes, SandboxPool } from './pool.ts';
 import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, type PythonVerdict } from './rules.ts';
 import type { SandboxPlaces } from './sandbox/sandboxProcess.ts';
-import { tryCandidate } from './trial.ts';
+import { countTests, tryCandidate } from './trial.ts';
 
 /** Keeps verdicts of one grader's settings; the key is made of the instance's uidSha and the hash of the code. */
 export interface VerdictCache {
@@ -42,12 +43,18 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string =>
   `${backend}:${uidSha}:${sha256(code)}`;
 
+/** After so many tests that ran out of time, the others of a program are not run. */
+const MOST_TIMEOUTS = 3;
+const MOST_EXAMINED = 20_000;
+
 export class PythonGrader {
   private readonly pool: SandboxPool;
   private readonly limits: PythonLimits;
   private readonly passRule: PassRule;
   private readonly cache: VerdictCache;
   private readonly backend: PythonBackend;
+  /** The newest of those on two functions. */
+  private readonly examined = new Map<string, FunctionsVerdict>();
   /** Verdicts that are being found. */
   private readonly running = new Map<string, Promise<PythonVerdict>>();
   /** The signals of those who wait for verdicts whose turn has not come. */
@@ -116,6 +123,43 @@ export class PythonGrader {
     } finally {
       this.running.delete(key);
     }
+  }
+
+  /**
+   * How two functions are written, and what each test shows of the program that they make; the same for the same
+   * arguments. Tests are run where the program can be parsed and has the main function.
+   * @throws CancelledError where it was cancelled before its turn
+   */
+  async functions(
+    source: FunctionsSource,
+    tests: PythonTests,
+    signal: AbortSignal = NEVER,
+  ): Promise<FunctionsVerdict | PythonVerdict> {
+    const key = sha256(JSON.stringify([this.backend, source, tests]));
+    const known = this.examined.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const found = await this.inTurn(async () => {
+      if (signal.aborted) {
+        throw new CancelledError();
+      }
+      const inspected = await tryFunctions(source, this.pool, this.limits);
+      if ('masked' in inspected) {
+        return inspected;
+      }
+      const isRun = inspected.usage !== null && source.main !== '' && countTests(tests) > 0;
+      const outcomes = isRun ? await tryEachTest(source.joined, tests, this.pool, this.limits, MOST_TIMEOUTS) : [];
+      return 'masked' in outcomes ? outcomes : { inspected, outcomes };
+    });
+    if (!('masked' in found)) {
+      const oldest = this.examined.size < MOST_EXAMINED ? undefined : this.examined.keys().next().value;
+      if (oldest !== undefined) {
+        this.examined.delete(oldest);
+      }
+      this.examined.set(key, found);
+    }
+    return found;
   }
 
   private async inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -82,10 +82,15 @@ export interface PythonVerdict {
   readonly masked: string | null;
   readonly passed: number;
   readonly total: number;
+  /** What each test showed, its rule and detail, where that was asked for and the candidate did not end before. */
+  readonly outcomes?: readonly (readonly [rule: PythonRule, detail: string])[];
 }
 
 /** How passed tests become a score: all or nothing, or their share. */
 export type PassRule = 'strict' | 'fraction';
+
+/** The same, or their share with what each of them showed. */
+export type TrialRule = PassRule | 'each';
 
 const MAX_DETAIL = 400;
 

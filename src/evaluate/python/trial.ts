@@ -4,11 +4,11 @@ import type { SandboxPool } from './pool.ts';
 import {
   masked,
   scored,
-  type PassRule,
   type PythonLimits,
   type PythonRule,
   type PythonTests,
   type PythonVerdict,
+  type TrialRule,
 } from './rules.ts';
 import { OutOfTime, SandboxFailure, type SandboxProcess } from './sandbox/sandboxProcess.ts';
 
@@ -74,7 +74,7 @@ export async function tryCandidate(
   tests: PythonTests,
   pool: SandboxPool,
   limits: PythonLimits,
-  passRule: PassRule,
+  passRule: TrialRule,
 ): Promise<PythonVerdict> {
   const total = countTests(tests);
   if (total === 0) {
@@ -83,9 +83,19 @@ export async function tryCandidate(
   if (code.length > limits.code) {
     return scored(0, 'code-limit', `${String(code.length)} characters`, 0, total);
   }
+  return tried(pool, limits, total, () => new Trial(tests, pool, limits, passRule).run(code));
+}
+
+/** One trial, again for as long as what ends it from outside allows. */
+export async function tried(
+  pool: SandboxPool,
+  limits: PythonLimits,
+  total: number,
+  trial: () => Promise<PythonVerdict>,
+): Promise<PythonVerdict> {
   for (let deaths = 0, kills = 0; ;) {
     try {
-      return await new Trial(tests, pool, limits, passRule).run(code);
+      return await trial();
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
       if (error instanceof Vanished) {
@@ -125,16 +135,16 @@ async function probe(pool: SandboxPool, limits: PythonLimits, why: string): Prom
   }
 }
 
-class Trial {
+export class Trial {
   private readonly tests: PythonTests;
   private readonly pool: SandboxPool;
   private readonly limits: PythonLimits;
-  private readonly passRule: PassRule;
+  private readonly passRule: TrialRule;
   private calls = 0;
   /** What has ended the trial, once something has. */
   private readonly final: Final[] = [];
 
-  constructor(tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: PassRule) {
+  constructor(tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: TrialRule) {
     this.tests = tests;
     this.pool = pool;
     this.limits = limits;
@@ -154,7 +164,9 @@ class Trial {
         if ('broken' in report) {
           return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
         }
-        return this.verdict('outcomes' in report ? report.outcomes : [], total);
+        const outcomes = 'outcomes' in report ? report.outcomes : [];
+        const verdict = this.verdict(outcomes, total);
+        return this.passRule === 'each' ? { ...verdict, outcomes } : verdict;
       } finally {
         this.pool.release(candidate);
       }
@@ -165,6 +177,23 @@ class Trial {
       throw error;
     } finally {
       this.pool.release(grader);
+    }
+  }
+
+  /**
+   * What the harness says of a request in a candidate's process that has loaded nothing; a verdict where that ends it.
+   * @throws Vanished
+   * @throws SandboxFailure
+   */
+  async inspect(request: Uint8Array): Promise<string | PythonVerdict> {
+    const candidate = await this.pool.acquire('candidate');
+    try {
+      candidate.allow(this.limits.seconds);
+      const reply = decode(await this.candidate(candidate, request));
+      const [final] = this.final;
+      return final === undefined ? reply.slice(1) : scored(0, final.rule, final.message, 0, 0);
+    } finally {
+      this.pool.release(candidate);
     }
   }
 
@@ -179,7 +208,7 @@ class Trial {
     const first = outcomes.findIndex(([rule]) => rule !== 'passed');
     const [rule, detail] = outcomes[first] ?? ['wrong-answer', ''];
     const failure = `test ${String(first + 1)}: ${detail}`;
-    if (this.passRule === 'fraction' && passed > 0) {
+    if (this.passRule !== 'strict' && passed > 0) {
       return scored(passed / total, 'partly', failure, passed, total);
     }
     return scored(0, rule === 'passed' ? 'wrong-answer' : rule, failure, passed, total);

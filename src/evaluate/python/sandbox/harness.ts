@@ -2,8 +2,9 @@
  * The Python that runs inside a sandbox beside the code of others, and the messages that it understands.
  *
  * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate, `C` calls one of its
- * functions, `J` runs tests against a candidate in another process. Replies of a candidate begin with `v` (a value),
- * `x` (an exception: type and message), `u` (a value that has no wire form) or `f` (final: rule and detail).
+ * functions, `N` says how two functions are written, `J` runs tests against a candidate in another process. Replies of
+ * a candidate begin with `v` (a value), `x` (an exception: type and message), `u` (a value that has no wire form) or
+ * `f` (final: rule and detail).
  *
  * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 represent themselves;
  * everything else is `[tag, content]`: u string with surrogates, i integer in hexadecimal, f NaN or an infinity, c
@@ -11,6 +12,8 @@
  * Only exact builtins are packed, never their subclasses, and what is unpacked consists of exact builtins whatever the
  * other side sent.
  */
+import { FUNCTIONS_HARNESS } from './functionsHarness.ts';
+
 export const HARNESS_MODULE = 'c3_harness';
 
 /**
@@ -365,7 +368,8 @@ def judge(request):
         return json.dumps({'broken': broken}).encode()
     return json.dumps({'outcomes': outcomes}).encode()
 
-WORK = {b'L': load, b'C': call, b'J': judge}
+${FUNCTIONS_HARNESS}
+WORK = {b'L': load, b'C': call, b'J': judge, b'N': inspect_functions}
 
 def handle(request):
     return WORK[request[:1]](request[1:])

@@ -1,0 +1,82 @@
+/** Examines the program of a helper's function and the main one: what the ladder scores and feedback is made of. */
+import type { Examined } from '../shared/records/examination.ts';
+import type { Instance } from '../shared/records/records.ts';
+import type { FunctionsVerdict } from './python/functions.ts';
+import {
+  assertionsOf,
+  entryPointOf,
+  functionsIn,
+  HELPER_NAME,
+  joinedProgram,
+  mentionsReturn,
+  slicedTests,
+} from './python/functionSource.ts';
+import type { PythonGrader } from './python/grader.ts';
+import { EvaluatorLost } from './lost.ts';
+
+/** Of what a test showed, as much is kept. */
+const MOST_DETAIL = 300;
+
+/**
+ * Examines a program against the tests of its instance; the same for the same arguments.
+ * @param program a message or an event that holds both functions
+ * @param slice how many of the tests are run: the first n, the last |n| where it is below 0, all for 0
+ * @throws EvaluatorLost; CancelledError
+ */
+export async function examineProgram(
+  grader: Pick<PythonGrader, 'functions'>,
+  instance: Instance,
+  program: string,
+  slice: number,
+  signal?: AbortSignal,
+): Promise<Examined> {
+  const { tests, uid } = instance;
+  const entryPoint = entryPointOf(instance);
+  if (tests === undefined || entryPoint === null) {
+    return { rule: 'no-tests', masked: `Instance ${uid} has no tests of a function.` };
+  }
+  const found = functionsIn(program, entryPoint);
+  const asked = slicedTests(assertionsOf(tests, entryPoint), slice);
+  const source = {
+    joined: joinedProgram(tests, found),
+    helper: found.helper ?? '',
+    main: found.main ?? '',
+    helperName: HELPER_NAME,
+    entryPoint,
+  };
+  const verdict = await grader.functions(source, asked, signal);
+  if ('masked' in verdict) {
+    if (verdict.rule === 'sandbox') {
+      throw new EvaluatorLost(verdict.masked ?? '');
+    }
+    return { rule: verdict.rule, masked: verdict.masked ?? `The tests of instance ${uid} showed nothing.` };
+  }
+  const { inspected, outcomes } = verdict;
+  const sources = asked.tests.length > 0 ? asked.tests : [asked.test];
+  return {
+    entryPoint,
+    helper: examined(found.helper, inspected.helperReturns),
+    main: examined(found.main, inspected.mainReturns),
+    syntax: syntaxOf(inspected),
+    usage: inspected.usage,
+    tests: outcomes.map(([rule, detail], index) => ({
+      source: sources[index] ?? '',
+      passed: rule === 'passed',
+      detail: rule === 'passed' ? '' : (detail || rule).slice(0, MOST_DETAIL),
+    })),
+    testCount: sources.length,
+  };
+}
+
+const examined = (source: string | null, returns: boolean | null): { source: string | null; returns: boolean } => ({
+  source,
+  returns: source !== null && (returns ?? mentionsReturn(source)),
+});
+
+function syntaxOf({ syntax }: FunctionsVerdict['inspected']): { line: number; column: number; message: string } | null {
+  if (syntax === null) {
+    return null;
+  }
+  const [line, column, message] = syntax;
+  return { line, column, message };
+}

@@ -1,0 +1,80 @@
+/**
+ * The reward ladder of a helper and a main agent on code (MAGRPO reference section 8): structure, syntax, tests and
+ * cooperation, 4 points in all; what fails one of the first two gets nothing further.
+ */
+import type { Examination } from '../shared/records/examination.ts';
+import { HELPER_NAME } from './python/functionSource.ts';
+
+/** The points of all levels: what a score of 1 stands for. */
+export const LADDER_POINTS = 4;
+
+/**
+ * How the program is read. checked: by its syntax tree and the flow of its values. published: by the substrings and
+ * patterns of the published scripts.
+ */
+export type LadderRules = 'checked' | 'published';
+
+export interface Ladder {
+  /** 0.4 for the helper, 0.6 for the main function. */
+  readonly structure: number;
+  /** 0.5 */
+  readonly syntax: number;
+  /** The share of the tests that pass. */
+  readonly tests: number;
+  /** 0.5 for a call of the helper, 1 unless the main function only wraps it, less 0.5 where its result is ignored. */
+  readonly cooperation: number;
+  readonly total: number;
+  readonly passed: number;
+}
+
+/** How the main function uses the helper. */
+type Usage = NonNullable<Examination['usage']>;
+
+/** The points of a program. A pure function. */
+export function climb(examination: Examination, rules: LadderRules): Ladder {
+  const { helper, main, syntax, tests, testCount } = examination;
+  const isDefined = ({ source, returns }: Examination['main']): boolean =>
+    rules === 'checked' ? returns : source?.includes('return ') === true;
+  const hasMain = isDefined(main);
+  const structure = (isDefined(helper) ? 0.4 : 0) + (hasMain ? 0.6 : 0);
+  if (!hasMain || syntax !== null) {
+    return { structure, syntax: 0, tests: 0, cooperation: 0, total: structure, passed: 0 };
+  }
+  const passed = tests.filter((test) => test.passed).length;
+  const share = testCount === 0 ? 0 : passed / testCount;
+  const usage = passed === 0 || helper.source === null ? null : usageOf(examination, rules);
+  const cooperation = usage?.called === true ? 0.5 + (usage.wrapper ? 0 : 1) - (usage.used ? 0 : 0.5) : 0;
+  return { structure, syntax: 0.5, tests: share, cooperation, total: structure + 0.5 + share + cooperation, passed };
+}
+
+/** What a ladder says of itself in one line. */
+export function ladderWords({ structure, syntax, cooperation, total, passed }: Ladder, testCount: number): string {
+  const points = (value: number): string => String(Math.round(value * 100) / 100);
+  return `ladder: ${points(total)} of ${String(LADDER_POINTS)} (structure ${points(structure)}, syntax ${points(syntax)}, tests ${String(passed)}/${String(testCount)}, cooperation ${points(cooperation)})`;
+}
+
+function usageOf({ usage, main }: Examination, rules: LadderRules): Usage | null {
+  return rules === 'checked' ? usage : publishedUsage(main.source ?? '');
+}
+
+/**
+ * The published patterns: one line `return ...aux...`, or an assignment from aux and the return of its variable, is a
+ * wrapper; a result is ignored only where a call stands alone with a blank before its bracket and one character in it.
+ */
+function publishedUsage(source: string): Usage {
+  const body = source
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const [first = '', second = ''] = body;
+  const assigned = new RegExp(`^([A-Za-z_]\\w*)\\s*=.*\\b${HELPER_NAME}\\b`, 'u').exec(first)?.[1];
+  return {
+    called: new RegExp(`\\b${HELPER_NAME}\\s*\\(`, 'u').test(source),
+    used: !new RegExp(`^\\s*${HELPER_NAME} \\(.\\)\\s*$`, 'mu').test(source),
+    wrapper:
+      body.length === 0 ||
+      (body.length === 1 && first.startsWith('return ') && first.includes(HELPER_NAME)) ||
+      (body.length === 2 && assigned !== undefined && second === `return ${assigned}`),
+  };
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { SANDBOX_PLACES } from '../../../src/engine/places.ts';
+import { environmentKind } from '../../../src/environment/kinds.ts';
+import { LADDER_POINTS } from '../../../src/evaluate/ladder.ts';
+import { evaluatorNamed } from '../../../src/evaluate/named.ts';
+import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
+import type { DecisionEvent } from '../../../src/shared/records/events.ts';
+import type { Instance } from '../../../src/shared/records/records.ts';
+
+const PROMPT = 'def add_up(n, k):\n    """Twice the sum."""\n';
+const CHECK = ['(1, 2) == 6', '(0, 0) == 0', '(2, 3) == 10', '(-1, 1) == 0'];
+const INSTANCE: Instance = {
+  uid: 'add_up',
+  uidSha: 'ab',
+  question: PROMPT,
+  answer: '',
+  source: 'test',
+  level: null,
+  tests: {
+    tests: [],
+    test: `def check(candidate):\n${CHECK.map((one) => `    assert candidate${one}\n`).join('')}`,
+    entryPoint: 'add_up',
+    setup: '',
+    prefix: PROMPT,
+  },
+};
+const SUM = 'def aux(n, k):\n    return n + k\n';
+const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;
+
+/** The table of section 8 of the MAGRPO reference; a third number where checked rules say something else. */
+const VECTORS: readonly (readonly [name: string, helper: string, main: string, published: number, checked?: number])[] =
+  [
+    ['right', SUM, main('s = aux(n, k)', 'return 2*s'), 4],
+    ['returns aux directly', SUM, main('return aux(n, k)'), 2.5],
+    ['twice aux in one line', SUM, main('return 2*aux(n, k)'), 3, 4],
+    ['aux computes all', 'def aux(n, k):\n    return 2 * (n + k)\n', main('s = aux(n, k)', 'return s'), 3],
+    ['does not use aux', SUM, main('return 2 * (n + k)'), 2.5],
+    [
+      'aux without return',
+      'def aux(n, k):\n    n + k\n',
+      main('s = aux(n, k)', 'return 2 * (n + k) if s is None else s'),
+      3.6,
+    ],
+    ['result ignored', SUM, main('s = aux(n, k)', 'return 2 * (n + k)'), 4, 3.5],
+    ['ignored so that it fires', 'def aux(n):\n    return n\n', main('aux (n)', 'return 2 * (n + k)'), 3.5],
+    ['main missing', SUM, 'x = 1', 0.4],
+    ['main without return', SUM, main('s = aux(n, k)'), 0.4],
+    ['neither', '', '', 0],
+    ['syntax error', SUM, main('s = aux(n, k', 'return 2 * s'), 1],
+    ['3 of 4 tests', SUM, main('s = aux(n, k)', 'return 2 * s if n != 2 else 0'), 3.75],
+    ['0 of 4 tests', SUM, main('s = aux(n, k)', 'return s + 99'), 1.5],
+    ['empty aux', '', main('return 2 * (n + k)'), 2.1],
+    ['extra helper', SUM, `def twice(x):\n    return 2 * x\n${main('s = aux(n, k)', 'return twice(s)')}`, 1.5],
+    ['fenced', `\`\`\`python\n${SUM}\`\`\``, `Here:\n\`\`\`python\n${main('s = aux(n, k)', 'return 2 * s')}\`\`\``, 4],
+    ['helper redefines main', SUM + main('return 7'), main('s = aux(n, k)', 'return 2 * s'), 4],
+    // The value goes nowhere, by whatever way.
+    ['overwritten', SUM, main('s = aux(n, k)', 's = 2 * (n + k)', 'return s'), 4, 3.5],
+    ['used in a loop', SUM, main('t = 0', 'for i in range(2):', '    t += aux(n, k)', 'return t'), 4],
+    ['used by a function within', SUM, main('s = aux(n, k)', 'def twice():', '    return 2 * s', 'return twice()'), 4],
+    [
+      'leaves the interpreter for one test',
+      SUM,
+      main('if n == 2: raise SystemExit', 's = aux(n, k)', 'return 2 * s'),
+      3.75,
+    ],
+  ];
+
+describe('the ladder in the sandbox', () => {
+  const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule: 'fraction', limits: { seconds: 2 } });
+  after(() => {
+    grader.close();
+  });
+  const scoreOf = async (rules: 'ladder' | 'ladder-published', helper: string, own: string): Promise<number> => {
+    const messages = [helper, own].map((text, position): DecisionEvent => {
+      return { kind: 'decision', position, role: position === 0 ? 'aux' : 'main', text };
+    });
+    const join = environmentKind('join');
+    const joined = await join?.run({
+      instance: INSTANCE,
+      log: [],
+      messages,
+      options: { take: 'functions' },
+      uniform: () => 0,
+    });
+    const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(INSTANCE, joined?.text ?? '');
+    return Math.round((score ?? Number.NaN) * LADDER_POINTS * 1e9) / 1e9;
+  };
+
+  for (const [name, helper, own, published, checked = published] of VECTORS) {
+    it(`gives ${String(checked)} by its own rules and ${String(published)} by the published ones: ${name}`, async () => {
+      assert.equal(await scoreOf('ladder', helper, own), checked);
+      assert.equal(await scoreOf('ladder-published', helper, own), published);
+    });
+  }
+
+  it('runs no test after three that ran out of time, and counts what passed before', async () => {
+    const slow = main('while n > 0: pass', 's = aux(n, k)', 'return 2 * s');
+    assert.equal(await scoreOf('ladder', SUM, slow), 3.5);
+  });
+});
