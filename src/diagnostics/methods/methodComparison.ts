@@ -52,7 +52,8 @@ export interface MethodRun {
   readonly evaluatorCalls: number;
   readonly tokens: { readonly prompt: number; readonly reused: number; readonly completion: number };
   readonly decisions: Readonly<Record<string, number>>;
-  readonly seconds: number;
+  /** Null where they may not be compared: on other hardware than the other runs. */
+  readonly seconds: number | null;
   readonly curve: readonly CurvePoint[];
 }
 
@@ -93,7 +94,7 @@ export interface MethodComparison {
 const TEN = 10;
 
 /** One number of a run; null where it was not measured. */
-export function measureOf(run: MethodRun, name: MeasureName): number | null {
+export function measureOf(run: Omit<MethodRun, 'budget'>, name: MeasureName): number | null {
   if (name === 'tokens') {
     return run.tokens.prompt + run.tokens.completion;
   }
@@ -107,7 +108,10 @@ export function measureOf(run: MethodRun, name: MeasureName): number | null {
 type AccuracyName = 'greedy' | 'pass1' | 'pass10';
 
 /** What each held-out instance counts, in their order; null where it cannot be said. */
-function instanceValues({ greedy, sampled }: MethodRun, name: AccuracyName): (number | null)[] {
+function instanceValues(
+  { greedy, sampled }: Pick<MethodRun, 'greedy' | 'sampled'>,
+  name: AccuracyName,
+): (number | null)[] {
   if (name === 'pass10') {
     return sampled.map(({ solved, samples }) => passAtK(samples, solved, TEN));
   }

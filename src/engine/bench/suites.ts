@@ -20,6 +20,8 @@ interface Suite {
   readonly measures: 'team' | 'model' | null;
   /** Whether it keeps what it made in a folder, which --out names. */
   readonly keeps?: true;
+  /** Whether it goes on from the finished runs of a file, which --continue names. */
+  readonly continues?: true;
   readonly measure: (options: SuiteOptions) => Promise<BenchReport>;
 }
 
@@ -32,7 +34,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   store: { measures: null, measure: benchStore },
   model: { measures: 'model', measure: benchModel },
   activation: { measures: null, measure: (options) => benchActivation(options) },
-  'paper-table': { measures: null, keeps: true, measure: benchPaperTable },
+  'paper-table': { measures: null, keeps: true, continues: true, measure: benchPaperTable },
   'rho-map': { measures: null, keeps: true, measure: benchRhoMap },
 };
 
@@ -57,6 +59,9 @@ export async function runSuite(name: string | undefined, options: SuiteOptions):
   }
   if (suite.keeps !== true && (options.out ?? null) !== null) {
     throw new C3Error('input', `c3 bench ${name} keeps no files; leave out --out.`);
+  }
+  if (suite.continues !== true && (options.from ?? null) !== null) {
+    throw new C3Error('input', `c3 bench ${name} goes on from no file; leave out --continue.`);
   }
   return suite.measure(options);
 }

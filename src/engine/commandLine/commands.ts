@@ -120,7 +120,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: doctor,
   },
   bench: {
-    usage: 'bench SUITE [--quick] [--config FILE] [--device NAME] [--out DIR] [--json]',
+    usage: 'bench SUITE [--quick] [--config FILE] [--device NAME] [--out DIR] [--continue FILE] [--json]',
     summary: `measure: ${SUITE_NAMES.join(', ')}`,
     run: bench,
   },

@@ -247,6 +247,7 @@ export async function bench(args: readonly string[], context: CommandContext): P
       config: { type: 'string' },
       device: { type: 'string' },
       out: { type: 'string' },
+      continue: { type: 'string' },
     },
     1,
   );
@@ -255,6 +256,7 @@ export async function bench(args: readonly string[], context: CommandContext): P
     config: text(parsed, 'config'),
     device: deviceRequest(parsed),
     out: text(parsed, 'out'),
+    from: text(parsed, 'continue'),
     folder: context.folder,
     signal: context.signal,
     note,

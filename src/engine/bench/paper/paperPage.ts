@@ -22,13 +22,14 @@ import {
 export interface PaperReport {
   /** What made the report, as typed. */
   readonly command: string;
+  /** Which runs were made on which hardware, and in which numeric environment: versions, provider. */
   readonly hardware: string;
-  /** The numeric environment: versions, provider, threads. */
-  readonly environment: string;
   /** ISO 8601. */
   readonly finishedAt: string;
   /** Fewer seeds and steps than the full table has. */
   readonly quick: boolean;
+  /** What there is of what the whole table has: seeds of a task, runs of the search. */
+  readonly progress: readonly { readonly of: string; readonly done: number; readonly all: number }[];
   readonly settings: Readonly<Record<string, string>>;
   /**
    * The learning rates that were tried for each method. `value` is a share in [0, 1]; null where it was not measured.
@@ -145,7 +146,7 @@ function searchPart(search: PaperReport['search']): string {
     return `<tr><th scope="row">${nameOf(method)}</th>${cells.join('')}</tr>`;
   });
   const words = rates.length === 1 ? 'one rate' : `${rates.length} rates`;
-  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on seeds outside the table.</p>`;
+  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on seeds outside the table. Means are over the seeds with which all methods have tried a rate.</p>`;
 }
 
 const BUDGET_WORDS: Readonly<Record<Budget, string>> = {
@@ -167,12 +168,13 @@ function taskSection(report: PaperReport, task: string, index: number, placeOf: 
 ${comparisonTable(of(comparisons, budget))}
 ${claimsTable(of(claims, budget))}`,
     );
-  return `<section id="${id}"><h2>${escaped(task, 80)}</h2>
-<h3>Results at ${BUDGET_WORDS.calls}</h3>${resultsTable(matched)}
+  const results = `<h3>Results at ${BUDGET_WORDS.calls}</h3>${resultsTable(matched)}
 <div class="figures">${curvesFigure(`${id}-curves`, task, matched, placeOf)}${paretoFigure(`${id}-pareto`, task, matched, placeOf)}</div>
 <h3>Paired comparisons with ${nameOf(REFERENCE)}</h3>${comparisonTable(of(comparisons, 'calls'))}
 <h3>Claims of the paper</h3>${claimsTable(of(claims, 'calls'))}
-${others.join('\n')}
+${others.join('\n')}`;
+  return `<section id="${id}"><h2>${escaped(task, 80)}</h2>
+${[...matched, ...of(comparisons, 'calls'), ...of(claims, 'calls')].length === 0 ? '<p class="none">No seed is measured yet.</p>' : results}
 ${searchPart(report.search.filter((each) => each.task === task))}</section>`;
 }
 
@@ -199,7 +201,7 @@ function reading(methods: readonly string[]): string {
   return `<section class="reading"><h2>How to read this page</h2><dl>
 <dt>Intervals</dt><dd>All are 95 %. In the results and the pictures: Student\u2019s t over seeds, so two seeds give very wide ones. Of a difference: Student\u2019s t over the differences of the seeds, so that what another training seed changes is part of it.</dd>
 <dt>Verdicts</dt><dd>Held: the whole interval of the difference lies on the claim\u2019s side. Reversed: on the other side. Undecided: it holds 0.</dd>
-<dt>Equal tokens, equal time</dt><dd>Methods take more or fewer steps, so that they cost what those of MAGRPO do, as measured in the search of the learning rate.</dd>
+<dt>Equal tokens, equal time</dt><dd>Methods take more or fewer steps, so that they cost what those of MAGRPO do, as measured in the search of the learning rate. Times of different hardware are never compared: seconds, and all at equal time, are of the hardware that the whole search of a task ran on, and not measured where it ran on several.</dd>
 <dt>Fidelity</dt><dd>Spearman\u2019s correlation between the credit of a message and what the message is worth, its return less the value of its context; that value comes from samples independent of the credited alternatives, for credit measured against itself would agree by construction.</dd>
 <dt>Variance</dt><dd>How much the credits of the alternatives of one context vary, as the mean over contexts.</dd>
 <dt>Influence</dt><dd>How much the choice of a message changes the next teammate\u2019s message in the same context: the mutual information between distinct texts, less what the estimate comes to when the next messages are permuted. As published: without that correction, which few samples raise well above 0.</dd>
@@ -209,12 +211,15 @@ ${known.join('\n')}</dl></section>`;
 
 /** The whole page. All texts of the report are shown as text, whatever they hold. */
 export function paperPage(report: PaperReport): string {
-  const { rows, comparisons, claims } = report.table;
+  const {
+    progress,
+    table: { rows, comparisons, claims },
+  } = report;
   const tasks = [...new Set([...rows, ...comparisons, ...claims, ...report.search].map(({ task }) => task))];
   const methods = [...new Set(rows.map(({ method }) => method))];
   const about: [string, string][] = [
-    ['Hardware', escaped(report.hardware, 400)],
-    ['Environment', escaped(report.environment, 400)],
+    ['Hardware', escaped(report.hardware, 2000)],
+    ['Measured so far', progress.map(({ of, done, all }) => `${done} of ${all} ${escaped(of, 80)}`).join(', ')],
     ['Finished', moment(report.finishedAt)],
     ...Object.entries(report.settings).map(([name, value]): [string, string] => [
       escaped(name, 80),
@@ -226,7 +231,7 @@ export function paperPage(report: PaperReport): string {
       ? ''
       : `<nav aria-label="Tasks">${tasks.map((task, index) => `<a href="#task-${index + 1}">${escaped(task, 80)}</a>`).join(' ')}</nav>`;
   const content = `<header><h1>${TITLE}</h1>
-${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full table; intervals are wide.</p>' : ''}${verdictWords(claims)}
+${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full table; intervals are wide.</p>' : ''}${progress.some(({ done, all }) => done < all) ? '<p class="quick"><strong>Not finished:</strong> all that is shown is of the runs measured so far.</p>' : ''}${verdictWords(claims)}
 <pre><code>${escaped(report.command, 1000)}</code></pre>
 ${facts(about)}${links}</header>
 ${tasks.map((task, index) => taskSection(report, task, index, (method) => methods.indexOf(method))).join('\n')}

@@ -6,16 +6,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
-import { BUDGETS, MEASURES, type Budget, type MethodRun } from '../../../diagnostics/methods/methodComparison.ts';
+import { MEASURES, type Budget, type MethodRun } from '../../../diagnostics/methods/methodComparison.ts';
 import { methodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { CancelledError } from '../../../shared/errors.ts';
-import type { TASK_NAMES } from '../../../tasks/split.ts';
-import { METHOD_NAMES, type MethodName, methodWords, valuesStates } from '../../../training/methods/methods.ts';
-import { mean } from '../../../credit/describe.ts';
-import { parseRecipe, readRecipe, type Recipe } from '../../recipe/recipe.ts';
+import { type MethodName, valuesStates } from '../../../training/methods/methods.ts';
+import { parseRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
+import { VERSION } from '../../version.ts';
 import { methodRunOf } from './methodRun.ts';
 import { paperPage, type PaperReport } from './paperPage.ts';
+import { PaperRecord, recipeOf, type KeptRun } from './paperRecord.ts';
+import { FULL, QUICK, searchRuns, type PaperRun, type Scale, type Task } from './paperScale.ts';
+import { bestOf, hardwareWords, oneHardware, searchLines, stepsAt, type Searched } from './paperSearch.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 
 export interface PaperTableOptions extends BenchOptions {
@@ -23,232 +25,156 @@ export interface PaperTableOptions extends BenchOptions {
   readonly folder: string;
   /** Where the table and its runs are kept; null for the usual place. */
   readonly out?: string | null;
+  /** A file of finished runs, which another table left, to go on from; null for none. */
+  readonly from?: string | null;
 }
 
-type TaskName = (typeof TASK_NAMES)[number];
-
-/** The paper's order. */
-const ORDER: readonly string[] = ['sft', 'mappo', 'magrpo', 'c3_no_replay', 'c3_full_mean', 'c3'];
-const METHODS = METHOD_NAMES.filter((name) => ORDER.includes(name)).toSorted(
-  (a, b) => ORDER.indexOf(a) - ORDER.indexOf(b),
-);
-
-/** What a table is made with; all methods alike. */
-export interface Scale {
-  /** Steps end before the task is saturated, where every method would be level; as many seeds as show two points. */
-  readonly tasks: readonly {
-    readonly name: TaskName;
-    readonly seeds: readonly number[];
-    readonly steps: number;
-    /** Of the search. */
-    readonly searchSteps: number;
-  }[];
-  /** In the order of rows. */
-  readonly methods: readonly MethodName[];
-  readonly budgets: readonly Budget[];
-  /** Learning rates that every method tries on seeds outside the table; of one there is nothing to choose. */
-  readonly rates: readonly number[];
-  readonly searchSeeds: readonly number[];
-  /** Configuration keys of the table's runs, and what differs in those of the search. */
-  readonly run: Readonly<Record<string, number>>;
-  readonly search: Readonly<Record<string, number>>;
-  /** S, J, c and J_V of the diagnostics. */
-  readonly sample: {
-    readonly contexts: number;
-    readonly alternatives: number;
-    readonly replays: number;
-    readonly valueSamples: number;
-  };
-}
-
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-
-/** The paper has ten samples and a budget of eight evaluator calls; the rest is that of the bundled teams. */
-const FULL: Scale = {
-  tasks: [
-    { name: 'arithmetic', seeds: upTo(5), steps: 8, searchSteps: 8 },
-    { name: 'python', seeds: upTo(20), steps: 24, searchSteps: 12 },
-  ],
-  methods: METHODS,
-  budgets: BUDGETS,
-  rates: [3e-5, 5.6e-5, 1e-4, 1.8e-4, 3e-4, 5.6e-4, 1e-3],
-  searchSeeds: [1000, 1001],
-  run: { instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
-  search: { 'evaluation.samples': 4 },
-  sample: { contexts: 40, alternatives: 8, replays: 4, valueSamples: 8 },
-};
-const QUICK: Scale = {
-  ...FULL,
-  tasks: [
-    { name: 'arithmetic', seeds: upTo(2), steps: 8, searchSteps: 8 },
-    { name: 'python', seeds: upTo(2), steps: 8, searchSteps: 8 },
-  ],
-  rates: [1e-4],
-  searchSeeds: [1000],
-  run: { ...FULL.run, 'evaluation.instances': 64 },
-  search: {},
-  sample: { contexts: 10, alternatives: 4, replays: 2, valueSamples: 4 },
-};
 /** The method whose tokens and seconds the others get. */
 const MATCHED: MethodName = 'magrpo';
-type SearchLine = PaperReport['search'][number];
+const HARDWARE = hardwareName('CPU provider');
+const ENVIRONMENT = `Node ${process.versions.node}, ${process.platform} ${process.arch}`;
 
 /**
- * Makes the table in a folder of its own, `.c3/paper-table` unless --out names one: a store with all runs, table.json,
- * table.html.
- * @throws CancelledError, keeping what was done; C3Error
+ * Makes the table in a folder of its own, `.c3/paper-table` unless --out names one: a store with the runs made here,
+ * runs.jsonl with all finished ones, table.json, table.html.
+ * @throws CancelledError, keeping what was done; C3Error, also for runs to go on from that were made differently
  */
 export const benchPaperTable = (options: PaperTableOptions): Promise<BenchReport> =>
   makePaperTable(options, options.quick ? QUICK : FULL);
 
-/** The same at a scale of the caller's. */
-export async function makePaperTable(options: PaperTableOptions, scale: Scale): Promise<BenchReport> {
-  const out = resolve(options.folder, options.out ?? join('.c3', options.quick ? 'paper-table-quick' : 'paper-table'));
+/** The same at a scale of the caller's. @param hardware the name of what runs here */
+export async function makePaperTable(
+  options: PaperTableOptions,
+  scale: Scale,
+  hardware: string = HARDWARE,
+): Promise<BenchReport> {
+  const { folder, quick } = options;
+  const out = resolve(folder, options.out ?? join('.c3', quick ? 'paper-table-quick' : 'paper-table'));
   await mkdir(out, { recursive: true });
   const service = new EngineService(join(out, 'c3.sqlite'));
   try {
     // Held from the first to the last run: two of them in one folder would only double the work.
-    return await service.keeping('c3 bench paper-table', options.signal, () =>
-      new PaperTable(service, out, options, scale).make(),
-    );
+    return await service.keeping('c3 bench paper-table', options.signal, async () => {
+      const from = options.from === undefined || options.from === null ? null : resolve(folder, options.from);
+      const maker = { hardware, environment: ENVIRONMENT, version: VERSION };
+      const record = await PaperRecord.open(join(out, 'runs.jsonl'), from, { scale, folder, maker });
+      return new PaperTable(service, record, { out, hardware, options, scale }).make();
+    });
   } finally {
     await service.close();
   }
 }
 
-type Task = Scale['tasks'][number];
-
-/** What the search of a method came to; no cost where it does not train. */
-interface Searched {
-  readonly rate: number;
-  readonly cost: Cost | null;
-}
-/** Of the search's runs, which take as many steps with every method. */
-interface Cost {
-  readonly tokens: number;
-  readonly seconds: number;
-}
-
-/**
- * The steps of a run at a budget: as many as given at equal evaluator calls; else so many that they cost what those of
- * the matched method do.
- */
-export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matched: Cost | null): number {
-  return budget === 'calls' || cost === null || matched === null
-    ? steps
-    : Math.max(1, Math.round((steps * matched[budget]) / cost[budget]));
+interface Work {
+  readonly out: string;
+  readonly hardware: string;
+  readonly options: PaperTableOptions;
+  readonly scale: Scale;
 }
 
 class PaperTable {
   private readonly service: EngineService;
+  private readonly record: PaperRecord;
   private readonly out: string;
+  private readonly hardware: string;
   private readonly options: PaperTableOptions;
   private readonly scale: Scale;
-  private readonly searched: SearchLine[] = [];
+  private readonly searched: KeptRun[] = [];
+  private readonly kept: KeptRun[] = [];
   private readonly runs: MethodRun[] = [];
   private done = 0;
 
-  constructor(service: EngineService, out: string, options: PaperTableOptions, scale: Scale) {
+  constructor(service: EngineService, record: PaperRecord, { out, hardware, options, scale }: Work) {
     this.service = service;
+    this.record = record;
     this.out = out;
+    this.hardware = hardware;
     this.options = options;
     this.scale = scale;
   }
 
   async make(): Promise<BenchReport> {
-    const { tasks, methods } = this.scale;
-    const searched = new Map<Task, ReadonlyMap<MethodName, Searched>>();
-    for (const task of tasks) {
-      const found = new Map<MethodName, Searched>();
-      for (const method of methods) {
-        found.set(method, await this.search(task, method));
+    const { tasks } = this.scale;
+    const rounds = Map.groupBy(searchRuns(this.scale), ({ seed, rate }) => `${String(seed)} ${String(rate)}`);
+    for (const runs of rounds.values()) {
+      for (const run of runs) {
+        this.searched.push(await this.finished(run, false));
       }
-      searched.set(task, found);
+      await this.write();
     }
     // Seed by seed, so that what there is after a stop compares all methods.
     for (const seed of new Set(tasks.flatMap(({ seeds }) => seeds))) {
-      for (const [task, found] of searched) {
+      for (const task of tasks) {
         if (task.seeds.includes(seed)) {
-          await this.methodsOf(task, seed, found);
+          await this.methodsOf(task, seed);
           await this.write();
         }
       }
     }
-    return { suite: 'paper-table', figures: this.figures(), hardware: hardwareName('CPU provider') };
+    return { suite: 'paper-table', figures: this.figures(), hardware: this.hardware };
+  }
+
+  private bestOf(task: Task, method: MethodName): Searched {
+    return bestOf(this.scale, task.name, method, this.searched);
   }
 
   /** All methods of a task with one seed, at each budget. */
-  private async methodsOf(task: Task, seed: number, searched: ReadonlyMap<MethodName, Searched>): Promise<void> {
-    const matched = searched.get(MATCHED)?.cost ?? null;
-    for (const [method, { rate, cost }] of searched) {
-      for (const budget of this.scale.budgets) {
+  private async methodsOf(task: Task, seed: number): Promise<void> {
+    const { methods, budgets } = this.scale;
+    const matched = this.bestOf(task, MATCHED).cost;
+    const made: KeptRun[] = [];
+    for (const method of methods) {
+      const { rate, cost } = this.bestOf(task, method);
+      for (const budget of budgets) {
         const steps = stepsAt(budget, task.steps, cost, matched);
-        const run = await this.run(task.name, method, seed, rate, { ...this.scale.run, steps });
-        if (budget === 'calls') {
-          await this.sample(run);
+        const run = await this.atBudget(budget, { part: 'table', task: task.name, method, seed, rate, steps });
+        if (run !== null) {
+          made.push(run);
+          const timed = run.hardware === this.timedOn(task);
+          this.runs.push({ ...run.run, budget, seconds: timed ? run.run.seconds : null });
         }
-        this.runs.push(this.service.reading((store) => methodRunOf(store, run, budget)));
       }
     }
+    this.kept.push(...new Set(made));
   }
 
-  /** The rate with which a method solves most of what is sampled on the seeds of the search, and its cost there. */
-  private async search(task: Task, method: MethodName): Promise<Searched> {
-    const { rates, run, search, searchSeeds } = this.scale;
-    if (!methodWords(method).trains) {
-      return { rate: rates[0] ?? 0, cost: null };
-    }
-    const keys = { ...run, ...search, steps: task.searchSteps };
-    const lines: (Omit<SearchLine, 'chosen'> & { readonly ids: readonly string[] })[] = [];
-    for (const rate of rates) {
-      const ids: string[] = [];
-      for (const seed of searchSeeds) {
-        ids.push(await this.run(task.name, method, seed, rate, keys));
-      }
-      const values = this.service.reading((store) =>
-        ids.flatMap((id) => store.run(id).summary?.passAt1.after?.value ?? []),
-      );
-      lines.push({ task: task.name, method, rate, value: values.length === 0 ? null : mean(values), ids });
-    }
-    const best = lines.reduce((a, b) => ((b.value ?? -1) > (a.value ?? -1) ? b : a));
-    if (rates.length > 1) {
-      this.searched.push(...lines.map(({ ids: _, ...line }) => ({ ...line, chosen: line.rate === best.rate })));
-    }
-    const made = this.service.reading((store) => best.ids.map((id) => methodRunOf(store, id, 'calls')));
-    return {
-      rate: best.rate,
-      cost: {
-        tokens: mean(made.map(({ tokens }) => tokens.prompt + tokens.completion)),
-        seconds: mean(made.map(({ seconds }) => seconds)),
-      },
-    };
+  /** Where the runs of the task's search were timed, which its steps at equal time are found from; null for several. */
+  private timedOn(task: Pick<Task, 'name'>): string | null {
+    return oneHardware(this.searched.filter((one) => one.task === task.name));
   }
 
-  /** A finished run of this kind: one that is stored, taken to its end where it was stopped, or a new one. */
-  private async run(
-    task: TaskName,
-    method: MethodName,
-    seed: number,
-    rate: number,
-    keys: Readonly<Record<string, number>>,
-  ): Promise<string> {
-    const title = `Paper table: ${task}, ${method}, seed ${String(seed)}, rate ${String(rate)}`;
-    const overrides = Object.entries({
-      ...keys,
-      seed,
-      'ppo.learning_rate': rate,
-      snapshot_every: keys['steps'] ?? 1,
-      checkpoint_every: 12,
-      'evaluation.before': false,
-      method,
-      'task.name': task,
-      title,
-    });
-    const recipe = await readRecipe(
-      null,
-      overrides.map(([key, value]) => `${key}=${JSON.stringify(value)}`),
-      this.options.folder,
+  /** Null at equal time on other hardware than that of the search: its seconds are no measure there. */
+  private async atBudget(budget: Budget, run: PaperRun): Promise<KeptRun | null> {
+    if (budget !== 'seconds') {
+      return this.finished(run, budget === 'calls');
+    }
+    const timedOn = this.timedOn({ name: run.task });
+    const known = this.record.find(run, null);
+    if (known !== null || timedOn !== this.hardware) {
+      return known?.hardware === timedOn ? known : null;
+    }
+    return this.finished(run, false);
+  }
+
+  /** A finished run: one that is kept, one that is stored, taken to its end where it was stopped, or a new one. */
+  private async finished(place: PaperRun, sampled: boolean): Promise<KeptRun> {
+    const sample = sampled ? this.scale.sample : null;
+    const known = this.record.find(place, sample);
+    if (known !== null) {
+      return known;
+    }
+    const run = await this.run(await recipeOf(this.scale, place, this.options.folder));
+    if (sampled) {
+      await this.sample(run);
+    }
+    return this.record.keep(
+      place,
+      sample,
+      this.service.reading((store) => methodRunOf(store, run, 'calls')),
     );
+  }
+
+  private async run(recipe: Recipe): Promise<string> {
     const started = performance.now();
     const known = this.stored(recipe);
     if (known?.status === 'done') {
@@ -259,7 +185,7 @@ class PaperTable {
     const { run } = await (known === null ? this.service.run(recipe, control) : this.service.resume(known.id, control));
     this.done++;
     this.options.note(
-      `${title}: ${((performance.now() - started) / 1000).toFixed(0)} s, run ${String(this.done)} of this session`,
+      `${recipe.config.title}: ${((performance.now() - started) / 1000).toFixed(0)} s, run ${String(this.done)} of this session`,
     );
     return run;
   }
@@ -304,7 +230,7 @@ class PaperTable {
   }
 
   private async write(): Promise<void> {
-    const { quick } = this.options;
+    const { quick, from } = this.options;
     const { tasks, rates, run, sample } = this.scale;
     const settings = Object.fromEntries(
       Object.entries({
@@ -319,19 +245,32 @@ class PaperTable {
         ...sample,
       }).map(([key, value]) => [key, String(value)]),
     );
+    const planned = searchRuns(this.scale).length;
+    const all = [...this.searched, ...this.kept];
     const report: PaperReport = {
-      command: `c3 bench paper-table${quick ? ' --quick' : ''}`,
-      hardware: hardwareName('CPU provider'),
-      environment: `Node ${process.versions.node}, ${process.platform} ${process.arch}`,
+      command: `c3 bench paper-table${quick ? ' --quick' : ''}${from === undefined || from === null ? '' : ` --continue ${from}`}`,
+      hardware: hardwareWords(all),
       finishedAt: new Date().toISOString(),
       quick,
+      progress: [
+        { of: 'runs of the search', done: this.searched.length, all: planned },
+        ...tasks.map(({ name, seeds }) => ({
+          of: `seeds of ${name}`,
+          done: new Set(this.kept.filter(({ task }) => task === name).map(({ seed }) => seed)).size,
+          all: seeds.length,
+        })),
+      ],
       settings,
-      search: this.searched,
+      search: searchLines(
+        this.scale,
+        this.searched,
+        this.searched.length < planned ? null : (task, method) => bestOf(this.scale, task, method, this.searched).rate,
+      ),
       table: this.table(),
     };
-    await replaceFile(join(this.out, 'table.json'), `${JSON.stringify({ ...report, runs: this.runs })}\n`);
-    await replaceFile(join(this.out, 'table.html'), paperPage(report));
-    this.options.note(`${join(this.out, 'table.html')} holds ${String(this.runs.length)} runs`);
+    await writeWhole(join(this.out, 'table.json'), Buffer.from(`${JSON.stringify({ ...report, runs: this.runs })}\n`));
+    await writeWhole(join(this.out, 'table.html'), Buffer.from(paperPage(report)));
+    this.options.note(`${join(this.out, 'table.html')} holds ${String(all.length)} runs`);
   }
 
   private figures(): BenchFigure[] {
@@ -364,8 +303,3 @@ const UNITS: Readonly<Record<(typeof MEASURES)[number], string>> = {
   evaluatorCalls: '',
   seconds: 's',
 };
-
-/** Whoever looks meanwhile sees the old file or the new one. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  await writeWhole(path, Buffer.from(text));
-}

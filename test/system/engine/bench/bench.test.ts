@@ -62,6 +62,7 @@ describe('suites', () => {
     await refused(undefined, /c3 bench needs a suite; there are first-run/);
     await refused('store', /c3 bench store measures no team; leave out --config/, { config: 'tiny.c3.yaml' });
     await refused('store', /c3 bench store keeps no files; leave out --out/, { out: 'folder' });
+    await refused('rho-map', /c3 bench rho-map goes on from no file; leave out --continue/, { from: 'runs.jsonl' });
     await refused('train', /Cannot read .*none\.yaml/, { config: 'none.yaml' });
   });
 });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { makePaperTable, stepsAt, type Scale } from '../../../../src/engine/bench/paper/paperTable.ts';
-import { CancelledError } from '../../../../src/shared/errors.ts';
+import type { Scale } from '../../../../src/engine/bench/paper/paperScale.ts';
+import { stepsAt } from '../../../../src/engine/bench/paper/paperSearch.ts';
+import { makePaperTable } from '../../../../src/engine/bench/paper/paperTable.ts';
+import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
@@ -122,6 +124,7 @@ test('the table continues where it was stopped, at one budget for all methods, a
   );
   assert.deepEqual((JSON.parse(text('table.json')) as typeof first).runs, first.runs);
   // Samples of MAPPO from before its credits were stored with them are made anew, nothing else is.
+  rmSync(join(folder, '.c3/paper-table-quick/runs.jsonl'));
   const db = connect(path, 'write');
   assert.ok(tamper(db, 'DELETE FROM credit WHERE bucket IN (SELECT bucket FROM diagnostic_bucket)') > 0);
   db.close();
@@ -131,6 +134,95 @@ test('the table continues where it was stopped, at one budget for all methods, a
     readdirSync(join(folder, '.c3/paper-table-quick')).filter((name) => name.endsWith('.tmp')),
     [],
   );
+});
+
+test('another machine goes on from the finished runs alone, and compares no times of the two', async () => {
+  const [one, other] = ['here, 2 cores', 'there, 8 cores'];
+  const scale: Scale = { ...SCALE, methods: ['magrpo', 'c3'], budgets: ['calls', 'seconds'] };
+  const controller = new AbortController();
+  const notes: string[] = [];
+  const make = (out: string, from: string | null, hardware: string, stopAfter: number, by = scale): Promise<unknown> =>
+    makePaperTable(
+      {
+        quick: true,
+        folder,
+        out,
+        from,
+        signal: stopAfter === Infinity ? new AbortController().signal : controller.signal,
+        note: (line) => {
+          notes.push(line);
+          if (notes.length === stopAfter) {
+            controller.abort();
+          }
+        },
+      },
+      by,
+      hardware,
+    );
+  // The search is four runs and two pages; the first seed another three runs at least, with their page.
+  await assert.rejects(make('a', null, one, 10), CancelledError);
+  const page = readFileSync(join(folder, 'a/table.html'), 'utf8');
+  assert.match(page, /Not finished/);
+  assert.match(page, /4 of 4 runs of the search, 1 of 2 seeds of arithmetic/);
+  const finished = readFileSync(join(folder, 'a/runs.jsonl'), 'utf8').trimEnd().split('\n');
+  assert.ok(finished.length > 6, String(finished.length));
+  rmSync(join(folder, 'a/c3.sqlite'));
+
+  notes.length = 0;
+  await make('b', 'a/runs.jsonl', other, Infinity);
+  const ran = notes.filter((line) => line.includes('of this session'));
+  assert.ok(ran.length > 0 && ran.every((line) => line.includes('seed 1,')), ran.join('\n'));
+  const lines = readFileSync(join(folder, 'b/runs.jsonl'), 'utf8').trimEnd().split('\n');
+  assert.deepEqual(lines.slice(0, finished.length), finished);
+  const { runs, table } = JSON.parse(readFileSync(join(folder, 'b/table.json'), 'utf8')) as {
+    runs: { seed: number; budget: string; seconds: number | null }[];
+    table: { rows: { budget: string; method: string; measures: { seconds: { n: number } | null } }[] };
+  };
+  for (const { seed, budget, seconds } of runs) {
+    assert.equal(seconds === null, seed === 1, `${budget}, seed ${String(seed)}`);
+    assert.ok(budget === 'calls' || seed === 0);
+  }
+  assert.deepEqual(
+    table.rows.map(({ budget, measures }) => `${budget} ${String(measures.seconds?.n)}`),
+    ['calls 1', 'calls 1', 'seconds 1', 'seconds 1'],
+  );
+  const whole = readFileSync(join(folder, 'b/table.html'), 'utf8');
+  assert.doesNotMatch(whole, /Not finished/);
+  assert.match(
+    whole,
+    /here, 2 cores[^;]*: search \(4 runs\), arithmetic seed 0; there, 8 cores[^;]*: arithmetic seed 1</,
+  );
+
+  const refused = (from: string, says: RegExp, by: Scale = scale): Promise<void> =>
+    assert.rejects(
+      make('c', from, one, Infinity, by),
+      (error) => error instanceof C3Error && error.kind === 'input' && says.test(error.message),
+    );
+  await refused(
+    'a/runs.jsonl',
+    /line 1: the run of arithmetic, magrpo, seed 1000 was made with another configuration;/,
+    { ...scale, run: { ...scale.run, instances_per_step: 4 } },
+  );
+  await refused('a/runs.jsonl', /line 5: .* was made with another diagnostic sample;/, {
+    ...scale,
+    sample: { ...scale.sample, replays: 3 },
+  });
+  await refused('a/runs.jsonl', /line 1: .* was made with another length of the search;/, {
+    ...scale,
+    tasks: scale.tasks.map((task) => ({ ...task, searchSteps: 3 })),
+  });
+  for (const [field, says] of [
+    ['definitions', /line 1: .* was made with other definitions of the methods;/],
+    ['team', /line 1: .* was made with another team or other questions;/],
+  ] as const) {
+    const line = JSON.parse(finished[0] ?? '') as Record<string, unknown>;
+    writeFileSync(join(folder, 'changed.jsonl'), JSON.stringify({ ...line, [field]: field === 'team' ? 'x' : 0 }));
+    await refused('changed.jsonl', says);
+  }
+  writeFileSync(join(folder, 'cut.jsonl'), `${finished[0] ?? ''}\n{"part"`);
+  await refused('cut.jsonl', /cut\.jsonl, line 2 is no run of a paper table: .*; name a file of runs/);
+  await refused('absent.jsonl', /Cannot read .*absent\.jsonl/);
+  assert.ok(!existsSync(join(folder, 'c/runs.jsonl')));
 });
 
 test('steps at a budget cost what those of the matched method do', () => {

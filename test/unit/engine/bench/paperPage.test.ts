@@ -108,9 +108,9 @@ function report(table: Partial<PaperReport['table']>, more: Partial<PaperReport>
   return {
     command: 'c3 bench paper-table',
     hardware: 'two cores',
-    environment: 'CPU provider',
     finishedAt: '2026-11-21T09:14:33.120Z',
     quick: false,
+    progress: [{ of: 'seeds of sums', done: 5, all: 5 }],
     settings: { steps: '36' },
     search: [],
     table: { rows: [], comparisons: [], claims: [], ...table },
@@ -305,7 +305,6 @@ describe('paperPage', () => {
       {
         command: evil,
         hardware: evil,
-        environment: evil,
         finishedAt: evil,
         settings: { [evil]: evil },
         search: [{ task: evil, method: evil, rate: 1e-4, value: 0.5, chosen: true }],
@@ -463,7 +462,7 @@ describe('paperPage', () => {
     for (const text of [
       'c3 bench paper-table --quick',
       'two cores',
-      'CPU provider',
+      '5 of 5 seeds of sums',
       '2026-11-21 09:14 UTC',
       '<dt>steps</dt><dd>36</dd>',
       'Quick run:',
@@ -471,6 +470,20 @@ describe('paperPage', () => {
       assert.ok(html.includes(text), text);
     }
     assert.ok(!page({ rows: [C3] }).includes('Quick run:'));
+  });
+
+  it('says how far it is, and shows the search alone before a seed is measured', () => {
+    const search = [{ task: 'sums', method: 'c3', rate: 1e-4, value: 0.5, chosen: false }];
+    const progress = [
+      { of: 'runs of the search', done: 3, all: 140 },
+      { of: 'seeds of sums', done: 0, all: 5 },
+    ];
+    const html = page({}, { search, progress });
+    assert.match(html, /<strong>Not finished:<\/strong>/);
+    assert.ok(html.includes('<dd>3 of 140 runs of the search, 0 of 5 seeds of sums</dd>'));
+    assert.ok(html.includes('No seed is measured yet.') && html.includes('<td>50.0</td>'));
+    assert.ok(!html.includes('Results at equal evaluator calls'));
+    assert.ok(!page({ rows: [C3] }).includes('Not finished'));
   });
 });
 

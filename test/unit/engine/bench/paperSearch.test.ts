@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { KeptRun } from '../../../../src/engine/bench/paper/paperRecord.ts';
+import { searchRuns, type Scale } from '../../../../src/engine/bench/paper/paperScale.ts';
+import { bestOf, hardwareWords, oneHardware, searchLines } from '../../../../src/engine/bench/paper/paperSearch.ts';
+
+const SCALE: Scale = {
+  tasks: [
+    { name: 'arithmetic', seeds: [0], steps: 2, searchSteps: 1 },
+    { name: 'python', seeds: [0], steps: 2, searchSteps: 3 },
+  ],
+  methods: ['sft', 'magrpo', 'c3'],
+  budgets: ['calls'],
+  rates: [1e-4, 1e-3],
+  searchSeeds: [1000, 1001],
+  run: {},
+  search: {},
+  sample: { contexts: 1, alternatives: 1, replays: 1, valueSamples: 1 },
+};
+
+/** A run that solved so many of ten samples. */
+const tried = (
+  method: KeptRun['method'],
+  seed: number,
+  rate: number,
+  solved: number,
+  more: Partial<KeptRun> = {},
+): KeptRun => ({
+  part: 'search',
+  task: 'arithmetic',
+  method,
+  seed,
+  rate,
+  steps: 1,
+  sample: null,
+  hardware: 'here',
+  environment: 'Node 24',
+  version: '0',
+  run: {
+    task: 'arithmetic',
+    method,
+    seed,
+    run: 'x',
+    greedy: [],
+    sampled: [{ solved, samples: 10 }],
+    fidelity: null,
+    variance: null,
+    influence: null,
+    publishedInfluence: null,
+    contexts: 0,
+    evaluatorCalls: 8,
+    tokens: { prompt: 10 * solved, reused: 0, completion: seed },
+    decisions: {},
+    seconds: solved,
+    curve: [],
+  },
+  ...more,
+});
+
+describe('the search', () => {
+  it('tries all rates of all methods that train with one seed, then with the next', () => {
+    const runs = searchRuns(SCALE);
+    assert.equal(runs.length, 16);
+    assert.deepEqual([...new Set(runs.slice(0, 8).map(({ seed }) => seed))], [1000]);
+    assert.deepEqual(
+      runs.slice(0, 4).map(({ task, method, rate, steps }) => [task, method, rate, steps]),
+      [
+        ['arithmetic', 'magrpo', 1e-4, 1],
+        ['arithmetic', 'c3', 1e-4, 1],
+        ['python', 'magrpo', 1e-4, 3],
+        ['python', 'c3', 1e-4, 3],
+      ],
+    );
+  });
+
+  it('chooses the rate with the best mean over seeds, not the best run, and costs what that cost', () => {
+    const found = [
+      tried('c3', 1000, 1e-4, 5),
+      tried('c3', 1001, 1e-4, 6),
+      tried('c3', 1000, 1e-3, 9),
+      tried('c3', 1001, 1e-3, 1),
+      tried('magrpo', 1000, 1e-3, 10),
+    ];
+    const { rate, cost } = bestOf(SCALE, 'arithmetic', 'c3', found);
+    assert.equal(rate, 1e-4);
+    assert.deepEqual(cost, { tokens: (50 + 60 + 1000 + 1001) / 2, seconds: 5.5 });
+    assert.deepEqual(bestOf(SCALE, 'arithmetic', 'sft', found), { rate: 1e-4, cost: null });
+  });
+
+  it('shows means over the seeds with which all methods have tried a rate', () => {
+    const found = [
+      tried('c3', 1000, 1e-4, 5),
+      tried('magrpo', 1000, 1e-4, 4),
+      tried('c3', 1001, 1e-4, 9),
+      tried('c3', 1000, 1e-3, 9),
+    ];
+    assert.deepEqual(searchLines(SCALE, found, null), [
+      { task: 'arithmetic', method: 'magrpo', rate: 1e-4, value: 0.4, chosen: false },
+      { task: 'arithmetic', method: 'c3', rate: 1e-4, value: 0.5, chosen: false },
+    ]);
+    const chosen = searchLines(SCALE, found, () => 1e-4);
+    assert.ok(chosen.every((line) => line.chosen));
+  });
+});
+
+describe('hardware', () => {
+  const table = (seed: number, hardware: string): KeptRun => tried('c3', seed, 1e-4, 1, { part: 'table', hardware });
+
+  it('is one, or times compare nothing', () => {
+    assert.equal(oneHardware([]), null);
+    assert.equal(oneHardware([table(0, 'here'), table(1, 'here')]), 'here');
+    assert.equal(oneHardware([table(0, 'here'), table(1, 'there')]), null);
+  });
+
+  it('is listed with the runs that it made', () => {
+    const runs = [tried('c3', 1000, 1e-4, 1), table(2, 'here'), table(0, 'here'), table(2, 'here'), table(1, 'there')];
+    assert.equal(
+      hardwareWords(runs),
+      'here, Node 24: search (1 run), arithmetic seeds 0, 2; there, Node 24: arithmetic seed 1',
+    );
+  });
+});
