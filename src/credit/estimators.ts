@@ -4,6 +4,7 @@ import type { Credit } from '../shared/credit/credit.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { aggregate, unmasked, type Estimate } from './aggregate.ts';
 import type { CreditGroup, Estimator } from './estimator.ts';
+import { ccpo } from './estimators/ccpo.ts';
 import { fullMean } from './estimators/fullMean.ts';
 import { loo } from './estimators/loo.ts';
 import { magrpo } from './estimators/magrpo.ts';
@@ -24,6 +25,7 @@ const TABLE = [
   mappo,
   valueAssisted,
   valueOnly,
+  ccpo,
 ] as const satisfies readonly Estimator[];
 
 type Row = (typeof TABLE)[number];

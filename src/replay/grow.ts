@@ -68,7 +68,7 @@ export async function contextOf(
   const { question } = branch.instance;
   const rendered =
     protocol.rounds === undefined
-      ? renderContext(protocol, position, question, messagesOf(branch))
+      ? renderContext(protocol, position, question, messagesOf(branch), branch.headed)
       : renderLog(protocol, position, question, logOf(protocol, branch));
   const context = await render(rendered, occurrenceAt(protocol, position).role);
   return { context, key: contextKey(context).key, messages: promptMessages(rendered) };

@@ -11,7 +11,7 @@ import type { Branch, EnvironmentNode, TreeNode } from './tree.ts';
  */
 export async function frozenBranch(
   decision: Decision,
-  { store, protocol, render }: ReplayDependencies,
+  { store, protocol, render }: Pick<ReplayDependencies, 'store' | 'protocol' | 'render'>,
 ): Promise<Branch> {
   const instance = store.instance(decision.instance);
   let node: TreeNode | null = null;
@@ -20,13 +20,16 @@ export async function frozenBranch(
   }
   const events = storedEvents(store, decision.id, 'before');
   const branch: Branch = { instance, node, ...(events.length > 0 && { events }) };
-  if ((await contextOf({ protocol, render }, branch, decision.position)).context !== decision.context) {
-    throw new C3Error(
-      'engine',
-      `Message ${String(decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`,
-    );
+  // What was sampled without the first message may have kept the heading of an empty context.
+  for (const one of [branch, { ...branch, headed: true }]) {
+    if ((await contextOf({ protocol, render }, one, decision.position)).context === decision.context) {
+      return one;
+    }
   }
-  return branch;
+  throw new C3Error(
+    'engine',
+    `Message ${String(decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`,
+  );
 }
 
 /** A node that represents a message that somebody typed in the place of a stored one. */

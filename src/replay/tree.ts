@@ -32,6 +32,8 @@ export interface Branch {
   readonly node: TreeNode | null;
   /** What environments said since. */
   readonly events?: readonly EnvironmentNode[];
+  /** True: where nothing but empty messages is seen, the context keeps its heading. */
+  readonly headed?: boolean;
 }
 
 export interface TreeNode {

@@ -49,6 +49,7 @@ const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * message that is not blank, in canonical order, joined by two newlines. The user part is the question, then the
  * context where there is one.
  * @param messages position -> text; must hold every ancestor, others are ignored
+ * @param headed whether a context of empty messages keeps its heading; it has none otherwise
  * @throws C3Error('input') for an unknown position or the missing message of an ancestor
  */
 export function renderContext(
@@ -56,6 +57,7 @@ export function renderContext(
   position: number,
   question: string,
   messages: ReadonlyMap<number, string>,
+  headed = false,
 ): RenderedContext {
   const { id, ancestors } = occurrenceAt(protocol, position);
   const visible = ancestors.map((ancestor): Said => {
@@ -69,7 +71,7 @@ export function renderContext(
     }
     return { name: role, text };
   });
-  return renderVisible(protocol, position, question, visible);
+  return renderVisible(protocol, position, question, visible, headed && visible.length > 0);
 }
 
 /**
@@ -108,6 +110,7 @@ function renderVisible(
   position: number,
   question: string,
   visible: readonly Said[],
+  headed = false,
 ): RenderedContext {
   const values = new Map<string, string>(
     protocol.roles.flatMap((role) => [
@@ -129,7 +132,7 @@ function renderVisible(
   const shown = context.trim();
   return {
     system: unwrapSystem(prompt),
-    user: `Problem:\n${question.trim()}${shown === '' ? '' : `\n\nContext:\n${shown}`}`,
+    user: `Problem:\n${question.trim()}${shown === '' && !headed ? '' : `\n\nContext:\n${shown}`}`,
   };
 }
 

@@ -8,6 +8,7 @@ import { EvaluatorBudget } from '../replay/budget.ts';
 import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
 import { callsOf, type TreeNode } from '../replay/tree.ts';
 import { grow, growSpine } from '../replay/episodes.ts';
+import { growWithoutFirst } from '../replay/withoutFirst.ts';
 import type { Environments } from '../replay/unfold.ts';
 import type { MethodState } from '../shared/records/methodState.ts';
 import type { Instance } from '../shared/records/records.ts';
@@ -214,29 +215,34 @@ interface Grown {
 /** Grows one rollout. @returns the trees of each instance, in order */
 async function growRollout(
   input: IterationInput,
-  { fanout, shape = 'nested', commonRandomNumbers, unique }: Rollout,
+  { fanout, shape = 'nested', commonRandomNumbers, unique, withoutFirst }: Rollout,
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
   const { config, protocol, policy, instances, signal } = input;
   const step = `iteration:${String(input.round.iteration)}`;
   const scope = input.stage === 0 ? step : `${step}:stage:${String(input.stage)}`;
+  const settings = {
+    protocol,
+    render: input.render,
+    policy,
+    evaluator: input.evaluator,
+    budget,
+    sampling: runSampling(config),
+    seed: config.seed,
+    // No two rollouts share random numbers.
+    scope: number === 0 ? scope : `${scope}:rollout:${String(number)}`,
+    commonRandomNumbers,
+    ...(unique !== undefined && { unique }),
+    ...(input.reuse !== undefined && { reuse: input.reuse }),
+    ...(input.environments !== undefined && { environments: input.environments }),
+  };
+  if (withoutFirst !== undefined) {
+    const firsts = await growWithoutFirst(settings, instances, fanout[1] ?? 1, withoutFirst, { signal });
+    return firsts.map((first) => [first]);
+  }
   const roots = await (shape === 'spine' ? growSpine : grow)(
-    {
-      protocol,
-      render: input.render,
-      policy,
-      evaluator: input.evaluator,
-      budget,
-      sampling: runSampling(config),
-      seed: config.seed,
-      // No two rollouts share random numbers.
-      scope: number === 0 ? scope : `${scope}:rollout:${String(number)}`,
-      commonRandomNumbers,
-      ...(unique !== undefined && { unique }),
-      ...(input.reuse !== undefined && { reuse: input.reuse }),
-      ...(input.environments !== undefined && { environments: input.environments }),
-    },
+    settings,
     instances.map((instance) => ({ instance, node: null })),
     fanout,
     { signal },

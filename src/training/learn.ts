@@ -110,6 +110,9 @@ class Step {
   async make(): Promise<Learned> {
     const { config, method, protocol } = this.input;
     await this.begin(0, await this.hold());
+    if (method.measures !== undefined) {
+      this.result = { ...this.result, ...method.measures(this.state(), config) };
+    }
     await drive(
       method.updates({
         settings: config,

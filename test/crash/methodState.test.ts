@@ -15,7 +15,7 @@ after(() => {
   team.remove();
 });
 
-type Kind = 'statistics' | 'stages' | 'teamtr';
+type Kind = 'statistics' | 'stages' | 'teamtr' | 'ccpo';
 
 /**
  * Runs until a line, after which it is killed some milliseconds later; null lets it come to its end.
@@ -139,5 +139,17 @@ it('comes to the same states, messages and weights over kills in the middle of i
   // On a busy machine the run may have ended before the last ones.
   assert.ok(killed.kills >= 4, `${String(killed.kills)} kills`);
   assert.equal(whole.tables['method_state']?.length, 8);
+  assertSame(whole.tables, killed.tables);
+});
+
+it('comes to the same statistics, solo rollouts and weights of CCPO over 20 kills', async (t) => {
+  const moments = Array.from({ length: 8 }, (_, number) =>
+    [0, 7, 14].map((later) => step(number, later + number)),
+  ).flat();
+  const [whole, killed] = [await interrupted(t, 'ccpo', []), await interrupted(t, 'ccpo', moments)];
+  // Of 24 moments; on a busy machine a step may have ended before its last one.
+  assert.ok(killed.kills >= 20, `${String(killed.kills)} kills`);
+  const states = whole.tables['method_state'] ?? [];
+  assert.deepEqual([states.length, new Set(states.map(({ json }) => String(json))).size], [8, 8]);
   assertSame(whole.tables, killed.tables);
 });

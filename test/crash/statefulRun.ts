@@ -1,6 +1,6 @@
 /**
  * A process that takes a run of a method with a state to its end: begins it, or resumes it where it was killed.
- * Arguments: the model's folder, the run's folder, `statistics`, `stages` or `teamtr`.
+ * Arguments: the model's folder, the run's folder, `statistics`, `stages`, `teamtr` or `ccpo`.
  */
 import { join } from 'node:path';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
@@ -32,6 +32,7 @@ const METHODS: Readonly<Record<string, Method>> = {
 };
 const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
   teamtr: ['method=teamtr', 'adapter={per: role, rank: 2}', 'teamtr.delta=0.002', 'teamtr.order=random'],
+  ccpo: ['method=ccpo'],
 };
 
 const [team = '', folder = '', kind = ''] = process.argv.slice(2);

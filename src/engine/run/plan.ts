@@ -21,11 +21,12 @@ import { evaluationTimes } from '../../shared/records/evaluationRounds.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { messagesOf, type Shape } from '../../team/rounds.ts';
+import { messagesOf } from '../../team/rounds.ts';
 import { teamRenderer } from '../../team/render.ts';
 import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
+import type { Rollout } from '../../training/methods/method.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
@@ -142,11 +143,11 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   const instances = Math.min(config.instances_per_step, train.length);
   const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
   const perStep = sumOf([
-    costOf(config, protocol, 0, []),
-    ...rollouts.map(({ fanout, shape }) => costOf(config, protocol, instances, fanout, shape)),
+    costOf(config, protocol, 0, { fanout: [] }),
+    ...rollouts.map((rollout) => costOf(config, protocol, instances, rollout)),
   ]);
   // Each time greedily once, and by sampling.
-  const perEvaluation = costOf(config, protocol, evaluation.length, [1 + config.evaluation.samples]);
+  const perEvaluation = costOf(config, protocol, evaluation.length, { fanout: [1 + config.evaluation.samples] });
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
   const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
   return { steps: config.steps, evaluations, perStep, perEvaluation, total };
@@ -157,8 +158,7 @@ function costOf(
   config: RunConfig,
   protocol: Protocol,
   instances: number,
-  fanout: readonly number[],
-  shape: Shape = 'nested',
+  { fanout, shape = 'nested', withoutFirst }: Pick<Rollout, 'fanout' | 'shape' | 'withoutFirst'>,
 ): WorkCost {
   const sampling = runSampling(config);
   const decisions = new Map<string, number>();
@@ -169,7 +169,9 @@ function costOf(
     decisions.set(role, (decisions.get(role) ?? 0) + messages);
     // What no model says costs no tokens.
     if (capabilitiesOf(config.policies, role).tokens) {
-      tokens += messages * samplingOf({ protocol, sampling }, position).maxNewTokens;
+      // An empty message in the place of the first one is its end token alone.
+      const isEmpty = level === 0 && withoutFirst !== undefined;
+      tokens += messages * (isEmpty ? 1 : samplingOf({ protocol, sampling }, position).maxNewTokens);
     }
     if (scored) {
       evaluatorCalls += messages;

@@ -107,6 +107,46 @@ export const STEP_MEASURES = {
     figure: { id: 'explained', title: 'Explained variance', unit: 'share of variance', always: [0, 0.2], digits: 2 },
   },
   learningRate: { title: 'Learning rate', written: 6, everyStep: true, figure: { beside: 'loss' } },
+  /** Running mean of returns less solo returns; of method ccpo, as the six below. */
+  contribution: {
+    title: 'Contribution of the thinker',
+    written: 4,
+    everyStep: false,
+    figure: {
+      id: 'contribution',
+      title: 'Contribution of the thinker, running mean',
+      unit: 'return',
+      always: [-0.1, 0.1],
+      digits: 3,
+    },
+  },
+  contributionDeviation: {
+    title: 'Deviation of the contribution',
+    written: 4,
+    everyStep: false,
+    figure: { beside: 'contribution' },
+  },
+  jointReturn: { title: 'Return, running mean', written: 4, everyStep: false, figure: { beside: 'soloReturn' } },
+  jointDeviation: { title: 'Deviation of the return', written: 4, everyStep: false, figure: { beside: 'soloReturn' } },
+  soloReturn: {
+    title: 'Solo return, running mean',
+    written: 4,
+    everyStep: false,
+    figure: { id: 'solo', title: 'Solo return, running mean', unit: 'return', always: [0, 1], digits: 2 },
+  },
+  soloDeviation: {
+    title: 'Deviation of the solo return',
+    written: 4,
+    everyStep: false,
+    figure: { beside: 'soloReturn' },
+  },
+  /** What the solver's return with the thinker weighs against the one without. */
+  gate: {
+    title: 'Gate of the solver',
+    written: 4,
+    everyStep: false,
+    figure: { id: 'gate', title: 'Gate of the solver', unit: 'weight of the joint return', always: [0, 1], digits: 2 },
+  },
   gradientNorm: {
     title: 'Gradient norm',
     written: 3,

@@ -7,6 +7,7 @@ import type { Sampling } from '../../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { described, oneOf, pathTo, positive, type KeyMeta } from './configKeys.ts';
+import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
 import { outputSchema } from './outputKeys.ts';
@@ -259,6 +260,7 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('How messages are sampled, in training and in sampled evaluations.'),
   credit: creditSchema,
+  ccpo: ccpoSchema,
   ppo: ppoSchema,
   value_head: valueHeadSchema,
   teamtr: teamTrSchema,

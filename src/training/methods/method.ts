@@ -43,6 +43,18 @@ export interface MethodSettings {
     readonly lone_messages: 'none' | 'parent';
     readonly return_clip: number;
   };
+  readonly ccpo: {
+    readonly solo_prompt: 'bare' | 'empty_plan';
+    readonly shaping: 'history' | 'none';
+    readonly decay: number;
+    readonly min_samples: number;
+    readonly order: 'previous' | 'updated';
+    readonly alpha: number;
+    readonly eta: number;
+    readonly normalise: boolean;
+    readonly alternate_every: number;
+    readonly alternate_first: 'thinker' | 'solver';
+  };
   readonly ppo: {
     readonly learning_rate: number;
     readonly warmup_fraction: number;
@@ -95,6 +107,11 @@ export interface Rollout {
   readonly unique?: boolean;
   /** True: its messages are scored for what `credit` makes of them, and never learned from. */
   readonly measured?: boolean;
+  /**
+   * How the role that speaks second reads its context where what the first one said is left out: an empty message
+   * stands in its place, which `fanout` counts as one. Left out: nothing is.
+   */
+  readonly withoutFirst?: 'bare' | 'empty_plan';
 }
 
 /** A step whose messages are sampled and scored. */
@@ -230,6 +247,7 @@ export type MethodKey =
   | 'credit.common_random_numbers'
   | 'credit.merge_contexts'
   | 'credit.lone_messages'
+  | 'ccpo'
   | 'value_head'
   | 'teamtr';
 
@@ -282,7 +300,15 @@ export interface Method {
   ) => readonly Rollout[];
   readonly credit: (step: SampledStep) => Credited;
   readonly updates: (step: LearningStep) => Updates;
+  /** What a step shows of the state that `credit` left; see STEP_MEASURES. */
+  readonly measures?: (state: MethodState, settings: MethodSettings) => MethodMeasures;
 }
+
+/** Measures of a step that only some methods have. */
+export type MethodMeasures = Pick<
+  StepMetrics,
+  'contribution' | 'contributionDeviation' | 'jointReturn' | 'jointDeviation' | 'soloReturn' | 'soloDeviation' | 'gate'
+>;
 
 /** Every group of siblings of some trees, parents first: the messages that answer one context. */
 export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly TreeNode[]> {

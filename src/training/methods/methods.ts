@@ -8,6 +8,7 @@ import { callsOfFanout } from '../../team/rounds.ts';
 import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';
 import { c3NoReplay } from './c3NoReplay.ts';
+import { ccpo } from './ccpo.ts';
 import { magrpo } from './magrpo.ts';
 import { mappo } from './mappo.ts';
 import type { Method, MethodKey, MethodSettings, MethodWords, Rollout } from './method.ts';
@@ -22,6 +23,7 @@ const METHODS = {
   magrpo,
   mappo,
   teamtr: teamTr,
+  ccpo,
   sft,
 } as const satisfies Readonly<Record<string, Method>>;
 

@@ -61,6 +61,18 @@ describe('readConfig', () => {
         lone_messages: 'parent',
         return_clip: 10,
       },
+      ccpo: {
+        solo_prompt: 'bare',
+        shaping: 'history',
+        decay: 0.99,
+        min_samples: 10,
+        order: 'previous',
+        alpha: 1,
+        eta: 1,
+        normalise: true,
+        alternate_every: 0,
+        alternate_first: 'thinker',
+      },
       ppo: {
         learning_rate: 1e-4,
         warmup_fraction: 0.03,

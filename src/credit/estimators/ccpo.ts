@@ -1,0 +1,41 @@
+/**
+ * The counterfactual credit of CCPO (reference section 1): what the team's return is with an agent's contribution, less
+ * what it is without it.
+ */
+import { C3Error } from '../../shared/errors.ts';
+import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
+import type { Estimate } from '../aggregate.ts';
+import { shifted } from '../bounds.ts';
+import type { Estimator } from '../estimator.ts';
+import { meanInterval } from '../interval.ts';
+
+/**
+ *   b_j = R_without_j
+ *   A_j = R_j - R_without_j
+ *
+ * The value of an alternative is its return without the agent, taken as known. What a run of the method stores is this
+ * difference shaped (training/methods/ccpoShaping.ts).
+ */
+export const ccpo = {
+  name: 'ccpo',
+  label: 'ccpo',
+  words: 'The baseline is the return of the same team without what the agent said.',
+  needs: 'alternative values',
+  configurable: false,
+  diagnosed: 'stored',
+  estimate: (aggregates, { alternatives }) =>
+    aggregates.map(({ mean, count }, index): Estimate | null => {
+      const without = alternatives[index]?.value;
+      if (mean === null || count === 0) {
+        return null;
+      }
+      if (without === undefined || !isReturn(without)) {
+        throw new C3Error(
+          'input',
+          `ccpo needs the return of each alternative without the agent: give "value", ${RETURN_WORDS}, beside its returns.`,
+        );
+      }
+      return { baseline: without, credit: mean - without };
+    }),
+  bounds: ({ own, credit }) => shifted(meanInterval(own), credit),
+} as const satisfies Estimator;

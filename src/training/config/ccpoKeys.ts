@@ -1,0 +1,71 @@
+/** The keys of a run configuration that say how method ccpo makes its learning signal (CCPO, arXiv 2603.21563). */
+import { z } from 'zod';
+import { oneOf, share } from './configKeys.ts';
+
+export const ccpoSchema = z
+  .strictObject({
+    solo_prompt: oneOf(['bare', 'empty_plan'], {
+      bare: 'As if the thinker had never spoken: the question alone, as the published code trains.',
+      empty_plan:
+        'The heading of the context with nothing below it, as the published code evaluates without a thinker.',
+    })
+      .default('bare')
+      .describe('What the solver reads in a solo rollout, which leaves out what the thinker said.'),
+    shaping: oneOf(['history', 'none'], {
+      history: 'Scaled by running statistics of earlier steps, as published.',
+      none: 'The thinker learns from the return less the solo return itself, the solver from the return: unbiased.',
+    })
+      .default('history')
+      .describe('How returns with and without the thinker become what is learned from.'),
+    decay: share
+      .default(0.99)
+      .describe('What the running statistics keep of what they were, in each step (lambda); 1 never changes them.'),
+    min_samples: z
+      .int()
+      .min(0)
+      .default(10)
+      .describe(
+        'Returns that the running statistics must hold before they are used; until then the returns are, as they are. The published code has 10, the paper says 50.',
+      ),
+    order: oneOf(['previous', 'updated'], {
+      previous: 'Those of the steps before, as the published code.',
+      updated: 'Those that the step itself has updated, as the formulas of the paper.',
+    })
+      .default('previous')
+      .describe('Which running statistics scale a step.'),
+    alpha: z
+      .number()
+      .positive()
+      .max(1000)
+      .default(1)
+      .describe('The steepness of tanh, which bounds what the thinker learns from.'),
+    eta: z
+      .number()
+      .min(0)
+      .max(1000)
+      .default(1)
+      .describe(
+        'How far the gate of the solver follows what the thinker contributed so far; 0 weighs both returns alike.',
+      ),
+    normalise: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Scales what is learned from to mean 0 and sample deviation 1 among the rollouts of each question, as published.',
+      ),
+    alternate_every: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe(
+        'Steps in which one agent is updated before it is the turn of the other; 0 updates both in every step. The published code has 10.',
+      ),
+    alternate_first: oneOf(['thinker', 'solver'], {
+      thinker: 'The first role of the protocol, as published.',
+      solver: 'The second one.',
+    })
+      .default('thinker')
+      .describe('Which agent is updated first, with `alternate_every`.'),
+  })
+  .prefault({})
+  .describe('What method ccpo learns from: returns with the thinker against solo rollouts of the solver.');

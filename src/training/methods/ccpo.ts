@@ -1,0 +1,155 @@
+/**
+ * CCPO for a thinker and a solver (reference sections 1, 2 and 4). Of each instance N whole episodes are sampled, and
+ * as many solo rollouts: the solver again, without what a thinker said, which are measured and never trained on. The
+ * thinker learns from what its message changed, D = R_joint - R_solo, the solver from both returns, weighed by a gate
+ * that follows what the thinker contributed so far (ccpoShaping.ts). The statistics behind it run from step to step
+ * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the instance, then PPO on it.
+ */
+import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
+import { learns } from '../../shared/rolePolicies.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { paired, signalOf, withinPrompt, type Signal } from './ccpoShaping.ts';
+import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
+import type { LearningStep, Method, MethodSettings, Outcome, Update } from './method.ts';
+import { ppoEpochs } from './ppo.ts';
+
+/** Whole episodes of an instance: half of the evaluator calls, the other half is for solo rollouts. */
+const episodesOf = ({ evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>): number =>
+  Math.floor(budget / 2);
+
+/** Whether a protocol is a thinker and a solver who sees what the thinker said, and whose message alone is scored. */
+function isThinkSolve({ occurrences, rounds }: Protocol): boolean {
+  const [thinker, solver, ...others] = occurrences;
+  return (
+    rounds === undefined &&
+    thinker !== undefined &&
+    solver?.ancestors.includes(thinker.position) === true &&
+    others.length === 0 &&
+    thinker.role !== solver.role &&
+    !thinker.scored &&
+    solver.scored
+  );
+}
+
+export const ccpo: Method = {
+  words: {
+    label: 'CCPO',
+    help: 'Compares each episode of a thinker and a solver with a solo rollout of the solver, which leaves the thinker out.',
+    summary: 'an episode against the same solver without the thinker, scaled by running statistics.',
+    reads: ['ccpo'],
+    trains: true,
+  },
+  state: { name: 'ccpo-statistics', version: 1, initial: () => stateOf(NO_STATISTICS) },
+  compared: 'instance',
+  estimator: () => 'ccpo',
+  valueTarget: () => null,
+
+  problem(settings, protocol) {
+    if (!isThinkSolve(protocol)) {
+      return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored; ${protocol.name} is none.`;
+    }
+    if (episodesOf(settings) < 2) {
+      return `evaluator_budget (${String(settings.evaluator_budget)}) pays for fewer than two episodes of an instance with as many solo rollouts; give ccpo at least 4.`;
+    }
+    const frozen = protocol.roles.find(({ name }) => !learns(settings.policies, name));
+    return frozen !== undefined && settings.ccpo.alternate_every > 0
+      ? `ccpo.alternate_every takes turns between two roles that learn, and ${frozen.name} does not; set it to 0.`
+      : null;
+  },
+
+  remarks: ({ credit, ccpo: { normalise } }) =>
+    credit.group_normalise && normalise
+      ? ['With credit.group_normalise and ccpo.normalise credits are scaled twice; turn one of the two off.']
+      : [],
+
+  plan: (settings) => [
+    { fanout: [episodesOf(settings)], commonRandomNumbers: false },
+    {
+      fanout: [1, episodesOf(settings)],
+      commonRandomNumbers: false,
+      measured: true,
+      withoutFirst: settings.ccpo.solo_prompt,
+    },
+  ],
+
+  credit({ instances, measured, settings, state }) {
+    const { ccpo: own, credit } = settings;
+    const before = statisticsOf(state);
+    const pairs = instances.map((episodes, index) => {
+      const without = measured[index] ?? [];
+      const calls = [...episodes, ...without].reduce((sum, root) => sum + callsOf(root), 0);
+      const found = paired(returnsOf(episodes, credit.return_clip), returnsOf(without, credit.return_clip));
+      return { episodes, found, calls };
+    });
+    const after = updated(
+      before,
+      pairs.flatMap(({ found }) => found.flatMap((pair) => pair ?? [])),
+      own.decay,
+    );
+    const statistics = own.order === 'updated' ? after : before;
+    const credits = new Map<TreeNode, Credit>();
+    for (const { episodes, found, calls } of pairs) {
+      const known = episodes.flatMap((thinker, index) => {
+        const pair = found[index] ?? null;
+        return pair === null ? [] : [{ thinker, pair }];
+      });
+      const signals = scaled(
+        known.map(({ pair }) => signalOf(pair, statistics, own)),
+        own.normalise,
+      );
+      known.forEach(({ thinker }, index) => {
+        const signal = signals[index];
+        const credited = (value: number): Credit => ({
+          estimator: 'ccpo',
+          value,
+          low: null,
+          high: null,
+          n: known.length,
+          evaluatorCalls: calls,
+          interval: 'none',
+        });
+        if (signal !== undefined) {
+          credits.set(thinker, credited(signal.thinker));
+          for (const solver of thinker.children) {
+            credits.set(solver, credited(signal.solver));
+          }
+        }
+      });
+    }
+    return { credits, state: stateOf(after) };
+  },
+
+  updates: takingTurns,
+  measures: measuresOf,
+};
+
+/** The returns of some trees, leaf by leaf. */
+const returnsOf = (roots: readonly TreeNode[], bound: number): (number | null)[] =>
+  roots.flatMap(leavesOf).map((leaf) => returnOf(leaf, bound));
+
+/** The signals of one prompt, against each other where they are to be. */
+function scaled(signals: readonly Signal[], normalise: boolean): readonly Signal[] {
+  if (!normalise) {
+    return signals;
+  }
+  const thinkers = withinPrompt(signals.map(({ thinker }) => thinker));
+  const solvers = withinPrompt(signals.map(({ solver }) => solver));
+  return signals.map((_, index) => ({ thinker: thinkers[index] ?? 0, solver: solvers[index] ?? 0 }));
+}
+
+/** PPO for both agents, or in blocks of steps for one after the other; credits and statistics are those of both. */
+function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
+  const { alternate_every: every, alternate_first: first } = step.settings.ccpo;
+  if (every === 0) {
+    yield* ppoEpochs(step);
+    return;
+  }
+  const turn = Math.floor((step.iteration - 1) / every) + (first === 'thinker' ? 0 : 1);
+  const agents = step.agents.slice(turn % 2, (turn % 2) + 1);
+  const updates = ppoEpochs(step);
+  for (let next = updates.next({}); next.done !== true;) {
+    const update = next.value;
+    next = updates.next(yield update.kind === 'policy' ? { ...update, agents } : update);
+  }
+}

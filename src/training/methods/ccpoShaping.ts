@@ -1,0 +1,61 @@
+/**
+ * What thinker and solver learn from (CCPO reference sections 1, 2 and 4): pure functions of returns and running
+ * statistics.
+ */
+import { mean, sampleVariance } from '../../credit/describe.ts';
+import { deviationOf, EPSILON, gateOf, type Paired, type Running, type Statistics } from './ccpoStatistics.ts';
+import type { MethodSettings } from './method.ts';
+
+/** Of one rollout, by agent. */
+export interface Signal {
+  readonly thinker: number;
+  readonly solver: number;
+}
+
+/**
+ * With mu and sigma of the running statistics, the contribution D = R_joint - R_solo of the thinker and the gate g:
+ *
+ *   thinker: tanh(alpha * (D - mu_D) / (sigma_D + eps))
+ *   solver:  g * (R_joint - mu_joint) / (sigma_joint + eps) + (1 - g) * (R_solo - mu_solo) / (sigma_solo + eps)
+ *
+ * Where the statistics hold too little, or `shaping` is none, D for the thinker and R_joint for the solver.
+ */
+export function signalOf({ joint, solo }: Paired, statistics: Statistics, settings: MethodSettings['ccpo']): Signal {
+  const contribution = joint - solo;
+  if (settings.shaping === 'none' || statistics.steps === 0 || statistics.count < settings.min_samples) {
+    return { thinker: contribution, solver: joint };
+  }
+  const gate = gateOf(statistics, settings.eta);
+  return {
+    thinker: Math.tanh(settings.alpha * scoreOf(contribution, statistics.contribution)),
+    solver: gate * scoreOf(joint, statistics.joint) + (1 - gate) * scoreOf(solo, statistics.solo),
+  };
+}
+
+const scoreOf = (value: number, running: Running): number => (value - running.mean) / (deviationOf(running) + EPSILON);
+
+/**
+ * The rollouts of one prompt against each other: (r - mean) / (sample deviation + eps). One alone stays as it is.
+ * @returns in order
+ */
+export function withinPrompt(values: readonly number[]): number[] {
+  const variance = sampleVariance(values);
+  if (variance === null) {
+    return [...values];
+  }
+  const centre = mean(values);
+  return values.map((value) => (variance === 0 ? 0 : (value - centre) / (Math.sqrt(variance) + EPSILON)));
+}
+
+/**
+ * Each rollout with the solo rollout of its number; where that was not measured, with the mean of those that were (C1).
+ * The published code takes a solo return of 0 where none was measured at all: what was not measured is no 0 here, and
+ * nothing is learned from such a prompt.
+ * @returns in order; null for a rollout that was not measured, or has nothing to be compared with
+ */
+export function paired(joints: readonly (number | null)[], solos: readonly (number | null)[]): (Paired | null)[] {
+  const measured = solos.flatMap((solo) => solo ?? []);
+  return joints.map((joint, index) =>
+    joint === null || measured.length === 0 ? null : { joint, solo: solos[index] ?? mean(measured) },
+  );
+}

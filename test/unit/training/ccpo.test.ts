@@ -1,0 +1,382 @@
+/** What CCPO learns from: the published functions' numbers, its options, and what a run stores of it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
+import type { TreeNode } from '../../../src/replay/tree.ts';
+import { frozenBranch } from '../../../src/replay/storedBranch.ts';
+import { renderPlain } from '../../../src/team/render.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
+import { ccpo } from '../../../src/training/methods/ccpo.ts';
+import { paired, signalOf, withinPrompt } from '../../../src/training/methods/ccpoShaping.ts';
+import {
+  deviationOf,
+  gateOf,
+  NO_STATISTICS,
+  stateOf,
+  statisticsOf,
+  updated,
+  type Paired,
+  type Statistics,
+} from '../../../src/training/methods/ccpoStatistics.ts';
+import { instances, SAMPLING } from '../replay/helpers.ts';
+import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
+import { FOUR, PAIR, sums } from './tinyTeam.ts';
+
+const SETTINGS = readConfig('', 'defaults').ccpo;
+const close = (actual: number, expected: number, what: string, within = 1e-5): void => {
+  assert.ok(Math.abs(actual - expected) < within, `${what}: ${String(actual)} is not ${String(expected)}`);
+};
+const pairs = (joint: readonly number[], solo: readonly number[]): Paired[] =>
+  joint.map((one, index) => ({ joint: one, solo: solo[index] ?? NaN }));
+
+/** Three batches of 12, from the authors' own functions (reference section 12). */
+const BATCHES = [
+  pairs([1, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1], [0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0]),
+  pairs([1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0], [1, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1]),
+  pairs([0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1], [1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 1]),
+] as const;
+/** After each batch: mean and deviation of contribution, joint and solo, and the gate. */
+const AFTER = [
+  [0.08333334, 0.64009549, 0.41666666, 0.49300669, 0.33333334, 0.47140452, 0.53250128],
+  [0.085, 0.63966138, 0.41916666, 0.49279536, 0.33416668, 0.47162544, 0.53317185],
+  [0.08415, 0.63906834, 0.42080832, 0.49279747, 0.33665834, 0.47184405, 0.53287148],
+] as const;
+/** Of the second and third batch: by joint and solo return, what thinker and solver learn from. */
+const SHAPED = [
+  {},
+  {
+    '1 1': [-0.129458, 1.291204],
+    '1 0': [0.892091, 0.299492],
+    '0 0': [-0.129458, -0.780616],
+    '0 1': [-0.934459, 0.211097],
+  },
+  {
+    '0 1': [-0.934933, 0.20555],
+    '1 1': [-0.132106, 1.287481],
+    '0 0': [-0.132106, -0.784276],
+    '1 0': [0.891757, 0.297655],
+  },
+] as const satisfies readonly Readonly<Record<string, readonly [number, number]>>[];
+
+describe('the shaping of CCPO', () => {
+  it("gives the numbers of the authors' functions over three steps", () => {
+    let statistics = NO_STATISTICS;
+    for (const [step, batch] of BATCHES.entries()) {
+      const expected: Readonly<Record<string, readonly [number, number]>> = SHAPED[step] ?? {};
+      for (const pair of batch) {
+        const [thinker, solver] = expected[`${String(pair.joint)} ${String(pair.solo)}`] ?? [
+          pair.joint - pair.solo,
+          pair.joint,
+        ];
+        const signal = signalOf(pair, statistics, SETTINGS);
+        close(signal.thinker, thinker, `thinker of step ${String(step)}`);
+        close(signal.solver, solver, `solver of step ${String(step)}`);
+      }
+      statistics = updated(statistics, batch, SETTINGS.decay);
+      const { contribution, joint, solo } = statistics;
+      const found = [contribution, joint, solo].flatMap((one) => [one.mean, deviationOf(one)]);
+      for (const [index, value] of [...found, gateOf(statistics, SETTINGS.eta)].entries()) {
+        close(value, AFTER[step]?.[index] ?? NaN, `statistic ${String(index)} after step ${String(step)}`);
+      }
+    }
+  });
+
+  it('scales the rollouts of a prompt by their sample deviation', () => {
+    const cases = [
+      [
+        [1, 0, 0, 0],
+        [1.499997, -0.499999, -0.499999, -0.499999],
+      ],
+      [
+        [1, 1, 0, 0],
+        [0.866024, 0.866024, -0.866024, -0.866024],
+      ],
+      [
+        [0.1, 0.1, 0.1],
+        [0, 0, 0],
+      ],
+      [
+        [0.892091, -0.129458, -0.129458, -0.934459],
+        [1.292809, -0.072346, -0.072346, -1.148116],
+      ],
+      [[0.7], [0.7]],
+      [[], []],
+    ] as const;
+    for (const [values, expected] of cases) {
+      const found = withinPrompt(values);
+      assert.equal(found.length, expected.length);
+      found.forEach((value, index) => {
+        close(value, expected[index] ?? NaN, JSON.stringify(values));
+      });
+    }
+  });
+
+  it('waits for as many rollouts as it is told, and for none without history', () => {
+    const statistics = updated(NO_STATISTICS, BATCHES[0], 0.99);
+    const pair = { joint: 1, solo: 0 };
+    assert.deepEqual(signalOf(pair, statistics, { ...SETTINGS, min_samples: 13 }), { thinker: 1, solver: 1 });
+    assert.ok(signalOf(pair, statistics, { ...SETTINGS, min_samples: 12 }).thinker < 1);
+    assert.deepEqual(signalOf(pair, statistics, { ...SETTINGS, shaping: 'none' }), { thinker: 1, solver: 1 });
+    // Without a first step there is nothing to scale by, however few are asked for.
+    assert.deepEqual(signalOf(pair, NO_STATISTICS, { ...SETTINGS, min_samples: 0 }), { thinker: 1, solver: 1 });
+  });
+
+  it('has a gate on the side of the stream that contributed, and a deviation of 1 where nothing varied', () => {
+    const steady = (contribution: number): Statistics => ({
+      ...NO_STATISTICS,
+      steps: 1,
+      contribution: { mean: contribution, variance: 0 },
+    });
+    close(gateOf(steady(0.5), 1), 1 / (1 + Math.exp(-0.5)), 'a thinker that helps');
+    assert.ok(gateOf(steady(-0.5), 1) < 0.5);
+    assert.equal(gateOf(steady(-0.5), 0), 0.5);
+    // The argument is bounded by 20.
+    close(gateOf(steady(1), 1000), 1 / (1 + Math.exp(-20)), 'the bound', 1e-12);
+  });
+
+  it('pairs by number, takes the mean for a solo rollout that was not measured, and leaves out what has none', () => {
+    assert.deepEqual(paired([1, 0, null, 1], [0, null, 1, 1]), [
+      { joint: 1, solo: 0 },
+      { joint: 0, solo: 2 / 3 },
+      null,
+      { joint: 1, solo: 1 },
+    ]);
+    assert.deepEqual(paired([1, 0], [null, null]), [null, null]);
+    assert.deepEqual(updated(NO_STATISTICS, [], 0.99), NO_STATISTICS);
+  });
+});
+
+interface Trees {
+  readonly episodes: readonly TreeNode[];
+  /** The empty message with the solo rollouts below it. */
+  readonly without: TreeNode;
+}
+
+/** Whole episodes with these joint and solo returns, as a run grows them. */
+function treesOf(joint: readonly (number | null)[], solo: readonly (number | null)[]): Trees {
+  const [instance] = instances(1);
+  const node = (parent: TreeNode | null, sibling: number, score?: number | null): TreeNode => {
+    const made: TreeNode = {
+      instance: instance ?? assert.fail(),
+      position: parent === null ? 0 : 1,
+      parent,
+      sibling,
+      alternative: sibling,
+      replay: null,
+      context: '',
+      contextKey: '',
+      streamKey: '',
+      sampling: SAMPLING,
+      answer: {
+        text: '',
+        prompt: new Int32Array(),
+        tokens: new Int32Array(),
+        logprobs: new Float32Array(),
+        finish: 'end',
+        reusedTokens: 0,
+      },
+      score: score === undefined ? undefined : { score, rule: 'table' },
+      children: [],
+      stored: undefined,
+    };
+    parent?.children.push(made);
+    return made;
+  };
+  const episodes = joint.map((score, index) => {
+    const thinker = node(null, index);
+    node(thinker, 0, score);
+    return thinker;
+  });
+  const without = node(null, 0);
+  solo.forEach((score, index) => node(without, index, score));
+  return { episodes, without };
+}
+
+const creditsOf = (
+  { episodes, without }: Trees,
+  overrides: readonly string[],
+  state = stateOf(NO_STATISTICS),
+): { readonly thinker: (number | null)[]; readonly solver: (number | null)[]; readonly state: Statistics } => {
+  const { credits, state: next } = ccpo.credit({
+    settings: readConfig('', 'defaults', overrides),
+    stage: 0,
+    instances: [episodes],
+    measured: [[without]],
+    values: new Map(),
+    state,
+  });
+  const valueOf = (node: TreeNode | undefined): number | null =>
+    node === undefined ? null : (credits.get(node)?.value ?? null);
+  return {
+    thinker: episodes.map(valueOf),
+    solver: episodes.map((one) => valueOf(one.children[0])),
+    state: statisticsOf(next ?? assert.fail()),
+  };
+};
+
+describe('the credit of CCPO', () => {
+  it('is the shaped difference with and without the thinker, scaled within the prompt', () => {
+    const state = stateOf(updated(NO_STATISTICS, BATCHES[0], 0.99));
+    // By joint and solo return: (1, 0), (1, 1), (0, 0), (0, 1).
+    const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
+    const { thinker, solver } = creditsOf(trees, [], state);
+    const expected = [1.292809, -0.072346, -0.072346, -1.148116];
+    thinker.forEach((value, index) => {
+      close(value ?? NaN, expected[index] ?? NaN, 'thinker');
+    });
+    const raw = creditsOf(trees, ['ccpo.normalise=false'], state);
+    close(raw.solver[1] ?? NaN, 1.291204, 'solver (1, 1)');
+    close(raw.thinker[3] ?? NaN, -0.934459, 'thinker (0, 1)');
+    // The order of the reference, section 10: agent 2 (1, 1) > (1, 0) ~ (0, 1) > (0, 0).
+    const [helped, both, none, hurt] = solver.map((one) => one ?? NaN);
+    assert.ok((both ?? NaN) > (helped ?? NaN) && (helped ?? NaN) > (hurt ?? NaN) && (hurt ?? NaN) > (none ?? NaN));
+  });
+
+  it('is shaped by the statistics before the step, or by those that the step has updated', () => {
+    const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
+    const before = stateOf(updated(NO_STATISTICS, BATCHES[0], 0.99));
+    const options = ['ccpo.normalise=false', 'ccpo.decay=0.5'];
+    const previous = creditsOf(trees, options, before);
+    const own = creditsOf(trees, [...options, 'ccpo.order=updated'], before);
+    assert.deepEqual(own.state, previous.state);
+    // mu = .5 * .08333 + .5 * 0, var = .5 * .409722 + .5 * .5: by hand.
+    close(own.thinker[0] ?? NaN, Math.tanh((1 - 1 / 24) / Math.sqrt(0.4548611)), 'updated');
+    close(previous.thinker[0] ?? NaN, 0.892091, 'previous');
+    // The paper's order shapes the first step too, once there are enough rollouts.
+    const first = creditsOf(trees, ['ccpo.normalise=false', 'ccpo.order=updated', 'ccpo.min_samples=4']);
+    close(first.thinker[0] ?? NaN, Math.tanh(1 / Math.sqrt(0.5)), 'first');
+  });
+
+  it('leaves out what was not measured, and keeps what it had where nothing was', () => {
+    const { thinker, solver, state } = creditsOf(treesOf([1, null, 0], [0, 0, 0]), ['ccpo.normalise=false']);
+    assert.deepEqual([thinker, solver, state.count], [[1, null, 0], [1, null, 0], 2]);
+    const before = updated(NO_STATISTICS, BATCHES[0], 0.99);
+    const none = creditsOf(treesOf([1, 0], [null, null]), [], stateOf(before));
+    assert.deepEqual([none.thinker, none.state], [[null, null], before]);
+  });
+
+  it('is 0 for a thinker that changes nothing, where a shared return would credit it', () => {
+    const { thinker, solver } = creditsOf(treesOf([1, 0, 1, 0], [1, 0, 1, 0]), []);
+    assert.deepEqual(thinker, [0, 0, 0, 0]);
+    assert.ok((solver[0] ?? 0) > 0 && (solver[1] ?? 0) < 0);
+  });
+});
+
+describe('where CCPO cannot be run', () => {
+  const problem = (overrides: readonly string[], protocol = PAIR): string | null =>
+    ccpo.problem(readConfig('', 'defaults', ['method=ccpo', ...overrides]), protocol);
+
+  it('says why in one sentence', () => {
+    assert.equal(problem([]), null);
+    assert.equal(problem(['evaluator_budget=4']), null);
+    assert.match(problem(['evaluator_budget=3']) ?? '', /^evaluator_budget \(3\) .* give ccpo at least 4\.$/u);
+    assert.match(problem([], FOUR) ?? '', /^ccpo needs a protocol of two roles, .*; four is none\.$/u);
+    assert.match(
+      problem(['ccpo.alternate_every=10', 'policies={reasoner: {learns: false}}']) ?? '',
+      /and reasoner does not; set it to 0\.$/u,
+    );
+    assert.deepEqual(ccpo.remarks(readConfig('', 'defaults')), []);
+    assert.equal(ccpo.remarks(readConfig('', 'defaults', ['credit.group_normalise=true'])).length, 1);
+  });
+});
+
+let team: Awaited<ReturnType<typeof teamFolder>>;
+before(async () => {
+  team = await teamFolder();
+});
+after(() => {
+  team.remove();
+});
+
+/** One after the other right and wrong, so that returns differ. */
+const counting = (): Evaluator => {
+  let calls = 0;
+  return { name: 'counting', evaluate: () => Promise.resolve({ score: ++calls % 3 === 0 ? 1 : 0, rule: 'counted' }) };
+};
+
+const world = async (t: TestContext, overrides: readonly string[]): Promise<TinyRun> => {
+  const run = await tinyWorld(t, team.folder);
+  await run.start({
+    train: sums(3),
+    evaluation: [],
+    evaluator: counting(),
+    overrides: ['method=ccpo', 'evaluation.instances=0', ...overrides],
+  });
+  return run;
+};
+
+const messagesIn = ({ store }: TinyRun, iteration: number): ReturnType<typeof store.transcript>['messages'] =>
+  store.transcript({
+    run: 'run-1',
+    phase: 'train',
+    iteration,
+    instance: sums(1)[0]?.uidSha ?? '',
+    offset: 0,
+    limit: 99,
+  }).messages;
+
+describe('a run of CCPO', () => {
+  it('samples solo rollouts below an empty message of the thinker, and never learns from them', async (t) => {
+    const run = await world(t, ['steps=1']);
+    const { store } = run;
+    const messages = messagesIn(run, 1);
+    const solo = messages.filter(({ bucket }) => bucket === null).map(({ id }) => store.decision(id));
+    const [empty, ...solvers] = solo;
+    assert.deepEqual([empty?.text, empty?.finish, empty?.position, solvers.length], ['', 'typed', 0, 4]);
+    for (const solver of solvers) {
+      assert.deepEqual([solver.position, solver.parent], [1, empty?.id]);
+      assert.equal(solver.context, `Solve.\n\nProblem:\n${sums(1)[0]?.question ?? ''}\n`);
+    }
+    const streams = messages.map(({ id }) => store.decision(id).streamKey).filter((key) => key !== '');
+    assert.deepEqual([streams.length, new Set(streams).size], [12, 12]);
+    assert.ok(messages.every(({ bucket, trainingCredit }) => (bucket === null) === (trainingCredit === null)));
+    assert.equal(store.learnedReturns('run-1', 1).length, 3 * 4);
+    const { metrics, ledger } = store.steps('run-1', 0, 1)[0] ?? assert.fail();
+    assert.equal(ledger.evaluatorCalls + (ledger.reusedEvaluations ?? 0), 3 * 8);
+    // What the step shows is the state that it left.
+    const statistics = statisticsOf(store.methodState('run-1', 1) ?? assert.fail());
+    assert.deepEqual(
+      [metrics?.contribution, metrics?.jointReturn, metrics?.soloReturn, metrics?.gate],
+      [statistics.contribution.mean, statistics.joint.mean, statistics.solo.mean, gateOf(statistics, 1)],
+    );
+    assert.equal(statistics.count, 12);
+  });
+
+  it('keeps the heading of an empty plan where it is asked to, and replays such a message', async (t) => {
+    const run = await world(t, ['steps=1', 'ccpo.solo_prompt=empty_plan']);
+    const { store } = run;
+    const solver = messagesIn(run, 1).find(({ bucket, position }) => bucket === null && position === 1);
+    const question = sums(1)[0]?.question ?? '';
+    assert.ok(solver !== undefined);
+    const { context } = store.decision(solver.id);
+    assert.equal(context, `Solve.\n\nProblem:\n${question}\n\nContext:\n`);
+    const branch = await frozenBranch(store.decision(solver.id), { store, protocol: PAIR, render: renderPlain });
+    assert.equal(branch.headed, true);
+  });
+
+  it('takes turns in blocks of steps, and keeps the statistics of both', async (t) => {
+    const learned: string[][] = [];
+    const run = await tinyWorld(t, team.folder);
+    await run.start({
+      train: sums(3),
+      evaluation: [],
+      evaluator: counting(),
+      overrides: ['method=ccpo', 'evaluation.instances=0', 'steps=4', 'ccpo.alternate_every=2'],
+      wrap: (runtime) =>
+        new Proxy(runtime, {
+          get: (target, name): unknown => {
+            const value: unknown = Reflect.get(target, name);
+            if (name !== 'step') {
+              return typeof value === 'function' ? value.bind(target) : value;
+            }
+            return (...args: Parameters<typeof runtime.step>) => {
+              learned.push([...new Set(args[0].map(({ agent }) => agent ?? ''))]);
+              return target.step(...args);
+            };
+          },
+        }),
+    });
+    assert.deepEqual(learned, [['reasoner'], ['reasoner'], ['actor'], ['actor']]);
+    assert.equal(statisticsOf(run.store.methodState('run-1', 4) ?? assert.fail()).steps, 4);
+  });
+});
