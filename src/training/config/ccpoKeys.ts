@@ -11,8 +11,10 @@ export const ccpoSchema = z
     })
       .default('bare')
       .describe('What the solver reads in a solo rollout, which leaves out what the thinker said.'),
-    shaping: oneOf(['history', 'none'], {
+    shaping: oneOf(['history', 'event', 'none'], {
       history: 'Scaled by running statistics of earlier steps, as published.',
+      event:
+        "As in the authors' later code: both learn from the return, from -1 to 1, and the thinker from a bonus on top, without running statistics.",
       none: 'The thinker learns from the return less the solo return itself, the solver from the return: unbiased.',
     })
       .default('history')
@@ -47,12 +49,31 @@ export const ccpoSchema = z
       .describe(
         'How far the gate of the solver follows what the thinker contributed so far; 0 weighs both returns alike.',
       ),
-    normalise: z
-      .boolean()
-      .default(true)
-      .describe(
-        'Scales what is learned from to mean 0 and sample deviation 1 among the rollouts of each question, as published.',
-      ),
+    bonus: oneOf(['event', 'difference'], {
+      event: '1 where the return is above the middle and the solo return below it, -1 the other way round, else 0.',
+      difference: 'Half of the return less the solo return, both from -1 to 1.',
+    })
+      .default('event')
+      .describe('With `shaping: event`, what the thinker gets for what it changed.'),
+    bonus_weight: z
+      .number()
+      .min(0)
+      .max(1000)
+      .default(0.2)
+      .describe('With `shaping: event`, what the bonus counts beside the return (lambda of the later code).'),
+    solo_baseline: oneOf(['question', 'rollout'], {
+      question: 'The mean of the solo rollouts of the question.',
+      rollout: 'The one solo rollout of the same number.',
+    })
+      .default('question')
+      .describe('With `shaping: event`, the solo return that a return is compared with.'),
+    normalise: oneOf(['deviation', 'mean', 'none'], {
+      deviation: 'To mean 0 and sample deviation 1, as published.',
+      mean: "To mean 0 alone, as the authors' later code.",
+      none: 'Not at all.',
+    })
+      .default('deviation')
+      .describe('How what is learned from is scaled among the rollouts of each question.'),
     alternate_every: z
       .int()
       .min(0)

@@ -9,7 +9,7 @@ import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts
 import type { Credit } from '../../shared/credit/credit.ts';
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { paired, signalOf, withinPrompt, type Signal } from './ccpoShaping.ts';
+import { paired, signalsOf, withinPrompt, type Signal } from './ccpoShaping.ts';
 import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
 import type { LearningStep, Method, MethodSettings, Outcome, Update } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
@@ -59,7 +59,7 @@ export const ccpo: Method = {
   },
 
   remarks: ({ credit, ccpo: { normalise } }) =>
-    credit.group_normalise && normalise
+    credit.group_normalise && normalise !== 'none'
       ? ['With credit.group_normalise and ccpo.normalise credits are scaled twice; turn one of the two off.']
       : [],
 
@@ -94,10 +94,8 @@ export const ccpo: Method = {
         const pair = found[index] ?? null;
         return pair === null ? [] : [{ thinker, pair }];
       });
-      const signals = scaled(
-        known.map(({ pair }) => signalOf(pair, statistics, own)),
-        own.normalise,
-      );
+      const learned = known.map(({ pair }) => pair);
+      const signals = scaled(signalsOf(learned, statistics, own), own.normalise);
       known.forEach(({ thinker }, index) => {
         const signal = signals[index];
         const credited = (value: number): Credit => ({
@@ -129,12 +127,15 @@ const returnsOf = (roots: readonly TreeNode[], bound: number): (number | null)[]
   roots.flatMap(leavesOf).map((leaf) => returnOf(leaf, bound));
 
 /** The signals of one prompt, against each other where they are to be. */
-function scaled(signals: readonly Signal[], normalise: boolean): readonly Signal[] {
-  if (!normalise) {
-    return signals;
-  }
-  const thinkers = withinPrompt(signals.map(({ thinker }) => thinker));
-  const solvers = withinPrompt(signals.map(({ solver }) => solver));
+function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalise']): readonly Signal[] {
+  const thinkers = withinPrompt(
+    signals.map(({ thinker }) => thinker),
+    by,
+  );
+  const solvers = withinPrompt(
+    signals.map(({ solver }) => solver),
+    by,
+  );
   return signals.map((_, index) => ({ thinker: thinkers[index] ?? 0, solver: solvers[index] ?? 0 }));
 }
 

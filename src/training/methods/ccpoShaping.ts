@@ -32,19 +32,56 @@ export function signalOf({ joint, solo }: Paired, statistics: Statistics, settin
   };
 }
 
+/**
+ * The same of the authors' later code, with the returns as scores s = 2 R - 1 and b the score of the solver alone:
+ *
+ *   thinker: s_joint + weight * bonus,  bonus = 1 for s_joint > 0 > b, -1 for s_joint < 0 < b, else 0
+ *                                       or, as a difference, (s_joint - b) / 2
+ *   solver:  s_joint
+ *
+ * @param alone the solo return that is compared with
+ */
+export function eventSignalOf(
+  joint: number,
+  alone: number,
+  { bonus: kind, bonus_weight: weight }: Pick<MethodSettings['ccpo'], 'bonus' | 'bonus_weight'>,
+): Signal {
+  const [score, baseline] = [2 * joint - 1, 2 * alone - 1];
+  const changed = score * baseline < 0 ? Math.sign(score) : 0;
+  const bonus = kind === 'event' ? changed : (score - baseline) / 2;
+  return { thinker: score + weight * bonus, solver: score };
+}
+
+/** What is learned from the rollouts of one prompt, in order, before they are scaled against each other. */
+export function signalsOf(
+  pairs: readonly Paired[],
+  statistics: Statistics,
+  settings: MethodSettings['ccpo'],
+): readonly Signal[] {
+  if (settings.shaping !== 'event' || pairs.length === 0) {
+    return pairs.map((pair) => signalOf(pair, statistics, settings));
+  }
+  const together = mean(pairs.map(({ solo }) => solo));
+  return pairs.map(({ joint, solo }) =>
+    eventSignalOf(joint, settings.solo_baseline === 'question' ? together : solo, settings),
+  );
+}
+
 const scoreOf = (value: number, running: Running): number => (value - running.mean) / (deviationOf(running) + EPSILON);
 
 /**
- * The rollouts of one prompt against each other: (r - mean) / (sample deviation + eps). One alone stays as it is.
+ * The rollouts of one prompt against each other: (r - mean) / (sample deviation + eps), or r - mean. One alone stays as
+ * it is.
  * @returns in order
  */
-export function withinPrompt(values: readonly number[]): number[] {
+export function withinPrompt(values: readonly number[], by: MethodSettings['ccpo']['normalise']): number[] {
   const variance = sampleVariance(values);
-  if (variance === null) {
+  if (variance === null || by === 'none') {
     return [...values];
   }
   const centre = mean(values);
-  return values.map((value) => (variance === 0 ? 0 : (value - centre) / (Math.sqrt(variance) + EPSILON)));
+  const scale = by === 'mean' ? 1 : Math.sqrt(variance) + EPSILON;
+  return values.map((value) => (variance === 0 ? 0 : (value - centre) / scale));
 }
 
 /**

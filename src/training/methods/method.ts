@@ -45,13 +45,16 @@ export interface MethodSettings {
   };
   readonly ccpo: {
     readonly solo_prompt: 'bare' | 'empty_plan';
-    readonly shaping: 'history' | 'none';
+    readonly shaping: 'history' | 'event' | 'none';
     readonly decay: number;
     readonly min_samples: number;
     readonly order: 'previous' | 'updated';
     readonly alpha: number;
     readonly eta: number;
-    readonly normalise: boolean;
+    readonly bonus: 'event' | 'difference';
+    readonly bonus_weight: number;
+    readonly solo_baseline: 'question' | 'rollout';
+    readonly normalise: 'deviation' | 'mean' | 'none';
     readonly alternate_every: number;
     readonly alternate_first: 'thinker' | 'solver';
   };

@@ -7,7 +7,7 @@ import { frozenBranch } from '../../../src/replay/storedBranch.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../src/training/methods/ccpo.ts';
-import { paired, signalOf, withinPrompt } from '../../../src/training/methods/ccpoShaping.ts';
+import { paired, signalOf, signalsOf, withinPrompt } from '../../../src/training/methods/ccpoShaping.ts';
 import {
   deviationOf,
   gateOf,
@@ -103,12 +103,37 @@ describe('the shaping of CCPO', () => {
       [[], []],
     ] as const;
     for (const [values, expected] of cases) {
-      const found = withinPrompt(values);
+      const found = withinPrompt(values, 'deviation');
       assert.equal(found.length, expected.length);
       found.forEach((value, index) => {
         close(value, expected[index] ?? NaN, JSON.stringify(values));
       });
     }
+  });
+
+  it("gives the numbers of the authors' later code, by event and by difference", () => {
+    const joint = [1, 1, -1, -1, 1, -1, 1, 1];
+    const solo = [-1, -1, 1, -1, 1, 1, 1, -1];
+    // Their scores are -1 and 1; two prompts of four rollouts.
+    const rollouts = pairs(joint, solo).map((pair) => ({ joint: (pair.joint + 1) / 2, solo: (pair.solo + 1) / 2 }));
+    for (const [changes, expected] of [
+      [{}, [1.2, 1.2, -1, -1, 1, -1.2, 1, 1]],
+      [{ solo_baseline: 'rollout' }, [1.2, 1.2, -1.2, -1, 1, -1.2, 1, 1.2]],
+      [{ bonus: 'difference' }, [1.15, 1.15, -1.05, -1.05, 1.05, -1.15, 1.05, 1.05]],
+    ] as const) {
+      const settings = { ...SETTINGS, shaping: 'event', ...changes } as const;
+      const found = [rollouts.slice(0, 4), rollouts.slice(4)].flatMap((prompt) =>
+        signalsOf(prompt, NO_STATISTICS, settings),
+      );
+      found.forEach(({ thinker, solver }, index) => {
+        close(thinker, expected[index] ?? NaN, JSON.stringify(changes));
+        assert.equal(solver, joint[index]);
+      });
+    }
+    assert.deepEqual(signalsOf([], NO_STATISTICS, { ...SETTINGS, shaping: 'event' }), []);
+    assert.deepEqual(withinPrompt([1.2, -1, -1.2, 1], 'mean'), [1.2, -1, -1.2, 1]);
+    assert.deepEqual(withinPrompt([3, 1], 'mean'), [1, -1]);
+    assert.deepEqual(withinPrompt([3, 1], 'none'), [3, 1]);
   });
 
   it('waits for as many rollouts as it is told, and for none without history', () => {
@@ -224,7 +249,7 @@ describe('the credit of CCPO', () => {
     thinker.forEach((value, index) => {
       close(value ?? NaN, expected[index] ?? NaN, 'thinker');
     });
-    const raw = creditsOf(trees, ['ccpo.normalise=false'], state);
+    const raw = creditsOf(trees, ['ccpo.normalise=none'], state);
     close(raw.solver[1] ?? NaN, 1.291204, 'solver (1, 1)');
     close(raw.thinker[3] ?? NaN, -0.934459, 'thinker (0, 1)');
     // The order of the reference, section 10: agent 2 (1, 1) > (1, 0) ~ (0, 1) > (0, 0).
@@ -235,7 +260,7 @@ describe('the credit of CCPO', () => {
   it('is shaped by the statistics before the step, or by those that the step has updated', () => {
     const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
     const before = stateOf(updated(NO_STATISTICS, BATCHES[0], 0.99));
-    const options = ['ccpo.normalise=false', 'ccpo.decay=0.5'];
+    const options = ['ccpo.normalise=none', 'ccpo.decay=0.5'];
     const previous = creditsOf(trees, options, before);
     const own = creditsOf(trees, [...options, 'ccpo.order=updated'], before);
     assert.deepEqual(own.state, previous.state);
@@ -243,12 +268,12 @@ describe('the credit of CCPO', () => {
     close(own.thinker[0] ?? NaN, Math.tanh((1 - 1 / 24) / Math.sqrt(0.4548611)), 'updated');
     close(previous.thinker[0] ?? NaN, 0.892091, 'previous');
     // The paper's order shapes the first step too, once there are enough rollouts.
-    const first = creditsOf(trees, ['ccpo.normalise=false', 'ccpo.order=updated', 'ccpo.min_samples=4']);
+    const first = creditsOf(trees, ['ccpo.normalise=none', 'ccpo.order=updated', 'ccpo.min_samples=4']);
     close(first.thinker[0] ?? NaN, Math.tanh(1 / Math.sqrt(0.5)), 'first');
   });
 
   it('leaves out what was not measured, and keeps what it had where nothing was', () => {
-    const { thinker, solver, state } = creditsOf(treesOf([1, null, 0], [0, 0, 0]), ['ccpo.normalise=false']);
+    const { thinker, solver, state } = creditsOf(treesOf([1, null, 0], [0, 0, 0]), ['ccpo.normalise=none']);
     assert.deepEqual([thinker, solver, state.count], [[1, null, 0], [1, null, 0], 2]);
     const before = updated(NO_STATISTICS, BATCHES[0], 0.99);
     const none = creditsOf(treesOf([1, 0], [null, null]), [], stateOf(before));

@@ -124,7 +124,7 @@ const SETTINGS = readConfig('', 'raw', [
   'method=ccpo',
   `evaluator_budget=${String(2 * EPISODES)}`,
   'ccpo.shaping=none',
-  'ccpo.normalise=false',
+  'ccpo.normalise=none',
 ]);
 
 interface Estimates {
