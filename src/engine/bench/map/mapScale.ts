@@ -67,7 +67,7 @@ export const FULL: MapScale = {
     row(ENDS, [6], false),
     row(LEARNED_LEVELS, [2], true),
   ],
-  seeds: Array.from({ length: 4 }, (_, seed) => seed),
+  seeds: Array.from({ length: 8 }, (_, seed) => seed),
   rates: [1e-3],
   run: COMMON,
   teams: TEAMS,

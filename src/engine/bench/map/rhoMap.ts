@@ -9,7 +9,7 @@ import { mean } from '../../../credit/describe.ts';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { EVALUATION_ROUNDS } from '../../../shared/records/evaluationRounds.ts';
 import type { StoreReader } from '../../../store/types.ts';
-import { learnedShare } from '../../../tasks/dealer/dealer.ts';
+import { learnedShare, levelRule } from '../../../tasks/dealer/dealer.ts';
 import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
@@ -24,6 +24,7 @@ import {
   type MapPilot,
   type MapPlace,
   type MapRun,
+  type MapTrend,
 } from './mapTable.ts';
 import { handNoise, noiseRatio, type MapVariance, type PlayerMessage } from './mapVariance.ts';
 
@@ -293,10 +294,22 @@ class RhoMap {
       variances: this.variances,
       runs: this.runs,
     };
-    const found = { cells: mapCells(this.pilots, this.runs), trends: mapTrends(this.pilots, this.runs) };
+    const found = { cells: mapCells(this.pilots, this.runs), trends: this.trends() };
     await writeWhole(join(this.out, 'map.json'), Buffer.from(`${JSON.stringify({ ...report, ...found })}\n`));
     await writeWhole(join(this.out, 'map.html'), Buffer.from(mapPage(report)));
     this.options.note(`${join(this.out, 'map.html')} holds ${String(this.runs.length)} runs`);
+  }
+
+  /** Of each game by itself: what a team can learn is another thing in each. */
+  private trends(): { learns: boolean; by: string; trends: MapTrend[] }[] {
+    const gameOf = ({ level, learns }: MapPlace): string => `${String(learns)} ${levelRule(level).by}`;
+    return [...Map.groupBy(this.pilots, gameOf).values()].flatMap((pilots) => {
+      const [first] = pilots;
+      const runs = this.runs.filter((run) => first !== undefined && gameOf(run) === gameOf(first));
+      return first === undefined
+        ? []
+        : [{ learns: first.learns, by: levelRule(first.level).by, trends: mapTrends(pilots, runs) }];
+    });
   }
 
   private figures(): BenchFigure[] {
@@ -307,11 +320,13 @@ class RhoMap {
         'share',
       ),
     );
-    const trends = mapTrends(this.pilots, this.runs).map(({ roles, slope }) =>
-      figure(
-        `${roles === null ? 'all teams' : `${String(roles)} roles`}: change with a doubling of rho`,
-        slope?.value ?? null,
-        'share',
+    const trends = this.trends().flatMap(({ learns, by, trends: found }) =>
+      found.map(({ roles, slope }) =>
+        figure(
+          `${roles === null ? 'all teams' : `${String(roles)} roles`}, the dealer ${learns ? `has ${by}` : 'does not learn'}: change with a doubling of rho`,
+          slope?.value ?? null,
+          'share',
+        ),
       ),
     );
     return [...cells, ...trends];

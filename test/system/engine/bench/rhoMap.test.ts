@@ -58,9 +58,17 @@ test('the map continues after its last whole line, at one budget for both method
   const text = (name: string): string => readFileSync(join(folder, '.c3/rho-map-quick', name), 'utf8');
   const map = JSON.parse(text('map.json')) as {
     runs: { method: string; seed: number; level: number; evaluatorCalls: number; before: number }[];
+    trends: { learns: boolean; trends: { roles: number | null }[] }[];
     cells: { rho: { value: number }; difference: { n: number } }[];
   };
   assert.equal(map.runs.length, 8);
+  assert.deepEqual(
+    map.trends.map(({ learns, trends }) => [learns, trends.map(({ roles }) => roles)]),
+    [
+      [false, [2]],
+      [true, [3]],
+    ],
+  );
   assert.deepEqual([...new Set(map.cells.map(({ difference }) => difference.n))], [2]);
   for (const { level, seed, before: untrained } of map.runs) {
     const same = map.runs.filter((one) => one.level === level && one.seed === seed);
