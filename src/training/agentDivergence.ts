@@ -26,9 +26,10 @@ export async function divergenceOf(
     const exact =
       last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, signal);
     const moved = contexts.flatMap(({ agent = '', messages }, index) =>
-      messages.map(({ behaviour }, number) => ({
+      messages.map(({ behaviour, advantages: [advantage = 0] }, number) => ({
         agent,
         before: behaviour,
+        advantage,
         after: scores[index]?.[number] ?? behaviour,
         ...(exact !== null && { exact: exact[index]?.[number] ?? new Float32Array() }),
       })),

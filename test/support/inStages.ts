@@ -81,7 +81,7 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
         seen = seenOf(fresh.state?.json ?? null)[1] ?? NaN;
       }
       yield { kind: 'keep' };
-      let moved: Divergence = { messages: 0, k1: 0, k3: 0, exact: 0 };
+      let moved: Divergence = { messages: 0, k1: 0, k3: 0, exact: 0, gain: 0 };
       const isFar = (): boolean => (moved.exact ?? 0) > radius;
       for (let pass = 0; pass < passes && !isFar(); pass++) {
         yield {

@@ -29,7 +29,7 @@ export const inTurn = ({ radius, passes, share, loss, exact = false, onTurn }: T
     // The order changes from step to step.
     for (const [place, agent] of (iteration % 2 === 1 ? agents : agents.toReversed()).entries()) {
       yield { kind: 'keep' };
-      let moved: Divergence = { messages: 0, k1: 0, k3: 0 };
+      let moved: Divergence = { messages: 0, k1: 0, k3: 0, gain: 0 };
       const isFar = (): boolean => (exact ? (moved.exact ?? 0) : moved.k3) > radius;
       for (let pass = 0; pass < passes && !isFar(); pass++) {
         // Each agent has a rate of its own.

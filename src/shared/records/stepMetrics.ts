@@ -77,6 +77,19 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'trust-region', title: 'Largest KL of an agent', unit: 'nats per message', always: [0], digits: 4 },
   },
+  /** Of method teamtr: by the episodes that each agent learned from, the sum over the agents. */
+  surrogateGain: {
+    title: 'Surrogate gain',
+    written: 5,
+    everyStep: false,
+    figure: {
+      id: 'surrogate',
+      title: 'Surrogate gain of the agents',
+      unit: 'standard deviations',
+      always: [0],
+      digits: 4,
+    },
+  },
   /** Of method teamtr: with which the step ended, the mean over the agents. */
   klWeight: {
     title: 'Weight of the KL penalty',

@@ -39,6 +39,7 @@ const EARLIER = {
   value_head: { fit: 'gradient', ridge: 20, keep: 0.95, warmup_steps: 0 },
   task: { roles: 2 },
   teamtr: {
+    resample_every: 1,
     order: 'fixed',
     delta: 0.01,
     kl_estimator: 'k3',

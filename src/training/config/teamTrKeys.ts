@@ -4,10 +4,17 @@ import { oneOf, positive } from './configKeys.ts';
 
 export const teamTrSchema = z
   .strictObject({
-    order: oneOf(['fixed', 'reverse', 'random'], {
+    resample_every: positive
+      .nullable()
+      .default(1)
+      .describe(
+        'Samples fresh episodes before every so many turns: with 1 each agent learns from those of the team as the agents before left it. null samples once in a step, before any agent is updated. `evaluator_budget` is split evenly over the samplings of a step.',
+      ),
+    order: oneOf(['fixed', 'reverse', 'random', 'gain'], {
       fixed: 'As the protocol lists its roles.',
       reverse: 'The other way round.',
       random: 'Drawn from the seed, for each step anew.',
+      gain: 'First those whose last turn gained most by the surrogate; those without one before all others.',
     })
       .default('fixed')
       .describe('In which order the agents are updated in a step.'),

@@ -75,7 +75,8 @@ export interface MethodSettings {
     readonly clip: number;
   };
   readonly teamtr: {
-    readonly order: 'fixed' | 'reverse' | 'random';
+    readonly resample_every: number | null;
+    readonly order: 'fixed' | 'reverse' | 'random' | 'gain';
     readonly delta: number;
     readonly kl_estimator: 'k3' | 'k1' | 'exact';
     readonly held_out: number | null;
@@ -187,7 +188,7 @@ export interface PolicyUpdate {
 }
 
 /** Figures of a step that only its method knows. */
-export type OwnMeasures = Pick<StepMetrics, 'trustRegionKl' | 'klWeight' | 'outOfRegion'>;
+export type OwnMeasures = Pick<StepMetrics, 'trustRegionKl' | 'surrogateGain' | 'klWeight' | 'outOfRegion'>;
 
 /** One thing to do with the stored messages of a step. */
 export type Update =

@@ -14,8 +14,10 @@
  *      near `delta` the turn ends;
  *   4. where it is above `delta`, the weights go back part of the way, and all of it if that does not help.
  *
- * `evaluator_budget` pays for all turns of a step together, in equal parts: a team of n agents samples in each turn one
- * nth of the episodes of a method that samples once.
+ * `evaluator_budget` pays for all samplings of a step together, in equal parts: a team of n agents samples one nth of
+ * the episodes of a method that samples once, for each turn. With `resample_every` fewer turns have episodes of their
+ * own. Where none has (the naive sequential baseline), agents with weights of their own learn what they would if all
+ * were updated jointly from one batch: no update changes what another one learns from.
  */
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Json, MethodState } from '../../shared/records/methodState.ts';
@@ -31,9 +33,11 @@ type Settings = MethodSettings['teamtr'];
 /** The least and the largest weight of the KL penalty that adapting it comes to. */
 const WEIGHTS = [1e-6, 1e6] as const;
 
-/** Each agent that learns has its turn. */
-const turnsOf: NonNullable<Method['stages']> = ({ policies }, { roles }) =>
-  Math.max(1, roles.filter(({ name }) => learns(policies, name)).length);
+/** Each agent that learns has its turn; so many of them begin with fresh episodes. */
+const stagesOf: NonNullable<Method['stages']> = ({ policies, teamtr: { resample_every: every } }, { roles }) => {
+  const turns = roles.filter(({ name }) => learns(policies, name)).length;
+  return every === null ? 1 : Math.max(1, Math.ceil(turns / every));
+};
 
 export const teamTr: Method = {
   words: {
@@ -44,12 +48,12 @@ export const teamTr: Method = {
     reads: ['teamtr'],
     trains: true,
   },
-  state: { name: 'teamtr', version: 1, initial: () => stateOf({}) },
+  state: { name: 'teamtr', version: 1, initial: () => stateOf(new Map(), new Map()) },
   compared: 'instance',
   standardised: ({ teamtr: { advantage_epsilon: epsilon, advantage_clip: clip } }) => ({ epsilon, clip }),
   estimator: () => 'magrpo',
   valueTarget: () => null,
-  problem: episodesProblem(2, turnsOf),
+  problem: episodesProblem(2, stagesOf),
   remarks: ({ adapter }) =>
     adapter?.per === 'role'
       ? []
@@ -58,8 +62,8 @@ export const teamTr: Method = {
             'with adapter: {per: role} each agent has weights of its own.',
         ],
 
-  stages: turnsOf,
-  plan: (settings, protocol) => episodesOfStage(settings, protocol, turnsOf(settings, protocol)),
+  stages: stagesOf,
+  plan: (settings, protocol) => episodesOfStage(settings, protocol, stagesOf(settings, protocol)),
 
   // In units of the return; what is learned from are their standard scores.
   credit: (step) => ({ credits: episodeCredits(step, 'magrpo') }),
@@ -69,14 +73,17 @@ export const teamTr: Method = {
     const { steps, ppo } = settings;
     const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
     const learningRate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
-    const weights = new Map(weightsOf(step.state.json));
+    const { resample_every: every } = settings.teamtr;
+    const weights = numbersIn(step.state.json, 'beta');
+    const gains = numbersIn(step.state.json, 'gain');
     const turns: Turn[] = [];
-    for (const [place, agent] of orderOf(step).entries()) {
-      if (place > 0) {
+    for (const [place, agent] of orderOf(step, gains).entries()) {
+      if (place > 0 && every !== null && place % every === 0) {
         yield { kind: 'rollouts' };
       }
       const turn = yield* turnOf(step, agent, learningRate, weights.get(agent) ?? settings.teamtr.beta);
       weights.set(agent, turn.weight);
+      gains.set(agent, turn.gain);
       turns.push(turn);
     }
     if (turns.length > 0) {
@@ -84,10 +91,11 @@ export const teamTr: Method = {
         kind: 'finish',
         measures: {
           trustRegionKl: Math.max(...turns.map(({ moved }) => moved)),
+          surrogateGain: turns.reduce((sum, { gain }) => sum + gain, 0),
           klWeight: mean(turns.map(({ weight }) => weight)),
           outOfRegion: mean(turns.map(({ left }) => (left ? 1 : 0))),
         },
-        state: stateOf(Object.fromEntries(weights)),
+        state: stateOf(weights, gains),
       };
     }
   },
@@ -97,6 +105,8 @@ export const teamTr: Method = {
 interface Turn {
   /** The KL of its messages in the end. */
   readonly moved: number;
+  /** What the surrogate gained by it. */
+  readonly gain: number;
   /** Whether it was above `delta` before it went back. */
   readonly left: boolean;
   /** The weight of the KL penalty for its next turn. */
@@ -112,7 +122,8 @@ function* turnOf(
   const { epochs, clip, stop, delta, backtrack, backtrack_tries: tries } = teamtr;
   const agents = [agent];
   const { learned, monitored } = partsOf(teamtr, random(`held out:${agent}`));
-  const measure = function* (): Generator<Update, number, Outcome> {
+  const still = { moved: 0, gain: 0 };
+  const measure = function* (): Generator<Update, typeof still, Outcome> {
     const { divergence } = yield {
       kind: 'divergence',
       agents,
@@ -120,11 +131,11 @@ function* turnOf(
       ...(monitored !== undefined && { batch: monitored }),
     };
     const own = divergence?.get(agent);
-    return own === undefined ? 0 : klOf(own, teamtr.kl_estimator);
+    return own === undefined ? still : { moved: klOf(own, teamtr.kl_estimator), gain: own.gain };
   };
-  let [moved, weight] = [0, begin];
+  let [now, weight] = [still, begin];
   yield { kind: 'keep' };
-  for (let epoch = 0; epoch < epochs && moved < stop * delta; epoch++) {
+  for (let epoch = 0; epoch < epochs && now.moved < stop * delta; epoch++) {
     yield {
       kind: 'policy',
       agents,
@@ -134,19 +145,19 @@ function* turnOf(
       kl: { against: 'last', estimator: 'k3', fromLast: true, coefficient: weight },
       ...(learned !== undefined && { batch: learned }),
     };
-    moved = yield* measure();
-    weight = adaptedWeight(weight, moved, teamtr);
+    now = yield* measure();
+    weight = adaptedWeight(weight, now.moved, teamtr);
   }
-  const left = moved > delta;
-  for (let tried = 0; moved > delta && tried < tries; tried++) {
+  const left = now.moved > delta;
+  for (let tried = 0; now.moved > delta && tried < tries; tried++) {
     yield { kind: 'revert', share: backtrack };
-    moved = yield* measure();
+    now = yield* measure();
   }
-  if (moved > delta) {
+  if (now.moved > delta) {
     yield { kind: 'revert', share: 0 };
-    moved = 0;
+    now = still;
   }
-  return { moved, left, weight };
+  return { ...now, left, weight };
 }
 
 /** Which of an agent's contexts are learned from, and on which its KL is measured; undefined: all. */
@@ -177,7 +188,10 @@ export function adaptedWeight(
   return kl < delta / tolerance ? Math.min(weight, Math.max(least, weight / factor)) : weight;
 }
 
-function orderOf({ settings: { teamtr }, agents, random }: LearningStep): readonly string[] {
+function orderOf(
+  { settings: { teamtr }, agents, random }: LearningStep,
+  gains: ReadonlyMap<string, number>,
+): readonly string[] {
   switch (teamtr.order) {
     case 'fixed':
       return agents;
@@ -185,15 +199,22 @@ function orderOf({ settings: { teamtr }, agents, random }: LearningStep): readon
       return agents.toReversed();
     case 'random':
       return shuffled(agents, random('order'));
+    case 'gain': {
+      const gainOf = (agent: string): number => gains.get(agent) ?? Number.MAX_VALUE;
+      return agents.toSorted((one, other) => gainOf(other) - gainOf(one));
+    }
   }
 }
 
-/** The weight of each agent's KL penalty. */
-const stateOf = (weights: Readonly<Record<string, number>>): MethodState => ({ json: { beta: weights }, tensors: {} });
+/** The weight of each agent's KL penalty, and what its last turn gained. */
+const stateOf = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, number>): MethodState => ({
+  json: { beta: Object.fromEntries(beta), gain: Object.fromEntries(gain) },
+  tensors: {},
+});
 
-function weightsOf(json: Json): [string, number][] {
-  const found = isObject(json) ? json['beta'] : undefined;
-  return Object.entries(isObject(found) ? found : {}).map(([agent, weight]) => [agent, Number(weight)]);
+function numbersIn(json: Json, key: 'beta' | 'gain'): Map<string, number> {
+  const found = isObject(json) ? json[key] : undefined;
+  return new Map(Object.entries(isObject(found) ? found : {}).map(([agent, value]) => [agent, Number(value)]));
 }
 
 const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>

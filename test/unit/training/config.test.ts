@@ -97,6 +97,7 @@ describe('readConfig', () => {
         clip: 0.5,
       },
       teamtr: {
+        resample_every: 1,
         order: 'fixed',
         delta: 0.01,
         kl_estimator: 'k3',

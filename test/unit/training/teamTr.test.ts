@@ -103,7 +103,7 @@ function asked(kls: readonly number[], overrides: readonly string[], json: Json 
     const update = next.value;
     made.push(update);
     const k3 = (update.kind === 'divergence' && left.length > 1 ? left.shift() : left[0]) ?? NaN;
-    const moved: Divergence = { messages: 1, k1: -1, k3, exact: 7 };
+    const moved: Divergence = { messages: 1, k1: -1, k3, exact: 7, gain: 0.5 };
     next = updates.next(
       update.kind === 'divergence' ? { divergence: new Map((update.agents ?? []).map((agent) => [agent, moved])) } : {},
     );
@@ -152,8 +152,8 @@ describe('a turn', () => {
     );
     const end = far.at(-1);
     assert.ok(end?.kind === 'finish');
-    assert.deepEqual(end.measures, { trustRegionKl: 0, klWeight: 2, outOfRegion: 1 });
-    assert.deepEqual(end.state, { json: { beta: { a: 2, b: 2, c: 2 } }, tensors: {} });
+    assert.deepEqual(end.measures, { trustRegionKl: 0, surrogateGain: 0, klWeight: 2, outOfRegion: 1 });
+    assert.deepEqual(end.state, { json: { beta: { a: 2, b: 2, c: 2 }, gain: { a: 0, b: 0, c: 0 } }, tensors: {} });
     assert.match(kindsOf(asked([0.05], ['teamtr.backtrack_tries=0'])), /^keep, learn a 1, measure, back 0, rollouts/u);
   });
 
@@ -165,6 +165,20 @@ describe('a turn', () => {
     const random = agentsOf('teamtr.order=random');
     assert.deepEqual(random.toSorted(), ['a', 'b', 'c']);
     assert.notDeepEqual(random, ['a', 'b', 'c']);
+    const inOrder = (gain: Json): string[] =>
+      asked([0.0095], ['teamtr.order=gain'], { beta: {}, gain }).flatMap((update) =>
+        update.kind === 'policy' ? (update.agents ?? []) : [],
+      );
+    assert.deepEqual(inOrder({ a: 0.1, b: -0.2, c: 0.3 }), ['c', 'a', 'b']);
+    assert.deepEqual(inOrder({ a: 0.1, c: 0.3 }), ['b', 'c', 'a']);
+    const last = asked([0.0095], []).at(-1);
+    assert.ok(last?.kind === 'finish');
+    assert.equal(last.measures.surrogateGain, 1.5);
+    const rollouts = (every: string): number[] =>
+      asked([0.0095], [`teamtr.resample_every=${every}`])
+        .filter(({ kind }) => kind === 'rollouts' || kind === 'keep')
+        .flatMap(({ kind }, index) => (kind === 'rollouts' ? [index] : []));
+    assert.deepEqual(['1', '2', '3', 'null'].map(rollouts), [[1, 3], [2], [], []]);
     assert.match(kindsOf(asked([0.0095], [], { beta: { b: 8 } })), /learn a 1, .*learn b 8, .*learn c 1,/u);
     // k1 is -1 here, and exact 7.
     assert.equal(kindsOf(asked([0.5], ['teamtr.kl_estimator=k1'])).includes('back'), false);
@@ -297,6 +311,24 @@ describe('a run of teamtr', () => {
       close(first[2 * step + 1]?.weight ?? NaN, carried['actor'] ?? NaN, 1e-6);
     }
     assert.notDeepEqual(betaOf(store.methodState('run-1', STEPS, 2)), { reasoner: 1, actor: 1 });
+  });
+
+  it('that samples once in a step learns the same in any order, on all of its budget', async (t: TestContext) => {
+    const weights: string[] = [];
+    for (const order of ['fixed', 'reverse']) {
+      for (const every of ['null', '1']) {
+        const world = await tinyWorld(t, team.folder);
+        await start(world, undefined, [...RUN, 'steps=1', `teamtr.order=${order}`, `teamtr.resample_every=${every}`]);
+        const { store } = world;
+        assert.equal(store.stages('run-1', 1).length, every === 'null' ? 0 : 1);
+        assert.equal(store.trainingMessages('run-1', 1, 'magrpo', 0).length, every === 'null' ? 48 : 24);
+        weights.push(snapshotAfter(store, 'run-1', 1).id);
+        await world.giveBack();
+      }
+    }
+    const [naive, fresh, naiveReversed, freshReversed] = weights;
+    assert.equal(naive, naiveReversed);
+    assert.notEqual(fresh, freshReversed);
   });
 
   it('takes back an agent that cannot be held', async (t: TestContext) => {
