@@ -6,7 +6,7 @@
 import type { PolicyControl } from '../policy/policy.ts';
 import { bookInOrder, fill, type Opening, type TreeSettings } from './grow.ts';
 import { ScoreBook } from './reuse.ts';
-import { callOf, type TreeNode } from './tree.ts';
+import { callOf, saidBy, type TreeNode } from './tree.ts';
 
 /** Draws in a context, at most, for each that was planned. */
 const MOST_DRAWS = 2;
@@ -18,10 +18,6 @@ export interface Drawn<Node = TreeNode> {
   readonly planned: number;
   readonly nodes: Node[];
 }
-
-/** Names equal messages of a context alike; a text that came without tokens by itself. */
-export const saidBy = ({ answer: { tokens, text } }: Pick<TreeNode, 'answer'>): string =>
-  tokens.length === 0 ? `text ${text}` : tokens.join();
 
 /** How many messages are drawn next in a context; 0 where there are enough. */
 export function redrawsOf({ planned, nodes }: Drawn<Pick<TreeNode, 'answer' | 'score'>>): number {

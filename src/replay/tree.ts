@@ -67,6 +67,10 @@ export interface TreeNode {
   stored: number | undefined;
 }
 
+/** Names equal messages of a context alike; a text that came without tokens by itself. */
+export const saidBy = ({ answer: { tokens, text } }: Pick<TreeNode, 'answer'>): string =>
+  tokens.length === 0 ? `text ${text}` : tokens.join();
+
 /** Decisions before a node. */
 export function depthOf(node: TreeNode): number {
   return node.parent === null ? 0 : 1 + depthOf(node.parent);

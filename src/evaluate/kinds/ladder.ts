@@ -6,7 +6,7 @@ const NAME = 'ladder';
 export const ladder = {
   name: NAME,
   words:
-    'A helper `aux` and a main function in the sandbox, as a share of 4 points: structure (0.4 and 0.6), syntax (0.5), the share of the tests that pass (1), and cooperation (0.5 for a call of aux, 1 unless the main function only wraps it, less 0.5 where its result is ignored).',
+    'A helper `aux` and a main function as a share of 4 points: structure (0.4 and 0.6), syntax (0.5), share of the tests that pass (1), calls of aux (0.5, 1 more for no mere wrapper, 0.5 less if ignored).',
   runsCode: true,
   problem: (instances) => withoutFunction(NAME, instances),
   make: ({ ladder: of }) => of('checked', NAME),

@@ -13,7 +13,7 @@
  * b is the mean of all alternatives (26).
  */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
-import { alternativeReturns, type TreeNode } from '../../replay/tree.ts';
+import { alternativeReturns, saidBy, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { inheritsCredit, loneCredits } from './loneMessages.ts';
 import { comparedMessages, type Method } from './method.ts';
@@ -22,7 +22,6 @@ import { mergedCredits } from '../../credit/merged.ts';
 import { ppoEpochs, valueEpochs } from './ppo.ts';
 import { replayTrees, treeProblem, uniqueProblem } from './tree.ts';
 import { redrawnCredits } from '../../credit/redrawn.ts';
-import { saidBy } from '../../replay/redraw.ts';
 
 const takesValues = (estimator: CreditEstimator): boolean => estimatorNamed(estimator).needs === 'alternative values';
 
