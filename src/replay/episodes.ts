@@ -83,7 +83,7 @@ export async function growSpine(
  * The next messages of all branches, by branch; one that ends has none, and keeps its closing events.
  * @param placesOf of the messages below a branch, by its index among all
  */
-async function oneLevel(
+export async function oneLevel(
   settings: TreeSettings,
   branches: readonly Branch[],
   control: PolicyControl,

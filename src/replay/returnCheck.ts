@@ -8,7 +8,8 @@ import { changedRow, returnDifference } from '../shared/records/verification.ts'
 import type { StoredEvent, StoreReader } from '../store/types.ts';
 import { eventHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { discountOf, next } from '../team/rounds.ts';
+import { discountOf, endsTurn, next } from '../team/rounds.ts';
+import { TERMINATION } from './jointTree.ts';
 import type { Outcome } from './reexecute.ts';
 import { countedScore, returnOfScores } from './tree.ts';
 import { eventOf, type Environments } from './unfold.ts';
@@ -124,6 +125,10 @@ export class ReturnCheck {
     log: readonly LogEvent[],
   ): Promise<Omit<Outcome, 'message'> | null> {
     const { protocol, environments } = this.rules;
+    // What ends a branch of a rollout tree was decided by the rewards of others, which are not in its log.
+    if (event.source === TERMINATION && !event.derived && event.done !== null && endsTurn(protocol, log)) {
+      return null;
+    }
     const words = `environment event ${String(id)} (${event.source})`;
     const step = next(protocol, log, () => 0);
     if (step.kind !== 'environment' || step.call.name !== event.source || (step.closing !== null) !== event.closing) {

@@ -168,6 +168,8 @@ export interface RunAccount {
 export interface TrainingMessage {
   readonly bucket: number;
   readonly decision: number;
+  /** The decision before it. */
+  readonly parent: number | null;
   /** A uidSha. */
   readonly instance: string;
   readonly eventType: string;

@@ -1,7 +1,7 @@
 /** Reads a protocol from a roles file: the published list, or a mapping that also has turns. */
 import { asList, asMapping, readDocument, suggestion, type KeyPath, type SourceDocument } from './document.ts';
 import { canonicalOrder, transitiveParents } from './order.ts';
-import { readRounds } from './parseRounds.ts';
+import { readRounds, type GivenRounds } from './parseRounds.ts';
 import type { Occurrence, Protocol, Role } from './protocol.ts';
 
 const PROTOCOL_KEYS = ['name', 'roles', 'turns', 'scored', 'rounds'];
@@ -42,10 +42,11 @@ interface Reference {
  * canonical order.
  * @param source what the text was read from, for messages and for the default name (its file name without the
  *   extension)
+ * @param given what a run says of the rounds in the place of the file, where it has rounds
  * @throws C3Error('input') naming the source, line and key: text that cannot be parsed, a missing or wrong value, an
  *   unknown key, an unknown or repeated name, a cycle, nothing to say
  */
-export function parseProtocol(text: string, source: string): Protocol {
+export function parseProtocol(text: string, source: string, given: GivenRounds = {}): Protocol {
   const document = readDocument(text, source);
   const { value, error } = document;
   if (Array.isArray(value)) {
@@ -68,7 +69,7 @@ export function parseProtocol(text: string, source: string): Protocol {
     return team;
   }
   const isScoringNamed = scored !== null || roles.some(({ withAnswer }) => withAnswer);
-  return readRounds(fields.get('rounds'), team, isScoringNamed, document);
+  return readRounds(fields.get('rounds'), team, isScoringNamed, document, given);
 }
 
 function defaultName(source: string): string {

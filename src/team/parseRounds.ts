@@ -10,6 +10,12 @@ const CALL_KEYS = ['name', 'after', 'of'];
 const DEFAULT_MAX_EVENTS = 64;
 const LIMITS = { turns: 64, max_events: 512, calls: 16 } as const;
 
+/** What may be said of rounds in the place of a file. */
+export interface GivenRounds {
+  readonly turns?: number;
+  readonly discount?: number;
+}
+
 /** A call with the place at which it is made: the index of a turn, or null between two rounds. */
 interface PlacedCall {
   readonly call: EnvironmentCall;
@@ -27,6 +33,7 @@ interface PlacedCall {
  *   where the file says so.
  * @param team one round
  * @param isScoringNamed whether the file says which messages are scored
+ * @param given what holds in the place of the file's own numbers
  * @throws C3Error('input') naming the source, line and key
  */
 export function readRounds(
@@ -34,10 +41,11 @@ export function readRounds(
   team: Protocol,
   isScoringNamed: boolean,
   document: SourceDocument,
+  given: GivenRounds = {},
 ): Protocol {
   const path: KeyPath = ['rounds'];
   const { error } = document;
-  const fields = asMapping(value, path, ROUND_KEYS, document);
+  const fields = new Map<string, unknown>([...asMapping(value, path, ROUND_KEYS, document), ...Object.entries(given)]);
   const at = (key: string): KeyPath => [...path, key];
   const order = oneOf(fields.get('order'), ORDERS, at('order'), document);
   const memory = oneOf(fields.get('memory'), MEMORIES, at('memory'), document);

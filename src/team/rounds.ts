@@ -143,6 +143,16 @@ export function roundReward(messages: readonly DecisionEvent[]): number | null {
 /** Messages of one round. */
 const messagesPerRound = ({ order, size }: Rounds): number => (order === 'chosen' ? 1 : size);
 
+/** Messages of one turn of the whole team: of one round, or of an episode that has no rounds. */
+export const messagesPerTurn = ({ rounds, occurrences }: Protocol): number =>
+  rounds === undefined ? occurrences.length : messagesPerRound(rounds);
+
+/** Whether the newest event of a log is the last message of a turn. */
+export function endsTurn(protocol: Protocol, log: readonly LogEvent[]): boolean {
+  const newest = log.at(-1);
+  return newest !== undefined && isDecision(newest) && log.filter(isDecision).length % messagesPerTurn(protocol) === 0;
+}
+
 /** Events of one round at most. */
 export function eventsPerRound(rounds: Pick<Rounds, 'order' | 'size' | 'after' | 'between'>): number {
   const calls = [...rounds.after.values()].reduce((sum, list) => sum + list.length, 0);

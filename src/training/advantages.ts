@@ -10,6 +10,8 @@ export interface LearningGroup {
   readonly group?: string;
   /** Whose messages they are, by event type. */
   readonly agent: string;
+  /** At which node of a rollout tree, where there is one. */
+  readonly node?: string;
   readonly prompt: Int32Array;
   readonly messages: readonly Pick<StoredMessage, 'tokens' | 'logprobs' | 'credit'>[];
 }
@@ -28,7 +30,7 @@ export function trainingContexts(
 ): TrainingContext[] {
   const scaled = normalise ? normalisedCredits(groups) : undefined;
   return groups.flatMap((group) => {
-    const { agent, prompt, messages } = group;
+    const { agent, node, prompt, messages } = group;
     const credited = messages.filter(({ credit }) => credit !== null);
     if (credited.length === 0) {
       return [];
@@ -40,7 +42,8 @@ export function trainingContexts(
       reference: new Float32Array(tokens.length),
       advantages: new Float32Array(tokens.length).fill(values[index] ?? 0),
     }));
-    return [{ agent, prompt, messages: once ? copiesCounted(taught) : taught }];
+    const place = { agent, ...(node !== undefined && { node }) };
+    return [{ ...place, prompt, messages: once ? copiesCounted(taught) : taught }];
   });
 }
 

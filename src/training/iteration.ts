@@ -9,6 +9,8 @@ import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRul
 import { callsOf, type TreeNode } from '../replay/tree.ts';
 import { grow, growSpine } from '../replay/episodes.ts';
 import { growWithoutFirst } from '../replay/withoutFirst.ts';
+import type { TreeSettings } from '../replay/grow.ts';
+import { growJoint } from '../replay/growJoint.ts';
 import type { Environments } from '../replay/unfold.ts';
 import type { MethodState } from '../shared/records/methodState.ts';
 import type { Instance } from '../shared/records/records.ts';
@@ -215,14 +217,14 @@ interface Grown {
 /** Grows one rollout. @returns the trees of each instance, in order */
 async function growRollout(
   input: IterationInput,
-  { fanout, shape = 'nested', commonRandomNumbers, unique, withoutFirst }: Rollout,
+  { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst }: Rollout,
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
   const { config, protocol, policy, instances, signal } = input;
   const step = `iteration:${String(input.round.iteration)}`;
   const scope = input.stage === 0 ? step : `${step}:stage:${String(input.stage)}`;
-  const settings = {
+  const settings: TreeSettings = {
     protocol,
     render: input.render,
     policy,
@@ -241,12 +243,11 @@ async function growRollout(
     const firsts = await growWithoutFirst(settings, instances, fanout[1] ?? 1, withoutFirst, { signal });
     return firsts.map((first) => [first]);
   }
-  const roots = await (shape === 'spine' ? growSpine : grow)(
-    settings,
-    instances.map((instance) => ({ instance, node: null })),
-    fanout,
-    { signal },
-  );
+  const starts = instances.map((instance) => ({ instance, node: null }));
+  const roots =
+    joint === undefined
+      ? await (shape === 'spine' ? growSpine : grow)(settings, starts, fanout, { signal })
+      : await growJoint(settings, starts, joint, { signal });
   const perInstance = fanout[0] ?? 1;
   return instances.map((_, index) => roots.slice(index * perInstance, (index + 1) * perInstance));
 }

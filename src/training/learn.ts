@@ -77,7 +77,7 @@ class Step {
   private readonly stages: Stages;
   /** The newest stage, its messages, and the policy that sampled them. */
   private stage = 0;
-  private messages: StageMessages = { said: [], learned: [], groups: [], contexts: [] };
+  private messages: StageMessages = { said: [], learned: [], groups: [], contexts: [], nodes: [] };
   private last = '';
   private result: LearnReport = {
     loss: 0,
@@ -118,6 +118,7 @@ class Step {
         settings: config,
         iteration: this.iteration,
         state: this.state(),
+        nodes: this.messages.nodes,
         random: (purpose) => {
           const scope = `iteration:${String(this.iteration)}`;
           const name = { seed: config.seed, scope, uidSha: '', eventType: purpose, turn: 0, sibling: 0 };
@@ -239,10 +240,10 @@ class Step {
 
   private async learnPolicy(update: PolicyUpdate): Promise<Outcome> {
     const { runtime, config, signal } = this.input;
-    const { learningRate, loss, batch } = update;
+    const { learningRate, loss, batch, node } = update;
     const penalty = await this.learnedFrom(update);
-    if (batch !== undefined && penalty.contexts.length === 0) {
-      // There are more mini-batches than contexts.
+    if ((batch !== undefined || node !== undefined) && penalty.contexts.length === 0) {
+      // There are more mini-batches than contexts, or nothing was measured at a node.
       return {};
     }
     const report = await runtime.step(
@@ -261,8 +262,10 @@ class Step {
       signal,
     );
     // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
-    const first = this.updates++ === 0 ? report.ratioDeviation : 0;
-    this.pass = batch === undefined || batch.index === 0 ? [report] : [...this.pass, report];
+    const isFirst = this.updates++ === 0;
+    const first = isFirst ? report.ratioDeviation : 0;
+    const begins = node === undefined ? batch === undefined || batch.index === 0 : isFirst;
+    this.pass = begins ? [report] : [...this.pass, report];
     if (penalty.contexts.length > 0) {
       this.clips.push(report.effectiveClip);
     }
@@ -277,21 +280,24 @@ class Step {
   }
 
   /** The contexts of some agents, all of them or a part. */
-  private contextsOf({ agents, batch }: Pick<PolicyUpdate, 'agents' | 'batch'>): readonly TrainingContext[] {
-    const own = this.contextsOfAgents(agents);
+  private contextsOf({ batch, ...where }: Pick<PolicyUpdate, 'agents' | 'node' | 'batch'>): readonly TrainingContext[] {
+    const own = this.contextsAt(where);
     return batch === undefined ? own : miniBatchOf(own, batch);
   }
 
-  private contextsOfAgents(agents: PolicyUpdate['agents']): readonly TrainingContext[] {
+  /** The contexts of some agents, or of one node. */
+  private contextsAt({ agents, node }: Pick<PolicyUpdate, 'agents' | 'node'>): readonly TrainingContext[] {
     const { contexts } = this.messages;
-    return agents === undefined
-      ? contexts
-      : contexts.filter(({ agent }) => agent !== undefined && agents.includes(agent));
+    return contexts.filter(
+      (one) =>
+        (agents === undefined || (one.agent !== undefined && agents.includes(one.agent))) &&
+        (node === undefined || one.node === node),
+    );
   }
 
   /** The contexts of an update as it penalizes them. */
   private async learnedFrom(update: PolicyUpdate): Promise<Penalized> {
-    const { agents, batch, kl } = update;
+    const { batch, weight: unit, kl } = update;
     const { config, base } = this.input;
     if (update.perMessage === true) {
       const { contexts, length } = messageMean(await this.scored(this.contextsOf(update)));
@@ -304,7 +310,8 @@ class Step {
     const term = kl ?? penaltyOf(config);
     // A penalty in the loss teaches every message something.
     const skips = config.ppo.skip_zero_credit && (term.estimator === 'k1' || term.coefficient === 0);
-    const counted = weightedFor(config, this.contextsOfAgents(agents), { parts: batch?.of ?? 1, whole: !skips });
+    const own = this.contextsAt(update);
+    const counted = weightedFor(config, own, { parts: batch?.of ?? 1, whole: !skips, unit });
     const all = batch === undefined ? counted : miniBatchOf(counted, batch);
     const scored = await this.scored(skips && term.coefficient === 0 ? withSignal(all) : all);
     const penalty = penalized(term, scored, { reference: base, last: this.last });

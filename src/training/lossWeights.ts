@@ -3,30 +3,37 @@ import type { TrainingContext, TrainingMessage } from '../runtime/train/pack.ts'
 import type { RunConfig } from './config/config.ts';
 
 /** What counts the same, each with any other. */
-export type LossWeight = RunConfig['ppo']['loss_weight'];
+export type LossWeight = RunConfig['ppo']['loss_weight'] | 'sequence';
 
 /**
  * The contexts of an update with the weights that a configuration asks for. Each role's adapter takes its own step.
  * @param parts of how many optimizer steps they are: the weights of each come to 1, or nearly, as those of all would
  * @param whole whether no message is left out of them
+ * @param unit in the place of the one that the configuration names
  */
 export function weightedFor(
   { ppo, adapter }: Pick<RunConfig, 'ppo' | 'adapter'>,
   contexts: readonly TrainingContext[],
-  { parts = 1, whole = true }: { readonly parts?: number; readonly whole?: boolean } = {},
+  {
+    parts = 1,
+    whole = true,
+    unit = ppo.loss_weight,
+  }: { readonly parts?: number; readonly whole?: boolean; readonly unit?: LossWeight | undefined } = {},
 ): readonly TrainingContext[] {
   // The mean over its tokens is what a step takes where nothing is said.
-  return ppo.loss_weight === 'token' && parts === 1 && whole
+  return unit === 'token' && parts === 1 && whole
     ? contexts
-    : weighted(contexts, ppo.loss_weight, { apart: adapter?.per === 'role', parts });
+    : weighted(contexts, unit, { apart: adapter?.per === 'role', parts });
 }
 
 /**
- * The contexts, each message with what every one of its tokens counts; the weights of all together come to 1.
+ * The contexts, each message with what every one of its tokens counts; the weights of all together come to 1, but for
+ * `sequence`.
  *
  *   token    w = 1 / T
  *   message  w = 1 / (M |a|)
  *   role     w = 1 / (M_v S),    S = sum over roles u of T_u / M_u
+ *   sequence w = 1 / M
  *
  * T tokens and M messages, T_v and M_v of them of role v, |a| tokens in the message. `role` is C3's equation 18, for
  * every role v alike:
@@ -36,6 +43,7 @@ export function weightedFor(
  * Its gradient is estimated by the mean over the M_v messages of A times the gradient of log policy(a | h), which is a
  * sum over the tokens of a: each counts 1 / M_v, however many messages a role was sampled. S is the same for all
  * tokens: with it loss and KL penalty stay means per token. Where all roles have as many messages, `role` is `token`.
+ * `sequence` is the mean over messages of the sum over tokens: all weights together come to T / M.
  *
  * A message whose credit is 0 counts as any other, and equal messages that are learned from at once as so many.
  *
@@ -66,6 +74,8 @@ function weightsBy(unit: LossWeight, contexts: readonly TrainingContext[]): Weig
   switch (unit) {
     case 'token':
       return () => 1 / totals.tokens;
+    case 'sequence':
+      return () => 1 / totals.messages;
     case 'message':
       return (_, { tokens }) => 1 / (totals.messages * tokens.length);
     case 'role': {

@@ -7,6 +7,9 @@ import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { trainingContexts, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
+import { messagesPerTurn } from '../team/rounds.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { NodesOfTurns } from './nodesOfTurns.ts';
 import type { Method } from './methods/method.ts';
 
 export interface StageMessages {
@@ -17,6 +20,8 @@ export interface StageMessages {
   readonly groups: readonly LearningGroup[];
   /** Their contexts, without the log-probabilities of the reference policy. */
   readonly contexts: readonly TrainingContext[];
+  /** Nodes of rollout trees, each after those below it; empty where there are none. */
+  readonly nodes: readonly string[];
 }
 
 interface StageInput {
@@ -25,14 +30,16 @@ interface StageInput {
   readonly method: Method;
   readonly store: StoreReader;
   readonly tokenizer: Tokenizer;
+  readonly protocol: Protocol;
 }
 
 /** Reads a stage. @throws C3Error */
 export async function stageMessages(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
-  const { run, config, method, store } = input;
+  const { run, config, method, store, protocol } = input;
   const said = store.trainingMessages(run, iteration, method.estimator(config), stage);
   const learned = said.filter(({ eventType }) => learns(config.policies, eventType));
-  const groups = await learningGroups(input, iteration, learned);
+  const nodes = method.byNode?.(config) === true ? new NodesOfTurns(said, messagesPerTurn(protocol)) : undefined;
+  const groups = await learningGroups(input, iteration, learned, nodes);
   const signals = new Set(learned.flatMap(({ instance, credit }) => ((credit ?? 0) === 0 ? [] : [instance])));
   // Instances without a signal were replaced; where all are, they are what there is.
   const loud = groups.filter(({ instance }) => signals.has(instance));
@@ -43,9 +50,9 @@ export async function stageMessages(input: StageInput, iteration: number, stage:
   const standard = method.standardised?.(config);
   const contexts =
     standard === undefined
-      ? trainingContexts(compared, scaled, isMerged(input))
+      ? trainingContexts(compared, scaled, nodes !== undefined || isMerged(input))
       : trainingContexts(standardised(kept, standard, creditsOfEpisodes(store, said)), false);
-  return { said, learned, groups, contexts };
+  return { said, learned, groups, contexts, nodes: nodes?.upward ?? [] };
 }
 
 /** The credit of each episode that has one, by instance: what its first message has. */
@@ -86,11 +93,14 @@ async function learningGroups(
   { run, config, method, tokenizer }: Pick<StageInput, 'run' | 'config' | 'method' | 'tokenizer'>,
   iteration: number,
   learned: readonly TrainingMessage[],
+  nodes: NodesOfTurns | undefined,
 ): Promise<InstanceGroup[]> {
   const merged = isMerged({ config, method });
-  const groups = Map.groupBy(learned, ({ bucket, instance, position, context }) =>
-    merged ? `${instance} ${String(position)} ${context}` : String(bucket),
-  );
+  const groups = Map.groupBy(learned, (message) => {
+    const { bucket, instance, position, context } = message;
+    const place = nodes?.of(message) ?? (merged ? instance : undefined);
+    return place === undefined ? String(bucket) : `${place} ${String(position)} ${context}`;
+  });
   const contexts = [...new Set([...groups.values()].flatMap(([first]) => first?.context ?? []))];
   const prompts = new Map(
     await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)),
@@ -107,7 +117,9 @@ async function learningGroups(
         `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`,
       );
     }
-    const group = method.compared === 'context' ? name : `${first.instance} ${String(first.position)}`;
-    return [{ agent: first.eventType, group, prompt, messages, instance: first.instance }];
+    const node = nodes?.of(first);
+    const group = method.compared === 'context' ? name : `${node ?? first.instance} ${String(first.position)}`;
+    const place = { agent: first.eventType, ...(node !== undefined && { node }) };
+    return [{ ...place, group, prompt, messages, instance: first.instance }];
   });
 }

@@ -19,7 +19,7 @@ import { generateSplit, type Side } from '../../tasks/split.ts';
 import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { configSchema, type RunConfig } from '../../training/config/config.ts';
+import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
 import { settled } from '../../training/config/configProblems.ts';
 import { withEarlier, withoutEarlier } from '../../training/config/earlier.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
@@ -111,7 +111,7 @@ export async function readRecipe(
       ? bundledProtocol(config.task.name, config.task.roles)
       : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
-  const protocol = parseProtocol(protocolText, protocolSource);
+  const protocol = parseProtocol(protocolText, protocolSource, runRounds(config));
   const stranger = policiesProblem(config, protocol);
   if (stranger !== null) {
     throw document.error(stranger.path, stranger.sentence);
@@ -223,7 +223,8 @@ function reasonOf(error: unknown): string {
   return issue === undefined ? (messageOf(error).split('\n')[0] ?? '') : `${issue.path.join('.')}: ${issue.message}`;
 }
 
-export const protocolOf = (recipe: Recipe): Protocol => parseProtocol(recipe.protocolText, recipe.protocolSource);
+export const protocolOf = ({ protocolText, protocolSource, config }: Recipe): Protocol =>
+  parseProtocol(protocolText, protocolSource, runRounds(config));
 
 /** The protocol of a stored run. @throws C3Error('input') for an unknown run */
 export function protocolOfRun(store: Pick<StoreReader, 'runConfig'>, run: string): Protocol {

@@ -31,6 +31,8 @@ export const tokensIn = (contexts: readonly TrainingContext[]): number =>
 export interface TrainingContext {
   /** Who answered: an agent may have an adapter of its own. Left out: what the whole team shares. */
   readonly agent?: string;
+  /** At which node of a rollout tree, where there is one. */
+  readonly node?: string;
   readonly prompt: Int32Array;
   readonly messages: readonly TrainingMessage[];
 }

@@ -29,9 +29,10 @@ const LOG_RATIO_BOUND = 10;
 export interface PolicyLoss {
   /**
    * token: each its own. message: of the whole message for each of its tokens, the product of its tokens' ratios;
-   * message-mean: their geometric mean. The logarithm of a message's ratio is cut to +-10.
+   * message-mean: their geometric mean. The logarithm of a message's ratio is cut to +-10. none: -A logp takes the
+   * place of what PPO clips (REINFORCE); ratios are then only reported, and nothing is clipped.
    */
-  readonly ratio?: 'token' | 'message' | 'message-mean';
+  readonly ratio?: 'token' | 'message' | 'message-mean' | 'none';
   /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
   readonly clipLow?: number;
   readonly clipHigh?: number;
@@ -57,7 +58,7 @@ interface Predicted {
  *
  * k3 being Schulman's low-variance estimator of KL(policy || anchor), and the anchor the reference policy or the one
  * that sampled; `fromLast` is k3 with the two exchanged, of KL(sampled || policy). With ratios of messages r is exp of
- * the sum, or mean, of logp - behaviour over the message.
+ * the sum, or mean, of logp - behaviour over the message. Without ratios the first term is -logp A.
  */
 export function ppoLoss(
   g: Graph,
@@ -69,10 +70,10 @@ export function ppoLoss(
   const advantages = g.floatInput('advantages', column);
   const behaviour = g.floatInput('behaviour', column);
   const logRatio = sub(g, logprobs, behaviour);
-  const ratio = exp(g, unit === 'token' ? logRatio : ofMessages(g, logRatio));
-  const clippedRatio = clip(g, ratio, 1 - clipLow, 1 + clipHigh);
+  const ratio = exp(g, unit === 'token' || unit === 'none' ? logRatio : ofMessages(g, logRatio));
+  const clippedRatio = unit === 'none' ? ratio : clip(g, ratio, 1 - clipLow, 1 + clipHigh);
   const [free, held] = [mul(g, ratio, advantages), mul(g, clippedRatio, advantages)];
-  const surrogate = neg(g, minimum(g, free, held));
+  const surrogate = neg(g, unit === 'none' ? mul(g, logprobs, advantages) : minimum(g, free, held));
   const fromReference = k3(g, g.floatInput('reference', column), logprobs);
   const divergence = (): Value => {
     if (kl?.estimator === 'exact' && scores !== undefined) {

@@ -274,7 +274,7 @@ export class Trainer {
             ? { ...batch.feeds, klCoefficient: scalar(settings.klCoefficient) }
             : supervisedFeeds(batch)),
           ...(exact && anchor !== undefined && { anchor: this.anchorFeed(await anchor(batch)) }),
-          ...(unit !== 'token' && memberFeeds(batch, contexts, unit === 'message-mean')),
+          ...((unit === 'message' || unit === 'message-mean') && memberFeeds(batch, contexts, unit === 'message-mean')),
           temperature: scalar(settings.temperature),
         });
         if (sums !== undefined) {

@@ -5,11 +5,13 @@ import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
 import type { Sampling } from '../../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
+import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { described, oneOf, pathTo, positive, type KeyMeta } from './configKeys.ts';
 import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
+import { magrpoSchema } from './magrpoKeys.ts';
 import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
 import { ppoSchema, valueHeadSchema } from './ppoKeys.ts';
@@ -259,6 +261,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('How messages are sampled, in training and in sampled evaluations.'),
+  magrpo: magrpoSchema,
   credit: creditSchema,
   ccpo: ccpoSchema,
   ppo: ppoSchema,
@@ -336,6 +339,10 @@ export const configSchema = z.strictObject({
 });
 
 export type RunConfig = z.infer<typeof configSchema>;
+
+/** What a configuration says of a protocol's rounds in the place of the protocol's file. */
+export const runRounds = ({ magrpo }: Pick<RunConfig, 'magrpo'>): GivenRounds =>
+  magrpo === null ? {} : { discount: magrpo.discount, ...(magrpo.num_turns !== null && { turns: magrpo.num_turns }) };
 
 /** The sampling that a configuration asks for. */
 export function runSampling(config: RunConfig): Sampling {

@@ -61,6 +61,20 @@ const RULES: readonly Rule[] = [
     },
   },
   {
+    keys: ['magrpo', 'method'],
+    problem: ({ magrpo, method }) =>
+      magrpo === null || methodReads(method, 'magrpo')
+        ? null
+        : `belongs to method ${methodsThatRead('magrpo').join(', ')}; omit it, or choose that method.`,
+  },
+  {
+    keys: ['ppo.epochs', 'ppo.mini_batches', 'magrpo'],
+    problem: ({ ppo, magrpo }) =>
+      magrpo === null || (ppo.epochs === 1 && ppo.mini_batches === 1)
+        ? null
+        : 'must be 1, and ppo.mini_batches too: with the section magrpo each node of the tree is learned from once.',
+  },
+  {
     keys: ['ppo.kl_against', 'ppo.kl_estimator'],
     problem: ({ ppo }) =>
       ppo.kl_against === 'last' && ppo.kl_estimator === 'k1'
@@ -223,7 +237,7 @@ export interface Known {
 
 function everything(schema: Schema): Known {
   const values = {
-    ...schema.parse({ adapter: {}, task: { split: {} }, ppo: { kl_against: 'reference' } }),
+    ...schema.parse({ adapter: {}, magrpo: {}, task: { split: {} }, ppo: { kl_against: 'reference' } }),
     policies: { [ANY]: EVERY_POLICY_KEY },
   };
   const below = (value: unknown, prefix: string): string[] =>

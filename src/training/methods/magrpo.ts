@@ -4,9 +4,13 @@
  *
  *   A_g = R_g - 1 / G * sum over i of R_i
  *
- * for every message of episode g alike; then PPO on A.
+ * for every message of episode g alike; then PPO on A. With the section `magrpo` of a configuration it samples a
+ * rollout tree of turns instead: joint.ts.
  */
+import type { TreeNode } from '../../replay/tree.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 import { episodeCredits, episodesProblem, wholeEpisodes } from './episodes.ts';
+import { creditNode, jointProblem, jointRollouts, nodeUpdates } from './joint.ts';
 import type { Method } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
@@ -15,18 +19,33 @@ export const magrpo: Method = {
     label: 'MAGRPO',
     help: 'Compares whole episodes with the mean of their group; all roles get the same credit.',
     summary: 'an episode\u2019s return less the mean of its group, for every message of the episode alike.',
-    reads: [],
+    reads: ['magrpo'],
     trains: true,
   },
   compared: 'instance',
+  byNode: ({ magrpo: joint }) => joint !== null,
   estimator: () => 'magrpo',
   valueTarget: () => null,
-  problem: episodesProblem(2),
+  problem: (settings, protocol) =>
+    settings.magrpo === null
+      ? episodesProblem(2)(settings, protocol)
+      : jointProblem(settings.magrpo, settings, protocol),
   remarks: () => [],
 
-  plan: wholeEpisodes,
+  plan: (settings, protocol, stage) =>
+    settings.magrpo === null ? wholeEpisodes(settings, protocol, stage) : jointRollouts(settings.magrpo, protocol),
 
-  credit: (step) => ({ credits: episodeCredits(step, 'magrpo') }),
+  credit(step) {
+    const joint = step.settings.magrpo;
+    if (joint === null) {
+      return { credits: episodeCredits(step, 'magrpo') };
+    }
+    const credits = new Map<TreeNode, Credit>();
+    for (const tree of step.instances) {
+      creditNode(tree, joint, credits);
+    }
+    return { credits };
+  },
 
-  updates: ppoEpochs,
+  updates: (step) => (step.settings.magrpo === null ? ppoEpochs(step) : nodeUpdates(step)),
 };

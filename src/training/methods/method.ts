@@ -22,6 +22,7 @@ import type { StepMetrics } from '../../shared/records/stepMetrics.ts';
 import type { RolePolicies } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Shape } from '../../team/rounds.ts';
+import type { JointGrowth } from '../../replay/jointTree.ts';
 import type { Divergence } from '../divergence.ts';
 
 /** What a method reads of a run's configuration. */
@@ -33,6 +34,8 @@ export interface MethodSettings {
   readonly evaluator_budget: number;
   readonly policies?: RolePolicies | undefined;
   readonly adapter: { readonly per: 'team' | 'role' } | null;
+  /** How the rollout tree of turns is sampled; null: whole episodes. */
+  readonly magrpo: JointSettings | null;
   readonly credit: {
     readonly estimator: CreditEstimator;
     readonly alpha: number;
@@ -93,6 +96,21 @@ export interface MethodSettings {
   };
 }
 
+/** How the rollout tree of MAGRPO is sampled and credited (reference sections 2 to 4). */
+export interface JointSettings {
+  /** Messages of one turn. */
+  readonly num_agents: number;
+  /** Null: those of the protocol. */
+  readonly num_turns: number | null;
+  readonly num_generations: number;
+  readonly joint_mode: 'align' | 'cross';
+  readonly discount: number;
+  readonly termination_threshold: number | null;
+  readonly reward_shift: number | null;
+  readonly reward_processor: { readonly enabled: boolean; readonly scale_factor: number };
+  readonly cross_reduce: 'sum' | 'mean';
+}
+
 /** What a value is the value of: the state in which a message is said, V(s), or the message in its state, q(s, a). */
 export type ValueTarget = 'state' | 'message';
 
@@ -105,6 +123,8 @@ export interface Rollout {
   readonly fanout: readonly number[];
   /** nested unless given: what `fanout` counts. */
   readonly shape?: Shape;
+  /** Which messages of a turn are joint actions, where the tree is one of turns; `fanout` counts its rows. */
+  readonly joint?: JointGrowth;
   /** Whether replay m of one alternative draws the random numbers of replay m of its siblings. */
   readonly commonRandomNumbers: boolean;
   /** Whether other messages are drawn in the place of equal ones that end episodes. */
@@ -152,6 +172,8 @@ export interface LearningStep {
   readonly state: MethodState;
   /** The roles of the protocol, in its order. */
   readonly agents: readonly string[];
+  /** The nodes of the rollout trees, each after those below it; empty where a method has no `byNode`. */
+  readonly nodes: readonly string[];
   /** Random numbers in [0, 1) by their position, the same whenever the step is executed; a stream for each purpose. */
   readonly random: (purpose: string) => (position: number) => number;
 }
@@ -176,7 +198,11 @@ export interface PolicyUpdate {
   readonly kind: 'policy';
   readonly learningRate: number;
   readonly agents?: readonly string[];
+  /** One node of a rollout tree: nothing but its messages. */
+  readonly node?: string;
   readonly batch?: MiniBatch;
+  /** What counts the same: the tokens of all messages together as much as there are messages; else as configured. */
+  readonly weight?: 'sequence';
   readonly loss?: Omit<PolicyLoss, 'kl'>;
   /** The divergence that is penalized; as the configuration says unless given. */
   readonly kl?: KlPenalty;
@@ -252,6 +278,7 @@ export type MethodKey =
   | 'credit.merge_contexts'
   | 'credit.lone_messages'
   | 'ccpo'
+  | 'magrpo'
   | 'value_head'
   | 'teamtr';
 
@@ -280,6 +307,8 @@ export interface Method {
   readonly scaledOver?: 'step';
   /** How credits become advantages; left out: as `credit.group_normalise` says. */
   readonly standardised?: (settings: MethodSettings) => Standardisation;
+  /** Whether what is compared, and learned from at once, is what a role says at one node of a rollout tree. */
+  readonly byNode?: (settings: Pick<MethodSettings, 'magrpo'>) => boolean;
   /** The name under which credits are stored and learned from. */
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
   /** What the value head learns and `credit` gets values of; null where there is none. */

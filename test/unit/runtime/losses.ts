@@ -61,7 +61,8 @@ export function policyLossOf(
       const ratio = Math.exp(logRatio);
       const clipped = Math.min(1 + clipHigh, Math.max(1 - clipLow, ratio));
       const difference = Math.min(10, Math.max(-10, reference - now));
-      return -Math.min(ratio * advantage, clipped * advantage) + KL * (Math.exp(difference) - difference - 1);
+      const surrogate = unit === 'none' ? now * advantage : Math.min(ratio * advantage, clipped * advantage);
+      return -surrogate + KL * (Math.exp(difference) - difference - 1);
     });
   });
   return total(terms) / tokens.length;

@@ -50,6 +50,7 @@ describe('readConfig', () => {
       fanout: [2, 4],
       fanout_unique: false,
       evaluator_budget: 8,
+      magrpo: null,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
       credit: {
         estimator: 'loo',

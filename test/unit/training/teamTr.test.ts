@@ -96,6 +96,7 @@ function asked(kls: readonly number[], overrides: readonly string[], json: Json 
     iteration: 1,
     state: { json, tensors: {} },
     agents: ['a', 'b', 'c'],
+    nodes: [],
     random: (purpose) => (position) => ((purpose.length + position) * 0.37) % 1,
   }) as Generator<Update, void, Outcome>;
   const made: Update[] = [];

@@ -21,7 +21,7 @@ export function iterationReaders(
     `SELECT first_decision FROM stage WHERE run = @run AND iteration = @iteration AND stage = ${stage}`;
   // A unary plus keeps the rows' numbers out of the choice of an index.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
-    SELECT decision.bucket AS bucket, decision.id AS decision, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+    SELECT decision.bucket AS bucket, decision.id AS decision, decision.parent AS parent, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
     FROM decision JOIN instance ON instance.id = decision.instance JOIN context ON context.id = decision.context JOIN text ON text.id = context.text

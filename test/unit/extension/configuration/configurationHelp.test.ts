@@ -30,7 +30,8 @@ const snippet = (text: string, label: string): string | undefined =>
   offered(text)?.items.find((item) => item.label === label)?.snippet;
 
 /** Sections that are left out unless they are named. */
-const ALL_SECTIONS = 'adapter: {}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\n';
+const ALL_SECTIONS =
+  'adapter: {}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\n';
 
 function leaves(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -68,7 +69,7 @@ describe('the words of the keys', () => {
       if (key.kind === 'section' || key.path === 'ppo.kl_against') {
         continue;
       }
-      const config = readConfig(/^(?:adapter|task\.split)\./u.test(key.path) ? ALL_SECTIONS : '', 'x');
+      const config = readConfig(/^(?:adapter|magrpo|task\.split)\./u.test(key.path) ? ALL_SECTIONS : '', 'x');
       assert.deepEqual(
         key.path
           .split('.')
@@ -346,7 +347,7 @@ describe('what is loaded when', () => {
     // Descriptors of methods, estimators, evaluators and environments are words and pure functions.
     assert.deepEqual(
       files.filter((path) =>
-        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/tree\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
+        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/(?:tree|jointTree)\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
           path,
         ),
       ),

@@ -21,6 +21,7 @@ const LOSSES: readonly PolicyLoss[] = [
   { ratio: 'message' },
   { ratio: 'message', clipLow: 0.3, clipHigh: 2 },
   { ratio: 'message-mean', clipHigh: 0.28 },
+  { ratio: 'none' },
 ];
 
 const lengthsOf = (contexts: readonly TrainingContext[]): number[] =>
@@ -37,9 +38,9 @@ async function outputsOf(
   const batch = present(batches[0]);
   assert.equal(batches.length, 1);
   const members =
-    policy.ratio === 'token' || policy.ratio === undefined
-      ? {}
-      : memberFeeds(batch, contexts, policy.ratio === 'message-mean');
+    policy.ratio === 'message' || policy.ratio === 'message-mean'
+      ? memberFeeds(batch, contexts, policy.ratio === 'message-mean')
+      : {};
   const nothing = parameterFeeds(config, new Float32Array(flat.length), accumulatedName);
   const feeds = {
     ...nothing,

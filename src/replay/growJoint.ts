@@ -1,0 +1,110 @@
+/**
+ * Growing a rollout tree of turns (MAGRPO reference section 2). A node is one turn of one branch, and each of its roles
+ * says G messages there. A joint action is one message of each role: with `align` the j-th of all, with `cross` every
+ * combination, the first role slowest. Every joint action is a path through the rows of its node, is scored, and is
+ * continued by a node of its own.
+ */
+import type { PolicyControl } from '../policy/policy.ts';
+import { callsOfFanout, messagesPerTurn } from '../team/rounds.ts';
+import { oneLevel } from './episodes.ts';
+import type { Place, TreeSettings } from './grow.ts';
+import { jointFanout, rewardOf, TERMINATION, type JointGrowth, type Stop } from './jointTree.ts';
+import type { Branch, EnvironmentNode, TreeNode } from './tree.ts';
+
+/** A joint action of a node: its messages so far, and its number among those of its node. */
+interface Row {
+  readonly branch: Branch;
+  /** The number of its node among those of its turn and instance that may be. */
+  readonly node: number;
+  readonly action: number;
+}
+
+/**
+ * Grows a tree below every branch. The g-th message of a role at the n-th node of a turn draws from the stream of that
+ * role and turn with the number n G + g: with `cross`, where it has a row for every combination of those before it, all
+ * of these are one sample, and the policy is asked once.
+ * @returns the messages of the first decision, in order
+ * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
+ */
+export async function growJoint(
+  given: TreeSettings,
+  branches: readonly Branch[],
+  joint: JointGrowth,
+  control: PolicyControl,
+): Promise<TreeNode[]> {
+  const settings = { ...given, commonRandomNumbers: true };
+  const { generations, mode } = joint;
+  const perTurn = messagesPerTurn(settings.protocol);
+  const fanout = jointFanout(joint, settings.protocol.occurrences.length, perTurn);
+  settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout));
+  const actions = mode === 'cross' ? generations ** perTurn : generations;
+  let roots: TreeNode[] | undefined;
+  let rows = branches.map((branch): Row => ({ branch, node: 0, action: 0 }));
+  for (let level = 0; rows.length > 0; level++) {
+    const slot = level % perTurn;
+    const spreads = mode === 'cross' || slot === 0;
+    const nodes = await oneLevel(
+      settings,
+      rows.map(({ branch }) => branch),
+      control,
+      (branch, index) => {
+        const { node, action } = rows[index] ?? { node: 0, action: 0 };
+        const first = spreads ? 0 : action;
+        return Array.from({ length: spreads ? generations : 1 }, (_, sibling) =>
+          placeAt(branch, sibling, node * generations + first + sibling),
+        );
+      },
+    );
+    roots ??= nodes.flat();
+    const said = nodes.flatMap((own, index) => {
+      const { node, action } = rows[index] ?? { node: 0, action: 0 };
+      return own.map((message, g): Row => {
+        const branch = { instance: message.instance, node: message };
+        return { branch, node, action: mode === 'cross' ? action * generations + g : spreads ? g : action };
+      });
+    });
+    if (slot < perTurn - 1) {
+      rows = said;
+      continue;
+    }
+    // After the last turn there is nothing to stop.
+    const ended = level + 1 < fanout.length ? stopped(said, joint.stop, perTurn) : said;
+    rows = ended.map(({ branch, node, action }) => ({ branch, node: node * actions + action, action: 0 }));
+  }
+  return roots ?? [];
+}
+
+/** Alternatives in the first decision; later ones continue them. */
+const placeAt = ({ node }: Branch, sibling: number, number: number): Place =>
+  node === null
+    ? { sibling, alternative: sibling, replay: null }
+    : { sibling, alternative: node.alternative, replay: number };
+
+/** The rows of a turn, with the event that ends them where their node stops. */
+function stopped(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: number): readonly Row[] {
+  const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.instance.uidSha} ${String(node)}`);
+  const found = new Map(
+    [...groups.values()].flatMap((members) => {
+      const why = stop(members.map(({ branch }) => rewardOf(branch.node, perTurn)));
+      return why === null ? [] : members.map((row): [Row, Stop] => [row, why]);
+    }),
+  );
+  return rows.map((row) => {
+    const why = found.get(row);
+    return why === undefined ? row : { ...row, branch: { ...row.branch, events: [endOf(why)] } };
+  });
+}
+
+const endOf = ({ reason, json }: Stop): EnvironmentNode => ({
+  event: {
+    kind: 'environment',
+    source: TERMINATION,
+    text: '',
+    json,
+    done: reason,
+    derived: false,
+    streamKey: '',
+    closing: false,
+  },
+  stored: undefined,
+});

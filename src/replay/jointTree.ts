@@ -1,0 +1,44 @@
+/** What a rollout tree of turns is made of: plain functions, beside the growing of growJoint.ts. */
+import type { Json } from '../shared/records/methodState.ts';
+import { eventScores, type Score, type TreeNode } from './tree.ts';
+
+/** Why a node has no further turn: what readers see of it, and what it was decided by. */
+export interface Stop {
+  readonly reason: string;
+  readonly json: Json;
+}
+
+export interface JointGrowth {
+  /** Messages of each role at each node. */
+  readonly generations: number;
+  readonly mode: 'align' | 'cross';
+  /** Why a node whose joint actions have these rewards, null where masked, has no further turn; null where it has. */
+  readonly stop: (rewards: readonly (number | null)[]) => Stop | null;
+}
+
+/** The source of the event that ends the branches of a node. */
+export const TERMINATION = 'termination';
+
+/** Messages in the place of each decision, below each message before it: the rows of a tree. */
+export const jointFanout = (
+  { generations, mode }: Pick<JointGrowth, 'generations' | 'mode'>,
+  decisions: number,
+  perTurn: number,
+): number[] =>
+  Array.from({ length: decisions }, (_, level) => (mode === 'cross' || level % perTurn === 0 ? generations : 1));
+
+/**
+ * The reward of a joint action: the scores of its messages, and of the event that closes the episode after it. Null
+ * where one is masked or none was scored.
+ * @param last its last message, or null where it has none
+ * @param perTurn messages of a joint action
+ */
+export function rewardOf(last: TreeNode | null, perTurn: number): number | null {
+  const scores: Score[] = last === null ? [] : eventScores(last);
+  for (let [node, left] = [last, perTurn]; node !== null && left > 0; [node, left] = [node.parent, left - 1]) {
+    scores.unshift(...(node.score === undefined ? [] : [node.score]));
+  }
+  return scores.length === 0
+    ? null
+    : scores.reduce<number | null>((sum, { score }) => (sum === null || score === null ? null : sum + score), 0);
+}

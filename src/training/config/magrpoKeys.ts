@@ -1,0 +1,64 @@
+/** The keys of a run configuration that make method magrpo sample a rollout tree, under their published names. */
+import { z } from 'zod';
+import { oneOf, positive } from './configKeys.ts';
+
+export const magrpoSchema = z
+  .strictObject({
+    num_agents: positive.max(64).default(2).describe('Messages of one turn: as many as the roles of the protocol.'),
+    num_turns: positive
+      .max(64)
+      .nullable()
+      .default(null)
+      .describe(
+        'Turns, in training and evaluation: in place of `turns` in the `rounds` of the protocol. null takes those of the protocol.',
+      ),
+    num_generations: z
+      .int()
+      .min(2, 'must be at least 2: one message has no siblings to be compared with')
+      .max(64)
+      .default(4)
+      .describe('Messages of each role at each node of the tree (G).'),
+    joint_mode: oneOf(['align', 'cross'], {
+      align: 'The j-th messages of all roles together: G joint actions of a node.',
+      cross:
+        'Every combination of messages: G to the power of `num_agents`. The roles of a turn must not see each other.',
+    })
+      .default('align')
+      .describe('Which messages of a node are one joint action, with a reward and a next turn of its own.'),
+    discount: z
+      .number()
+      .positive()
+      .max(1)
+      .default(0.9)
+      .describe('What a reward of the next turn counts in this one, in place of `discount` in the `rounds`.'),
+    termination_threshold: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('A node whose mean processed reward is above this has no further turn. null: every node has.'),
+    reward_shift: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe(
+        'Added to every reward, after it is scaled: with the published -4, rewards end at 0. null adds nothing.',
+      ),
+    reward_processor: z
+      .strictObject({
+        enabled: z.boolean().default(false).describe('Whether rewards are scaled.'),
+        scale_factor: z.number().default(1).describe('The factor, applied before `reward_shift`.'),
+      })
+      .prefault({})
+      .describe('How rewards are scaled before they are compared. Stored returns keep the rewards as they were given.'),
+    cross_reduce: oneOf(['sum', 'mean'], {
+      sum: 'As published: with G messages of N roles, credits are G^(N-1) times as large as with `align`.',
+      mean: 'Their mean: the learning rate means the same as with `align`.',
+    })
+      .default('sum')
+      .describe('How the returns of the joint actions that a message is in are put together with `joint_mode: cross`.'),
+  })
+  .nullable()
+  .default(null)
+  .describe(
+    'Makes method magrpo sample a tree of turns, as in the published scripts: of each message of a node its joint actions are scored and continued. null samples whole episodes.',
+  );

@@ -1,0 +1,221 @@
+/**
+ * MAGRPO's rollout tree (reference sections 2 to 4). At a node of the tree each of N roles says G messages; with
+ * `align` it has G joint actions, with `cross` G^N. With the reward r_j of joint action j, scaled and shifted as the
+ * configuration says, and the nodes that continue it:
+ *
+ *   R_j = r_j + discount * mean over the joint actions i of its child of R_i        or r_j where it has no child
+ *   S_g = R_g                                              align
+ *   S_g = sum, or mean, of R_j over the j that hold g      cross
+ *   A_g = S_g - mean over the node's G messages of S
+ *
+ * for each role by itself: no standard deviation, and the own score in the mean. A node whose joint actions have a mean
+ * reward above `termination_threshold` has no children. The policy learns from one node after another, each after those
+ * below it, with a step for each role.
+ */
+import { jointFanout, rewardOf, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
+import { callsOf, type TreeNode } from '../../replay/tree.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { callsOfFanout, messagesPerTurn } from '../../team/rounds.ts';
+import { cosineSchedule } from '../schedule.ts';
+import type { JointSettings, LearningStep, MethodSettings, Outcome, Rollout, Update } from './method.ts';
+
+/** What a tree of turns has where no branch ends early (reference section 2). */
+export interface TreeCounts {
+  readonly nodes: number;
+  readonly jointActions: number;
+  readonly leaves: number;
+  /** Messages that are sampled, of all roles. */
+  readonly messages: number;
+  /** Joint actions that are continued. */
+  readonly transitions: number;
+  readonly optimizerSteps: number;
+}
+
+/** Counts a tree of some turns. */
+export function treeCounts(
+  {
+    num_agents: agents,
+    num_generations: each,
+    joint_mode: mode,
+  }: Pick<JointSettings, 'num_agents' | 'num_generations' | 'joint_mode'>,
+  turns: number,
+): TreeCounts {
+  const actions = mode === 'cross' ? each ** agents : each;
+  const nodes = Array.from({ length: turns }, (_, turn) => actions ** turn).reduce((sum, count) => sum + count, 0);
+  return {
+    nodes,
+    jointActions: nodes * actions,
+    leaves: actions ** turns,
+    messages: nodes * agents * each,
+    transitions: nodes - 1,
+    optimizerSteps: nodes * agents,
+  };
+}
+
+/** Turns of a protocol. */
+const turnsOf = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
+
+/** The reward of a joint action as the tree compares it: scaled first, then shifted. */
+export function processedReward(
+  raw: number,
+  { reward_processor: { enabled, scale_factor: factor }, reward_shift: shift }: JointSettings,
+): number {
+  const scaled = enabled ? raw * factor : raw;
+  return shift === null ? scaled : scaled + shift;
+}
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Why a node ends; what was masked does not count. */
+function stopOf(settings: JointSettings, rewards: readonly (number | null)[]): Stop | null {
+  const threshold = settings.termination_threshold;
+  const measured = rewards.flatMap((raw) => (raw === null ? [] : [processedReward(raw, settings)]));
+  const mean = meanOf(measured);
+  // Strictly above, as published; without a measured reward nothing is.
+  if (threshold === null || measured.length === 0 || !(mean > threshold)) {
+    return null;
+  }
+  return {
+    reason: `the mean processed reward of the turn's ${String(measured.length)} joint actions is ${mean.toFixed(3)}, above ${String(threshold)}`,
+    json: { mean, threshold },
+  };
+}
+
+/** One tree for each instance. */
+export function jointRollouts(settings: JointSettings, protocol: Protocol): readonly Rollout[] {
+  const joint: JointGrowth = {
+    generations: settings.num_generations,
+    mode: settings.joint_mode,
+    stop: (rewards) => stopOf(settings, rewards),
+  };
+  const fanout = jointFanout(joint, protocol.occurrences.length, messagesPerTurn(protocol));
+  return [{ fanout, commonRandomNumbers: true, joint }];
+}
+
+/** Why a tree cannot be sampled with a protocol; null where it can. */
+export function jointProblem(
+  magrpo: JointSettings,
+  { evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>,
+  protocol: Protocol,
+): string | null {
+  const { rounds, name, occurrences } = protocol;
+  const perTurn = messagesPerTurn(protocol);
+  const { num_agents: agents, num_turns: turns, joint_mode: mode, num_generations: each } = magrpo;
+  if (rounds?.order === 'random' || rounds?.order === 'chosen') {
+    return `magrpo samples all roles of a turn, and in the protocol ${name} the order is ${rounds.order}; choose order by_role, fixed or reverse.`;
+  }
+  if (agents !== perTurn) {
+    return `magrpo.num_agents is ${String(agents)}, and a turn of the protocol ${name} has ${String(perTurn)} messages; write num_agents: ${String(perTurn)}.`;
+  }
+  if (rounds === undefined && turns !== null && turns > 1) {
+    return `magrpo.num_turns is ${String(turns)}, and the protocol ${name} has no rounds; give it rounds, or write num_turns: 1.`;
+  }
+  const first = occurrences.slice(0, perTurn);
+  if (mode === 'cross' && first.some(({ ancestors }) => ancestors.length > 0)) {
+    return `magrpo.joint_mode: cross combines messages that do not know each other, and in a turn of the protocol ${name} some roles see others; choose align.`;
+  }
+  if (turnsOf(protocol) > 1 && !first.some(({ scored }) => scored)) {
+    return `magrpo needs a reward in every turn, and the protocol ${name} has one at the end only; give a role with_answer: true.`;
+  }
+  const calls = callsOfFanout(protocol, jointFanout({ generations: each, mode }, occurrences.length, perTurn));
+  return calls <= budget
+    ? null
+    : `the tree of magrpo needs up to ${String(calls)} evaluator calls per instance with the protocol ${name}, more than evaluator_budget (${String(budget)}); raise it, or lower num_generations or num_turns.`;
+}
+
+/** A joint action of a node: one message of each role. */
+interface JointAction {
+  readonly path: readonly TreeNode[];
+  /** R_j; null where its reward is masked. */
+  readonly value: number | null;
+}
+
+/**
+ * Credits the messages of a node and of all nodes below it; one without a measured return, or with nothing to compare
+ * it with, has none.
+ * @param first what the first role said at the node, in order
+ * @returns R_j of the node's joint actions; null where masked
+ */
+export function creditNode(
+  first: readonly TreeNode[],
+  settings: JointSettings,
+  credits: Map<TreeNode, Credit>,
+): readonly (number | null)[] {
+  const actions = pathsOf(first, settings.num_agents).map((path): JointAction => {
+    const last = path.at(-1) ?? null;
+    const below = creditNode(last?.children ?? [], settings, credits).flatMap((value) => value ?? []);
+    const raw = rewardOf(last, path.length);
+    const own = raw === null ? null : processedReward(raw, settings);
+    return { path, value: own === null || below.length === 0 ? own : own + settings.discount * meanOf(below) };
+  });
+  const calls = first.reduce((sum, node) => sum + callsOf(node), 0);
+  for (let role = 0; role < settings.num_agents; role++) {
+    for (const [message, credit] of creditsOfRole(actions, role, settings, calls)) {
+      credits.set(message, credit);
+    }
+  }
+  return actions.map(({ value }) => value);
+}
+
+/** The joint actions of a node, the first role slowest; one is shorter where its episode ended within the turn. */
+const pathsOf = (first: readonly TreeNode[], length: number): readonly (readonly TreeNode[])[] =>
+  first.flatMap((node) =>
+    length === 1 || node.children.length === 0
+      ? [[node]]
+      : pathsOf(node.children, length - 1).map((rest) => [node, ...rest]),
+  );
+
+/** The credits of what one role said at a node: those of equal rows are one. */
+function* creditsOfRole(
+  actions: readonly JointAction[],
+  role: number,
+  { joint_mode: mode, cross_reduce: reduce }: JointSettings,
+  evaluatorCalls: number,
+): Generator<readonly [TreeNode, Credit]> {
+  // With `cross` the g-th message has a row below every combination of those before it.
+  const held = Map.groupBy(actions.keys(), (index) => (mode === 'cross' ? actions[index]?.path[role]?.sibling : index));
+  const messages = [...held.values()].flatMap((indices) => {
+    const own = indices.flatMap((index) => actions[index] ?? []);
+    const rows = new Set(own.flatMap(({ path }) => path[role] ?? []));
+    const values = own.flatMap(({ value }) => value ?? []);
+    return values.length === 0 || rows.size === 0
+      ? []
+      : [{ rows, score: meanOf(values) * (mode === 'cross' && reduce === 'sum' ? own.length : 1) }];
+  });
+  if (messages.length < 2) {
+    return;
+  }
+  const baseline = meanOf(messages.map(({ score }) => score));
+  const n = actions.filter(({ value }) => value !== null).length;
+  for (const { rows, score } of messages) {
+    for (const row of rows) {
+      // Joint actions that share messages are no independent samples, so there is no interval.
+      const bounds = { low: null, high: null, interval: 'none' };
+      yield [row, { estimator: 'magrpo', value: score - baseline, n, evaluatorCalls, ...bounds }];
+    }
+  }
+}
+
+/**
+ * One step of the optimizer for each role at each node, deepest first: down the gradient of
+ *
+ *   mean over the node's messages of -A * log policy(message)
+ *
+ * the policy being that of now, with no ratio to the one that sampled, and nothing clipped. Messages of a node are
+ * learned from after those below it, so that the policy has moved when it comes to their turn.
+ */
+export function* nodeUpdates({
+  settings: { steps, ppo },
+  iteration,
+  nodes,
+  agents,
+}: LearningStep): Generator<Update, void, Outcome> {
+  const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
+  const learningRate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
+  for (const node of nodes) {
+    for (const agent of agents) {
+      yield { kind: 'policy', learningRate, agents: [agent], node, weight: 'sequence', loss: { ratio: 'none' } };
+    }
+  }
+}

@@ -1,0 +1,326 @@
+/**
+ * The rollout tree of MAGRPO against the vectors of its reference (section 14): nodes, decodings, rewards, scores and
+ * updates, for both joint modes, and where a node ends.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { EvaluatorBudget } from '../../../src/replay/budget.ts';
+import { growJoint } from '../../../src/replay/growJoint.ts';
+import { TERMINATION } from '../../../src/replay/jointTree.ts';
+import type { TreeNode } from '../../../src/replay/tree.ts';
+import { parseProtocol } from '../../../src/team/parseProtocol.ts';
+import type { Protocol } from '../../../src/team/protocol.ts';
+import { renderPlain } from '../../../src/team/render.ts';
+import { messagesPerTurn } from '../../../src/team/rounds.ts';
+import { runRounds, type RunConfig } from '../../../src/training/config/config.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
+import { creditNode, treeCounts } from '../../../src/training/methods/joint.ts';
+import { methodNamed } from '../../../src/training/methods/methods.ts';
+import { NodesOfTurns } from '../../../src/training/nodesOfTurns.ts';
+import { episodeOf, type Update } from '../../../src/training/methods/method.ts';
+import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
+
+const ROLES = ['aux', 'main', 'third'];
+
+/** Roles that do not see each other within a turn. */
+function teamOf(roles: number, config: RunConfig, scored: readonly string[]): Protocol {
+  const text = JSON.stringify({
+    name: 'joint',
+    roles: ROLES.slice(0, roles).map((role) => ({ role, prompt: `Be ${role}.` })),
+    scored,
+    rounds: { turns: 1, discount: 0.5 },
+  });
+  return parseProtocol(text, 'joint.json', runRounds(config));
+}
+
+/** Says the index of the message among those of its role at its node; their contexts are the node's own. */
+function counting(): ScriptedPolicy {
+  const said = new Map<string, string[]>();
+  return new ScriptedPolicy(({ agent, context, streamKey }) => {
+    const keys = said.get(`${agent} ${context}`) ?? [];
+    said.set(`${agent} ${context}`, keys);
+    if (!keys.includes(streamKey)) {
+      keys.push(streamKey);
+    }
+    return `#${String(keys.indexOf(streamKey))}`;
+  });
+}
+
+/** The scripted policy answers its last request first: indices count down. */
+const tenths = (each: number): Evaluator => ({
+  name: 'tenths',
+  evaluate: (_, text) => Promise.resolve({ score: (each - 1 - Number(text.slice(1))) / 10, rule: 'tenths' }),
+});
+
+interface Vector {
+  readonly n: number;
+  readonly g: number;
+  readonly t: number;
+  readonly mode: 'align' | 'cross';
+  readonly threshold?: number;
+  readonly shift?: number;
+  readonly reduce?: 'sum' | 'mean';
+}
+
+interface Made {
+  readonly config: RunConfig;
+  readonly protocol: Protocol;
+  readonly roots: readonly TreeNode[];
+  readonly policy: ScriptedPolicy;
+  readonly calls: number;
+}
+
+const configOf = ({ n, g, t, mode, threshold, shift, reduce = 'sum' }: Vector): RunConfig =>
+  readConfig('', 'joint', [
+    'method=magrpo',
+    'evaluator_budget=100000',
+    `magrpo={num_agents: ${String(n)}, num_turns: ${String(t)}, num_generations: ${String(g)}, joint_mode: ${mode}, cross_reduce: ${reduce}, termination_threshold: ${String(threshold ?? null)}, reward_shift: ${String(shift ?? null)}}`,
+  ]);
+
+async function grown(vector: Vector, scored = ROLES.slice(0, vector.n)): Promise<Made> {
+  const config = configOf(vector);
+  const protocol = teamOf(vector.n, config, scored);
+  const method = methodNamed('magrpo');
+  assert.equal(method.problem(config, protocol), null);
+  const [rollout] = method.plan(config, protocol, 0);
+  const joint = rollout?.joint ?? assert.fail();
+  const policy = counting();
+  const budget = new EvaluatorBudget(config.evaluator_budget);
+  const roots = await growJoint(
+    {
+      protocol,
+      render: renderPlain,
+      policy,
+      evaluator: tenths(vector.g),
+      budget,
+      sampling: SAMPLING,
+      seed: 0,
+      scope: 'iteration:1',
+      commonRandomNumbers: true,
+    },
+    starts(instances(1)),
+    joint,
+    NEVER,
+  );
+  return { config, protocol, roots, policy, calls: budget.calls };
+}
+
+const creditsOf = ({ config, roots }: Made): ReadonlyMap<TreeNode, { readonly value: number }> =>
+  methodNamed('magrpo').credit({
+    settings: config,
+    stage: 0,
+    instances: [roots],
+    measured: [],
+    values: new Map(),
+    state: { json: null, tensors: {} },
+  }).credits;
+
+/** The rows of a tree as a store gives them. */
+function rowsOf(roots: readonly TreeNode[]): {
+  readonly rows: { decision: number; parent: number | null; instance: string; position: number }[];
+  readonly ids: ReadonlyMap<TreeNode, number>;
+} {
+  const ids = new Map(roots.flatMap((root) => [...episodeOf(root)]).map((node, index) => [node, index]));
+  const rows = [...ids].map(([{ parent, position }, decision]) => ({
+    decision,
+    parent: parent === null ? null : (ids.get(parent) ?? assert.fail()),
+    instance: 'q',
+    position,
+  }));
+  return { rows, ids };
+}
+
+function near(found: readonly number[], wanted: readonly number[]): void {
+  assert.equal(found.length, wanted.length, found.join(', '));
+  for (const [index, value] of found.entries()) {
+    assert.ok(Math.abs(value - (wanted[index] ?? NaN)) < 1e-9, `${found.join(', ')} and not ${wanted.join(', ')}`);
+  }
+}
+
+/** What each role said at the root with its credit: one of every sample. */
+function rootCredits(made: Made): number[][] {
+  const credits = creditsOf(made);
+  const perRole: number[][] = [];
+  let row: readonly TreeNode[] = made.roots;
+  for (let role = 0; role < (made.config.magrpo?.num_agents ?? 0); role++) {
+    const samples = new Map(row.map((node) => [node.streamKey, credits.get(node)?.value ?? NaN]));
+    perRole.push([...samples.values()]);
+    row = row.flatMap(({ children }) => children);
+  }
+  return perRole;
+}
+
+const centered = (scores: readonly number[]): number[] => {
+  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  return scores.map((score) => score - mean);
+};
+
+/** Nodes, decodings of all roles, reward calls, transitions, optimizer steps. */
+type Counts = readonly [number, number, number, number, number];
+
+/** Section 14: counts, root scores per agent, expected return of the first turn. */
+const VECTORS: readonly (readonly [Vector, Counts, readonly number[], number])[] = [
+  [{ n: 2, g: 4, t: 1, mode: 'align' }, [1, 2 * 4, 4, 0, 2], [0, 0.2, 0.4, 0.6], 0.3],
+  [{ n: 2, g: 4, t: 2, mode: 'align' }, [5, 10 * 4, 20, 4, 10], [0.27, 0.47, 0.67, 0.87], 0.57],
+  [{ n: 2, g: 4, t: 1, mode: 'cross' }, [1, 2 * 4, 16, 0, 2], [0.6, 1.0, 1.4, 1.8], 0.3],
+  [{ n: 2, g: 2, t: 2, mode: 'cross' }, [5, 10 * 2, 20, 4, 10], [0.28, 0.48], 0.19],
+  [{ n: 2, g: 3, t: 2, mode: 'align' }, [4, 8 * 3, 12, 3, 8], [0.18, 0.38, 0.58], 0.38],
+  [{ n: 2, g: 3, t: 3, mode: 'align' }, [13, 26 * 3, 39, 12, 26], [0.342, 0.542, 0.742], 0.542],
+  [{ n: 1, g: 4, t: 2, mode: 'align' }, [5, 5 * 4, 20, 4, 5], [0.135, 0.235, 0.335, 0.435], 0.285],
+  [{ n: 2, g: 4, t: 2, mode: 'align', threshold: 0.2 }, [1, 2 * 4, 4, 0, 2], [0, 0.2, 0.4, 0.6], 0.3],
+  [{ n: 2, g: 4, t: 2, mode: 'align', threshold: 0.31 }, [5, 10 * 4, 20, 4, 10], [0.27, 0.47, 0.67, 0.87], 0.57],
+];
+
+describe('the rollout tree has the counts and scores of its reference', () => {
+  for (const [vector, [nodes, decodings, rewards, transitions, steps], scores, expected] of VECTORS) {
+    it(JSON.stringify(vector), async () => {
+      const made = await grown(vector);
+      const perTurn = messagesPerTurn(made.protocol);
+      const { rows, ids } = rowsOf(made.roots);
+      const found = new NodesOfTurns(rows, perTurn);
+      const actions = [...ids.keys()].filter(({ position }) => position % perTurn === perTurn - 1);
+      const continued = actions.filter(({ children }) => children.length > 0);
+      const agents = ROLES.slice(0, vector.n);
+      const updates: Update[] = [];
+      const step = { settings: made.config, iteration: 1, state: { json: null, tensors: {} }, agents };
+      const asked = methodNamed('magrpo').updates({ ...step, nodes: found.upward, random: () => () => 0 });
+      for (let one = await asked.next({}); one.done !== true; one = await asked.next({})) {
+        updates.push(one.value);
+      }
+      assert.deepEqual(
+        [found.upward.length, made.policy.requests.length, actions.length, continued.length, updates.length],
+        [nodes, decodings, rewards, transitions, steps],
+      );
+      for (const credits of rootCredits(made)) {
+        near(credits, centered(scores));
+      }
+      const magrpo = made.config.magrpo ?? assert.fail();
+      const values = creditNode(made.roots, magrpo, new Map()).map((value) => value ?? NaN);
+      near([values.reduce((sum, value) => sum + value, 0) / values.length], [expected]);
+      if (vector.threshold === undefined) {
+        assert.deepEqual(treeCounts(magrpo, vector.t), {
+          nodes,
+          jointActions: rewards,
+          leaves: vector.g ** (vector.mode === 'cross' ? vector.n * vector.t : vector.t),
+          messages: decodings,
+          transitions,
+          optimizerSteps: steps,
+        });
+      }
+    });
+  }
+
+  it('calls the evaluator once for each joint action where one role is scored', async () => {
+    assert.equal((await grown({ n: 2, g: 2, t: 2, mode: 'cross' }, ['main'])).calls, 20);
+    assert.equal((await grown({ n: 2, g: 3, t: 3, mode: 'align' }, ['main'])).calls, 39);
+  });
+
+  it('reduces by the mean to credits that are G^(N-1) times as small', async () => {
+    const [sum, mean] = [
+      await grown({ n: 3, g: 3, t: 1, mode: 'cross' }),
+      await grown({ n: 3, g: 3, t: 1, mode: 'cross', reduce: 'mean' }),
+    ];
+    for (const [role, credits] of rootCredits(sum).entries()) {
+      near(credits, rootCredits(mean)[role]?.map((value) => 9 * value) ?? []);
+      near(rootCredits(mean)[role] ?? [], [-0.1, 0, 0.1]);
+    }
+  });
+
+  it('reuses the messages of a node in all its combinations, and shares none between nodes', async () => {
+    const { roots } = await grown({ n: 2, g: 3, t: 2, mode: 'cross' });
+    const mains = roots.map(({ children }) => children.map(({ streamKey }) => streamKey));
+    assert.equal(new Set(mains.map((keys) => keys.join())).size, 1);
+    const nodes = roots.flatMap(({ children }) => children.map((action) => action.children));
+    assert.equal(new Set(nodes.flat().map(({ streamKey }) => streamKey)).size, nodes.length * 3);
+  });
+});
+
+describe('a node whose mean processed reward is above the threshold', () => {
+  it('ends with an event that says so; one at the threshold goes on', async () => {
+    // The mean of 0, 0.2, 0.4 and 0.6 in binary fractions is above 0.3.
+    for (const [threshold, shift, ends] of [
+      [0.2, null, true],
+      [0.3, null, true],
+      [0.31, null, false],
+      [-3.8, -4, true],
+      [-3.69, -4, false],
+    ] as const) {
+      const made = await grown({ n: 2, g: 4, t: 2, mode: 'align', threshold, ...(shift !== null && { shift }) });
+      const lasts = made.roots.flatMap(({ children }) => children);
+      const events = lasts.map(({ after }) => after?.map(({ event }) => event.source) ?? []);
+      assert.deepEqual(
+        events,
+        lasts.map(() => (ends ? [TERMINATION] : [])),
+        String(threshold),
+      );
+    }
+  });
+
+  it('ends alone: other branches go on, and their rewards stay comparable', async () => {
+    const config = configOf({ n: 1, g: 2, t: 3, mode: 'align', threshold: 0.35 });
+    const protocol = teamOf(1, config, ['aux']);
+    const [rollout] = methodNamed('magrpo').plan(config, protocol, 0);
+    const roots = await growJoint(
+      {
+        protocol,
+        render: renderPlain,
+        policy: new ScriptedPolicy(({ context }) => (context.includes('#high') ? '#high' : '#low')),
+        evaluator: {
+          name: 'levels',
+          evaluate: (_, text) => Promise.resolve({ score: text === '#high' ? 0.5 : 0.1, rule: 'levels' }),
+        },
+        budget: new EvaluatorBudget(1000),
+        sampling: SAMPLING,
+        seed: 0,
+        scope: 'iteration:1',
+        commonRandomNumbers: true,
+      },
+      instances(2).map((instance, index) => ({
+        instance: { ...instance, question: index === 0 ? '#low?' : '#high?' },
+        node: null,
+      })),
+      rollout?.joint ?? assert.fail(),
+      NEVER,
+    );
+    assert.deepEqual(
+      roots.map(({ children }) => children.length),
+      [2, 2, 0, 0],
+    );
+  });
+});
+
+describe('a configuration that cannot be', () => {
+  const problemOf = (protocol: Protocol, overrides: readonly string[]): string | null =>
+    methodNamed('magrpo').problem(
+      readConfig('', 'x', ['method=magrpo', 'evaluator_budget=64', ...overrides]),
+      protocol,
+    );
+  const config = configOf({ n: 2, g: 2, t: 2, mode: 'align' });
+  const pair = teamOf(2, config, ['main']);
+  it('is refused in one sentence', () => {
+    assert.throws(
+      () => readConfig('', 'x', ['method=magrpo', 'magrpo.num_generations=1']),
+      /at least 2: one message has/,
+    );
+    assert.throws(() => readConfig('', 'x', ['method=c3', 'magrpo.num_turns=2']), /belongs to method magrpo/);
+    assert.throws(
+      () => readConfig('', 'x', ['method=magrpo', 'magrpo.num_turns=2', 'ppo.epochs=2']),
+      /must be 1, and ppo.mini_batches too/,
+    );
+    assert.match(problemOf(pair, ['magrpo.num_agents=3']) ?? '', /num_agents is 3, and a turn .* has 2 messages/);
+    assert.match(problemOf(pair, ['magrpo.num_generations=9']) ?? '', /up to 90 evaluator calls .* \(64\)/);
+    const list = parseProtocol(
+      '[{"role": "a", "prompt": "A."}, {"role": "b", "prompt": "B.", "depends_on": ["a"]}]',
+      'l',
+    );
+    assert.match(problemOf(list, ['magrpo.num_turns=2']) ?? '', /num_turns is 2, and the protocol l has no rounds/);
+    assert.match(problemOf(list, ['magrpo.joint_mode=cross']) ?? '', /some roles see others; choose align/);
+    const closed = parseProtocol(
+      '{"name": "closed", "roles": [{"role": "a", "prompt": "A."}, {"role": "b", "prompt": "B."}], "rounds": {"turns": 2, "closing": "join"}}',
+      'closed',
+    );
+    assert.match(problemOf(closed, ['magrpo.num_generations=2']) ?? '', /needs a reward in every turn/);
+    assert.equal(problemOf(pair, ['magrpo.num_generations=2']), null);
+  });
+});
