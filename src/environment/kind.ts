@@ -3,6 +3,7 @@
  * row of the table in kinds.ts add one.
  */
 import type { Json } from '../shared/records/methodState.ts';
+import type { Examined } from '../shared/records/examination.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { DecisionEvent, LogEvent } from '../shared/records/events.ts';
 
@@ -14,6 +15,12 @@ export interface EnvironmentInput {
   readonly messages: readonly DecisionEvent[];
   /** One value for each option of its kind. */
   readonly options: Readonly<Record<string, string>>;
+  /**
+   * Executes a program in two functions against some of the tests of an instance; absent where the evaluator executes
+   * nothing.
+   * @param slice the first n tests, the last |n| where it is below 0, all for 0
+   */
+  readonly examine?: (instance: Instance, program: string, slice: number) => Promise<Examined>;
   /** The number at a place of the event's own stream, uniform in [0, 1). */
   readonly uniform: (place: number) => number;
 }
@@ -28,17 +35,26 @@ export interface EnvironmentOutcome {
   readonly done?: string;
 }
 
+/** An option that is a whole number, as text; some words may stand for 0. */
+export interface WholeOption {
+  /** What holds where a protocol gives none. */
+  readonly number: string;
+  readonly all: readonly string[];
+}
+
 export interface EnvironmentKind {
   /** The name that a protocol gives it. */
   readonly name: string;
   /** What it adds to an episode, in one sentence. */
   readonly words: string;
   /** The values of each option; the first holds where a protocol gives none. */
-  readonly options: Readonly<Record<string, readonly [string, ...string[]]>>;
+  readonly options: Readonly<Record<string, readonly [string, ...string[]] | WholeOption>>;
   /**
    * True: `run` gives the same outcome for the same input, so that an event can be executed again. False: what it gives
    * is recorded as it came.
    */
   readonly derived: boolean;
+  /** Whether it executes code of messages. */
+  readonly runsCode?: boolean;
   readonly run: (input: EnvironmentInput) => EnvironmentOutcome | Promise<EnvironmentOutcome>;
 }

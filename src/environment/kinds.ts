@@ -1,12 +1,24 @@
 /** The environments that a protocol may name. The table is their only list. */
 import type { EnvironmentKind } from './kind.ts';
 import { calculator } from './kinds/calculator.ts';
+import { expertEdits, levelFeedback, levelPassed, passed, plain } from './kinds/external.ts';
 import { feedback } from './kinds/feedback.ts';
 import { join } from './kinds/join.ts';
 import { last } from './kinds/last.ts';
 import { vote } from './kinds/vote.ts';
 
-export const ENVIRONMENT_KINDS: readonly EnvironmentKind[] = [feedback, calculator, vote, join, last];
+export const ENVIRONMENT_KINDS: readonly EnvironmentKind[] = [
+  feedback,
+  calculator,
+  vote,
+  join,
+  last,
+  levelFeedback,
+  levelPassed,
+  passed,
+  plain,
+  expertEdits,
+];
 
 const BY_NAME: ReadonlyMap<string, EnvironmentKind> = new Map(ENVIRONMENT_KINDS.map((kind) => [kind.name, kind]));
 

@@ -1,4 +1,6 @@
 /** What scores a message. */
+import type { DecisionEvent } from '../shared/records/events.ts';
+import type { Examined } from '../shared/records/examination.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { examineProgram } from './examine.ts';
@@ -7,6 +9,7 @@ import { climb, LADDER_POINTS, ladderWords, type LadderRules } from './ladder.ts
 import { gradeMath, type Grader } from './math/grade.ts';
 import { gradePoints, parsePoints } from './points.ts';
 import { extractCode } from './python/code.ts';
+import { programOfTurn } from './python/functionSource.ts';
 import type { PythonGrader } from './python/grader.ts';
 
 export { EvaluatorLost } from './lost.ts';
@@ -33,7 +36,29 @@ export interface Evaluator {
    * @throws CancelledError where it was cancelled before it began; EvaluatorLost
    */
   evaluate(instance: Instance, text: string, signal?: AbortSignal): Promise<Graded>;
+  /**
+   * Executes a program in two functions against some of the tests of an instance, for feedback; absent where it
+   * executes no code. Not a score, and no budget counts it.
+   * @param slice the first n tests, the last |n| where it is below 0, all for 0
+   * @throws as evaluate
+   */
+  readonly examine?: (instance: Instance, program: string, slice: number, signal?: AbortSignal) => Promise<Examined>;
+  /**
+   * What it scores of a turn whose last message is scored; absent where that message alone is scored.
+   * @param messages of the turn, in order
+   */
+  readonly ofTurn?: (instance: Instance, messages: readonly TurnMessage[]) => string;
 }
+
+/** A message of a turn. */
+export type TurnMessage = Pick<DecisionEvent, 'role' | 'text'>;
+
+/** What is scored of a turn, whose last message is the scored one. */
+export const scoredText = (
+  { ofTurn }: Pick<Evaluator, 'ofTurn'>,
+  instance: Instance,
+  messages: readonly TurnMessage[],
+): string => ofTurn?.(instance, messages) ?? messages.at(-1)?.text ?? '';
 
 /** Compares the answer that a message states with the instance's, exactly: numbers as numbers, all else as text. */
 export const answerEvaluator: Evaluator = {
@@ -69,9 +94,14 @@ export function mathEvaluator(grader: Grader): Evaluator {
  * Runs the code of a message against the tests of the instance; where an instance has none, its answer is what
  * `answers` compares.
  */
-export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: string, answers: Evaluator): Evaluator {
+export function pythonEvaluator(
+  grader: Pick<PythonGrader, 'grade' | 'functions'>,
+  name: string,
+  answers: Evaluator,
+): Evaluator {
   return {
     name,
+    examine: examiner(grader),
     evaluate: async (instance, text, signal) => {
       const { tests } = instance;
       if (tests === undefined) {
@@ -91,10 +121,21 @@ export function pythonEvaluator(grader: Pick<PythonGrader, 'grade'>, name: strin
   };
 }
 
+const examiner =
+  (grader: Pick<PythonGrader, 'functions'>): NonNullable<Evaluator['examine']> =>
+  (instance, program, slice, signal) =>
+    examineProgram(grader, instance, program, slice, signal);
+
 /** Scores a program in two functions, a helper's and the main one, by its levels, as a share of all points. */
 export function ladderEvaluator(grader: Pick<PythonGrader, 'functions'>, name: string, rules: LadderRules): Evaluator {
   return {
     name,
+    examine: examiner(grader),
+    ofTurn: (instance, messages) =>
+      programOfTurn(
+        instance,
+        messages.map(({ text }) => text),
+      ),
     evaluate: async (instance, text, signal) => {
       const found = await examineProgram(grader, instance, text, 0, signal);
       if ('masked' in found) {

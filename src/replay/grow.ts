@@ -1,7 +1,7 @@
 /** Sampling messages below branches, and scoring them. */
 import { setImmediate } from 'node:timers/promises';
 import type { EnvironmentKind } from '../environment/kind.ts';
-import type { Evaluator } from '../evaluate/evaluator.ts';
+import { scoredText, type Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
 import { onAbort } from '../shared/cancellation.ts';
@@ -10,7 +10,7 @@ import type { Instance, Sampling } from '../shared/records/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { type Occurrence, occurrenceAt, type Protocol, roleNamed } from '../team/protocol.ts';
 import { promptMessages, renderContext, renderLog, type PromptMessage, type Renderer } from '../team/render.ts';
-import { discountOf } from '../team/rounds.ts';
+import { discountOf, turnOf } from '../team/rounds.ts';
 import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
 import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
@@ -289,7 +289,7 @@ export async function fill(
     node.parent?.children.push(node);
   }
   if (settings.scores === undefined) {
-    bookInOrder(nodes);
+    bookInOrder(settings, nodes);
   }
   return nodes;
 }
@@ -298,12 +298,14 @@ export async function fill(
  * Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is
  * the one that was paid for.
  */
-export function bookInOrder(nodes: readonly TreeNode[]): void {
+export function bookInOrder(scoring: Scoring, nodes: readonly TreeNode[]): void {
   // One of a group is paid for where any of it is reused, and none is reused where the first to arrive was masked.
-  const groups = new Set(nodes.flatMap((node) => (node.score?.reused === true ? nameOf(scoredMessage(node)) : [])));
+  const groups = new Set(
+    nodes.flatMap((node) => (node.score?.reused === true ? nameOf(scoredMessage(scoring, node)) : [])),
+  );
   const booked = new Set<string>();
   for (const node of groups.size === 0 ? [] : nodes) {
-    const name = nameOf(scoredMessage(node));
+    const name = nameOf(scoredMessage(scoring, node));
     if (node.score === undefined || !groups.has(name)) {
       continue;
     }
@@ -312,12 +314,17 @@ export function bookInOrder(nodes: readonly TreeNode[]): void {
   }
 }
 
-const scoredMessage = ({ instance, position, contextKey: key, answer }: TreeNode): ScoredMessage => ({
-  instance,
-  position,
-  contextKey: key,
-  text: answer.text,
-});
+/** What is scored of a message: with some evaluators it is made of all messages of its turn. */
+function scoredMessage({ protocol, evaluator }: Scoring, node: TreeNode): ScoredMessage {
+  const { instance, position, contextKey: key } = node;
+  const text =
+    evaluator.ofTurn === undefined
+      ? node.answer.text
+      : scoredText(evaluator, instance, turnOf(protocol, logOf(protocol, { node })));
+  return { instance, position, contextKey: key, text };
+}
+
+type Scoring = Pick<TreeSettings, 'protocol' | 'evaluator'>;
 
 /**
  * Scores a message, where its occurrence is scored; else does nothing. The budget counts it also where its score is
@@ -337,7 +344,7 @@ export async function scoreNode(
   const {
     graded: { score, rule },
     reused,
-  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage(node), signal);
+  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage({ protocol, evaluator }, node), signal);
   const weight = discountOf(protocol, depthOf(node));
   node.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
 }

@@ -75,7 +75,7 @@ export async function fillDistinct(
     all.push(...found);
     found.forEach((node, index) => next[index]?.nodes.push(node));
   }
-  bookInOrder(all);
+  bookInOrder(settings, all);
   return planned;
 }
 

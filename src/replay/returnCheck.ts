@@ -1,14 +1,14 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
 import { onEvents } from '../evaluate/events.ts';
-import { EvaluatorLost, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
+import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
 import type { Decision, Instance, Replay } from '../shared/records/records.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
 import { changedRow, returnDifference } from '../shared/records/verification.ts';
 import type { StoredEvent, StoreReader } from '../store/types.ts';
 import { eventHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { discountOf, endsTurn, next } from '../team/rounds.ts';
+import { discountOf, endsTurn, next, turnOf } from '../team/rounds.ts';
 import { TERMINATION } from './jointTree.ts';
 import type { Outcome } from './reexecute.ts';
 import { countedScore, returnOfScores } from './tree.ts';
@@ -70,9 +70,11 @@ export class ReturnCheck {
         : (returnOutcome(replay, unfolded.verdicts, returnBound) ?? recordedOutcome(replay, unfolded.recorded));
     }
     const verdicts = await Promise.all(
-      episode
-        .filter(({ position }) => protocol.occurrences[position]?.scored === true)
-        .map((decision) => this.verdict(decision)),
+      episode.flatMap((decision, index) =>
+        protocol.occurrences[decision.position]?.scored === true
+          ? [this.verdict(decision, episode.slice(0, index).map(saidIn))]
+          : [],
+      ),
     );
     return returnOutcome(replay, verdicts, returnBound);
   }
@@ -97,7 +99,7 @@ export class ReturnCheck {
       }
       if (said !== null) {
         const { id, position, eventType: role, text } = said;
-        const own = occurrenceAt(protocol, position).scored ? await this.verdict(said) : null;
+        const own = occurrenceAt(protocol, position).scored ? await this.verdict(said, log) : null;
         if (own !== null) {
           verdicts.push({ ...own, weight: discountOf(protocol, index) });
         }
@@ -124,7 +126,7 @@ export class ReturnCheck {
     uidSha: string,
     log: readonly LogEvent[],
   ): Promise<Omit<Outcome, 'message'> | null> {
-    const { protocol, environments } = this.rules;
+    const { protocol, environments, evaluator } = this.rules;
     // What ends a branch of a rollout tree was decided by the rewards of others, which are not in its log.
     if (event.source === TERMINATION && !event.derived && event.done !== null && endsTurn(protocol, log)) {
       return null;
@@ -142,7 +144,9 @@ export class ReturnCheck {
       return null;
     }
     try {
-      const again = await eventOf(protocol, this.instance(uidSha), log, step, event.streamKey, environments);
+      const instance = this.instance(uidSha);
+      const key = event.streamKey;
+      const again = await eventOf(protocol, instance, log, step, key, environments, evaluator, this.signal);
       // Events that were stored without the reason why the episode ended.
       const unexplained = event.closing && event.done === null;
       return eventHash(unexplained ? { ...again, done: null } : again) === sha256
@@ -156,14 +160,18 @@ export class ReturnCheck {
     }
   }
 
-  private verdict(decision: Decision): Promise<Graded> {
-    const known = this.verdicts.get(decision.id) ?? this.evaluate(decision);
+  /** @param before the log that the message was said after */
+  private verdict(decision: Decision, before: readonly LogEvent[]): Promise<Graded> {
+    const known = this.verdicts.get(decision.id) ?? this.evaluate(decision, before);
     this.verdicts.set(decision.id, known);
     return known;
   }
 
-  private async evaluate({ instance, text }: Decision): Promise<Graded> {
-    return this.orLost(() => this.rules.evaluator.evaluate(this.instance(instance), text, this.signal));
+  private async evaluate(decision: Decision, before: readonly LogEvent[]): Promise<Graded> {
+    const { protocol, evaluator } = this.rules;
+    const instance = this.instance(decision.instance);
+    const text = scoredText(evaluator, instance, turnOf(protocol, [...before, saidIn(decision)]));
+    return this.orLost(() => evaluator.evaluate(instance, text, this.signal));
   }
 
   private async orLost(evaluate: () => Promise<Graded>): Promise<Graded> {
@@ -184,6 +192,14 @@ export class ReturnCheck {
     return known;
   }
 }
+
+/** A stored message as an event of its log. */
+const saidIn = ({ position, eventType: role, text }: Decision): DecisionEvent => ({
+  kind: 'decision',
+  position,
+  role,
+  text,
+});
 
 /** A stored return against that of the verdicts, which come in the order of the episode; null where it is the same. */
 function returnOutcome(

@@ -1,6 +1,7 @@
 /** What comes next below a branch: the environments' events are made and scored here, up to the next message. */
 import { environmentKind } from '../environment/kinds.ts';
 import type { EnvironmentKind } from '../environment/kind.ts';
+import { EvaluatorLost, type Evaluator } from '../evaluate/evaluator.ts';
 import { onEvents } from '../evaluate/events.ts';
 import { Stream, streamKey } from '../runtime/random.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
@@ -43,7 +44,16 @@ export async function advance(
     const step = next(protocol, log, () => new Stream(keyOf('{order}')).uniform(0));
     if (step.kind === 'environment' && !isEnded) {
       const key = keyOf('{environment}');
-      const event = await eventOf(protocol, instance, log, step, key, settings.environments);
+      const event = await eventOf(
+        protocol,
+        instance,
+        log,
+        step,
+        key,
+        settings.environments,
+        settings.evaluator,
+        signal,
+      );
       events = [...events, { event, stored: undefined }];
       continue;
     }
@@ -69,7 +79,8 @@ function keyAt(
 /**
  * What an environment adds to a log; the same call with the same log and stream gives the same event where its kind
  * derives it.
- * @throws C3Error('engine') where it fails or says too much
+ * @param evaluator executes code for it, where it executes some
+ * @throws C3Error('engine') where it fails or says too much; CancelledError; EvaluatorLost
  */
 export async function eventOf(
   protocol: Protocol,
@@ -78,6 +89,8 @@ export async function eventOf(
   { call, closing }: { readonly call: EnvironmentCall; readonly closing: string | null },
   key: string,
   environments: Environments = environmentKind,
+  evaluator?: Pick<Evaluator, 'examine'>,
+  signal?: AbortSignal,
 ): Promise<EnvironmentEvent> {
   const { name, options } = call;
   const failed = (what: string, cause?: unknown): C3Error =>
@@ -93,7 +106,15 @@ export async function eventOf(
   const stream = new Stream(key);
   try {
     const messages = readBy(protocol, call, log);
-    const outcome = await kind.run({ instance, log, messages, options, uniform: (place) => stream.uniform(place) });
+    const { examine } = evaluator ?? {};
+    const outcome = await kind.run({
+      instance,
+      log,
+      messages,
+      options,
+      uniform: (place) => stream.uniform(place),
+      ...(examine !== undefined && { examine: (...[of, program, slice]) => examine(of, program, slice, signal) }),
+    });
     const text = outcome.text.toWellFormed();
     if (text.length > MAX_EVENT_TEXT) {
       throw new Error(`it says more than ${String(MAX_EVENT_TEXT)} characters`);
@@ -111,7 +132,7 @@ export async function eventOf(
       closing: closing !== null,
     };
   } catch (error) {
-    if (error instanceof CancelledError) {
+    if (error instanceof CancelledError || error instanceof EvaluatorLost) {
       throw error;
     }
     throw failed(messageOf(error), error);

@@ -1,11 +1,13 @@
 /** Reads how a team's turns come again: the key `rounds` of a protocol. */
+import type { WholeOption } from '../environment/kind.ts';
 import { environmentKind, ENVIRONMENT_KINDS } from '../environment/kinds.ts';
 import { asMapping, suggestion, type KeyPath, type SourceDocument } from './document.ts';
+import { MEMORY_MODES, type History } from './history.ts';
 import type { Occurrence, Protocol } from './protocol.ts';
 import { eventsPerRound } from './rounds.ts';
 import { MEMORIES, ORDERS, type EnvironmentCall, type Rounds } from './roundsForm.ts';
 
-const ROUND_KEYS = ['turns', 'order', 'environment', 'until', 'memory', 'closing', 'discount', 'max_events'];
+const ROUND_KEYS = ['turns', 'order', 'environment', 'until', 'memory', 'closing', 'discount', 'max_events', 'history'];
 const CALL_KEYS = ['name', 'after', 'of'];
 const DEFAULT_MAX_EVENTS = 64;
 const LIMITS = { turns: 64, max_events: 512, calls: 16 } as const;
@@ -23,7 +25,7 @@ interface PlacedCall {
 }
 
 /**
- * Reads `{turns, order?, environment?, until?, memory?, closing?, discount?, max_events?}`:
+ * Reads `{turns, order?, environment?, until?, memory?, closing?, discount?, max_events?, history?}`:
  * - `turns`: rounds at most; needed unless the order is `chosen`, where it is as many as `max_events` allow.
  * - `order`: by_role (default), fixed, reverse, random or chosen. All but by_role need roles without `depends_on`.
  * - `environment`: a name, or `{name, after?, of?, ...options}`, or a list of these; `after` is the id of a turn,
@@ -31,6 +33,7 @@ interface PlacedCall {
  * - `until`: ends the episode after a round whose rewards add up to it.
  * - `closing`: an environment that is called once in the end and whose event is scored; messages then are scored only
  *   where the file says so.
+ * - `history`: `{memory, prompts, responses}`, where an environment asks every role anew between rounds.
  * @param team one round
  * @param isScoringNamed whether the file says which messages are scored
  * @param given what holds in the place of the file's own numbers
@@ -103,8 +106,44 @@ export function readRounds(
   if (typeof discount !== 'number' || !(discount > 0 && discount <= 1)) {
     throw error(at('discount'), 'must be a number above 0 and at most 1.');
   }
-  const rounds: Rounds = { ...counted, turns, until, memory, closing: closing?.call ?? null, discount, maxEvents };
+  const historyOf = readHistory(fields.get('history'), at('history'), calls, document);
+  const rounds: Rounds = {
+    ...counted,
+    turns,
+    until,
+    memory,
+    closing: closing?.call ?? null,
+    discount,
+    maxEvents,
+    ...historyOf,
+  };
   return { ...team, occurrences: unfolded(team, rounds, isScored), rounds };
+}
+
+/** What a role remembers of its own turns; needs an environment that asks it between rounds. */
+function readHistory(
+  value: unknown,
+  path: KeyPath,
+  calls: readonly PlacedCall[],
+  document: SourceDocument,
+): { readonly history?: History } {
+  if (value === undefined) {
+    return {};
+  }
+  const { error } = document;
+  if (!calls.some(({ after }) => after === null)) {
+    throw error(path, 'needs an environment that asks the roles between two rounds, such as level_feedback.');
+  }
+  const fields = asMapping(value, path, ['memory', 'prompts', 'responses'], document);
+  const flag = (key: string, preset: boolean): boolean => {
+    const given = fields.get(key) ?? preset;
+    if (typeof given !== 'boolean') {
+      throw error([...path, key], 'must be true or false.');
+    }
+    return given;
+  };
+  const memory = oneOf(fields.get('memory') ?? 'full', MEMORY_MODES, [...path, 'memory'], document);
+  return { history: { memory, prompts: flag('prompts', false), responses: flag('responses', true) } };
 }
 
 function oneOf<Value extends string>(
@@ -118,6 +157,22 @@ function oneOf<Value extends string>(
     throw error(path, `must be one of ${values.join(', ')}.`);
   }
   return found;
+}
+
+/** A whole number, also one written as text; `all` stands for 0, and so do null and any other word that it lists. */
+function wholeOption(value: unknown, { number, all }: WholeOption, path: KeyPath, { error }: SourceDocument): string {
+  if (value === undefined) {
+    return number;
+  }
+  const given = typeof value === 'string' ? value.trim() : value;
+  if (given === null || (typeof given === 'string' && all.includes(given))) {
+    return '0';
+  }
+  const whole = typeof given === 'string' && /^[+-]?\d{1,9}$/u.test(given) ? Number(given) : given;
+  if (typeof whole !== 'number' || !Number.isSafeInteger(whole)) {
+    throw error(path, `must be a whole number, below 0 to count from the end, or ${all.join(' or ')}.`);
+  }
+  return String(whole);
 }
 
 function wholeNumber(value: unknown, most: number, path: KeyPath, { error }: SourceDocument): number {
@@ -155,7 +210,9 @@ function readCall(value: unknown, path: KeyPath, team: Protocol, document: Sourc
   const fields = asMapping(given, path, [...CALL_KEYS, ...Object.keys(kind.options)], document);
   const options = Object.entries(kind.options).map(([key, values]): [string, string] => [
     key,
-    oneOf(fields.get(key), values, [...path, key], document),
+    'number' in values
+      ? wholeOption(fields.get(key), values, [...path, key], document)
+      : oneOf(fields.get(key), values, [...path, key], document),
   ]);
   const named = (key: string, names: readonly string[], what: string): string | null => {
     const found = fields.get(key) ?? null;

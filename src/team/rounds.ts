@@ -241,6 +241,13 @@ export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonl
   return of === null ? newest : newest.filter(({ role }) => role === of);
 }
 
+/** The messages of the turn that the last message of a log is in, up to it. */
+export function turnOf({ rounds }: Protocol, log: readonly LogEvent[]): DecisionEvent[] {
+  const made = log.filter(isDecision);
+  const spoken = rounds === undefined ? made.length : ((made.length - 1) % messagesPerRound(rounds)) + 1;
+  return made.slice(made.length - spoken);
+}
+
 /**
  * What the reward of a message, or of an event after it, counts of itself in the return.
  * @param index its place among the messages of its episode

@@ -3,17 +3,19 @@
  * value (C3 appendix I).
  */
 import { createHash } from 'node:crypto';
-import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { scoredText, type Evaluator } from '../../evaluate/evaluator.ts';
 import type { AlternativeReturns } from '../../replay/tree.ts';
 import { REPLAY_LIMITS } from '../../replay/request.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { DecisionEvent } from '../../shared/records/events.ts';
 import type { Message, Sampling } from '../../shared/records/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { isTerminal, occurrenceAt, type Occurrence, type Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
+import { turnOf } from '../../team/rounds.ts';
 import { stateCredit } from '../../training/methods/mappo.ts';
 import type { Moment } from '../../training/state/states.ts';
 import { startEnergy } from '../machine/energy.ts';
@@ -180,9 +182,13 @@ async function creditAgainst(
     messages: new Map(earlier.map(({ position, text }) => [position, text])),
   });
   let before = 0;
-  for (const { position, text } of earlier) {
+  const log = earlier.map(({ position, eventType: role, text }): DecisionEvent => {
+    return { kind: 'decision', position, role, text };
+  });
+  for (const [index, { position }] of earlier.entries()) {
     // A masked score masks every return below it.
     if (occurrenceAt(protocol, position).scored) {
+      const text = scoredText(evaluator, instance, turnOf(protocol, log.slice(0, index + 1)));
       before += (await evaluator.evaluate(instance, text)).score ?? 0;
     }
   }

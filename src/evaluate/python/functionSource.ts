@@ -84,6 +84,23 @@ export function joinedProgram({ prefix }: Pick<InstanceTests, 'prefix'>, { helpe
 }
 
 /**
+ * What the messages of one turn are as one program, fenced: the helper out of the first and the main function out of
+ * the last; of one message alone both. Where no function is known, it is the last message.
+ */
+export function programOfTurn(
+  { question, tests }: Pick<Instance, 'question' | 'tests'>,
+  messages: readonly string[],
+): string {
+  const [first = '', last = ''] = [messages[0], messages.at(-1)];
+  const entryPoint = entryPointOf({ question, ...(tests !== undefined && { tests }) });
+  if (tests === undefined || entryPoint === null) {
+    return last;
+  }
+  const found = messages.length === 1 ? functionsIn(last, entryPoint) : functionsOf(first, last, entryPoint);
+  return `\`\`\`python\n${joinedProgram(tests, found).trimEnd()}\n\`\`\``;
+}
+
+/**
  * The tests of an instance as statements of their own: its list, or the assertions of `check(candidate)`, each once,
  * with the function's name in the place of `candidate`. A check that holds anything but assertions is one test.
  */

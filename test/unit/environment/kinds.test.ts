@@ -21,7 +21,12 @@ async function outcome(
     text,
     ...(reward !== undefined && { reward }),
   }));
-  const defaults = Object.fromEntries(Object.entries(kind.options).map(([key, [first]]) => [key, first]));
+  const defaults = Object.fromEntries(
+    Object.entries(kind.options).map(([key, values]): [string, string] => [
+      key,
+      'number' in values ? values.number : values[0],
+    ]),
+  );
   return kind.run({
     instance: INSTANCE,
     log: messages,
@@ -100,6 +105,10 @@ it('every environment has a name of its own, words, and options with values', ()
   assert.equal(new Set(ENVIRONMENT_KINDS.map(({ name }) => name)).size, ENVIRONMENT_KINDS.length);
   for (const { words, options } of ENVIRONMENT_KINDS) {
     assert.match(words, /^[A-Z].*\.$/);
-    assert.ok(Object.values(options).every((values) => values.length > 0));
+    assert.ok(
+      Object.values(options).every((values) =>
+        'number' in values ? /^-?\d+$/u.test(values.number) : values.length > 0,
+      ),
+    );
   }
 });

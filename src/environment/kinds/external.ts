@@ -1,0 +1,144 @@
+/**
+ * The external modes of the MAGRPO scripts (reference sections 6 and 7): between two turns each of a helper and a main
+ * agent is asked anew, with more or less of what its last function came to. A single agent is asked about the main
+ * function alone.
+ */
+import type { Examination } from '../../shared/records/examination.ts';
+import {
+  entryPointOf,
+  functionsIn,
+  functionsOf,
+  HELPER_NAME,
+  programOfTurn,
+} from '../../evaluate/python/functionSource.ts';
+import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
+import { editsOf } from './expertRules.ts';
+import { diagnostics, signals, verdict, type Part } from './externalWords.ts';
+
+/** What is said to a role about its part of the program; null where nothing is. */
+type Words = (part: Part, examination: Examination) => readonly string[];
+
+/** How many of the tests feedback executes: the first n, the last |n| for -n, all for 0, null and `all`. */
+const SLICE = { number: '1', all: ['all', 'None'] } as const;
+
+const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => ({
+  name,
+  words,
+  options: { sandbox_slice: SLICE },
+  derived: true,
+  runsCode: true,
+  run: async (input) => {
+    const { instance, messages, examine, options } = input;
+    const { entryPoint } = partsOf(input);
+    if (entryPoint === null || examine === undefined) {
+      throw new Error(
+        entryPoint === null
+          ? 'the instance has no tests of a function; give it tests, or take the environment out'
+          : 'it executes code, and the evaluator does not; choose evaluator: ladder, python or auto',
+      );
+    }
+    const program = programOfTurn(
+      instance,
+      messages.map(({ text }) => text),
+    );
+    const found = await examine(instance, program, Number(options['sandbox_slice']));
+    if ('masked' in found) {
+      throw new Error(found.masked);
+    }
+    return asked(input, (part) => say(part, found));
+  },
+});
+
+export const levelFeedback = ofLevels(
+  'level_feedback',
+  'Tells a helper and a main agent what their functions came to, level by level, with each failed assertion, and asks them to revise.',
+  diagnostics,
+);
+
+export const levelPassed = ofLevels(
+  'level_passed',
+  'Tells a helper and a main agent which levels their functions passed, in short, and asks them to revise.',
+  signals,
+);
+
+export const passed = ofLevels(
+  'passed',
+  'Tells a helper and a main agent whether their program passed all levels, and asks them to revise.',
+  (_, examination) => [verdict(examination)],
+);
+
+export const plain: EnvironmentKind = {
+  name: 'plain',
+  words: 'Asks every role to revise its function, and says nothing about it.',
+  options: {},
+  derived: true,
+  run: (input) => asked(input, () => []),
+};
+
+export const expertEdits: EnvironmentKind = {
+  name: 'expert_edits',
+  words:
+    'Shows a helper and a main agent the edits that rules propose; they know the problem and the program, never the tests.',
+  options: {},
+  derived: true,
+  runsCode: true,
+  run: async (input) => {
+    const { instance, messages, examine } = input;
+    const program = programOfTurn(
+      instance,
+      messages.map(({ text }) => text),
+    );
+    // Tests are left out of what the expert reads.
+    const found = examine === undefined ? null : await examine({ ...instance, ...untested(instance) }, program, 0);
+    const edits = found === null || 'masked' in found ? null : { ...editsOf(found) };
+    const outcome = asked(input, ({ isMain }) =>
+      edits === null
+        ? ['The expert proposes no edits: it could not read the program.']
+        : [`Edits that an expert proposes:\n${isMain ? edits.main : edits.aux}`],
+    );
+    return edits === null ? outcome : { ...outcome, json: { ...recordOf(outcome.json), edits } };
+  },
+};
+
+const recordOf = (json: EnvironmentOutcome['json']): object => (typeof json === 'object' && json !== null ? json : {});
+
+/** The instance without what its tests expect; the function keeps its name. */
+function untested({ tests, question }: EnvironmentInput['instance']): Pick<EnvironmentInput['instance'], 'tests'> {
+  const entryPoint = entryPointOf({ question, ...(tests !== undefined && { tests }) });
+  return tests === undefined ? {} : { tests: { ...tests, tests: [], test: '', setup: '', entryPoint } };
+}
+
+/** Who wrote what: the first role the helper, the last the main function; a single role both. */
+function partsOf({ instance, messages }: EnvironmentInput): { entryPoint: string | null; parts: readonly Part[] } {
+  const entryPoint = entryPointOf(instance);
+  const [first, last] = [messages[0], messages.at(-1)];
+  if (first === undefined || last === undefined) {
+    return { entryPoint, parts: [] };
+  }
+  const name = entryPoint ?? '';
+  const isPair = first !== last;
+  const found = isPair ? functionsOf(first.text, last.text, name) : functionsIn(last.text, name);
+  const main: Part = { role: last.role, isMain: true, isPair, name, source: found.main };
+  return {
+    entryPoint,
+    parts: isPair
+      ? [{ role: first.role, isMain: false, isPair, name: HELPER_NAME, source: found.helper }, main]
+      : [main],
+  };
+}
+
+/** What each role is asked: what is said about its part, and the request to revise it. */
+function asked(input: EnvironmentInput, say: (part: Part) => readonly string[]): EnvironmentOutcome {
+  const { parts } = partsOf(input);
+  const prompts = parts.map((part): [string, string] => {
+    const request = `Revise your function${part.name === '' ? '' : ` ${part.name}`}. Write the code only.`;
+    return [part.role, [...say(part), request].join('\n')];
+  });
+  return {
+    text: prompts.map(([role, prompt]) => (prompts.length === 1 ? prompt : `To ${role}:\n${prompt}`)).join('\n\n'),
+    json: {
+      prompts: Object.fromEntries(prompts),
+      extracted: Object.fromEntries(parts.map(({ role, source }) => [role, source])),
+    },
+  };
+}
