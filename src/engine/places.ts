@@ -44,6 +44,7 @@ const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = {
   arithmetic: 'team',
   python: 'team-python',
   dealer: 'team-dealer',
+  functions: 'team-functions',
 };
 
 /** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */

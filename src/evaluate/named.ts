@@ -13,9 +13,9 @@ import type { PassRule } from './python/rules.ts';
 
 /**
  * What the answers of a task are: a number that is stated, where an expression that has its value is none (`#### 10+4`
- * for 14); points for each part of a message; mathematics.
+ * for 14); points for each part of a message; mathematics; or a helper and a function, which `auto` scores as `ladder`.
  */
-export type AnswerForm = 'number' | 'points' | 'mathematics';
+export type AnswerForm = 'number' | 'points' | 'mathematics' | 'functions';
 
 /**
  * The evaluator of a name.
@@ -27,8 +27,9 @@ export function evaluatorNamed(
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
 ): Evaluator {
   const math = mathEvaluator('strict');
-  return evaluatorKind(name).make({
-    plain: { number: answerEvaluator, points: pointsEvaluator, mathematics: math }[form],
+  const own = form === 'functions' && name === 'auto' ? 'ladder' : name;
+  return evaluatorKind(own).make({
+    plain: { number: answerEvaluator, points: pointsEvaluator, mathematics: math, functions: math }[form],
     answer: answerEvaluator,
     points: pointsEvaluator,
     math: mathEvaluator,

@@ -1,14 +1,15 @@
 /** The names that a run configuration may use; each room that gives them their meaning takes them from here. */
 
 /** The bundled tasks. */
-export const TASK_NAMES = ['arithmetic', 'python', 'dealer'] as const;
+export const TASK_NAMES = ['arithmetic', 'python', 'dealer', 'functions'] as const;
 export type TaskName = (typeof TASK_NAMES)[number];
 
-/** How many roles the bundled team of a task may have, the smallest team first. Values of `task.roles`. */
+/** How many roles the bundled team of a task may have, that of `protocol.json` first. Values of `task.roles`. */
 export const TEAM_SIZES: Readonly<Record<TaskName, readonly number[]>> = {
   arithmetic: [2],
   python: [2],
   dealer: [2, 3, 4, 6],
+  functions: [2, 1],
 };
 
 /** Values of `task.format`. */

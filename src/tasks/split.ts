@@ -7,6 +7,7 @@ import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
 import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
 import { distinctHands } from './dealer/dealer.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
+import { distinctFunctions } from './functions/functions.ts';
 import { distinctPythonProblems } from './python/python.ts';
 
 export { TASK_NAMES, type TaskName } from '../shared/runNames.ts';
@@ -16,7 +17,12 @@ const PROBLEMS: Readonly<
     TaskName,
     (seed: string, levels: readonly number[] | undefined, sizes: readonly number[]) => Iterable<DemonstratedProblem>
   >
-> = { arithmetic: distinctProblems, python: distinctPythonProblems, dealer: distinctHands };
+> = {
+  arithmetic: distinctProblems,
+  python: distinctPythonProblems,
+  dealer: distinctHands,
+  functions: distinctFunctions,
+};
 
 export type Side = 'train' | 'evaluation';
 

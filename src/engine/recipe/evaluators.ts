@@ -16,7 +16,12 @@ import { SANDBOX_PLACES } from '../places.ts';
 const IDLE_MILLISECONDS = 60_000;
 const MOST_VERDICTS = 100_000;
 /** What the answers of the bundled tasks are; those of files are mathematics. */
-const FORMS: Readonly<Record<TaskName, AnswerForm>> = { arithmetic: 'number', python: 'mathematics', dealer: 'points' };
+const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
+  arithmetic: 'number',
+  python: 'mathematics',
+  dealer: 'points',
+  functions: 'functions',
+};
 
 export class Evaluators {
   private readonly verdicts: Readonly<Record<PassRule, VerdictCache>> = {

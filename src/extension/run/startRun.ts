@@ -97,6 +97,12 @@ async function askForSubject(): Promise<SubjectItem | undefined> {
       config: null,
       task: 'dealer',
     },
+    {
+      label: 'Bundled functions team',
+      description: 'functions in two parts, a helper and a main agent',
+      config: null,
+      task: 'functions',
+    },
     ...files.map((file) => ({
       label: workspace.asRelativePath(file),
       description: 'configuration',

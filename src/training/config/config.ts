@@ -98,7 +98,7 @@ export const configSchema = z.strictObject({
     .describe('How a model reads its contexts.'),
   protocol: pathTo('protocol', {
     bundled:
-      'That of the bundled task: a reasoner and an actor, a planner and a coder for python, or a dealer and players for dealer.',
+      'That of the bundled task: a reasoner and an actor, a planner and a coder for python, a dealer and players for dealer, or a helper and a main agent for functions.',
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
@@ -115,6 +115,7 @@ export const configSchema = z.strictObject({
         arithmetic: 'Expressions of one to four steps, answered with a number.',
         python: 'Small functions, scored by unit tests that run in the sandbox.',
         dealer: 'Hands of a card game, in which the first message decides as much of the score as the level says.',
+        functions: 'Functions in two parts, a helper and the function that calls it, which do not see each other.',
       })
         .default('arithmetic')
         .describe(
@@ -180,13 +181,13 @@ export const configSchema = z.strictObject({
         .max(8)
         .default([1, 1, 1, 1])
         .describe(
-          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python 6. Those of dealer are games: ' +
+          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python 6, functions 4. Those of dealer are games: ' +
             'the dealer weighs 0.2, 1, 3 and 8 times what follows, by luck (1 to 4) or by what it can learn (5 to 8).',
         ),
       roles: positive
         .default(2)
         .describe(
-          'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 for the others. `fanout` has a number for each.',
+          'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 or 1 for functions, 2 for the others. `fanout` has a number for each.',
         ),
       refuse_overlap: z
         .boolean()

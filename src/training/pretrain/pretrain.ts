@@ -48,6 +48,8 @@ export interface PretrainSettings {
  */
 export interface PretrainPhase {
   readonly steps: number;
+  /** Steps after which the rate is at its floor, where the phase ends before that. */
+  readonly decaySteps?: number;
   /** Mix weights of the task's levels. */
   readonly levels: readonly number[];
   /** Share of the demonstrations that are hasty, for the easier half of the task and for the rest. */
@@ -65,17 +67,7 @@ const TOKENIZER_SAMPLE = 5000;
 export async function pretrain(settings: PretrainSettings, protocol: Protocol): Promise<void> {
   await mkdir(settings.workFolder, { recursive: true });
   await mkdir(settings.folder, { recursive: true });
-  const problems = settings.phases.map(
-    ({ steps, levels }, index) =>
-      generateSplit({
-        task: settings.task,
-        seed: `pretrain-${String(settings.seed + index)}`,
-        train: steps * settings.problemsPerStep,
-        evaluation: 0,
-        levels,
-      }).train,
-  );
-  await writeTokenizer(settings, protocol, problems[0]?.slice(0, TOKENIZER_SAMPLE) ?? []);
+  await writeTokenizer(settings, protocol, problemsOf(settings, 0, TOKENIZER_SAMPLE));
   const tokenizer = await loadTokenizer(settings.folder);
   const config: TransformerConfig = { ...settings.architecture, vocabularySize: tokenizer.vocabularySize };
   let state = (await resume(settings, config)) ?? initialState(initialParameters(config, settings.seed));
@@ -92,14 +84,15 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
     const rate = cosineSchedule({
       peak: phase.peak,
       warmupFraction: phase.warmupFraction,
-      totalSteps: phase.steps,
+      totalSteps: phase.decaySteps ?? phase.steps,
       floorFraction: phase.floorFraction,
     });
+    const isOpen = state.step < first + phase.steps;
+    const problems = isOpen ? problemsOf(settings, index, phase.steps * settings.problemsPerStep) : [];
     while (state.step < first + phase.steps) {
       const started = performance.now();
       const done = state.step - first;
-      const batch =
-        problems[index]?.slice(done * settings.problemsPerStep, (done + 1) * settings.problemsPerStep) ?? [];
+      const batch = problems.slice(done * settings.problemsPerStep, (done + 1) * settings.problemsPerStep);
       const contexts = batch.flatMap((problem) => demonstrations(problem, phase.hasty, protocol, tokenizer));
       const learningRate = rate(done);
       const result = await trainer.step(
@@ -128,6 +121,17 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   }
   await trainer.release();
   await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
+}
+
+/** The first problems of a phase, at most as many as it has. */
+function problemsOf(
+  { task, seed, phases, problemsPerStep }: PretrainSettings,
+  index: number,
+  most: number,
+): readonly DemonstratedProblem[] {
+  const { steps = 0, levels = [] } = phases[index] ?? {};
+  const train = Math.min(most, steps * problemsPerStep);
+  return generateSplit({ task, seed: `pretrain-${String(seed + index)}`, train, evaluation: 0, levels }).train;
 }
 
 /**

@@ -94,6 +94,26 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
       floorFraction: 0.05,
     },
   ],
+  // The form and what is asked; then the slips of haste, each of which costs a level of the reward.
+  functions: [
+    {
+      steps: 500,
+      decaySteps: 1400,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 4e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.05,
+    },
+    {
+      steps: 60,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0.85, long: 0.85 },
+      peak: 1e-3,
+      warmupFraction: 0,
+      floorFraction: 0.5,
+    },
+  ],
 };
 
 /** A team whose answers are single words needs less: about 0.2 million parameters. */
@@ -109,6 +129,19 @@ const SMALLER: Readonly<Partial<Record<TaskName, Partial<PretrainRecipe>>>> = {
       keyValueHeads: 6,
       headDim: 16,
       maxPositions: 512,
+    },
+  },
+  // About 0.45 million parameters.
+  functions: {
+    vocabularySize: 512,
+    architecture: {
+      ...COMMON.architecture,
+      hiddenSize: 96,
+      intermediateSize: 224,
+      layers: 4,
+      heads: 6,
+      keyValueHeads: 6,
+      headDim: 16,
     },
   },
 };

@@ -19,8 +19,9 @@ const ROLES: Readonly<Record<TaskName, readonly string[]>> = {
   arithmetic: ['reasoner', 'actor'],
   python: ['planner', 'coder'],
   dealer: ['dealer', 'first'],
+  functions: ['aux', 'main'],
 };
-const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6, dealer: 8 };
+const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6, dealer: 8, functions: 4 };
 
 const recipeOf = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, import.meta.dirname);
 const problemsOf = (task: TaskName, count: number): ReturnType<typeof generateSplit>['evaluation'] =>
@@ -39,6 +40,7 @@ describe('`bundled` in a configuration', () => {
       [['task.name=arithmetic'], 'team'],
       [['task.name=python'], 'team-python'],
       [['task.name=dealer'], 'team-dealer'],
+      [['task.name=functions'], 'team-functions'],
     ] as const) {
       const { modelFolder, protocolSource } = await recipeOf(...overrides);
       assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
@@ -69,17 +71,21 @@ for (const task of TASK_NAMES) {
         protocol.occurrences.map(({ role, scored, parents }) => [role, scored, parents]),
         [
           [ROLES[task][0], false, []],
-          [ROLES[task][1], true, [0]],
+          // A helper and a main agent do not see each other.
+          [ROLES[task][1], true, task === 'functions' ? [] : [0]],
         ],
       );
     });
 
-    it('has a log with one line for each step of its recipe', async () => {
+    it('has a log with one line for each step of its recipe, or of its last phase', async () => {
       const lines = (await readFile(join(bundledTeam(task), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
-      const steps = pretrainRecipe(task).phases.reduce((sum, phase) => sum + phase.steps, 0);
+      const { phases } = pretrainRecipe(task);
+      const steps = phases.reduce((sum, phase) => sum + phase.steps, 0);
+      // The log of the first phase of functions was not kept.
+      const count = task === 'functions' ? (phases.at(-1)?.steps ?? 0) : steps;
       assert.deepEqual(
         lines.map((line) => /^\{"step":(\d+),"loss":[\d.e-]+,/u.exec(line)?.[1]),
-        Array.from({ length: steps }, (_, index) => String(index + 1)),
+        Array.from({ length: count }, (_, index) => String(steps - count + index + 1)),
       );
     });
 
@@ -201,5 +207,28 @@ describe('the bundled teams of dealer', () => {
       /5 is not a size of the bundled team of dealer/u,
     );
     await assert.rejects(recipeOf('task.name=python', 'task.roles=3'), /it has 2 roles/u);
+  });
+});
+
+describe('the bundled team of functions', () => {
+  it('has a main agent alone too, with what it is asked in the pair', async () => {
+    const [pair, alone] = [
+      protocolOf(await recipeOf('task.name=functions')),
+      protocolOf(await recipeOf('task.name=functions', 'task.roles=1', 'fanout=[4]')),
+    ];
+    assert.deepEqual(alone.roles, pair.roles.slice(1));
+    assert.deepEqual(alone.rounds?.history, pair.rounds?.history);
+  });
+
+  it('loses what it solves where the helper says nothing', async () => {
+    const instances = problemsOf('functions', 24);
+    const bare = instances.map((instance) => ({ instance, plan: '', sibling: 0 }));
+    await withTeam('functions', bundledTeam('functions'), undefined, async (speak) => {
+      const [helpers, mains] = [await speak(0, bare, 0), await speak(1, bare, 0)];
+      const defined = helpers.filter((text) => /^def aux\([\w, ]+\):\n {4}\w/u.test(text));
+      const calling = mains.filter((text) => /^def \w+\([\w, ]+\):\n {4}h = aux\(/u.test(text));
+      assert.ok(defined.length >= 20, helpers.join('\n\n'));
+      assert.ok(calling.length >= 20, mains.join('\n\n'));
+    });
   });
 });
