@@ -12,6 +12,7 @@ import { BareProducts, operations, weightProducts } from '../../runtime/provider
 import type { DeviceSettings } from '../../runtime/session/session.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { CancelledError } from '../../shared/errors.ts';
+import type { Examination } from '../../shared/records/examination.ts';
 import type { Instance, Sampling } from '../../shared/records/records.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
@@ -45,7 +46,22 @@ const TRAINED_PER_SCORED = 3;
 /** Models up to so many parameters are tried themselves. */
 export const TRIED_PARAMETERS = 16e6;
 
-const unscored: Evaluator = { name: 'none', evaluate: () => Promise.resolve({ score: 0, rule: 'trial' }) };
+const UNEXAMINED: Examination = {
+  entryPoint: '',
+  helper: { source: null, returns: false },
+  main: { source: null, returns: false },
+  syntax: null,
+  usage: null,
+  tests: [],
+  testCount: 0,
+};
+
+const unscored: Evaluator = {
+  name: 'none',
+  evaluate: () => Promise.resolve({ score: 0, rule: 'trial' }),
+  // Feedback has its usual form, and nothing is executed for it.
+  examine: () => Promise.resolve(UNEXAMINED),
+};
 
 /** What some episodes together took, in seconds. */
 interface Round {
