@@ -85,6 +85,8 @@ export interface WorkCost {
 
 /** What a run costs at most, as its configuration bounds it. */
 export interface RunBudget {
+  /** What the rollout tree of an instance is, at most, in one sentence; absent where there is none. */
+  readonly tree?: string;
   /** How often the team is evaluated, greedily and by sampling each time. */
   readonly evaluations: number;
   readonly steps: number;

@@ -82,6 +82,7 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     '',
     'Cost, at most',
     ...aligned.map((line) => `  ${line}`),
+    ...(budget.tree === undefined ? [] : [`  ${budget.tree}`]),
     '',
     `Time: ${estimateWords(seconds)}`,
   ].join('\n');

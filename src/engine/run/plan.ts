@@ -27,6 +27,7 @@ import { configSchema, runSampling, type RunConfig } from '../../training/config
 import { checkScripts } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
 import type { Rollout } from '../../training/methods/method.ts';
+import { treeWords } from '../../training/methods/joint.ts';
 import { plannedRollouts } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
@@ -150,7 +151,8 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   const perEvaluation = costOf(config, protocol, evaluation.length, { fanout: [1 + config.evaluation.samples] });
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
   const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
-  return { steps: config.steps, evaluations, perStep, perEvaluation, total };
+  const tree = config.steps > 0 && config.magrpo !== null ? { tree: treeWords(config.magrpo, protocol) } : {};
+  return { steps: config.steps, evaluations, perStep, perEvaluation, total, ...tree };
 }
 
 /** The cost of episodes that branch as `fanout` says; missing numbers are 1. */

@@ -56,6 +56,14 @@ export function treeCounts(
 /** Turns of a protocol. */
 const turnsOf = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
 
+/** What the tree of one instance is, at most, in one sentence. */
+export function treeWords(settings: JointSettings, protocol: Protocol): string {
+  const turns = turnsOf(protocol);
+  const { nodes, jointActions, leaves, messages, optimizerSteps } = treeCounts(settings, turns);
+  const many = (count: number, one: string): string => `${String(count)} ${one}${count === 1 ? '' : 's'}`;
+  return `The tree of an instance has up to ${many(nodes, 'node')} in ${many(turns, 'turn')}, ${many(jointActions, 'joint action')} and ${leaves === 1 ? '1 leaf' : `${String(leaves)} leaves`}: ${many(messages, 'sampled message')}, ${many(optimizerSteps, 'optimizer step')}.`;
+}
+
 /** The reward of a joint action as the tree compares it: scaled first, then shifted. */
 export function processedReward(
   raw: number,

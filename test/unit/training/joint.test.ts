@@ -16,7 +16,7 @@ import { messagesPerTurn } from '../../../src/team/rounds.ts';
 import { runRounds, type RunConfig } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { creditNode, treeCounts } from '../../../src/training/methods/joint.ts';
-import { methodNamed } from '../../../src/training/methods/methods.ts';
+import { methodNamed, methodRemarks } from '../../../src/training/methods/methods.ts';
 import { NodesOfTurns } from '../../../src/training/nodesOfTurns.ts';
 import { episodeOf, type Update } from '../../../src/training/methods/method.ts';
 import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
@@ -288,6 +288,15 @@ describe('a node whose mean processed reward is above the threshold', () => {
       [2, 2, 0, 0],
     );
   });
+});
+
+it('what a tree costs is said before a run', () => {
+  const config = configOf({ n: 2, g: 4, t: 2, mode: 'cross' });
+  const [first] = methodRemarks(config, teamOf(2, config, ['main']));
+  assert.equal(
+    first,
+    'The tree of an instance has up to 17 nodes in 2 turns, 272 joint actions and 256 leaves: 136 sampled messages, 34 optimizer steps.',
+  );
 });
 
 describe('a configuration that cannot be', () => {
