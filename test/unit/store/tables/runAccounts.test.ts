@@ -82,9 +82,16 @@ test('the messages of an iteration come as they were appended, with the first cr
         ...changes,
       }),
     );
-  // Rows of the second bucket first: the order is that of buckets.
-  insert(second, 'ab', { eventType: 'actor', position: 1, context: 'other', contextKey: '5', promptTokens: 7 });
   const one = insert(first, 'c');
+  insert(second, 'ab', {
+    parent: one,
+    eventType: 'actor',
+    position: 1,
+    context: 'other',
+    contextKey: '5',
+    promptTokens: 7,
+  });
+  // A row of the first bucket after one of the second: the order is that of buckets.
   insert(first, 'de', { siblingIndex: 1 });
   insert(first, 'next', { iteration: 2 });
   store.insertDecision(newDecision({ phase: 'evaluate' }));
@@ -104,6 +111,7 @@ test('the messages of an iteration come as they were appended, with the first cr
   assert.deepEqual(found, [
     {
       bucket: first,
+      parent: null,
       instance,
       eventType: 'reasoner',
       position: 0,
@@ -116,6 +124,7 @@ test('the messages of an iteration come as they were appended, with the first cr
     },
     {
       bucket: first,
+      parent: null,
       instance,
       eventType: 'reasoner',
       position: 0,
@@ -128,6 +137,7 @@ test('the messages of an iteration come as they were appended, with the first cr
     },
     {
       bucket: second,
+      parent: one,
       instance,
       eventType: 'actor',
       position: 1,
