@@ -16,6 +16,9 @@ const LIMITS = { turns: 64, max_events: 512, calls: 16 } as const;
 export interface GivenRounds {
   readonly turns?: number;
   readonly discount?: number;
+  /** Called between two rounds instead of those that the file has there; its calls after a turn stay. */
+  readonly environment?: Readonly<Record<string, unknown>>;
+  readonly history?: Readonly<Record<string, unknown>>;
 }
 
 /** A call with the place at which it is made: the index of a turn, or null between two rounds. */
@@ -36,7 +39,7 @@ interface PlacedCall {
  * - `history`: `{memory, prompts, responses}`, where an environment asks every role anew between rounds.
  * @param team one round
  * @param isScoringNamed whether the file says which messages are scored
- * @param given what holds in the place of the file's own numbers
+ * @param given what holds in the place of what the file says
  * @throws C3Error('input') naming the source, line and key
  */
 export function readRounds(
@@ -48,7 +51,8 @@ export function readRounds(
 ): Protocol {
   const path: KeyPath = ['rounds'];
   const { error } = document;
-  const fields = new Map<string, unknown>([...asMapping(value, path, ROUND_KEYS, document), ...Object.entries(given)]);
+  const written = asMapping(value, path, ROUND_KEYS, document);
+  const fields = new Map<string, unknown>([...written, ...Object.entries(given)]);
   const at = (key: string): KeyPath => [...path, key];
   const order = oneOf(fields.get('order'), ORDERS, at('order'), document);
   const memory = oneOf(fields.get('memory'), MEMORIES, at('memory'), document);
@@ -58,7 +62,14 @@ export function readRounds(
   if (order === 'chosen' && team.occurrences.length !== team.roles.length) {
     throw error(at('order'), "is 'chosen': list roles without 'turns', each is a speaker to choose.");
   }
-  const calls = readCalls(fields.get('environment'), at('environment'), team, document);
+  const own = readCalls(written.get('environment'), at('environment'), team, document);
+  const calls =
+    given.environment === undefined
+      ? own
+      : [
+          ...own.filter(({ after }) => after !== null),
+          ...readCalls(given.environment, at('environment'), team, document),
+        ];
   const [closing = null] = fields.has('closing') ? readCalls(fields.get('closing'), at('closing'), team, document) : [];
   const counted = {
     order,

@@ -22,6 +22,7 @@ import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
 import { settled } from '../../training/config/configProblems.ts';
 import { withEarlier, withoutEarlier } from '../../training/config/earlier.ts';
+import { externalProblem } from '../../training/config/externalKeys.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
 import { samplingProblem } from '../../training/iteration.ts';
 import { policiesProblem } from '../../training/policies.ts';
@@ -115,6 +116,10 @@ export async function readRecipe(
   const stranger = policiesProblem(config, protocol);
   if (stranger !== null) {
     throw document.error(stranger.path, stranger.sentence);
+  }
+  const unread = externalProblem(config, protocol);
+  if (unread !== null) {
+    throw document.error(['external'], unread);
   }
   const problem = samplingProblem(config, protocol);
   const action = document.error(['fanout'], '').action ?? undefined;

@@ -11,6 +11,7 @@ import { described, oneOf, pathTo, positive, type KeyMeta } from './configKeys.t
 import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
+import { externalRounds, externalSchema } from './externalKeys.ts';
 import { magrpoSchema } from './magrpoKeys.ts';
 import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
@@ -263,6 +264,7 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('How messages are sampled, in training and in sampled evaluations.'),
   magrpo: magrpoSchema,
+  external: externalSchema,
   credit: creditSchema,
   ccpo: ccpoSchema,
   ppo: ppoSchema,
@@ -342,8 +344,10 @@ export const configSchema = z.strictObject({
 export type RunConfig = z.infer<typeof configSchema>;
 
 /** What a configuration says of a protocol's rounds in the place of the protocol's file. */
-export const runRounds = ({ magrpo }: Pick<RunConfig, 'magrpo'>): GivenRounds =>
-  magrpo === null ? {} : { discount: magrpo.discount, ...(magrpo.num_turns !== null && { turns: magrpo.num_turns }) };
+export const runRounds = ({ magrpo, external }: Pick<RunConfig, 'magrpo' | 'external'>): GivenRounds => ({
+  ...(magrpo !== null && { discount: magrpo.discount, ...(magrpo.num_turns !== null && { turns: magrpo.num_turns }) }),
+  ...externalRounds(external),
+});
 
 /** The sampling that a configuration asks for. */
 export function runSampling(config: RunConfig): Sampling {

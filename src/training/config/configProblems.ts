@@ -1,12 +1,14 @@
 /**
  * What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be.
  */
+import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
 import { TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
+import { runsTests } from './externalKeys.ts';
 import { EVERY_POLICY_KEY } from './policyKeys.ts';
 
 /** A value longer than this is not repeated. */
@@ -66,6 +68,13 @@ const RULES: readonly Rule[] = [
       magrpo === null || methodReads(method, 'magrpo')
         ? null
         : `belongs to method ${methodsThatRead('magrpo').join(', ')}; omit it, or choose that method.`,
+  },
+  {
+    keys: ['external.mode', 'evaluator'],
+    problem: ({ external, evaluator }) =>
+      external !== null && runsTests(external.mode) && !evaluatorKind(evaluator).runsCode
+        ? `${external.mode} executes programs, and evaluator: ${evaluator} executes none; choose evaluator: ladder or auto, or mode: plain.`
+        : null,
   },
   {
     keys: ['ppo.epochs', 'ppo.mini_batches', 'magrpo'],
@@ -237,7 +246,7 @@ export interface Known {
 
 function everything(schema: Schema): Known {
   const values = {
-    ...schema.parse({ adapter: {}, magrpo: {}, task: { split: {} }, ppo: { kl_against: 'reference' } }),
+    ...schema.parse({ adapter: {}, magrpo: {}, external: {}, task: { split: {} }, ppo: { kl_against: 'reference' } }),
     policies: { [ANY]: EVERY_POLICY_KEY },
   };
   const below = (value: unknown, prefix: string): string[] =>

@@ -35,6 +35,8 @@ const EARLIER = {
     alternate_first: 'thinker',
   },
   magrpo: null,
+  external: null,
+
   credit: { normalise_scope: 'group', merge_contexts: false, lone_messages: 'none' },
   ppo: { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1 },
   value_head: { fit: 'gradient', ridge: 20, keep: 0.95, warmup_steps: 0 },

@@ -51,6 +51,7 @@ describe('readConfig', () => {
       fanout_unique: false,
       evaluator_budget: 8,
       magrpo: null,
+      external: null,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
       credit: {
         estimator: 'loo',

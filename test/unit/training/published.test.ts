@@ -149,24 +149,18 @@ describe('convertPublished', () => {
     );
   });
 
-  it('takes an expert that is there, and says so where the rules propose the edits', () => {
-    const facts: PublishedFacts = { isFolder: (path) => path === 'experts/b', problemsIn: () => null };
-    const keys = (external: string): unknown[] => {
-      const { value } = converted(`model: {}\nexternal: ${external}\n`, facts);
-      return [at(value, 'external.expert_edits_model'), at(value, 'policies.expert.model')];
-    };
-    assert.deepEqual(keys('{expert_model: a}'), [undefined, undefined]);
-    assert.deepEqual(keys('{mode: expert_edits, expert_model: a}'), ['rules', undefined]);
-    assert.deepEqual(keys('{mode: expert_edits}'), ['rules', undefined]);
-    assert.deepEqual(keys('{mode: expert_edits, expert_model: experts/b}'), ['policy', 'experts/b']);
-    assert.deepEqual(keys('{mode: expert_edits, expert_model: a, expert_edits_model: experts/b}'), [
-      'policy',
-      'experts/b',
-    ]);
-    assert.match(
-      notes('model: {}\nexternal: {mode: expert_edits}\n').join('\n'),
-      /^external\.expert_edits_model: deepseek-coder is no folder here.*rules/mu,
-    );
+  it('says that the rules propose the edits, whoever a file names', () => {
+    const expert = (external: string): unknown =>
+      at(converted(`model: {}\nexternal: ${external}\n`).value, 'external.expert_edits_model');
+    assert.equal(expert('{expert_model: a}'), undefined);
+    assert.equal(expert('{mode: expert_edits, expert_model: a}'), 'rules');
+    for (const [keys, words] of [
+      ['', /^external\.expert_edits_model: deepseek-coder is not asked.*rules/mu],
+      [', expert_model: a', /^external\.expert_model: a is not asked/mu],
+      [', expert_model: a, expert_edits_model: b', /^external\.expert_edits_model: b is not asked/mu],
+    ] as const) {
+      assert.match(notes(`model: {}\nexternal: {mode: expert_edits${keys}}\n`).join('\n'), words);
+    }
   });
 
   it('counts the calls of a tree', () => {
@@ -257,6 +251,16 @@ describe('convertPublished', () => {
 });
 
 describe('checkConfig of a published file', () => {
+  it('finds nothing that keeps the published files from running', () => {
+    for (const file of FILES) {
+      assert.deepEqual(
+        checkConfig(textOf(file)).filter(({ severity }) => severity !== 'information'),
+        [],
+        file,
+      );
+    }
+  });
+
   it('says what keeps it from running as an error, and the rest as information', () => {
     const text = 'model:\n  name: x\nmagrpo:\n  num_turn: 2\n';
     const [problem, ...others] = checkConfig(text);

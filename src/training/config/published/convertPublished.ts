@@ -118,7 +118,6 @@ function converted(
   const trainer = grpo ?? file.magrpo ?? PUBLISHED_SECTIONS.magrpo.parse({});
   const at = (key: string): KeyPath => [name, key];
   const task = publishedTask(file, { name, ...trainer }, facts);
-  const expert = expertOf(external, facts);
   const there = facts.isFolder(model.name);
   const notes: PublishedNote[] = there
     ? []
@@ -164,13 +163,15 @@ function converted(
     ['external.previous_prompts', external.previous_prompts, ['external', 'previous_prompts']],
     ['external.previous_responses', external.previous_responses, ['external', 'previous_responses']],
     ['external.sandbox_slice', sliceOf(external.sandbox_slice), ['external', 'sandbox_slice']],
-    ...expert.rows,
+    ...(external.mode === 'expert_edits'
+      ? [['external.expert_edits_model', 'rules', ['external', 'expert_edits_model']] as const]
+      : []),
     ['output.save_model', output.save_model ?? output.save_final_model ?? false, ['output', 'save_model']],
     ['output.save_path', output.save_path ?? null, ['output', 'save_path']],
     ['output.verbose', output.verbose, ['output', 'verbose']],
     ...task.rows,
   ];
-  return { rows, notes: [...notes, ...expert.notes, ...task.notes], problems: task.problems };
+  return { rows, notes: [...notes, ...expertNotes(external), ...task.notes], problems: task.problems };
 }
 
 /** Joint actions that the tree of one problem scores. */
@@ -193,28 +194,15 @@ type TreeKeys = Pick<
 export const sliceOf = (given: number | string | null): number =>
   given === null ? 0 : typeof given === 'number' ? given : /^\s*[+-]?\d{1,9}\s*$/u.test(given) ? Number(given) : 0;
 
-/** Who proposes edits: a model of the disk, or the rules that come with the product. */
-function expertOf(
-  { mode, expert_edits_model: named, expert_model: coded }: PublishedFile['external'],
-  facts: PublishedFacts,
-): { readonly rows: readonly Row[]; readonly notes: readonly PublishedNote[] } {
-  const expert = named ?? coded ?? PUBLISHED_EXPERT;
-  const path: KeyPath = [
-    'external',
-    named === undefined && coded !== undefined ? 'expert_model' : 'expert_edits_model',
-  ];
-  if (mode !== 'expert_edits') {
-    return { rows: [], notes: [] };
-  }
-  if (facts.isFolder(expert)) {
-    const rows: Row[] = [
-      ['external.expert_edits_model', 'policy', path],
-      ['policies.expert.model', expert, path],
-    ];
-    return { rows, notes: [] };
-  }
-  const sentence = `${expert} is no folder here, and nothing leaves this machine; the rules that come with the product propose the edits.`;
-  return { rows: [['external.expert_edits_model', 'rules', path]], notes: [{ path, sentence, warns: false }] };
+/** The expert that a file names is not asked: the rules that come with the product propose the edits. */
+function expertNotes({
+  mode,
+  expert_edits_model: named,
+  expert_model: coded,
+}: PublishedFile['external']): PublishedNote[] {
+  const key = named === undefined && coded !== undefined ? 'expert_model' : 'expert_edits_model';
+  const sentence = `${named ?? coded ?? PUBLISHED_EXPERT} is not asked: the rules that come with the product propose the edits, and nothing leaves this machine.`;
+  return mode === 'expert_edits' ? [{ path: ['external', key], sentence, warns: false }] : [];
 }
 
 /** Two spellings of one key that say different things. */

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { oneOf, positive } from '../configKeys.ts';
+import { EXTERNAL_KEYS } from '../externalKeys.ts';
 
 /** The two spellings of a joint mode. */
 export const JOINT_MODES = { align: 'align', aligned: 'align', cross: 'cross', crossed: 'cross' } as const;
@@ -72,32 +73,19 @@ const output = z.strictObject({
 });
 
 const external = z.strictObject({
-  mode: oneOf(['level_feedback', 'level_passed', 'passed', 'plain', 'expert_edits'], {
-    level_feedback:
-      'Diagnostics of each level: definitions, syntax, failing tests with their errors, use of the helper.',
-    level_passed: 'Short signals per level.',
-    passed: 'One signal: all levels passed or not.',
-    plain: 'The request to revise, and nothing else.',
-    expert_edits: 'Edits that an expert proposes, who does not see the tests.',
-  })
-    .default('level_feedback')
-    .describe('What the agents read between two turns.'),
-  memory_mode: oneOf(['last', 'full', 'memoryful'], {
-    last: 'The original instruction and the newest function.',
-    full: 'All earlier prompts and responses of the agent, numbered.',
-    memoryful: 'Nothing is repeated: the agent continues its own conversation.',
-  })
-    .default('full')
-    .describe("What an agent remembers of its own earlier turns; never another agent's."),
-  previous_prompts: z.boolean().default(false).describe('Whether earlier prompts are repeated (last and full).'),
-  previous_responses: z.boolean().default(true).describe('Whether earlier responses are repeated (last and full).'),
+  ...EXTERNAL_KEYS,
   sandbox_slice: z
     .union([z.int(), z.string().max(100), z.null()])
     .default(1)
     .describe(
       'Which assertions the feedback executes: the first n, the last n for -n, all for 0, null and `all`. Rewards always use all of them.',
     ),
-  expert_edits_model: text.min(1).optional().describe('Who proposes edits with `mode: expert_edits`.'),
+  expert_edits_model: text
+    .min(1)
+    .optional()
+    .describe(
+      'Who proposes edits with `mode: expert_edits`: the rules that come with the product, whatever this says, because no model is asked. A note says so.',
+    ),
   expert_model: text.min(1).optional().describe("The code's name of `expert_edits_model`."),
 });
 

@@ -31,7 +31,7 @@ const snippet = (text: string, label: string): string | undefined =>
 
 /** Sections that are left out unless they are named. */
 const ALL_SECTIONS =
-  'adapter: {}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\n';
+  'adapter: {}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
 
 function leaves(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -69,7 +69,7 @@ describe('the words of the keys', () => {
       if (key.kind === 'section' || key.path === 'ppo.kl_against') {
         continue;
       }
-      const config = readConfig(/^(?:adapter|magrpo|task\.split)\./u.test(key.path) ? ALL_SECTIONS : '', 'x');
+      const config = readConfig(/^(?:adapter|magrpo|external|task\.split)\./u.test(key.path) ? ALL_SECTIONS : '', 'x');
       assert.deepEqual(
         key.path
           .split('.')

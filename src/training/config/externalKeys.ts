@@ -1,0 +1,92 @@
+/**
+ * The keys of a run configuration that say what roles read between two turns, under their published names (MAGRPO
+ * reference sections 5 to 7). A run has them in the place of `environment` and `history` in the rounds of its protocol.
+ */
+import { z } from 'zod';
+import { MEMORY_MODES } from '../../team/history.ts';
+import type { GivenRounds } from '../../team/parseRounds.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { oneOf, type KeyMeta } from './configKeys.ts';
+
+/** Where a slice of assertions begins or ends at most. */
+const MOST_ASSERTIONS = 999_999_999;
+
+/** Modes that execute the program against some of its tests. */
+const WITH_TESTS = ['level_feedback', 'level_passed', 'passed'] as const;
+
+/** The keys that mean the same here and in the published scripts. */
+export const EXTERNAL_KEYS = {
+  mode: oneOf([...WITH_TESTS, 'plain', 'expert_edits'], {
+    level_feedback:
+      'Diagnostics of each level: definitions, syntax, failing tests with their errors, use of the helper.',
+    level_passed: 'Short signals per level.',
+    passed: 'One signal: all levels passed or not.',
+    plain: 'The request to revise, and nothing else.',
+    expert_edits: 'Edits that an expert proposes, who does not see the tests.',
+  })
+    .default('level_feedback')
+    .describe('What the roles read between two turns.'),
+  memory_mode: oneOf(MEMORY_MODES, {
+    last: 'The original instruction and the newest function.',
+    full: 'All earlier prompts and responses of the role, numbered.',
+    memoryful: 'Nothing is repeated: the role continues its own conversation.',
+  })
+    .default('full')
+    .describe("What a role remembers of its own earlier turns; never another role's."),
+  previous_prompts: z.boolean().default(false).describe('Whether earlier prompts are repeated (last and full).'),
+  previous_responses: z.boolean().default(true).describe('Whether earlier responses are repeated (last and full).'),
+} as const;
+
+export const externalSchema = z
+  .strictObject({
+    ...EXTERNAL_KEYS,
+    sandbox_slice: z
+      .union(
+        [z.int().min(-MOST_ASSERTIONS).max(MOST_ASSERTIONS), z.literal('all'), z.null()],
+        'must be a whole number, below 0 to count from the end, or all',
+      )
+      .default(1)
+      .meta({
+        description:
+          'Which assertions the feedback executes: the first n, the last n for -n, all for 0, null and `all`. Rewards always use all of them.',
+        choices: { all: 'All of them, as 0 and null.' },
+      } satisfies KeyMeta),
+    expert_edits_model: z
+      .literal('rules', 'must be rules; no model is asked for edits')
+      .default('rules')
+      .meta({
+        description: 'Who proposes edits with `mode: expert_edits`. No model is asked for them.',
+        choices: { rules: 'Rules that come with the product; they read the program, and never its tests.' },
+      } satisfies KeyMeta),
+  })
+  .nullable()
+  .default(null)
+  .describe(
+    'What a helper and a main agent on code read between two turns, as in the published scripts, in place of `environment` and `history` in the `rounds` of the protocol. null takes those of the protocol.',
+  );
+
+export type ExternalSettings = NonNullable<z.infer<typeof externalSchema>>;
+
+/** Whether a mode executes programs against tests, which takes an evaluator that does. */
+export const runsTests = (mode: ExternalSettings['mode']): boolean => WITH_TESTS.some((one) => one === mode);
+
+/** What is wrong with the section for a protocol, as one sentence after its key; null where nothing is. */
+export const externalProblem = (
+  { external }: { readonly external: ExternalSettings | null },
+  { name, rounds }: Pick<Protocol, 'name' | 'rounds'>,
+): string | null =>
+  external !== null && rounds === undefined
+    ? `says what is read between two turns, and the protocol ${name} has no rounds; give it rounds, or omit the section.`
+    : null;
+
+/** The same as a protocol's rounds say it. */
+export function externalRounds(settings: ExternalSettings | null): Pick<GivenRounds, 'environment' | 'history'> {
+  if (settings === null) {
+    return {};
+  }
+  const { mode, sandbox_slice: slice, memory_mode: memory, previous_prompts: prompts } = settings;
+  return {
+    environment: { name: mode, ...(runsTests(mode) && { sandbox_slice: slice }) },
+    history: { memory, prompts, responses: settings.previous_responses },
+  };
+}
