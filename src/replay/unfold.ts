@@ -11,6 +11,7 @@ import type { Protocol } from '../team/protocol.ts';
 import { discountOf, next, readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
 import type { TreeSettings } from './grow.ts';
+import { TERMINATION } from './jointTree.ts';
 import { depthOf, logOf, type Branch, type EnvironmentNode, type Score } from './tree.ts';
 
 /** Environments by their names. */
@@ -36,6 +37,13 @@ export async function advance(
   const { protocol } = settings;
   const { instance, node } = branch;
   let events = branch.events ?? node?.after ?? [];
+  // A rollout tree ends a message for what was said beside it: a replay of it goes on, as those of its alternatives do.
+  if (branch.events === undefined && events[0]?.event.source === TERMINATION) {
+    const onward = await advance(settings, { ...branch, events: [] }, signal, number);
+    if (onward.position !== null) {
+      return onward;
+    }
+  }
   // What ended an episode that is stored ends it again.
   const isEnded = branch.events === undefined && node?.after !== undefined;
   for (;;) {

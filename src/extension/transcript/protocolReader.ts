@@ -14,13 +14,17 @@ export type ProtocolReader = (reader: Pick<StoreReader, 'runConfig'>, run: strin
 
 /** Loads the parser when it is first asked for: an editor that shows no transcript needs none. */
 export async function protocolReader(): Promise<ProtocolReader> {
-  const { parseProtocol } = await loadService();
-  return (reader, run) => protocolOf(reader, run, parseProtocol);
+  const service = await loadService();
+  return (reader, run) => protocolOf(reader, run, service);
 }
 
 type Parser = Service['parseProtocol'];
 
-function protocolOf(reader: Pick<StoreReader, 'runConfig'>, run: string, parse: Parser): ProtocolGraph | null {
+function protocolOf(
+  reader: Pick<StoreReader, 'runConfig'>,
+  run: string,
+  { parseProtocol, storedRounds }: Pick<Service, 'parseProtocol' | 'storedRounds'>,
+): ProtocolGraph | null {
   try {
     const config: unknown = JSON.parse(reader.runConfig(run));
     if (
@@ -31,7 +35,7 @@ function protocolOf(reader: Pick<StoreReader, 'runConfig'>, run: string, parse: 
       return null;
     }
     const source = typeof config['protocolSource'] === 'string' ? config['protocolSource'] : 'protocol';
-    const graph = graphOf(parse(config['protocolText'], source));
+    const graph = graphOf(parseProtocol(config['protocolText'], source, storedRounds(config['config'])));
     return graph.nodes.length > MOST_NODES ? null : graph;
   } catch {
     // A picture is no reason to refuse a transcript.

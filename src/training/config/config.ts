@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { EVALUATOR_KINDS } from '../../evaluate/kinds.ts';
 import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
+import { isRecord } from '../../shared/guard.ts';
 import type { Sampling } from '../../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
@@ -348,6 +349,12 @@ export const runRounds = ({ magrpo, external }: Pick<RunConfig, 'magrpo' | 'exte
   ...(magrpo !== null && { discount: magrpo.discount, ...(magrpo.num_turns !== null && { turns: magrpo.num_turns }) }),
   ...externalRounds(external),
 });
+
+/** The same of a configuration as a store holds it. @throws where its sections cannot be read */
+export function storedRounds(config: unknown): GivenRounds {
+  const { magrpo, external } = isRecord(config) ? config : {};
+  return runRounds(configSchema.pick({ magrpo: true, external: true }).parse({ magrpo, external }));
+}
 
 /** The sampling that a configuration asks for. */
 export function runSampling(config: RunConfig): Sampling {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { graphOf } from '../../../../src/extension/transcript/protocolReader.ts';
+import { graphOf, protocolReader } from '../../../../src/extension/transcript/protocolReader.ts';
 import { nodeOf, placeNodes, roundOf } from '../../../../src/shared/transcript/protocolGraph.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { PARALLEL, TWICE } from '../../replay/helpers.ts';
@@ -57,5 +57,21 @@ describe('the picture of a protocol', () => {
     assert.deepEqual(columns(graph), ['chair 0', 'expert 0', 'last 1']);
     assert.equal(graph.rounds?.words, 'Up to 7 messages, each message chooses the next speaker');
     assert.equal(roundOf(graph, 'expert', 3), null);
+  });
+
+  it('has the turns and the discount that the run gave its rounds', async () => {
+    const read = await protocolReader();
+    const wordsOf = (magrpo?: object): string | undefined => {
+      const protocolText = JSON.stringify({
+        name: 'sides',
+        roles: ['left', 'right'].map((role) => ({ role, prompt: 'Talk.', with_answer: true })),
+        rounds: { turns: 1 },
+      });
+      const config = { method: 'magrpo', ...(magrpo && { magrpo }) };
+      return read({ runConfig: () => JSON.stringify({ config, protocolText }) }, 'run')?.rounds?.words;
+    };
+    assert.equal(wordsOf({ num_turns: 3 }), 'Up to 3 rounds, discount 0.9');
+    assert.equal(wordsOf({ discount: 1 }), '1 round');
+    assert.equal(wordsOf(), '1 round');
   });
 });
