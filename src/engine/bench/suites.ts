@@ -8,6 +8,7 @@ import { benchModel } from './speed/model.ts';
 import { benchPaperTable, type PaperTableOptions } from './paper/paperTable.ts';
 import { benchReplay } from './replay.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
+import { benchSandbox } from './sandbox/sandboxLoad.ts';
 import { benchStore } from './store.ts';
 import { benchTrain } from './speed/train.ts';
 import { benchWholeIteration } from './iteration/wholeIteration.ts';
@@ -33,6 +34,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   replay: { measures: 'team', measure: benchReplay },
   store: { measures: null, measure: benchStore },
   model: { measures: 'model', measure: benchModel },
+  sandbox: { measures: null, measure: (options) => benchSandbox(options) },
   activation: { measures: null, measure: (options) => benchActivation(options) },
   'paper-table': { measures: null, keeps: true, continues: true, measure: benchPaperTable },
   'rho-map': { measures: null, keeps: true, measure: benchRhoMap },

@@ -1,0 +1,158 @@
+/** Programs that attack the sandbox that grades them. None solves its problem. */
+/** What a program that escapes could reach: bait outside of the sandbox. */
+export interface Bait {
+  /** A folder of the machine; a program that escaped can make a file in it. */
+  readonly folder: string;
+  /** A file in that folder that holds the secret. */
+  readonly file: string;
+  /** What the file and the server say, and what the environment holds: the tests of those that seek it expect it. */
+  readonly secret: string;
+  /** Of a server on this machine. */
+  readonly port: number;
+}
+
+export type HostileKind = 'loop' | 'memory' | 'file' | 'process' | 'network' | 'checker' | 'flood';
+
+interface Hostile {
+  readonly code: string;
+  /** Whether its tests expect the secret, so that it passes where it got hold of it. */
+  readonly seeks?: true;
+}
+
+/** A program for this bait; the index names the file that an escape would make. */
+type Form = (bait: Bait, index: number) => Hostile;
+
+const plain =
+  (code: string): Form =>
+  () => ({ code });
+
+/** Python's form of a text. */
+const python = (text: string): string => JSON.stringify(text);
+
+const made = ({ folder }: Bait, index: number): string => python(`${folder}/made-${String(index)}`);
+
+const seeking =
+  (code: (bait: Bait) => string): Form =>
+  (bait) => ({ code: code(bait), seeks: true });
+
+/** Statements that change their process, before an answer that is wrong: whoever comes next must not meet them. */
+const LEAVING: readonly string[] = [
+  'open("/tmp/left", "w").write("x")',
+  'builtins.left = 1',
+  'os.environ["LEFT"] = "1"',
+  'builtins.abs = lambda x: 0',
+];
+
+export const HOSTILE: Readonly<Record<HostileKind, readonly Form[]>> = {
+  loop: [
+    plain('while True: pass'),
+    plain('def f(x):\n    while True: pass'),
+    plain('def f(x):\n    while True:\n        try: g()\n        except BaseException: pass'),
+    plain('import re\ndef f(x): return re.match("(a+)+$", "a" * 60 + "b")'),
+    plain('def f(x): return sum(iter(int, 1))'),
+  ],
+  memory: [
+    plain('def f(x):\n    a = [0]\n    while True: a += a'),
+    plain('a = bytearray(1 << 40)\ndef f(x): return 1'),
+    plain('def f(x):\n    kept = []\n    while True: kept.append(bytearray(1 << 24))'),
+    plain('import sys\nsys.setrecursionlimit(10**9)\ndef f(x): return f(x)'),
+    plain('def f(x): return "x" * (1 << 29)'),
+  ],
+  file: [
+    seeking(({ file }) => `def f(x): return open(${python(file)}).read()`),
+    seeking(({ file }) => `import os\ndef f(x): return os.read(os.open(${python(file)}, os.O_RDONLY), 99).decode()`),
+    seeking(
+      ({ folder }) =>
+        `import glob\ndef f(x): return "".join(open(path).read() for path in glob.glob(${python(`${folder}/*`)}))`,
+    ),
+    seeking(() => 'import os\ndef f(x): return os.environ["C3_BENCH_SECRET"]'),
+    seeking(
+      () =>
+        'def f(x):\n    held = open("/proc/self/environ").read()\n    return held.split("C3_BENCH_SECRET=")[1].split("\\0")[0]',
+    ),
+    (bait, index) => ({ code: `def f(x):\n    open(${made(bait, index)}, "w").write("x")\n    return 1` }),
+    (bait) => ({ code: `import os\ndef f(x):\n    os.remove(${python(bait.file)})\n    return 1` }),
+    (bait, index) => ({
+      code: `import os\ndef f(x):\n    for fd in range(3, 32):\n        try: os.mkdir(${made(bait, index)}, dir_fd=fd)\n        except Exception: pass\n    return None`,
+    }),
+    ...LEAVING.map((deed): Form => plain(`import builtins, os\n${deed}\ndef f(x): return None`)),
+  ],
+  process: [
+    (bait, index) => ({ code: `import os\ndef f(x): return os.system(${python('touch ')} + ${made(bait, index)})` }),
+    (bait, index) => ({
+      code: `import subprocess\ndef f(x): return subprocess.run(["touch", ${made(bait, index)}]).returncode`,
+    }),
+    (bait, index) => ({
+      code: `import os\ndef f(x):\n    if os.fork() == 0:\n        open(${made(bait, index)}, "w").close()\n    return None`,
+    }),
+    (bait, index) => ({
+      code: `import os\ndef f(x): return os.execv("/usr/bin/touch", ["touch", ${made(bait, index)}])`,
+    }),
+    plain('import os, signal\ndef f(x):\n    os.kill(os.getppid(), signal.SIGTERM)\n    return None'),
+    plain('import os\ndef f(x):\n    while True: os.fork()'),
+    plain('import threading\ndef f(x):\n    while True: threading.Thread(target=f, args=(x,)).start()'),
+    (bait, index) => ({
+      code: `import js\ndef f(x): return js.process.mainModule.require("fs").writeFileSync(${made(bait, index)}, "x")`,
+    }),
+    (bait, index) => ({
+      code: `from pyodide.code import run_js\ndef f(x): return run_js("require('fs').writeFileSync(" + repr(${made(bait, index)}) + ", 'x')")`,
+    }),
+    plain('import ctypes\ndef f(x): return ctypes.CDLL(None).system(b"true")'),
+  ],
+  network: [
+    seeking(
+      ({ port }) =>
+        `import socket\ndef f(x):\n    with socket.create_connection(("127.0.0.1", ${String(port)}), 2) as peer: return peer.recv(99).decode()`,
+    ),
+    seeking(
+      ({ port }) =>
+        `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${String(port)}/", timeout=2).read().decode()`,
+    ),
+    seeking(
+      ({ port }) =>
+        `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${String(port)}/").read()`,
+    ),
+    seeking(
+      ({ port }) =>
+        `import http.client\ndef f(x):\n    peer = http.client.HTTPConnection("127.0.0.1", ${String(port)}, timeout=2)\n    peer.request("GET", "/")\n    return peer.getresponse().read().decode()`,
+    ),
+    seeking(
+      ({ port }) => `import js\ndef f(x): return js.fetch("http://127.0.0.1:${String(port)}/").to_py() if js else None`,
+    ),
+  ],
+  checker: [
+    plain(
+      'class E:\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\ndef f(x): return E()',
+    ),
+    plain('class E(int):\n    def __eq__(self, other): return True\ndef f(x): return E(0)'),
+    plain('import sys\nsys.exit(0)'),
+    plain('import os\ndef f(x): os._exit(0)'),
+    plain(
+      'import builtins\nbuiltins.AssertionError = Warning\nbuiltins.isinstance = lambda *a: True\ndef f(x): return None',
+    ),
+    plain(
+      'import sys\ndef f(x):\n    frame = sys._getframe()\n    while frame:\n        for scope in (frame.f_locals, frame.f_globals):\n            for value in list(scope.values()):\n                if isinstance(value, str) and "assert" in value: return eval(value.split("==")[1])\n        frame = frame.f_back',
+    ),
+    plain(
+      'import gc\ndef f(x):\n    for one in gc.get_objects():\n        if isinstance(one, list) and one and isinstance(one[0], str) and one[0].startswith("assert f("): return eval(one[0].split("==")[1])',
+    ),
+    plain(
+      'import c3_harness\nc3_harness.WORK[b"C"] = lambda request: b"V{\\"outcomes\\":[[\\"passed\\",\\"\\"],[\\"passed\\",\\"\\"]]}"\ndef f(x): return None',
+    ),
+    plain(
+      'import os\ndef f(x):\n    for fd in range(64):\n        try: os.write(fd, b"\\x1d\\0\\0\\0V{\\"outcomes\\":[[\\"passed\\",\\"\\"]]}")\n        except OSError: pass',
+    ),
+    plain('print("1 passed")\ndef f(x): print("4 passed"); raise AssertionError("passed")'),
+    plain('def f(x): return float("nan")'),
+    plain('raise ImportError("the tests need a module that is not here")'),
+    plain('import signal\ndef f(x): signal.raise_signal(signal.SIGSEGV)'),
+    plain('import sys\nsys.modules.clear()\ndef f(x): return None'),
+  ],
+  flood: [
+    plain('def f(x):\n    while True: print("x" * 1000)'),
+    plain('import os\ndef f(x):\n    while True: os.write(2, b"x" * 1000)'),
+    plain('def f(x): return "x" * 10**8'),
+    plain('def f(x): raise ValueError("x" * 10**7)'),
+    plain('def f(x): return list(range(2 * 10**6))'),
+  ],
+};
