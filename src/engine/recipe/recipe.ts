@@ -14,6 +14,7 @@ import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { holdOut } from '../../tasks/holdOut.ts';
 import { loadInstances } from '../../tasks/files/load.ts';
+import { sliced, slicedSides } from '../../tasks/files/slices.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overlap.ts';
 import { generateSplit, type Side } from '../../tasks/split.ts';
 import type { KeyPath } from '../../team/document.ts';
@@ -281,15 +282,29 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     return instances;
   };
   const all = await load(task.train_file);
-  let train = all;
+  let train = task.train_split === null ? all : sliced(all, task.train_split, 'task.train_split');
   let held: Instance[] = [];
-  if (task.evaluation_file !== null && evaluation.instances > 0) {
-    held = await load(task.evaluation_file, evaluation.instances);
+  const compare = (): void => {
     const overlap = overlapReport(train, held);
     if (task.refuse_overlap) {
       refuseOverlap(overlap);
     }
     remarks.push(...describeOverlap(overlap));
+  };
+  if (task.evaluation_file !== null && evaluation.instances > 0) {
+    held =
+      task.evaluation_split === null
+        ? await load(task.evaluation_file, evaluation.instances)
+        : sliced(await load(task.evaluation_file), task.evaluation_split, 'task.evaluation_split').slice(
+            0,
+            evaluation.instances,
+          );
+    compare();
+  } else if (task.evaluation_file === null && task.evaluation_split !== null) {
+    const sides = slicedSides(all, { train: task.train_split, evaluation: task.evaluation_split });
+    train = sides.train;
+    held = sides.evaluation.slice(0, evaluation.instances);
+    compare();
   } else if (task.split !== null) {
     const sides = holdOut(all, task.split.evaluation, task.split.seed);
     train = sides.train;
@@ -302,8 +317,9 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     }
     remarks.push(splitRemark(sides, held.length));
   } else if (evaluation.instances > 0) {
-    held = all.slice(0, Math.min(evaluation.instances, Math.floor(all.length / 4)));
-    train = all.slice(held.length);
+    const given = train;
+    held = given.slice(0, Math.min(evaluation.instances, Math.floor(given.length / 4)));
+    train = given.slice(held.length);
     remarks.push(
       held.length === 0
         ? 'No task.evaluation_file, and too few instances to hold some out: nothing is evaluated.'

@@ -121,7 +121,9 @@ function configOf(text: string): RunConfig | null {
 }
 
 function questionOf({ task, evaluation }: RunConfig, base: string): OverlapQuestion | null {
-  if (task.train_file === null || task.evaluation_file === null || evaluation.instances === 0) {
+  // Of slices the run alone knows which questions they hold.
+  const whole = task.train_split === null && task.evaluation_split === null;
+  if (task.train_file === null || task.evaluation_file === null || evaluation.instances === 0 || !whole) {
     return null;
   }
   const [train, held] = [resolve(base, task.train_file), resolve(base, task.evaluation_file)];

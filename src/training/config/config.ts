@@ -8,7 +8,7 @@ import type { Sampling } from '../../shared/records/records.ts';
 import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { described, oneOf, pathTo, positive, type KeyMeta } from './configKeys.ts';
+import { described, oneOf, pathTo, positive, rowSlice, type KeyMeta } from './configKeys.ts';
 import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
@@ -155,6 +155,18 @@ export const configSchema = z.strictObject({
         .describe(
           'Splits `train_file` by the hash of each question, whatever the order of the file: equal questions are on one side. ' +
             'null holds out its first questions, at most `evaluation.instances` and a quarter.',
+        ),
+      train_split: rowSlice
+        .nullable()
+        .default(null)
+        .describe(
+          'The questions of `train_file` that are trained on, by their places in it, such as `train[16:]`; the name before the brackets says nothing. null: all that are not evaluated.',
+        ),
+      evaluation_split: rowSlice
+        .nullable()
+        .default(null)
+        .describe(
+          'The questions that are evaluated, such as `test[:16]`: of `evaluation_file`, or else of `train_file`. At most `evaluation.instances` are.',
         ),
       format: oneOf(TASK_FORMATS, {
         auto: 'Recognized row by row.',

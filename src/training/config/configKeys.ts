@@ -1,5 +1,6 @@
 /** The kinds of keys that a run configuration is made of. */
 import { z } from 'zod';
+import { SLICE } from '../../shared/text/slice.ts';
 
 export const positive = z.int().positive();
 export const share = z.number().min(0).max(1);
@@ -26,6 +27,9 @@ export const described = <Name extends string>(rows: readonly { readonly name: N
   z
     .enum(rows.map(({ name }) => name))
     .meta({ choices: Object.fromEntries(rows.map(({ name, words }) => [name, words])) } satisfies KeyMeta);
+
+/** A slice of a file's rows, such as `test[16:]`. */
+export const rowSlice = z.string().max(100).regex(SLICE, 'is no slice; write it as train[:16] or test[16:]');
 
 /** A path, or a name that means something of the product's own. */
 export const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>

@@ -121,6 +121,18 @@ const RULES: readonly Rule[] = [
         : 'splits task.train_file, but task.evaluation_file is given too; omit one of the two.';
     },
   },
+  ...(['train_split', 'evaluation_split'] as const).map((key): Rule => ({
+    keys: [`task.${key}`, 'task.train_file', 'task.split'],
+    problem: ({ task }) => {
+      if (task[key] === null) {
+        return null;
+      }
+      if (task.train_file === null) {
+        return 'needs task.train_file beside it, the file that it is a slice of.';
+      }
+      return task.split === null ? null : 'names questions by their places, and task.split by their hashes; omit one.';
+    },
+  })),
   {
     keys: ['task.roles', 'task.name'],
     problem: ({ task: { name, roles } }) =>

@@ -36,11 +36,10 @@ const EARLIER = {
   },
   magrpo: null,
   external: null,
-
   credit: { normalise_scope: 'group', merge_contexts: false, lone_messages: 'none' },
   ppo: { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1 },
   value_head: { fit: 'gradient', ridge: 20, keep: 0.95, warmup_steps: 0 },
-  task: { roles: 2 },
+  task: { roles: 2, train_split: null, evaluation_split: null },
   teamtr: {
     resample_every: 1,
     order: 'fixed',

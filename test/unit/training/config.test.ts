@@ -34,6 +34,8 @@ describe('readConfig', () => {
         train_file: null,
         evaluation_file: null,
         split: null,
+        train_split: null,
+        evaluation_split: null,
         format: 'auto',
         show_tests: 'first',
         levels: [1, 1, 1, 1],

@@ -1,4 +1,5 @@
 /** The problems of a file of the published scripts: which ones, and how many steps its epochs are. */
+import { sliceBounds } from '../../../shared/text/slice.ts';
 import type { KeyPath } from '../../../team/document.ts';
 import type { Problem } from '../configProblems.ts';
 import type { PublishedFile } from './publishedKeys.ts';
@@ -26,19 +27,10 @@ interface Trainer {
   readonly num_train_epochs?: number | undefined;
 }
 
-const SLICE = /^\s*[\w.-]+\s*(?:\[\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*\])?\s*$/u;
-
 /** Problems of a slice such as `test[16:]` of a list, as Python counts; null where it is none. */
 export function slicedCount(slice: string, length: number): number | null {
-  const found = SLICE.exec(slice);
-  if (found === null) {
-    return null;
-  }
-  const place = (written: string | undefined, otherwise: number): number => {
-    const index = written === undefined ? otherwise : Number(written);
-    return Math.min(length, Math.max(0, index < 0 ? index + length : index));
-  };
-  return Math.max(0, place(found[2], length) - place(found[1], 0));
+  const bounds = sliceBounds(slice, length);
+  return bounds === null ? null : bounds.to - bounds.from;
 }
 
 /** The data set that a file means: what it says, or what its name says. */
@@ -90,17 +82,18 @@ export function publishedTask(
           ['task.train_file', dataset.name, from],
           ['task.format', 'humaneval', from],
           ['task.train_split', slices.train_split, ['dataset', 'train_split']],
-          ['task.evaluation_split', slices.eval_split, ['dataset', 'eval_split']],
+          // Nothing is evaluated where the slice is empty.
+          ...(held === 0 ? [] : [['task.evaluation_split', slices.eval_split, ['dataset', 'eval_split']] as const]),
         ] as const)),
   ];
   const instead: PublishedNote = {
     path: from,
-    sentence: `${dataset.name ?? set.words} is no file here, and nothing is downloaded; the bundled functions are used in its place, as many as the slices hold.`,
+    sentence: `${dataset.name ?? set.words} is no file here, and nothing is downloaded; the bundled functions are used in its place, a new one in each step and as many as eval_split holds in evaluations.`,
     warns: false,
   };
   const passes: PublishedNote = {
     path: [trainer.name, 'num_train_epochs'],
-    sentence: `${String(epochs)} passes over ${String(train)} problems, one in each step: ${String(epochs * train)} steps.`,
+    sentence: `${String(epochs * train)} steps, one problem in each: ${String(epochs)} passes over ${String(train)} problems.`,
     warns: false,
   };
   return { rows, notes: own === null ? [instead, passes] : [passes], problems: [] };

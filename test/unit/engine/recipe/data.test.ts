@@ -81,3 +81,70 @@ test('the bundled Python task brings tests; a resume notices when tests have cha
   );
   assert.equal(await changeSince(stored, await fingerprintOf(recipe, await loadData(recipe), rendering)), null);
 });
+
+const TEN = 'a b c d e f g h i j'.split(' ');
+
+test('slices of a file are its questions by their places', async () => {
+  await writeFile(join(folder, 'ten.jsonl'), rows(...TEN));
+  const sides = async (...overrides: string[]): Promise<string[]> => {
+    const { train, evaluation } = await data('task.train_file=ten.jsonl', 'instances_per_step=1', ...overrides);
+    return [train, evaluation].map((side) => side.map(({ question }) => question).join(''));
+  };
+  const [TRAIN, HELD] = ['task.train_split=', 'task.evaluation_split='];
+  assert.deepEqual(await sides(`${TRAIN}test[4:]`, `${HELD}test[:4]`), ['efghij', 'abcd']);
+  assert.deepEqual(await sides(`${TRAIN}train[3:7]`, `${HELD}test[-2:]`), ['defg', 'ij']);
+  assert.deepEqual(await sides(`${TRAIN}train[:-2]`, `${HELD}train[8:99]`, 'evaluation.instances=1'), [
+    'abcdefgh',
+    'i',
+  ]);
+  // What is evaluated is not trained on, also where fewer are evaluated than the slice holds.
+  assert.deepEqual(await sides(`${HELD}test[2:5]`, 'evaluation.instances=2'), ['abfghij', 'cd']);
+  assert.deepEqual(await sides(`${HELD}test[2:5]`, 'evaluation.instances=0'), ['abfghij', '']);
+  // Without a slice of its own, evaluation is held out of what is trained on.
+  assert.deepEqual(await sides(`${TRAIN}test[2:]`), ['efghij', 'cd']);
+  await writeFile(join(folder, 'others.jsonl'), rows('k', 'l', 'm', 'n', 'o'));
+  assert.deepEqual(await sides(`${TRAIN}x[:1]`, 'task.evaluation_file=others.jsonl', `${HELD}test[1:3]`), ['a', 'lm']);
+});
+
+test('slices that cannot be are refused in one sentence', async () => {
+  await writeFile(join(folder, 'ten.jsonl'), rows(...TEN));
+  const refused = (words: RegExp, ...overrides: string[]): Promise<void> =>
+    assert.rejects(data('task.train_file=ten.jsonl', ...overrides), isInputError(words));
+  await refused(/^task\.train_split: test\[10:\] holds none of the 10 questions/u, 'task.train_split=test[10:]');
+  await refused(/^task\.evaluation_split: test\[5:2\] holds none/u, 'task.evaluation_split=test[5:2]');
+  await refused(/^task\.evaluation_split: test leaves none of the 10 .* to train on/u, 'task.evaluation_split=test');
+  await refused(/task\.train_split: is no slice; write it as/u, 'task.train_split=test[1:2:3]');
+  await refused(/task\.train_split: is no slice/u, 'task.train_split=test[12345678901:]');
+  await refused(
+    /^3 of 5 evaluation questions are also trained on/u,
+    'task.train_split=a[2:]',
+    'task.evaluation_split=a[:5]',
+  );
+  await refused(/task\.train_split: names questions by their places/u, 'task.train_split=a[2:]', 'task.split={}');
+  await assert.rejects(data('task.train_split=a[2:]'), isInputError(/task\.train_split: needs task\.train_file/u));
+});
+
+test('a file of the published scripts is run on its own problems, by its slices', async () => {
+  const problem = (name: string): string =>
+    `${JSON.stringify({ task_id: name, prompt: `def ${name}(a):\n    """${name}"""\n`, test: `def check(candidate):\n    assert candidate(1) == 1\n`, entry_point: name })}\n`;
+  await writeFile(
+    join(folder, 'mine.jsonl'),
+    TEN.slice(0, 6)
+      .map((one) => problem(`f${one}`))
+      .join(''),
+  );
+  const read = async (dataset: string): Promise<unknown[]> => {
+    const text = `model: {name: x/y}\ndataset: ${dataset}\nmagrpo: {num_turns: 2, num_train_epochs: 1}\n`;
+    await writeFile(join(folder, 'magrpo_mine_config.yaml'), text);
+    const recipe = await readRecipe('magrpo_mine_config.yaml', [], folder);
+    const { train, evaluation } = await loadData(recipe);
+    return [recipe.config.steps, ...[train, evaluation].map((side) => side.map(({ uid }) => uid).join(' '))];
+  };
+  assert.deepEqual(await read('{name: mine.jsonl, train_split: "test[2:]", eval_split: "test[:2]"}'), [
+    4,
+    'fc fd fe ff',
+    'fa fb',
+  ]);
+  assert.deepEqual(await read('{name: mine.jsonl, train_split: "test[:3]"}'), [3, 'fa fb fc', '']);
+  assert.deepEqual(await read('{name: mine.jsonl}'), [6, 'fa fb fc fd fe ff', '']);
+});

@@ -1,0 +1,23 @@
+/** Slices of a list as data sets write them: `test[16:]`, `train[:-10]`, or a name alone for all of it. */
+
+/** A name and, in brackets, where the slice begins and ends. */
+export const SLICE = /^\s*[\w.-]{1,60}\s*(?:\[\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*\])?\s*$/u;
+
+/**
+ * Where a slice begins and ends, as Python counts: numbers below 0 from the end, and what is out of the list is cut.
+ * The name before the brackets says nothing.
+ * @param length of the list
+ * @returns offsets with `from <= to`, `to` behind the last; null where it is no slice
+ */
+export function sliceBounds(slice: string, length: number): { readonly from: number; readonly to: number } | null {
+  const found = SLICE.exec(slice);
+  if (found === null) {
+    return null;
+  }
+  const place = (written: string | undefined, otherwise: number): number => {
+    const index = written === undefined ? otherwise : Number(written);
+    return Math.min(length, Math.max(0, index < 0 ? index + length : index));
+  };
+  const from = place(found[1], 0);
+  return { from, to: Math.max(from, place(found[2], length)) };
+}
