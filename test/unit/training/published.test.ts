@@ -8,6 +8,8 @@ import { checkConfig } from '../../../src/training/config/checkConfig.ts';
 import { convertPublished, NOTHING_THERE, sliceOf } from '../../../src/training/config/published/convertPublished.ts';
 import { isPublished, looksPublished } from '../../../src/training/config/published/publishedForm.ts';
 import type { PublishedFacts } from '../../../src/training/config/published/publishedRow.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
+import { processedReward } from '../../../src/training/methods/joint.ts';
 import { slicedCount } from '../../../src/training/config/published/publishedTask.ts';
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/published');
@@ -62,7 +64,8 @@ describe('the published files', () => {
         termination_threshold: two ? -0.2 : -0.1,
         discount: 0.9,
         reward_shift: two ? -4 : -2.1,
-        reward_processor: { enabled: false, scale_factor: 1 },
+        // Section 8 of the reference: 4 points in all, and a score is a share of them.
+        reward_processor: { enabled: true, scale_factor: 4 },
         cross_reduce: 'sum',
       });
       assert.deepEqual(at(value, 'external'), {
@@ -161,6 +164,33 @@ describe('convertPublished', () => {
     ] as const) {
       assert.match(notes(`model: {}\nexternal: {mode: expert_edits${keys}}\n`).join('\n'), words);
     }
+  });
+
+  it('shifts points, as the scripts do, where scores are shares of them', () => {
+    const processed = (text: string, points: number): number => {
+      const { magrpo } = readConfig(text, 'x');
+      assert.ok(magrpo);
+      return processedReward(points / 4, magrpo);
+    };
+    // Section 1 of the reference: rewards of two agents lie in [-4, 0], those of one in [-2.1, 0].
+    for (const [text, most] of [
+      ['model: {}\nmagrpo: {}\n', 4],
+      ['grpo: {}\n', 2.1],
+    ] as const) {
+      assert.equal(processed(text, most), 0, text);
+      assert.equal(processed(text, 0), -most, text);
+    }
+    // Section 3: a threshold of -0.2 is a mean of 3.8 of 4 points.
+    assert.ok(processed('model: {}\n', 3.81) > -0.2 && processed('model: {}\n', 3.79) < -0.2);
+    // Scaled first, then shifted; a factor that is not enabled says nothing.
+    const factor = (enabled: boolean): string =>
+      `magrpo: {reward_shift: -1}\nreward_processor: {enabled: ${String(enabled)}, scale_factor: 0.5}\n`;
+    assert.deepEqual([processed(factor(true), 3), processed(factor(false), 3)], [0.5, 2]);
+    assert.equal(processed('magrpo: {reward_shift: null}\nwandb: {}\n', 3), 3);
+  });
+
+  it('clips no return that turns can add up to', () => {
+    assert.equal(readConfig('model: {}\nmagrpo: {num_turns: 12, discount: 1}\n', 'x').credit.return_clip, 12);
   });
 
   it('counts the calls of a tree', () => {

@@ -2,6 +2,7 @@
  * From a file of the published MAGRPO scripts to a configuration of this product: a pure function of the file and of
  * what is on the disk.
  */
+import { LADDER_POINTS } from '../../../evaluate/ladder.ts';
 import { nearestName } from '../../../shared/errors.ts';
 import { isRecord } from '../../../shared/guard.ts';
 import type { KeyPath } from '../../../team/document.ts';
@@ -118,6 +119,7 @@ function converted(
   const trainer = grpo ?? file.magrpo ?? PUBLISHED_SECTIONS.magrpo.parse({});
   const at = (key: string): KeyPath => [name, key];
   const task = publishedTask(file, { name, ...trainer }, facts);
+  const factor = processor.enabled ? processor.scale_factor : 1;
   const there = facts.isFolder(model.name);
   const notes: PublishedNote[] = there
     ? []
@@ -155,8 +157,11 @@ function converted(
     ['magrpo.termination_threshold', trainer.termination_threshold, at('termination_threshold')],
     ['magrpo.discount', trainer.discount, at('discount')],
     ['magrpo.reward_shift', trainer.reward_shift, at('reward_shift')],
-    ['magrpo.reward_processor.enabled', processor.enabled, ['reward_processor', 'enabled']],
-    ['magrpo.reward_processor.scale_factor', processor.scale_factor, ['reward_processor', 'scale_factor']],
+    // Scores are shares of the ladder's points; shift and threshold mean points, as in the scripts.
+    ['magrpo.reward_processor.enabled', true, ['reward_processor', 'enabled']],
+    ['magrpo.reward_processor.scale_factor', factor * LADDER_POINTS, ['reward_processor', 'scale_factor']],
+    // A score is at most 1, so that no stored return is clipped, as in the scripts.
+    ['credit.return_clip', trainer.num_turns, at('num_turns')],
     ['magrpo.cross_reduce', trainer.cross_reduce, at('cross_reduce')],
     ['external.mode', external.mode, ['external', 'mode']],
     ['external.memory_mode', external.memory_mode, ['external', 'memory_mode']],
