@@ -45,10 +45,10 @@ interface Rule {
 
 const RULES: readonly Rule[] = [
   {
-    keys: ['fanout', 'method', 'shape', 'evaluator_budget'],
-    problem: ({ fanout, method, shape, evaluator_budget: budget }) => {
+    keys: ['fanout', 'method', 'shape', 'evaluator_budget', 'magrpo'],
+    problem: ({ fanout, method, shape, evaluator_budget: budget, magrpo }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
-      return methodReads(method, 'fanout') && shape === 'nested' && leaves > budget
+      return magrpo === null && methodReads(method, 'fanout') && shape === 'nested' && leaves > budget
         ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).`
         : null;
     },
@@ -75,6 +75,27 @@ const RULES: readonly Rule[] = [
       external !== null && runsTests(external.mode) && !evaluatorKind(evaluator).runsCode
         ? `${external.mode} executes programs, and evaluator: ${evaluator} executes none; choose evaluator: ladder or auto, or mode: plain.`
         : null,
+  },
+  {
+    keys: ['credit.estimator', 'magrpo', 'method'],
+    problem: ({ credit: { estimator }, magrpo, method }) =>
+      magrpo === null || estimator === 'loo' || !methodReads(method, 'credit.estimator')
+        ? null
+        : `${estimator} is not of rollout trees; choose loo, or method magrpo for the mean of a node, or omit the section magrpo.`,
+  },
+  {
+    keys: ['shape', 'magrpo', 'method'],
+    problem: ({ shape, magrpo, method }) =>
+      magrpo === null || shape === 'nested' || !methodReads(method, 'shape')
+        ? null
+        : `${shape} is not of rollout trees; omit it, or the section magrpo.`,
+  },
+  {
+    keys: ['fanout_unique', 'magrpo', 'method'],
+    problem: ({ fanout_unique: unique, magrpo, method }) =>
+      magrpo === null || !unique || !methodReads(method, 'fanout_unique')
+        ? null
+        : 'draws within fanout, which a rollout tree does not have; turn it off, or omit the section magrpo.',
   },
   {
     keys: ['ppo.epochs', 'ppo.mini_batches', 'magrpo'],

@@ -1,4 +1,4 @@
-/** The keys of a run configuration that make method magrpo sample a rollout tree, under their published names. */
+/** The keys of a run configuration that make a method sample a rollout tree, under their published names. */
 import { z } from 'zod';
 import { oneOf, positive } from './configKeys.ts';
 
@@ -60,5 +60,5 @@ export const magrpoSchema = z
   .nullable()
   .default(null)
   .describe(
-    'Makes method magrpo sample a tree of turns, as in the published scripts: of each message of a node its joint actions are scored and continued. null samples whole episodes.',
+    'Makes methods magrpo and c3 sample a tree of turns, as in the published scripts: the joint actions of a node are scored and continued. With c3 a message is measured against the others of its role at the node (leave-one-out). null: magrpo samples whole episodes, c3 what `fanout` says.',
   );

@@ -10,11 +10,15 @@
  * equal ones share one credit; with `credit.lone_messages` a message without alternatives has the credit before it.
  * With `fanout_unique` the last messages of a context are drawn until enough are distinct (redrawn.ts).
  * With `credit.estimator: value_assisted` a learned q(h, a_i) takes the place of alpha of R_i in b_-j; with `full_mean`
- * b is the mean of all alternatives (26).
+ * b is the mean of all alternatives (26). With the section `magrpo` of a configuration the alternatives are a role's
+ * messages at a node of MAGRPO's rollout tree: joint.ts.
  */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, saidBy, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { messagesPerTurn } from '../../team/rounds.ts';
+import { jointCredits, jointProblem, jointRollouts, nodeUpdates } from './joint.ts';
 import { inheritsCredit, loneCredits } from './loneMessages.ts';
 import { comparedMessages, type Method } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
@@ -40,19 +44,30 @@ export const c3: Method = {
       'credit.common_random_numbers',
       'credit.merge_contexts',
       'credit.lone_messages',
+      'magrpo',
       'value_head',
     ],
     trains: true,
   },
   compared: 'context',
+  byNode: ({ magrpo: joint }) => joint !== null,
   estimator: ({ credit }) => credit.estimator,
   valueTarget: ({ credit }) => (takesValues(credit.estimator) ? 'message' : null),
-  problem: (settings, protocol) => uniqueProblem(settings, protocol) ?? treeProblem(settings, protocol),
+  problem: (settings, protocol) =>
+    settings.magrpo === null
+      ? (uniqueProblem(settings, protocol) ?? treeProblem(settings, protocol))
+      : (alternativesProblem(protocol) ?? jointProblem(settings.magrpo, settings, protocol)),
   remarks: () => [],
 
-  plan: replayTrees,
+  plan: (settings, protocol, stage, spread) =>
+    settings.magrpo === null
+      ? replayTrees(settings, protocol, stage, spread)
+      : jointRollouts(settings.magrpo, protocol),
 
-  credit({ instances, settings: { credit }, values }) {
+  credit({ instances, settings: { credit, magrpo: joint }, values }) {
+    if (joint !== null) {
+      return { credits: jointCredits(instances, joint, 'loo') };
+    }
     const { estimator, alpha, return_clip: bound, merge_contexts: merged } = credit;
     const credits = new Map<TreeNode, Credit>();
     const inherited = new Map<TreeNode, Credit>();
@@ -98,8 +113,19 @@ export const c3: Method = {
     return { credits };
   },
 
-  updates: (step) => (takesValues(step.settings.credit.estimator) ? valueEpochs(step) : ppoEpochs(step)),
+  updates(step) {
+    const { credit, magrpo: joint } = step.settings;
+    return joint !== null ? nodeUpdates(step) : takesValues(credit.estimator) ? valueEpochs(step) : ppoEpochs(step);
+  },
 };
+
+/** Why the messages of a role at a node of a rollout tree are no alternatives to each other; null where they are. */
+function alternativesProblem(protocol: Protocol): string | null {
+  const { name, occurrences } = protocol;
+  return occurrences.slice(0, messagesPerTurn(protocol)).some(({ ancestors }) => ancestors.length > 0)
+    ? `c3 compares messages of one context, and in a turn of the protocol ${name} some roles see others, so that each message has a context of its own; choose method magrpo, or omit the section magrpo.`
+    : null;
+}
 
 /** What a message says, and which draw it is; one that drew from no stream of ours is a draw of its own. */
 function identityOf(node: TreeNode, index: number): { readonly text: string; readonly draw: string } {

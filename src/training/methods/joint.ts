@@ -8,10 +8,16 @@
  *   S_g = sum, or mean, of R_j over the j that hold g      cross
  *   A_g = S_g - mean over the node's G messages of S
  *
- * for each role by itself: no standard deviation, and the own score in the mean. A node whose joint actions have a mean
+ * for each role by itself: no standard deviation, and the own score in the mean. C3 on the same tree leaves it out
+ * (equations 14 and 15): with c_g joint actions that hold g, and M_g the mean of their R_j,
+ *
+ *   A_g = k * (M_g - sum over i != g of c_i M_i / sum over i != g of c_i)        k: how many S_g adds up, else 1
+ *
+ * which is G / (G - 1) times the credit above where nothing is masked. A node whose joint actions have a mean
  * reward above `termination_threshold` has no children. The policy learns from one node after another, each after those
  * below it, with a step for each role.
  */
+import { leaveOneOut } from '../../credit/estimators/loo.ts';
 import { jointFanout, rewardOf, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
 import { callsOf, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -139,6 +145,22 @@ interface JointAction {
   readonly value: number | null;
 }
 
+/** What a message is compared with: the mean of its role's messages at the node, or of the others. */
+export type JointEstimator = 'magrpo' | 'loo';
+
+/** The credits of all messages of some trees. */
+export function jointCredits(
+  trees: readonly (readonly TreeNode[])[],
+  settings: JointSettings,
+  estimator: JointEstimator,
+): ReadonlyMap<TreeNode, Credit> {
+  const credits = new Map<TreeNode, Credit>();
+  for (const tree of trees) {
+    creditNode(tree, settings, estimator, credits);
+  }
+  return credits;
+}
+
 /**
  * Credits the messages of a node and of all nodes below it; one without a measured return, or with nothing to compare
  * it with, has none.
@@ -148,18 +170,19 @@ interface JointAction {
 export function creditNode(
   first: readonly TreeNode[],
   settings: JointSettings,
+  estimator: JointEstimator,
   credits: Map<TreeNode, Credit>,
 ): readonly (number | null)[] {
   const actions = pathsOf(first, settings.num_agents).map((path): JointAction => {
     const last = path.at(-1) ?? null;
-    const below = creditNode(last?.children ?? [], settings, credits).flatMap((value) => value ?? []);
+    const below = creditNode(last?.children ?? [], settings, estimator, credits).flatMap((value) => value ?? []);
     const raw = rewardOf(last, path.length);
     const own = raw === null ? null : processedReward(raw, settings);
     return { path, value: own === null || below.length === 0 ? own : own + settings.discount * meanOf(below) };
   });
   const calls = first.reduce((sum, node) => sum + callsOf(node), 0);
   for (let role = 0; role < settings.num_agents; role++) {
-    for (const [message, credit] of creditsOfRole(actions, role, settings, calls)) {
+    for (const [message, credit] of creditsOfRole(actions, role, settings, { estimator, evaluatorCalls: calls })) {
       credits.set(message, credit);
     }
   }
@@ -179,7 +202,7 @@ function* creditsOfRole(
   actions: readonly JointAction[],
   role: number,
   { joint_mode: mode, cross_reduce: reduce }: JointSettings,
-  evaluatorCalls: number,
+  behind: Pick<Credit, 'evaluatorCalls'> & { readonly estimator: JointEstimator },
 ): Generator<readonly [TreeNode, Credit]> {
   // With `cross` the g-th message has a row below every combination of those before it.
   const held = Map.groupBy(actions.keys(), (index) => (mode === 'cross' ? actions[index]?.path[role]?.sibling : index));
@@ -187,20 +210,20 @@ function* creditsOfRole(
     const own = indices.flatMap((index) => actions[index] ?? []);
     const rows = new Set(own.flatMap(({ path }) => path[role] ?? []));
     const values = own.flatMap(({ value }) => value ?? []);
-    return values.length === 0 || rows.size === 0
-      ? []
-      : [{ rows, score: meanOf(values) * (mode === 'cross' && reduce === 'sum' ? own.length : 1) }];
+    const factor = mode === 'cross' && reduce === 'sum' ? own.length : 1;
+    return values.length === 0 || rows.size === 0 ? [] : [{ rows, mean: meanOf(values), count: values.length, factor }];
   });
   if (messages.length < 2) {
     return;
   }
-  const baseline = meanOf(messages.map(({ score }) => score));
+  const baseline = meanOf(messages.map(({ mean, factor }) => mean * factor));
+  const others = leaveOneOut(messages);
   const n = actions.filter(({ value }) => value !== null).length;
-  for (const { rows, score } of messages) {
+  for (const [index, { rows, mean, factor }] of messages.entries()) {
+    const value = behind.estimator === 'loo' ? (others[index]?.credit ?? 0) * factor : mean * factor - baseline;
     for (const row of rows) {
       // Joint actions that share messages are no independent samples, so there is no interval.
-      const bounds = { low: null, high: null, interval: 'none' };
-      yield [row, { estimator: 'magrpo', value: score - baseline, n, evaluatorCalls, ...bounds }];
+      yield [row, { ...behind, value, n, low: null, high: null, interval: 'none' }];
     }
   }
 }

@@ -7,10 +7,8 @@
  * for every message of episode g alike; then PPO on A. With the section `magrpo` of a configuration it samples a
  * rollout tree of turns instead: joint.ts.
  */
-import type { TreeNode } from '../../replay/tree.ts';
-import type { Credit } from '../../shared/credit/credit.ts';
 import { episodeCredits, episodesProblem, wholeEpisodes } from './episodes.ts';
-import { creditNode, jointProblem, jointRollouts, nodeUpdates } from './joint.ts';
+import { jointCredits, jointProblem, jointRollouts, nodeUpdates } from './joint.ts';
 import type { Method } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
@@ -37,14 +35,7 @@ export const magrpo: Method = {
 
   credit(step) {
     const joint = step.settings.magrpo;
-    if (joint === null) {
-      return { credits: episodeCredits(step, 'magrpo') };
-    }
-    const credits = new Map<TreeNode, Credit>();
-    for (const tree of step.instances) {
-      creditNode(tree, joint, credits);
-    }
-    return { credits };
+    return { credits: joint === null ? episodeCredits(step, 'magrpo') : jointCredits(step.instances, joint, 'magrpo') };
   },
 
   updates: (step) => (step.settings.magrpo === null ? ppoEpochs(step) : nodeUpdates(step)),

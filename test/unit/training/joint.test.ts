@@ -4,157 +4,30 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { growJoint } from '../../../src/replay/growJoint.ts';
 import { TERMINATION } from '../../../src/replay/jointTree.ts';
-import type { TreeNode } from '../../../src/replay/tree.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { messagesPerTurn } from '../../../src/team/rounds.ts';
-import { runRounds, type RunConfig } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { creditNode, treeCounts } from '../../../src/training/methods/joint.ts';
 import { methodNamed, methodRemarks } from '../../../src/training/methods/methods.ts';
 import { NodesOfTurns } from '../../../src/training/nodesOfTurns.ts';
-import { episodeOf, type Update } from '../../../src/training/methods/method.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
-
-const ROLES = ['aux', 'main', 'third'];
-
-/** Roles that do not see each other within a turn. */
-function teamOf(roles: number, config: RunConfig, scored: readonly string[]): Protocol {
-  const text = JSON.stringify({
-    name: 'joint',
-    roles: ROLES.slice(0, roles).map((role) => ({ role, prompt: `Be ${role}.` })),
-    scored,
-    rounds: { turns: 1, discount: 0.5 },
-  });
-  return parseProtocol(text, 'joint.json', runRounds(config));
-}
-
-/** Says the index of the message among those of its role at its node; their contexts are the node's own. */
-function counting(): ScriptedPolicy {
-  const said = new Map<string, string[]>();
-  return new ScriptedPolicy(({ agent, context, streamKey }) => {
-    const keys = said.get(`${agent} ${context}`) ?? [];
-    said.set(`${agent} ${context}`, keys);
-    if (!keys.includes(streamKey)) {
-      keys.push(streamKey);
-    }
-    return `#${String(keys.indexOf(streamKey))}`;
-  });
-}
-
-/** The scripted policy answers its last request first: indices count down. */
-const tenths = (each: number): Evaluator => ({
-  name: 'tenths',
-  evaluate: (_, text) => Promise.resolve({ score: (each - 1 - Number(text.slice(1))) / 10, rule: 'tenths' }),
-});
-
-interface Vector {
-  readonly n: number;
-  readonly g: number;
-  readonly t: number;
-  readonly mode: 'align' | 'cross';
-  readonly threshold?: number;
-  readonly shift?: number;
-  readonly reduce?: 'sum' | 'mean';
-}
-
-interface Made {
-  readonly config: RunConfig;
-  readonly protocol: Protocol;
-  readonly roots: readonly TreeNode[];
-  readonly policy: ScriptedPolicy;
-  readonly calls: number;
-}
-
-const configOf = ({ n, g, t, mode, threshold, shift, reduce = 'sum' }: Vector): RunConfig =>
-  readConfig('', 'joint', [
-    'method=magrpo',
-    'evaluator_budget=100000',
-    `magrpo={num_agents: ${String(n)}, num_turns: ${String(t)}, num_generations: ${String(g)}, joint_mode: ${mode}, cross_reduce: ${reduce}, termination_threshold: ${String(threshold ?? null)}, reward_shift: ${String(shift ?? null)}}`,
-  ]);
-
-async function grown(vector: Vector, scored = ROLES.slice(0, vector.n)): Promise<Made> {
-  const config = configOf(vector);
-  const protocol = teamOf(vector.n, config, scored);
-  const method = methodNamed('magrpo');
-  assert.equal(method.problem(config, protocol), null);
-  const [rollout] = method.plan(config, protocol, 0);
-  const joint = rollout?.joint ?? assert.fail();
-  const policy = counting();
-  const budget = new EvaluatorBudget(config.evaluator_budget);
-  const roots = await growJoint(
-    {
-      protocol,
-      render: renderPlain,
-      policy,
-      evaluator: tenths(vector.g),
-      budget,
-      sampling: SAMPLING,
-      seed: 0,
-      scope: 'iteration:1',
-      commonRandomNumbers: true,
-    },
-    starts(instances(1)),
-    joint,
-    NEVER,
-  );
-  return { config, protocol, roots, policy, calls: budget.calls };
-}
-
-const creditsOf = ({ config, roots }: Made): ReadonlyMap<TreeNode, { readonly value: number }> =>
-  methodNamed('magrpo').credit({
-    settings: config,
-    stage: 0,
-    instances: [roots],
-    measured: [],
-    values: new Map(),
-    state: { json: null, tensors: {} },
-  }).credits;
-
-/** The rows of a tree as a store gives them. */
-function rowsOf(roots: readonly TreeNode[]): {
-  readonly rows: { decision: number; parent: number | null; instance: string; position: number }[];
-  readonly ids: ReadonlyMap<TreeNode, number>;
-} {
-  const ids = new Map(roots.flatMap((root) => [...episodeOf(root)]).map((node, index) => [node, index]));
-  const rows = [...ids].map(([{ parent, position }, decision]) => ({
-    decision,
-    parent: parent === null ? null : (ids.get(parent) ?? assert.fail()),
-    instance: 'q',
-    position,
-  }));
-  return { rows, ids };
-}
-
-function near(found: readonly number[], wanted: readonly number[]): void {
-  assert.equal(found.length, wanted.length, found.join(', '));
-  for (const [index, value] of found.entries()) {
-    assert.ok(Math.abs(value - (wanted[index] ?? NaN)) < 1e-9, `${found.join(', ')} and not ${wanted.join(', ')}`);
-  }
-}
-
-/** What each role said at the root with its credit: one of every sample. */
-function rootCredits(made: Made): number[][] {
-  const credits = creditsOf(made);
-  const perRole: number[][] = [];
-  let row: readonly TreeNode[] = made.roots;
-  for (let role = 0; role < (made.config.magrpo?.num_agents ?? 0); role++) {
-    const samples = new Map(row.map((node) => [node.streamKey, credits.get(node)?.value ?? NaN]));
-    perRole.push([...samples.values()]);
-    row = row.flatMap(({ children }) => children);
-  }
-  return perRole;
-}
-
-const centered = (scores: readonly number[]): number[] => {
-  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
-  return scores.map((score) => score - mean);
-};
+import { instances, NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
+import {
+  teamOf,
+  type Vector,
+  configOf,
+  grown,
+  rowsOf,
+  near,
+  updatesOf,
+  rootCredits,
+  centered,
+  leftOut,
+} from './jointTeam.ts';
 
 /** Nodes, decodings of all roles, reward calls, transitions, optimizer steps. */
 type Counts = readonly [number, number, number, number, number];
@@ -181,13 +54,7 @@ describe('the rollout tree has the counts and scores of its reference', () => {
       const found = new NodesOfTurns(rows, perTurn);
       const actions = [...ids.keys()].filter(({ position }) => position % perTurn === perTurn - 1);
       const continued = actions.filter(({ children }) => children.length > 0);
-      const agents = ROLES.slice(0, vector.n);
-      const updates: Update[] = [];
-      const step = { settings: made.config, iteration: 1, state: { json: null, tensors: {} }, agents };
-      const asked = methodNamed('magrpo').updates({ ...step, nodes: found.upward, random: () => () => 0 });
-      for (let one = await asked.next({}); one.done !== true; one = await asked.next({})) {
-        updates.push(one.value);
-      }
+      const updates = await updatesOf('magrpo', made, found.upward);
       assert.deepEqual(
         [found.upward.length, made.policy.requests.length, actions.length, continued.length, updates.length],
         [nodes, decodings, rewards, transitions, steps],
@@ -195,8 +62,11 @@ describe('the rollout tree has the counts and scores of its reference', () => {
       for (const credits of rootCredits(made)) {
         near(credits, centered(scores));
       }
+      for (const credits of rootCredits(made, 'c3')) {
+        near(credits, leftOut(scores));
+      }
       const magrpo = made.config.magrpo ?? assert.fail();
-      const values = creditNode(made.roots, magrpo, new Map()).map((value) => value ?? NaN);
+      const values = creditNode(made.roots, magrpo, 'magrpo', new Map()).map((value) => value ?? NaN);
       near([values.reduce((sum, value) => sum + value, 0) / values.length], [expected]);
       if (vector.threshold === undefined) {
         assert.deepEqual(treeCounts(magrpo, vector.t), {
@@ -312,7 +182,10 @@ describe('a configuration that cannot be', () => {
       () => readConfig('', 'x', ['method=magrpo', 'magrpo.num_generations=1']),
       /at least 2: one message has/,
     );
-    assert.throws(() => readConfig('', 'x', ['method=c3', 'magrpo.num_turns=2']), /belongs to method magrpo/);
+    assert.throws(
+      () => readConfig('', 'x', ['method=mappo', 'magrpo.num_turns=2']),
+      /belongs to method c3, magrpo; omit it/,
+    );
     assert.throws(
       () => readConfig('', 'x', ['method=magrpo', 'magrpo.num_turns=2', 'ppo.epochs=2']),
       /must be 1, and ppo.mini_batches too/,

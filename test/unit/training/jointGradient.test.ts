@@ -3,10 +3,11 @@
  * each turn, and in the second turn they know what both did in the first. With G messages of each role at a node the
  * expected update is, of the logits of
  *
- *   the first turn   (1 - 1 / G) K     d E[r_1 + discount r_2] / d logits
- *   the second turn  (1 - 1 / G) K M   d E[r_2] / d logits
+ *   the first turn   B K     d E[r_1 + discount r_2] / d logits
+ *   the second turn  B K M   d E[r_2] / d logits
  *
- * with M child nodes of the root, and K = 1 for `align` and for the mean of `cross`, G for its sum.
+ * with M child nodes of the root, K = 1 for `align` and for the mean of `cross`, G for its sum, and B = 1 - 1 / G with
+ * the own score in the baseline (magrpo), 1 without (c3, leave-one-out).
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -17,11 +18,12 @@ import { growJoint } from '../../../src/replay/growJoint.ts';
 import type { TreeNode } from '../../../src/replay/tree.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
+import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { runRounds } from '../../../src/training/config/config.ts';
+import { runRounds, type RunConfig } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
-import { episodeOf } from '../../../src/training/methods/method.ts';
+import { episodeOf, type Method } from '../../../src/training/methods/method.ts';
 import { softmax } from '../../support/tabularTeam.ts';
 import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
 
@@ -76,27 +78,12 @@ interface Case {
   readonly mode: 'align' | 'cross';
   readonly turns: 1 | 2;
   readonly reduce: 'sum' | 'mean';
+  readonly by?: 'magrpo' | 'c3';
 }
 
-/** By role and state: sums over trees of what one tree asks for, and of its squares. */
-async function updates({ mode, turns, reduce }: Case, count: number): Promise<{ mean: number[][]; error: number[][] }> {
-  const config = readConfig('', 'table', [
-    'method=magrpo',
-    'evaluator_budget=1000',
-    `magrpo={num_turns: ${String(turns)}, num_generations: ${String(G)}, joint_mode: ${mode}, cross_reduce: ${reduce}, discount: ${String(DISCOUNT)}}`,
-  ]);
-  const protocol = parseProtocol(
-    JSON.stringify({
-      name: 'table',
-      roles: ROLES.map((role) => ({ role, prompt: 'Act.' })),
-      ...(turns === 2 && { scored: ROLES }),
-      rounds: { turns: 1, ...(turns === 1 && { closing: 'join' }) },
-    }),
-    'table.json',
-    runRounds(config),
-  );
-  const method = methodNamed('magrpo');
-  assert.equal(method.problem(config, protocol), null);
+const GROWN = new Map<string, Promise<TreeNode[][]>>();
+
+async function growTrees(method: Method, config: RunConfig, protocol: Protocol, count: number): Promise<TreeNode[][]> {
   const roots = await growJoint(
     {
       protocol,
@@ -113,7 +100,36 @@ async function updates({ mode, turns, reduce }: Case, count: number): Promise<{ 
     method.plan(config, protocol, 0)[0]?.joint ?? assert.fail(),
     NEVER,
   );
-  const trees = Array.from({ length: count }, (_, index) => roots.slice(index * G, (index + 1) * G));
+  return Array.from({ length: count }, (_, index) => roots.slice(index * G, (index + 1) * G));
+}
+
+/** By role and state: sums over trees of what one tree asks for, and of its squares. */
+async function updates(
+  { mode, turns, reduce, by = 'magrpo' }: Case,
+  count: number,
+): Promise<{ mean: number[][]; error: number[][] }> {
+  const config = readConfig('', 'table', [
+    `method=${by}`,
+    'evaluator_budget=1000',
+    `magrpo={num_turns: ${String(turns)}, num_generations: ${String(G)}, joint_mode: ${mode}, cross_reduce: ${reduce}, discount: ${String(DISCOUNT)}}`,
+  ]);
+  const protocol = parseProtocol(
+    JSON.stringify({
+      name: 'table',
+      roles: ROLES.map((role) => ({ role, prompt: 'Act.' })),
+      ...(turns === 2 && { scored: ROLES }),
+      rounds: { turns: 1, ...(turns === 1 && { closing: 'join' }) },
+    }),
+    'table.json',
+    runRounds(config),
+  );
+  const method = methodNamed(by);
+  assert.equal(method.problem(config, protocol), null);
+  // How a tree is credited is nothing to its growth.
+  const name = `${mode} ${String(turns)} ${String(count)}`;
+  const growing = GROWN.get(name) ?? growTrees(method, config, protocol, count);
+  GROWN.set(name, growing);
+  const trees = await growing;
   const { credits } = method.credit({
     settings: config,
     stage: 0,
@@ -153,8 +169,8 @@ async function updates({ mode, turns, reduce }: Case, count: number): Promise<{ 
 const before = (node: TreeNode): string => node.answer.text.split(' ')[1]?.slice(0, -1) ?? '';
 
 /** The exact gradient by role and state, with what the update is expected to be of it. */
-function expected({ mode, turns, reduce }: Case): number[][] {
-  const factor = (1 - 1 / G) * (mode === 'cross' && reduce === 'sum' ? G : 1);
+function expected({ mode, turns, reduce, by }: Case): number[][] {
+  const factor = (by === 'c3' ? 1 : 1 - 1 / G) * (mode === 'cross' && reduce === 'sum' ? G : 1);
   const children = mode === 'cross' ? G ** 2 : G;
   const gradient = LOGITS.map((states) => states.map(() => 0));
   const add = (role: number, state: number, said: string, value: number): void => {
@@ -191,6 +207,8 @@ describe('the expected update of the tree is the gradient of the joint policy', 
     { mode: 'align', turns: 2, reduce: 'sum' },
     { mode: 'cross', turns: 2, reduce: 'sum' },
     { mode: 'cross', turns: 2, reduce: 'mean' },
+    { mode: 'align', turns: 2, reduce: 'sum', by: 'c3' },
+    { mode: 'cross', turns: 2, reduce: 'mean', by: 'c3' },
   ];
   for (const one of CASES) {
     it(JSON.stringify(one), async (t) => {
