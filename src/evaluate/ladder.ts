@@ -27,6 +27,12 @@ export interface Ladder {
   readonly passed: number;
 }
 
+/** The most points of each level. */
+const MOST = { structure: 1, syntax: 0.5, tests: 1, cooperation: 1.5 } as const;
+
+/** What a program got of the points of each level and of all, from 0 to 1. */
+export type LadderShares = Readonly<Record<keyof typeof MOST | 'total', number>>;
+
 /** How the main function uses the helper. */
 type Usage = NonNullable<Examination['usage']>;
 
@@ -52,6 +58,22 @@ export function ladderWords({ structure, syntax, cooperation, total, passed }: L
   const points = (value: number): string => String(Math.round(value * 100) / 100);
   return `ladder: ${points(total)} of ${String(LADDER_POINTS)} (structure ${points(structure)}, syntax ${points(syntax)}, tests ${String(passed)}/${String(testCount)}, cooperation ${points(cooperation)})`;
 }
+
+const SAID = /ladder: [\d.]+ of 4 \(structure ([\d.]+), syntax ([\d.]+), tests (\d+)\/(\d+), cooperation ([\d.]+)\)/gu;
+
+/** The ladders that the rules of an episode name, as ladderWords writes them, in their order; none in other texts. */
+export const laddersIn = (rules: string): readonly LadderShares[] =>
+  [...rules.matchAll(SAID)].map(([, ...numbers]) => {
+    const [structure = 0, syntax = 0, passed = 0, all = 0, cooperation = 0] = numbers.map(Number);
+    const tests = all === 0 ? 0 : passed / all;
+    return {
+      total: (structure + syntax + tests + cooperation) / LADDER_POINTS,
+      structure: structure / MOST.structure,
+      syntax: syntax / MOST.syntax,
+      tests: tests / MOST.tests,
+      cooperation: cooperation / MOST.cooperation,
+    };
+  });
 
 function usageOf({ usage, main }: Examination, rules: LadderRules): Usage | null {
   return rules === 'checked' ? usage : publishedUsage(main.source ?? '');

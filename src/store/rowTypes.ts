@@ -182,6 +182,21 @@ export interface TrainingMessage {
   readonly credit: number | null;
 }
 
+/** The last message of an episode, with how its evaluator came to each score. */
+export interface EpisodeRule {
+  readonly leaf: number;
+  /** Of all scored messages in order; programs write parts of it. */
+  readonly rule: string;
+}
+
+/** Where a message stands. */
+export interface MessagePlace {
+  readonly decision: number;
+  /** The decision before it. */
+  readonly parent: number | null;
+  readonly position: number;
+}
+
 /** What the replays of one origin cost at one position of the protocol. */
 export interface ReplayCost extends Omit<PositionCost, 'environment'> {
   readonly origin: BucketOrigin;

@@ -55,6 +55,8 @@ import type {
   ReplayCost,
   PositionCost,
   EpisodeCost,
+  EpisodeRule,
+  MessagePlace,
   StoredCredit,
   RunCredit,
   VerdictCounts,
@@ -118,6 +120,10 @@ export interface StoreReader {
    * a masked one.
    */
   learnedReturns(run: string, iteration: number): (number | null)[];
+  /** The episodes that a training iteration learns from, as learnedReturns, with what was said of their score. */
+  learnedRules(run: string, iteration: number): EpisodeRule[];
+  /** The messages that a training iteration learns from, in the order in which they were stored. */
+  learnedPlaces(run: string, iteration: number): MessagePlace[];
   /** The stages of a training step that are stored, in order; empty for a step that samples at its beginning only. */
   stages(run: string, iteration: number): Stage[];
   /** The first stage of a run that these weights sampled; null where none was. */

@@ -25,6 +25,7 @@ import { restoreTraining, snapshotAfter } from './state/restore.ts';
 import { treeValues } from './state/states.ts';
 import { RunContext, type RunControl, type RunDependencies } from './runContext.ts';
 import { RunEvaluations } from './measure/runEvaluations.ts';
+import { turnLevels, type TurnLevels } from './measure/turnLevels.ts';
 
 /** Everything is asked of the store, step by step: a run that begins is one of which nothing is stored yet. */
 export class Run {
@@ -122,6 +123,7 @@ export class Run {
       const { meanReturn, masked } = this.outcome(iteration);
       const metrics = {
         meanReturn,
+        ...this.turnLevels(iteration),
         ...report,
         generateSeconds: this.context.account.samplingSeconds,
         trainSeconds: clock() - started - stages,
@@ -252,6 +254,18 @@ export class Run {
     const episodes = store.learnedReturns(this.context.id, iteration);
     const returns = episodes.flatMap((value) => value ?? []);
     return { meanReturn: returns.length === 0 ? null : mean(returns), masked: episodes.length - returns.length };
+  }
+
+  /** What the ladder says of each turn; nothing where another evaluator scores. */
+  private turnLevels(iteration: number): TurnLevels {
+    const { store, protocol, evaluator } = this.context.dependencies;
+    return evaluator.ofTurn === undefined
+      ? {}
+      : turnLevels(
+          store.learnedRules(this.context.id, iteration),
+          store.learnedPlaces(this.context.id, iteration),
+          protocol,
+        );
   }
 
   private async restore(iteration: number): Promise<string> {

@@ -29,6 +29,47 @@ export interface StepMeasure {
   readonly figure: StepFigureWords | { readonly beside: string } | null;
 }
 
+/** Turns of an episode whose ladders are measured by themselves; those of later ones are not. */
+const TURNS = [1, 2, 3, 4] as const;
+/** The levels of the reward ladder, and all of them together. */
+const LEVELS = [
+  { key: 'Total', title: 'Normalized total' },
+  { key: 'Structure', title: 'Structure' },
+  { key: 'Syntax', title: 'Syntax' },
+  { key: 'Tests', title: 'Tests' },
+  { key: 'Cooperation', title: 'Cooperation' },
+] as const;
+
+export type MeasuredTurn = (typeof TURNS)[number];
+export type LadderLevel = (typeof LEVELS)[number]['key'];
+export type TurnMeasureName = `turn${MeasuredTurn}${LadderLevel}`;
+interface TurnMeasure extends StepMeasure {
+  readonly everyStep: false;
+}
+
+/** Of runs that the reward ladder scores: what joint actions of a turn got of a level's points, the mean over them. */
+const TURN_MEASURES = Object.fromEntries(
+  TURNS.flatMap((turn) =>
+    LEVELS.map(({ key, title }): [TurnMeasureName, TurnMeasure] => [
+      `turn${turn}${key}`,
+      {
+        title: `${title}, turn ${String(turn)}`,
+        written: 3,
+        everyStep: false,
+        figure: {
+          id: `turn-${String(turn)}-${key.toLowerCase()}`,
+          title: `${title}, turn ${String(turn)}`,
+          unit: 'share of the points',
+          always: [0, 1],
+          digits: 2,
+        },
+      },
+    ]),
+  ),
+) as Readonly<Record<TurnMeasureName, TurnMeasure>>;
+
+export const MEASURED_TURNS: readonly MeasuredTurn[] = TURNS;
+
 /** By the keys under which steps are stored and printed, in the order in which they are drawn. */
 export const STEP_MEASURES = {
   meanReturn: {
@@ -37,6 +78,7 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'return', title: 'Mean return', unit: 'return', always: [0, 1], digits: 2 },
   },
+  ...TURN_MEASURES,
   kl: {
     title: 'KL',
     written: 5,

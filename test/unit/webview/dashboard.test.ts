@@ -197,6 +197,16 @@ test('the figures of training are those that the measures of a step declare', ()
   assert.deepEqual(listed, beside, 'each is listed with a figure that there is');
 });
 
+test('levels of the ladder by turn are drawn where a run has them', () => {
+  const titles = (steps: ReturnType<typeof row>[]): string[] =>
+    optimisationFigures(view([['a', steps]]))
+      .map(({ title }) => title)
+      .filter((title) => title.includes('turn'));
+  assert.deepEqual(titles([row(1), row(2)]), []);
+  const levels = { turn1Total: 0.5, turn2Syntax: 0.25 };
+  assert.deepEqual(titles([row(1), row(2, levels)]), ['Normalized total, turn 1', 'Syntax, turn 2']);
+});
+
 test('a step costs what its tokens were; shares are of what there was', () => {
   const shown = view([['a', [row(4)]]]);
   const drawn = Object.fromEntries(costFigures().map((figure) => [figure.id, figure.lines(shown)[0]?.points[0]?.y]));

@@ -2,7 +2,15 @@
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import { float32Of, int32Of } from '../../tokens.ts';
-import type { EpisodeCost, PositionCost, ReplayCost, StoreReader, TrainingMessage } from '../../types.ts';
+import type {
+  EpisodeCost,
+  EpisodeRule,
+  MessagePlace,
+  PositionCost,
+  ReplayCost,
+  StoreReader,
+  TrainingMessage,
+} from '../../types.ts';
 
 type MessageRow = Omit<TrainingMessage, 'tokens' | 'logprobs'> & { readonly tokens: Buffer; readonly logprobs: Buffer };
 
@@ -14,7 +22,10 @@ const TOKENS = `${summed('prompt_tokens', `NOT ${REUSED}`)} AS promptTokens, ${s
 
 export function iterationReaders(
   session: Session,
-): Pick<StoreReader, 'trainingMessages' | 'learnedReturns' | 'costs' | 'replayCosts' | 'episodeCosts'> {
+): Pick<
+  StoreReader,
+  'trainingMessages' | 'learnedReturns' | 'learnedRules' | 'learnedPlaces' | 'costs' | 'replayCosts' | 'episodeCosts'
+> {
   const { db } = session;
   // A later word of the same estimator, should there be one, is not what the iteration learned from.
   const bound = (stage: string): string =>
@@ -29,13 +40,14 @@ export function iterationReaders(
       AND +decision.id >= coalesce((${bound('@stage')}), 0) AND +decision.id < coalesce((${bound('@stage + 1')}), ${String(Number.MAX_SAFE_INTEGER)})
     ORDER BY decision.bucket, decision.id`);
   // Messages that are only measured are in no bucket.
-  const returns = db
-    .prepare<[string, number], number | null>(
-      `
-    SELECT return FROM episode JOIN decision ON decision.id = leaf
-    WHERE episode.run = ? AND episode.phase = 'train' AND episode.iteration = ? AND bucket IS NOT NULL ORDER BY episode.id`,
-    )
-    .pluck();
+  const learned = (columns: string): string => `
+    SELECT ${columns} FROM episode JOIN decision ON decision.id = leaf
+    WHERE episode.run = ? AND episode.phase = 'train' AND episode.iteration = ? AND bucket IS NOT NULL ORDER BY episode.id`;
+  const returns = db.prepare<[string, number], number | null>(learned('return')).pluck();
+  const rules = db.prepare<[string, number], EpisodeRule>(learned('leaf, rule'));
+  const places = db.prepare<[string, number], MessagePlace>(`
+    SELECT id AS decision, parent, position FROM decision
+    WHERE run = ? AND phase = 'train' AND iteration = ? AND bucket IS NOT NULL ORDER BY id`);
   const costs = db.prepare<[string], PositionCost>(`
     SELECT event_type AS eventType, position, environment, count(*) AS decisions, ${TOKENS}
     FROM decision WHERE run = ? AND phase IN ('evaluate', 'train') GROUP BY event_type, position, environment ORDER BY min(id)`);
@@ -58,6 +70,8 @@ export function iterationReaders(
         .map(({ tokens, logprobs, ...row }) => ({ ...row, tokens: int32Of(tokens), logprobs: float32Of(logprobs) })),
     ),
     learnedReturns: guarded(session, (run, iteration) => returns.all(run, iteration)),
+    learnedRules: guarded(session, (run, iteration) => rules.all(run, iteration)),
+    learnedPlaces: guarded(session, (run, iteration) => places.all(run, iteration)),
     costs: guarded(session, (run) => costs.all(run)),
     replayCosts: guarded(session, (run) => replayCosts.all(run)),
     episodeCosts: guarded(session, (run) => episodeCosts.all({ run })),
