@@ -27,10 +27,17 @@ export function messagePlace({
   return parts.length === 0 ? null : h('span', { class: 'muted' }, ` ${parts.join(', ')}`);
 }
 
-/** In a row: the name alone, all of it on hovering. */
+/** An event in one line: what it says, or else why it ended the episode. */
+export function eventLine(event: ShownEvent): string {
+  const said = disarmed(oneLine(event.text === '' ? (event.done ?? '') : event.text));
+  return `${eventWords(event)}${said === '' ? '' : `: ${said}`}`;
+}
+
+/** In a row: the name alone, from the second round on with its number; all of it on hovering. */
 export function eventChip(event: ShownEvent): HTMLElement {
-  const text = disarmed(oneLine(event.text));
-  return h('span', { class: 'event', title: `${eventWords(event)}${text === '' ? '' : `: ${text}`}` }, event.source);
+  const { source, round } = event;
+  const name = round === null || round === 1 ? source : `${source} ${count(round)}`;
+  return h('span', { class: 'event', title: eventLine(event) }, name);
 }
 
 /** Events in full; null where there are none. */
@@ -50,15 +57,11 @@ export function eventBlock(events: readonly ShownEvent[], label: string): HTMLEl
       return h(
         'div',
         { class: 'event-block' },
-        h(
-          'h3',
-          {},
-          eventWords(event),
-          facts.length === 0 ? null : h('span', { class: 'muted' }, ` ${facts.join('; ')}`),
-        ),
-        event.text === ''
-          ? h('p', { class: 'muted' }, 'nothing to read')
-          : h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(event.text)),
+        h('h3', {}, eventWords(event)),
+        event.text === '' ? null : h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(event.text)),
+        facts.length === 0 && event.text !== ''
+          ? null
+          : h('p', { class: 'muted' }, facts.length === 0 ? 'nothing to read' : facts.join('; ')),
       );
     }),
   );

@@ -178,31 +178,33 @@ test('a row says what is not seen, for the eye and for the ear', () => {
   assert.ok(rowLabel(row).startsWith('actor: a ⟨U+202E⟩plan⟨U+001B⟩[0m; return 1'));
 });
 
+/** The first message of an episode. */
+const ROW = {
+  index: 1,
+  depth: 1,
+  parent: 0,
+  descendants: 1,
+  message: 4,
+  key: 4,
+  lane: null,
+  role: 'planner',
+  turn: 0,
+  position: 3,
+  siblings: 4,
+  text: 'plan',
+  finish: null,
+  return: 1,
+  leaves: 1,
+  credit: null,
+  branch: false,
+  match: true,
+  verification: null,
+  other: null,
+  events: null,
+};
+
 test('a row of a later stage of its step says so, the first of its episode for the eye too', () => {
-  const first = {
-    index: 1,
-    depth: 1,
-    parent: 0,
-    descendants: 1,
-    message: 4,
-    key: 4,
-    lane: null,
-    role: 'planner',
-    turn: 0,
-    stage: 2,
-    position: 3,
-    siblings: 4,
-    text: 'plan',
-    finish: null,
-    return: 1,
-    leaves: 1,
-    credit: null,
-    branch: false,
-    match: true,
-    verification: null,
-    other: null,
-    events: null,
-  };
+  const first = { ...ROW, stage: 2 };
   const places = (row: typeof first): readonly string[] => {
     const element: unknown = rowElement(row, { folded: false, active: false, selected: false, compared: false }, '');
     assert.ok(element instanceof MadeElement);
@@ -211,6 +213,36 @@ test('a row of a later stage of its step says so, the first of its episode for t
   assert.deepEqual(places(first), ['3/4', 'stage 2']);
   assert.ok(rowLabel(first).startsWith('planner 3 of 4, stage 2: plan'));
   assert.deepEqual(places({ ...first, depth: 2, siblings: 1 }), []);
+});
+
+test('events of a row are numbered by their rounds, and one that says nothing tells why it ended the episode', () => {
+  const event = { closing: false, derived: true, reward: null, text: '', done: null };
+  const events = (round: number | null) => ({
+    before: [{ ...event, source: 'feedback', text: 'Wrong.', round }],
+    after: [
+      { ...event, source: 'termination', done: 'the mean is above 0.4', round: round === null ? null : round + 1 },
+    ],
+  });
+  const chipsOf = (row: Parameters<typeof rowElement>[0]): readonly (readonly (string | null)[])[] => {
+    const state = { folded: false, active: false, selected: false, compared: false };
+    const element: unknown = rowElement(row, state, '');
+    assert.ok(element instanceof MadeElement);
+    return element.ofClass('event').map((chip) => [chip.textContent, chip.getAttribute('title')]);
+  };
+  const row = { ...ROW, events: events(1) };
+  assert.deepEqual(chipsOf(row), [
+    ['feedback', 'feedback, round 1: Wrong.'],
+    ['termination 2', 'termination, round 2: the mean is above 0.4'],
+  ]);
+  assert.ok(
+    rowLabel(row).startsWith(
+      'planner 3 of 4, feedback, round 1: Wrong.: plan, termination, round 2: the mean is above 0.4; return 1',
+    ),
+  );
+  assert.deepEqual(
+    chipsOf({ ...ROW, events: events(null) }).map(([name]) => name),
+    ['feedback', 'termination'],
+  );
 });
 
 test('text without anything unseen stays as it is', () => {

@@ -6,7 +6,7 @@ import { creditCell } from '../../common/creditBar.ts';
 import { disarmed } from '../../../src/shared/text/visible.ts';
 import { h, icon, setAttributes } from '../../common/dom.ts';
 import { creditText, oneLine, returnText } from '../../common/format.ts';
-import { eventChip, eventWords, STAGE_TITLE, stageWords } from '../events.ts';
+import { eventChip, eventLine, STAGE_TITLE, stageWords } from '../events.ts';
 import { highlighted } from '../highlight.ts';
 import { replaysWords } from '../replay/replayWords.ts';
 import { returnCell } from '../../common/returnMark.ts';
@@ -40,8 +40,7 @@ export function rowLabel(row: MarkedRow): string {
   }
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
   const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
-  const said = (events: readonly ShownEvent[] = []): string =>
-    events.map((event) => `, ${eventWords(event)}: ${disarmed(oneLine(event.text))}`).join('');
+  const said = (events: readonly ShownEvent[] = []): string => events.map((event) => `, ${eventLine(event)}`).join('');
   return `${row.role}${place}${stage}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
 
