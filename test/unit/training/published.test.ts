@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { stringify } from 'yaml';
 import { isRecord } from '../../../src/shared/guard.ts';
 import { parseYaml, yamlValue } from '../../../src/shared/text/yaml.ts';
 import { checkConfig } from '../../../src/training/config/checkConfig.ts';
 import { convertPublished, NOTHING_THERE, sliceOf } from '../../../src/training/config/published/convertPublished.ts';
 import { isPublished, looksPublished } from '../../../src/training/config/published/publishedForm.ts';
 import type { PublishedFacts } from '../../../src/training/config/published/publishedRow.ts';
-import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { processedReward } from '../../../src/training/methods/joint.ts';
 import { slicedCount } from '../../../src/training/config/published/publishedTask.ts';
+import { readConfig, readConfigDocument } from '../../../src/training/config/readConfig.ts';
+import { processedReward } from '../../../src/training/methods/joint.ts';
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/published');
 const FILES = readdirSync(FOLDER).sort();
@@ -187,6 +188,30 @@ describe('convertPublished', () => {
       `magrpo: {reward_shift: -1}\nreward_processor: {enabled: ${String(enabled)}, scale_factor: 0.5}\n`;
     assert.deepEqual([processed(factor(true), 3), processed(factor(false), 3)], [0.5, 2]);
     assert.equal(processed('magrpo: {reward_shift: null}\nwandb: {}\n', 3), 3);
+  });
+
+  it('warns of a threshold that no reward is above', () => {
+    const said = (text: string): string[] =>
+      notes(text).filter((line) => /^(?:magrpo|grpo)\.termination_threshold: /u.test(line));
+    // The most that two agents and one can have is shifted to 0; a threshold holds strictly above.
+    assert.deepEqual(said('model: {}\nmagrpo: {num_turns: 2, termination_threshold: -0.01}\n'), []);
+    assert.deepEqual(said('grpo: {num_turns: 2, termination_threshold: -0.01}\n'), []);
+    for (const text of [
+      'model: {}\nmagrpo: {num_turns: 2, termination_threshold: 0}\n',
+      'grpo: {num_turns: 2, termination_threshold: 0.5}\n',
+    ]) {
+      assert.match(said(text).join(), /no reward is above 0, so no node ends early/u);
+    }
+    const shifted = 'wandb: {}\nmagrpo: {num_turns: 2, termination_threshold: 3, reward_shift: null}\n';
+    assert.deepEqual(said(shifted), []);
+    assert.match(said(`${shifted}reward_processor: {enabled: true, scale_factor: 0.5}\n`).join(), /above 2,/u);
+  });
+
+  it('gives a configuration that means the same when it is read again', () => {
+    for (const file of FILES) {
+      const { config, converted: value } = readConfigDocument(textOf(file), file);
+      assert.deepEqual(readConfig(stringify(value), 'converted'), config);
+    }
   });
 
   it('clips no return that turns can add up to', () => {

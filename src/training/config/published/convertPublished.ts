@@ -36,6 +36,9 @@ export interface Converted {
 /** The expert where a file names none. */
 const PUBLISHED_EXPERT = 'deepseek-coder';
 
+/** What one agent, who has no helper, can have of the ladder's points. */
+const SINGLE_POINTS = 2.1;
+
 /** Pairs of names for one thing: that of the README, and that of the code. */
 const SPELLINGS = [
   ['output', 'save_model', 'save_final_model'],
@@ -176,7 +179,11 @@ function converted(
     ['output.verbose', output.verbose, ['output', 'verbose']],
     ...task.rows,
   ];
-  return { rows, notes: [...notes, ...expertNotes(external), ...task.notes], problems: task.problems };
+  return {
+    rows,
+    notes: [...notes, ...expertNotes(external), ...ceilingNotes(trainer, factor, at), ...task.notes],
+    problems: task.problems,
+  };
 }
 
 /** Joint actions that the tree of one problem scores. */
@@ -185,19 +192,30 @@ function rewardsOf({
   num_turns: turns,
   num_generations: each,
   joint_mode: mode,
-}: TreeKeys): number {
+}: TrainerKeys): number {
   const actions = JOINT_MODES[mode] === 'align' ? each : each ** agents;
   return Array.from({ length: turns }, (_, turn) => actions ** (turn + 1)).reduce((sum, count) => sum + count, 0);
 }
 
-type TreeKeys = Pick<
-  NonNullable<PublishedFile['magrpo']>,
-  'num_agents' | 'num_turns' | 'num_generations' | 'joint_mode'
->;
+type TrainerKeys = NonNullable<PublishedFile['magrpo']>;
 
 /** How many assertions the feedback executes: numbers in a text are numbers, and any other text means all of them. */
 export const sliceOf = (given: number | string | null): number =>
   given === null ? 0 : typeof given === 'number' ? given : /^\s*[+-]?\d{1,9}\s*$/u.test(given) ? Number(given) : 0;
+
+/** A threshold that no reward is above: the points of one agent are those without a helper (reference section 8). */
+function ceilingNotes(
+  { num_agents: agents, termination_threshold: threshold, reward_shift: shift, num_turns: turns }: TrainerKeys,
+  factor: number,
+  at: (key: string) => KeyPath,
+): PublishedNote[] {
+  const ceiling = Math.max(0, (agents === 1 ? SINGLE_POINTS : LADDER_POINTS) * factor) + (shift ?? 0);
+  if (threshold === null || turns === 1 || threshold < ceiling) {
+    return [];
+  }
+  const sentence = `no reward is above ${String(Number(ceiling.toFixed(6)))}, so no node ends early; write a smaller one, or null.`;
+  return [{ path: at('termination_threshold'), sentence, warns: true }];
+}
 
 /** The expert that a file names is not asked: the rules that come with the product propose the edits. */
 function expertNotes({
