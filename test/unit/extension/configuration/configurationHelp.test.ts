@@ -344,10 +344,10 @@ describe('what is loaded when', () => {
     const all = await inputs('src/extension/configuration/service.ts');
     const files = all.filter((path) => path !== 'src/evaluate/python/functionSource.ts');
     assert.ok(files.includes('src/training/config/checkConfig.ts'));
-    // Descriptors of methods, estimators, evaluators and environments are words and pure functions.
+    // Descriptors of methods, estimators, evaluators and environments are words and pure functions, like the ladder.
     assert.deepEqual(
       files.filter((path) =>
-        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/(?:tree|jointTree)\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
+        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|ladder\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/(?:tree|jointTree)\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
           path,
         ),
       ),
