@@ -120,10 +120,12 @@ export async function record(checkout: string, { config }: Case, folder: string)
   }
 }
 
-/** The overrides whose keys a checkout knows. */
+/** The overrides whose keys a checkout knows: none where its settings are not in a folder yet. */
 async function knownTo(checkout: string): Promise<readonly string[]> {
   const folder = join(checkout, 'src/training/config');
-  const schema = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile());
+  const schema = await Promise.all(files.map(({ name }) => readFile(join(folder, name), 'utf8')));
   return EARLIER.filter((override) => schema.join('\n').includes(`${/(\w+)=/u.exec(override)?.[1] ?? ''}:`));
 }
 
