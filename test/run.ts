@@ -18,6 +18,7 @@ import { installExtension } from './integration/harness/server.ts';
 import { cacheFolder } from './support/cache.ts';
 import { chosenFiles, SUITES, type Suite } from './support/chosen.ts';
 import { run } from './support/command.ts';
+import { BUILT } from './support/programs.ts';
 import { installSwiftShader } from './support/swiftShader.ts';
 import { chromium, codeServer } from './support/tools.ts';
 
@@ -50,6 +51,10 @@ if (typed !== undefined && only === undefined) {
 process.chdir(ROOT);
 // Each test file and each command that it starts is a process: none compiles again what another one has compiled.
 process.env['NODE_COMPILE_CACHE'] ??= join(cacheFolder(), 'compiled');
+if (only !== 'unit') {
+  // Unit tests alone need nothing that was built.
+  process.env[BUILT] ??= join(ROOT, 'dist');
+}
 const asked = only === undefined ? [] : filesAsked(only);
 
 /** What the harness of the attacks leaves for one file. */
@@ -60,9 +65,14 @@ const results: Totals[] = [];
 const durations = new Map<string, number>();
 const started = performance.now();
 if (only === undefined) {
-  results.push(await check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']));
-  results.push(await check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']));
-  results.push(await check('Layout', ['prettier', 'bin', 'prettier.cjs'], ['--check', '.']));
+  // Beside each other: each uses one core.
+  results.push(
+    ...(await Promise.all([
+      check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']),
+      check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']),
+      check('Layout', ['prettier', 'bin', 'prettier.cjs'], ['--check', '.']),
+    ])),
+  );
 }
 for (const suite of ['unit', 'system'] as const) {
   if (only === undefined || only === suite) {
@@ -107,14 +117,17 @@ function showTimes(): void {
   }
 }
 
-/** A program over the whole tree, counted as one test. */
+/** A program over the whole tree, counted as one test; what it printed is shown once it has ended. */
 async function check(title: string, script: readonly string[], args: readonly string[]): Promise<Totals> {
-  console.log(`\n== ${title}`);
+  const begun = performance.now();
+  const end = (output: string): void => {
+    console.log(`\n== ${title}, ${((performance.now() - begun) / 1000).toFixed(0)} s\n${output}`.trimEnd());
+  };
   try {
-    await run(process.execPath, [join(ROOT, 'node_modules', ...script), ...args], { cwd: ROOT, show: true });
+    end(await run(process.execPath, [join(ROOT, 'node_modules', ...script), ...args], { cwd: ROOT, all: true }));
     return { passed: 1, failed: 0 };
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
+    end(error instanceof Error ? error.message : String(error));
     return { passed: 0, failed: 1 };
   }
 }

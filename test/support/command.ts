@@ -8,8 +8,6 @@ import { delimiter, join } from 'node:path';
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Show the output as it comes instead of keeping it back. */
-  readonly show?: boolean;
   /** Keep all of the output, not its end alone. */
   readonly all?: boolean;
 }
@@ -18,7 +16,7 @@ const KEPT_CHARACTERS = 6_000;
 
 /**
  * Runs a program to its end.
- * @returns what it printed (empty with `show`)
+ * @returns what it printed
  * @throws Error with the command line and the end of its output, when it can't be started or exits with another code
  *   than 0
  */
@@ -27,14 +25,14 @@ export function run(program: string, args: readonly string[], options: CommandOp
     const child = spawn(program, args, {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       env: options.env ?? process.env,
-      stdio: options.show === true ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
     const keep = (chunk: Buffer): void => {
       output = (output + chunk.toString('utf8')).slice(options.all === true ? 0 : -KEPT_CHARACTERS);
     };
-    child.stdout?.on('data', keep);
-    child.stderr?.on('data', keep);
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (code === 0) {

@@ -91,7 +91,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
   const measure = db.prepare(
     'UPDATE bucket_measure SET clearest = max(coalesce(clearest, -9), coalesce(?, -9)), credit = max(coalesce(credit, 0), abs(?)) WHERE bucket = ?',
   );
-  const list = db.prepare(LIST_CLEAREST);
+  const lists = new Map<string, { readonly run: string; readonly instance: number }>();
   for (const { message, credit, bucket = null } of given) {
     const row = read.get(bucket, message);
     if (row === undefined) {
@@ -126,6 +126,12 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
     );
     date.run(pool);
     measure.run(rank, credit.value, row.bucket);
-    list.run({ run: row.run, instance: row.instance });
+    const { run, instance } = row;
+    lists.set(JSON.stringify([run, instance]), { run, instance });
+  }
+  // Once for each instance: a list reads all headlines of its instance.
+  const list = db.prepare(LIST_CLEAREST);
+  for (const one of lists.values()) {
+    list.run(one);
   }
 }

@@ -122,7 +122,7 @@ export class Workbench {
     try {
       browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
       const workbench = new Workbench(
-        await browser.newPage({ viewport: VIEWPORT }),
+        await browser.newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' }),
         server,
         browser,
         options.settings ?? {},
@@ -139,7 +139,7 @@ export class Workbench {
   /** Another window on the same server and folder, with browser storage of its own; it ends with the first. */
   async openSecondWindow(): Promise<Workbench> {
     const workbench = new Workbench(
-      await this.browser.newPage({ viewport: VIEWPORT }),
+      await this.browser.newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' }),
       this.server,
       this.browser,
       this.settings,
@@ -150,7 +150,7 @@ export class Workbench {
 
   /** A page of the same browser with nothing of the editor in it. */
   async otherPage(): Promise<Page> {
-    return this.browser.newPage({ viewport: VIEWPORT });
+    return this.browser.newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' });
   }
 
   /** Ends the browser, and the server with everything that it started. */

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import {
   createMessageConnection,
   SocketMessageReader,
@@ -25,8 +24,9 @@ import {
 import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import type { RunSummary } from '../../../src/shared/records/records.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
+import { programOf } from '../../support/programs.ts';
 
-const MAIN = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+const MAIN = programOf('engine');
 
 export const runtime = ownRuntimeFolder();
 

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { openStoreForReading, type StoreReader } from '../../../src/store/read/reader.ts';
+import { programOf } from '../../support/programs.ts';
 import { FOUR_TEXT, jsonl, makeTeam, PAIR_TEXT, sums } from '../training/tinyTeam.ts';
 
-const CLI = fileURLToPath(new URL('../../../src/engine/cli.ts', import.meta.url));
+const CLI = programOf('cli');
 
 export const CONFIG = `title: Tiny team
 model: team

@@ -25,7 +25,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
 import { episodeOf, type Method } from '../../../src/training/methods/method.ts';
 import { softmax } from '../../support/tabularTeam.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
+import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../unit/replay/helpers.ts';
 
 const G = 2;
 const DISCOUNT = 0.7;

@@ -15,9 +15,19 @@ import {
   type LossKind,
 } from '../../../../src/runtime/train/trainingGraph.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { along, contextsFor, KL, lossOf, ppoTerm, slope, TEMPERATURE, tokensOf, type Token } from '../losses.ts';
-import { flatOutput, QWEN2, QWEN3, runGraph, scalar, testParameters, TINY } from '../models.ts';
-import { item, present, range, testStream, total } from '../nd.ts';
+import {
+  along,
+  contextsFor,
+  KL,
+  lossOf,
+  ppoTerm,
+  slope,
+  TEMPERATURE,
+  tokensOf,
+  type Token,
+} from '../../../unit/runtime/losses.ts';
+import { flatOutput, QWEN2, QWEN3, runGraph, scalar, testParameters, TINY } from '../../../unit/runtime/models.ts';
+import { item, present, range, testStream, total } from '../../../unit/runtime/nd.ts';
 
 const DIRECTIONS = 3;
 

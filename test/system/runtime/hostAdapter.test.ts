@@ -10,8 +10,8 @@ import { initialParameters, saveModel } from '../../../src/runtime/model/model.t
 import { startRuntime } from '../../../src/runtime/remote.ts';
 import type { StepSettings } from '../../../src/runtime/train/trainingState.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { context, DEVICE, request, RUNNING, testParameters, TINY } from './models.ts';
-import { range } from './nd.ts';
+import { context, DEVICE, request, RUNNING, testParameters, TINY } from '../../unit/runtime/models.ts';
+import { range } from '../../unit/runtime/nd.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 const STEP: StepSettings = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 };

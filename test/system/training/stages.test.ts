@@ -21,8 +21,8 @@ import {
 } from '../../../src/training/state/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { inStages, seenOf, type StagesSettings } from '../../support/inStages.ts';
-import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
-import { PAIR } from './tinyTeam.ts';
+import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
+import { PAIR } from '../../unit/training/tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {

@@ -36,10 +36,21 @@ import {
   type TransformerConfig,
 } from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import { FAMILIES, folderOf } from '../../golden.ts';
-import { along, contextsFor, KL, slope, TEMPERATURE, tokensOf } from '../losses.ts';
-import { context, DEVICE, QWEN2, QWEN3, request, runGraph, RUNNING, scalar, testParameters, TINY } from '../models.ts';
-import { item, present, range, testKey, testStream, total } from '../nd.ts';
+import { FAMILIES, folderOf } from '../../../unit/golden.ts';
+import { along, contextsFor, KL, slope, TEMPERATURE, tokensOf } from '../../../unit/runtime/losses.ts';
+import {
+  context,
+  DEVICE,
+  QWEN2,
+  QWEN3,
+  request,
+  runGraph,
+  RUNNING,
+  scalar,
+  testParameters,
+  TINY,
+} from '../../../unit/runtime/models.ts';
+import { item, present, range, testKey, testStream, total } from '../../../unit/runtime/nd.ts';
 
 const ALL: AdapterSettings = { rank: 3, alpha: 5, targetModules: ADAPTER_MODULES };
 /** With a scale that is a power of two. */

@@ -17,8 +17,8 @@ import {
   type MethodName,
   methodRemarks,
 } from '../../../src/training/methods/methods.ts';
-import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
-import { FOUR, PAIR, sums } from './tinyTeam.ts';
+import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
+import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {

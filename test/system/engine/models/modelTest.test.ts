@@ -7,7 +7,7 @@ import { after, before, it } from 'node:test';
 import { firstDifference, testModel } from '../../../../src/engine/models/modelTest.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import type { SelfTestProgress } from '../../../../src/shared/models.ts';
-import { FAMILIES, folderOf } from '../../golden.ts';
+import { FAMILIES, folderOf } from '../../../unit/golden.ts';
 
 const NAMES = ['Files', 'Tokenizer', 'Chat template', 'Loading', 'Generation', 'Scoring'];
 

@@ -16,8 +16,8 @@ import { adaptedWeight, teamTr } from '../../../src/training/methods/teamTr.ts';
 import { exactDivergenceProblem } from '../../../src/training/penalty.ts';
 import { snapshotAfter } from '../../../src/training/state/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
-import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from './tinyRun.ts';
-import { FOUR, PAIR, sums } from './tinyTeam.ts';
+import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {

@@ -12,8 +12,8 @@ import type { Episode, Message, RunSummary } from '../../../src/shared/records/r
 import { STEP_MEASURE_NAMES, STEP_MEASURES, type StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
 import { shownStatus } from '../../../src/shared/records/runStatus.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
-import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
-import { FOUR, PAIR, sums } from './tinyTeam.ts';
+import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;

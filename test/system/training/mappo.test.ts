@@ -15,8 +15,8 @@ import type { Protocol } from '../../../src/team/protocol.ts';
 import { methodRemarks } from '../../../src/training/methods/methods.ts';
 import { statesOf, stateText } from '../../../src/training/state/states.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
-import { FOUR, PAIR, sums } from './tinyTeam.ts';
+import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
+import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 let tokenizer: LoadedTokenizer;

@@ -13,8 +13,8 @@ import type { Method } from '../../../src/training/methods/method.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
 import { tablesOf } from '../../crash/tables.ts';
 import { runningStatistics, statisticsOf } from '../../support/runningStatistics.ts';
-import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from './tinyRun.ts';
-import { PAIR } from './tinyTeam.ts';
+import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { PAIR } from '../../unit/training/tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {

@@ -1,0 +1,17 @@
+/** The programs that tests start as processes of their own. */
+import { join } from 'node:path';
+
+/** Set by the test run: the folder of what was built, which starts in half of the processor time of the source. */
+export const BUILT = 'C3_TEST_DIST';
+
+const SOURCE = join(import.meta.dirname, '../../src/engine');
+const ENTRIES = { cli: 'cli.ts', engine: 'main.ts' } as const;
+
+/**
+ * The script of a program: as it was built in a test run that built it, else its source, so that one test file by
+ * itself never runs what is older than its source.
+ */
+export function programOf(name: keyof typeof ENTRIES): string {
+  const built = process.env[BUILT];
+  return built === undefined || built === '' ? join(SOURCE, ENTRIES[name]) : join(built, `${name}.js`);
+}
