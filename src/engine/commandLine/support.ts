@@ -87,7 +87,8 @@ export function progressPrinter(): (
   let lastTenth = '';
   return ({ stage, done, total, message, remainingSeconds = null }) => {
     const remaining = remainingWords(remainingSeconds);
-    const line = `${message}${remaining === '' ? '' : `, ${remaining}`}`;
+    // A remark is a sentence, and what remains of the run follows it.
+    const line = remaining === '' ? message : `${message.replace(/\.$/u, '')}, ${remaining}`;
     if (terminal) {
       process.stderr.write(`\r\u001b[2K${line}${stage !== 'train' && done === total ? '\n' : ''}`);
       return;
