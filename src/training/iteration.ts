@@ -12,6 +12,7 @@ import { growWithoutFirst } from '../replay/withoutFirst.ts';
 import type { TreeSettings } from '../replay/grow.ts';
 import { growJoint } from '../replay/growJoint.ts';
 import type { Environments } from '../replay/unfold.ts';
+import { votesOf, type Vote } from '../replay/votes.ts';
 import type { MethodState } from '../shared/records/methodState.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { learns } from '../shared/rolePolicies.ts';
@@ -113,6 +114,8 @@ interface Batch {
   readonly grown: readonly Grown[];
   readonly roots: readonly TreeNode[];
   readonly values: ReadonlyMap<TreeNode, number>;
+  /** Absent where the method counts none. */
+  readonly votes?: ReadonlyMap<TreeNode, Vote>;
 }
 
 /**
@@ -161,20 +164,25 @@ async function sampleBatch(
   requireMeasured(roots);
   const target = input.method.valueTarget(input.config);
   const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
-  return { instances, grown, roots, values };
+  if (input.method.countsVotes?.(input.protocol) !== true) {
+    return { instances, grown, roots, values };
+  }
+  return { instances, grown, roots, values, votes: await votesOf(roots, input, input.signal) };
 }
 
 /** What a method credits. */
-function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'instances' | 'measured' | 'values'> {
+function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'instances' | 'measured' | 'values' | 'votes'> {
   const perInstance = (measured: boolean): TreeNode[][] =>
     batches.flatMap(({ instances, grown }) => {
       const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
       return instances.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
     });
+  const votes = batches.flatMap((batch) => batch.votes ?? []);
   return {
     instances: perInstance(false),
     measured: perInstance(true),
     values: new Map(batches.flatMap(({ values }) => [...values])),
+    ...(votes.length > 0 && { votes: new Map(votes.flatMap((one) => [...one])) }),
   };
 }
 

@@ -162,14 +162,17 @@ export const STEP_MEASURES = {
     figure: { id: 'explained', title: 'Explained variance', unit: 'share of variance', always: [0, 0.2], digits: 2 },
   },
   learningRate: { title: 'Learning rate', written: 6, everyStep: true, figure: { beside: 'loss' } },
-  /** Running mean of returns less solo returns; of method ccpo, as the six below. */
+  /**
+   * Running mean of returns less solo returns, or of what a voter changes in the return, the mean over voters; of
+   * method ccpo, as the six below.
+   */
   contribution: {
-    title: 'Contribution of the thinker',
+    title: 'Contribution of an agent',
     written: 4,
     everyStep: false,
     figure: {
       id: 'contribution',
-      title: 'Contribution of the thinker, running mean',
+      title: 'Contribution of the thinker or of voters, running mean',
       unit: 'return',
       always: [-0.1, 0.1],
       digits: 3,

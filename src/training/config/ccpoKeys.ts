@@ -79,7 +79,7 @@ export const ccpoSchema = z
       .min(0)
       .default(0)
       .describe(
-        'Steps in which one agent is updated before it is the turn of the other; 0 updates both in every step. The published code has 10.',
+        'Steps in which one agent is updated before it is the turn of the next; 0 updates all in every step. The published code has 10.',
       ),
     alternate_first: oneOf(['thinker', 'solver'], {
       thinker: 'The first role of the protocol, as published.',
@@ -87,6 +87,21 @@ export const ccpoSchema = z
     })
       .default('thinker')
       .describe('Which agent is updated first, with `alternate_every`.'),
+    voting: oneOf(['direct', 'allocation'], {
+      direct: 'Each voter learns from its own contribution, scaled by running statistics of its own.',
+      allocation:
+        'The return of the vote, scaled within the question, is shared among the voters whose contribution is positive; nobody else learns. With `ties: expected` it can lower what the only right voter says.',
+    })
+      .default('direct')
+      .describe('For a team that votes: how what each voter contributed becomes what it learns from.'),
+    contribution: oneOf(['removal', 'shapley'], {
+      removal: 'The reward of the vote less that of the vote without it, as published.',
+      shapley: 'Its Shapley value: what it adds to the vote of those before it, the mean over all orders of voters.',
+    })
+      .default('removal')
+      .describe('For a team that votes: what a voter contributed. Votes are counted again, and nothing is sampled.'),
   })
   .prefault({})
-  .describe('What method ccpo learns from: returns with the thinker against solo rollouts of the solver.');
+  .describe(
+    'What method ccpo learns from: returns with the thinker against solo rollouts of the solver, or a vote against the vote without each voter.',
+  );

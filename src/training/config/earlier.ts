@@ -33,6 +33,8 @@ const EARLIER = {
     normalise: 'deviation',
     alternate_every: 0,
     alternate_first: 'thinker',
+    voting: 'direct',
+    contribution: 'removal',
   },
   magrpo: null,
   external: null,

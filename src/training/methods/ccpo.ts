@@ -3,14 +3,18 @@
  * as many solo rollouts: the solver again, without what a thinker said, which are measured and never trained on. The
  * thinker learns from what its message changed, D = R_joint - R_solo, the solver from both returns, weighed by a gate
  * that follows what the thinker contributed so far (ccpoShaping.ts). The statistics behind it run from step to step
- * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the instance, then PPO on it.
+ * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the instance, then PPO on it. A team that votes
+ * has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { isVotingTeam } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { paired, signalsOf, withinPrompt, type Signal } from './ccpoShaping.ts';
 import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
+import { creditVotes, isVotingState, votingMeasures, votingProblem, votingRemarks } from './ccpoVoting.ts';
+import { wholeEpisodes } from './episodes.ts';
 import type { LearningStep, Method, MethodSettings, Outcome, Update } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
@@ -35,8 +39,8 @@ function isThinkSolve({ occurrences, rounds }: Protocol): boolean {
 export const ccpo: Method = {
   words: {
     label: 'CCPO',
-    help: 'Compares each episode of a thinker and a solver with a solo rollout of the solver, which leaves the thinker out.',
-    summary: 'an episode against the same solver without the thinker, scaled by running statistics.',
+    help: 'Compares each episode of a thinker and a solver with a solo rollout of the solver, which leaves the thinker out; a vote with the vote without each voter.',
+    summary: 'an episode against the same team without one agent, scaled by running statistics.',
     reads: ['ccpo'],
     trains: true,
   },
@@ -45,35 +49,43 @@ export const ccpo: Method = {
   estimator: () => 'ccpo',
   valueTarget: () => null,
 
+  countsVotes: isVotingTeam,
+
   problem(settings, protocol) {
-    if (!isThinkSolve(protocol)) {
-      return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored; ${protocol.name} is none.`;
-    }
-    if (episodesOf(settings) < 2) {
-      return `evaluator_budget (${String(settings.evaluator_budget)}) pays for fewer than two episodes of an instance with as many solo rollouts; give ccpo at least 4.`;
-    }
+    const problem = isVotingTeam(protocol) ? votingProblem(settings, protocol) : pairProblem(settings, protocol);
     const frozen = protocol.roles.find(({ name }) => !learns(settings.policies, name));
-    return frozen !== undefined && settings.ccpo.alternate_every > 0
-      ? `ccpo.alternate_every takes turns between two roles that learn, and ${frozen.name} does not; set it to 0.`
-      : null;
+    return problem === null && frozen !== undefined && settings.ccpo.alternate_every > 0
+      ? `ccpo.alternate_every takes turns between roles that learn, and ${frozen.name} does not; set it to 0.`
+      : problem;
   },
 
-  remarks: ({ credit, ccpo: { normalise } }) =>
-    credit.group_normalise && normalise !== 'none'
-      ? ['With credit.group_normalise and ccpo.normalise credits are scaled twice; turn one of the two off.']
-      : [],
+  remarks(settings, protocol) {
+    const isTwice = settings.credit.group_normalise && settings.ccpo.normalise !== 'none';
+    return [
+      ...(isTwice
+        ? ['With credit.group_normalise and ccpo.normalise credits are scaled twice; turn one of the two off.']
+        : []),
+      ...(isVotingTeam(protocol) ? votingRemarks(settings, protocol) : []),
+    ];
+  },
 
-  plan: (settings) => [
-    { fanout: [episodesOf(settings)], commonRandomNumbers: false },
-    {
-      fanout: [1, episodesOf(settings)],
-      commonRandomNumbers: false,
-      measured: true,
-      withoutFirst: settings.ccpo.solo_prompt,
-    },
-  ],
+  plan: (settings, protocol, stage) =>
+    isVotingTeam(protocol)
+      ? wholeEpisodes(settings, protocol, stage)
+      : [
+          { fanout: [episodesOf(settings)], commonRandomNumbers: false },
+          {
+            fanout: [1, episodesOf(settings)],
+            commonRandomNumbers: false,
+            measured: true,
+            withoutFirst: settings.ccpo.solo_prompt,
+          },
+        ],
 
-  credit({ instances, measured, settings, state }) {
+  credit({ instances, measured, settings, state, votes }) {
+    if (votes !== undefined) {
+      return creditVotes({ instances, settings, state }, votes);
+    }
     const { ccpo: own, credit } = settings;
     const before = statisticsOf(state);
     const pairs = instances.map((episodes, index) => {
@@ -119,8 +131,18 @@ export const ccpo: Method = {
   },
 
   updates: takingTurns,
-  measures: measuresOf,
+  measures: (state, settings) => (isVotingState(state) ? votingMeasures(state) : measuresOf(state, settings)),
 };
+
+/** Why a protocol is no thinker and solver, or its budget too small for them; null where neither. */
+function pairProblem(settings: MethodSettings, protocol: Protocol): string | null {
+  if (!isThinkSolve(protocol)) {
+    return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is none.`;
+  }
+  return episodesOf(settings) < 2
+    ? `evaluator_budget (${String(settings.evaluator_budget)}) pays for fewer than two episodes of an instance with as many solo rollouts; give ccpo at least 4.`
+    : null;
+}
 
 /** The returns of some trees, leaf by leaf. */
 const returnsOf = (roots: readonly TreeNode[], bound: number): (number | null)[] =>
@@ -139,7 +161,7 @@ function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalis
   return signals.map((_, index) => ({ thinker: thinkers[index] ?? 0, solver: solvers[index] ?? 0 }));
 }
 
-/** PPO for both agents, or in blocks of steps for one after the other; credits and statistics are those of both. */
+/** PPO for all agents, or in blocks of steps for one after the other; credits and statistics are those of all. */
 function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
   const { alternate_every: every, alternate_first: first } = step.settings.ccpo;
   if (every === 0) {
@@ -147,7 +169,8 @@ function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
     return;
   }
   const turn = Math.floor((step.iteration - 1) / every) + (first === 'thinker' ? 0 : 1);
-  const agents = step.agents.slice(turn % 2, (turn % 2) + 1);
+  const place = turn % step.agents.length;
+  const agents = step.agents.slice(place, place + 1);
   const updates = ppoEpochs(step);
   for (let next = updates.next({}); next.done !== true;) {
     const update = next.value;

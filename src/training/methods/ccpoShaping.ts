@@ -67,7 +67,9 @@ export function signalsOf(
   );
 }
 
-const scoreOf = (value: number, running: Running): number => (value - running.mean) / (deviationOf(running) + EPSILON);
+/** A value against what its stream was so far. */
+export const scoreOf = (value: number, running: Running): number =>
+  (value - running.mean) / (deviationOf(running) + EPSILON);
 
 /**
  * The rollouts of one prompt against each other: (r - mean) / (sample deviation + eps), or r - mean. One alone stays as

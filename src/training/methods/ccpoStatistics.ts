@@ -49,15 +49,8 @@ export function updated(statistics: Statistics, rollouts: readonly Paired[], dec
   if (rollouts.length === 0) {
     return statistics;
   }
-  const next = (running: Running, values: readonly number[]): Running => {
-    const now = { mean: mean(values), variance: populationVariance(values) };
-    return statistics.steps === 0
-      ? now
-      : {
-          mean: decay * running.mean + (1 - decay) * now.mean,
-          variance: decay * running.variance + (1 - decay) * now.variance,
-        };
-  };
+  const next = (running: Running, values: readonly number[]): Running =>
+    movedTo(statistics.steps === 0 ? null : running, values, decay);
   return {
     steps: statistics.steps + 1,
     count: statistics.count + rollouts.length,
@@ -74,6 +67,17 @@ export function updated(statistics: Statistics, rollouts: readonly Paired[], dec
       rollouts.map(({ solo }) => solo),
     ),
   };
+}
+
+/** A running statistic after the values of one more step; null before the first. */
+export function movedTo(running: Running | null, values: readonly number[], decay: number): Running {
+  const now = { mean: mean(values), variance: populationVariance(values) };
+  return running === null
+    ? now
+    : {
+        mean: decay * running.mean + (1 - decay) * now.mean,
+        variance: decay * running.variance + (1 - decay) * now.variance,
+      };
 }
 
 /** The deviation of a stream; 1 where nothing ever varied. */
@@ -102,26 +106,28 @@ export const stateOf = ({ steps, count, contribution, joint, solo }: Statistics)
  * @throws Error where it is of another form: the store checks its hash, so no other version wrote it
  */
 export function statisticsOf({ json }: MethodState): Statistics {
-  const running = (key: string): Running => ({
-    mean: numberIn(memberOf(json, key), 'mean'),
-    variance: numberIn(memberOf(json, key), 'variance'),
-  });
   return {
     steps: numberIn(json, 'steps'),
     count: numberIn(json, 'count'),
-    contribution: running('contribution'),
-    joint: running('joint'),
-    solo: running('solo'),
+    contribution: runningIn(json, 'contribution'),
+    joint: runningIn(json, 'joint'),
+    solo: runningIn(json, 'solo'),
   };
 }
 
-function memberOf(json: Json | undefined, key: string): Json | undefined {
+/** A running statistic of a stored state. @throws Error where there is none */
+export const runningIn = (json: Json | undefined, key: string): Running => ({
+  mean: numberIn(memberOf(json, key), 'mean'),
+  variance: numberIn(memberOf(json, key), 'variance'),
+});
+
+export function memberOf(json: Json | undefined, key: string): Json | undefined {
   return typeof json === 'object' && json !== null && !Array.isArray(json)
     ? new Map<string, Json>(Object.entries(json)).get(key)
     : undefined;
 }
 
-function numberIn(json: Json | undefined, key: string): number {
+export function numberIn(json: Json | undefined, key: string): number {
   const value = memberOf(json, key);
   if (typeof value !== 'number') {
     throw new Error(`The statistics of ccpo have no number ${key}.`);
@@ -129,7 +135,7 @@ function numberIn(json: Json | undefined, key: string): number {
   return value;
 }
 
-/** What a step shows of the statistics; nothing before the first. */
+/** What a step shows of the statistics of a thinker and a solver; nothing before the first. */
 export function measuresOf(state: MethodState, { ccpo: { eta } }: Pick<MethodSettings, 'ccpo'>): MethodMeasures {
   const statistics = statisticsOf(state);
   const { steps, contribution, joint, solo } = statistics;

@@ -16,6 +16,7 @@ import type { PolicyLoss } from '../../runtime/train/policyLoss.ts';
 import type { ValueSettings } from '../../runtime/train/valueHead.ts';
 import type { StepReport } from '../../runtime/train/stepReport.ts';
 import type { TreeNode } from '../../replay/tree.ts';
+import type { Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../shared/records/methodState.ts';
 import type { StepMetrics } from '../../shared/records/stepMetrics.ts';
@@ -60,6 +61,8 @@ export interface MethodSettings {
     readonly normalise: 'deviation' | 'mean' | 'none';
     readonly alternate_every: number;
     readonly alternate_first: 'thinker' | 'solver';
+    readonly voting: 'direct' | 'allocation';
+    readonly contribution: 'removal' | 'shapley';
   };
   readonly ppo: {
     readonly learning_rate: number;
@@ -154,6 +157,8 @@ export interface SampledStep {
   readonly state: MethodState;
   /** The value of every message, or of its state; empty where the method has no value target. */
   readonly values: ReadonlyMap<TreeNode, number>;
+  /** The votes that end episodes, by their last messages; absent where the method counts none. */
+  readonly votes?: ReadonlyMap<TreeNode, Vote>;
 }
 
 export interface Credited {
@@ -316,7 +321,9 @@ export interface Method {
   /** Why it cannot be run with a protocol, in one sentence; null where it can. */
   readonly problem: (settings: MethodSettings, protocol: Protocol) => string | null;
   /** What a user who compares methods should know of a configuration, one sentence each. */
-  readonly remarks: (settings: MethodSettings) => readonly string[];
+  readonly remarks: (settings: MethodSettings, protocol: Protocol) => readonly string[];
+  /** Whether its credit counts the votes of a protocol again; left out: of none. */
+  readonly countsVotes?: (protocol: Protocol) => boolean;
 
   /** Stages of a step, at most: 1 and the `rollouts` that its updates may ask for. Left out: 1. */
   readonly stages?: (settings: MethodSettings, protocol: Protocol) => number;

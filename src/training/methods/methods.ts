@@ -101,5 +101,5 @@ export function methodRemarks(settings: NamedSettings, protocol: Protocol): read
   const made = `${method} makes ${String(calls)} of ${String(budget)} evaluator calls per instance and step`;
   const unused = calls < budget ? [`${made}: its budget is not that of a method that makes all of them.`] : [];
   const tree = settings.magrpo === null ? [] : [treeWords(settings.magrpo, protocol)];
-  return [...tree, ...unused, ...methodNamed(method).remarks(settings)];
+  return [...tree, ...unused, ...methodNamed(method).remarks(settings, protocol)];
 }

@@ -300,8 +300,8 @@ describe('where CCPO cannot be run', () => {
       problem(['ccpo.alternate_every=10', 'policies={reasoner: {learns: false}}']) ?? '',
       /and reasoner does not; set it to 0\.$/u,
     );
-    assert.deepEqual(ccpo.remarks(readConfig('', 'defaults')), []);
-    assert.equal(ccpo.remarks(readConfig('', 'defaults', ['credit.group_normalise=true'])).length, 1);
+    assert.deepEqual(ccpo.remarks(readConfig('', 'defaults'), PAIR), []);
+    assert.equal(ccpo.remarks(readConfig('', 'defaults', ['credit.group_normalise=true']), PAIR).length, 1);
   });
 });
 

@@ -79,6 +79,8 @@ describe('readConfig', () => {
         normalise: 'deviation',
         alternate_every: 0,
         alternate_first: 'thinker',
+        voting: 'direct',
+        contribution: 'removal',
       },
       ppo: {
         learning_rate: 1e-4,

@@ -1,0 +1,242 @@
+/**
+ * CCPO for a team that votes (reference section 3). The vote of each episode is counted again without each voter, by
+ * the same rule and the same random numbers: what the reward loses is the voter's contribution, and no message is
+ * sampled for it. One running statistic per voter goes from step to step.
+ */
+import { mean } from '../../credit/describe.ts';
+import { MOST_AGENTS, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
+import { leavesOf, returnOf, returnOfScores, callsOf, type TreeNode } from '../../replay/tree.ts';
+import { rewardOfVote, type Vote } from '../../replay/votes.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
+import type { MethodState } from '../../shared/records/methodState.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { scoreOf, withinPrompt } from './ccpoShaping.ts';
+import { EPSILON, memberOf, movedTo, numberIn, runningIn, type Running } from './ccpoStatistics.ts';
+import { episodesProblem } from './episodes.ts';
+import { episodeOf, type Credited, type MethodMeasures, type MethodSettings, type SampledStep } from './method.ts';
+
+/** What is carried from step to step. */
+export interface VotingStatistics {
+  /** Steps that updated them. */
+  readonly steps: number;
+  /** Rollouts that they were made from. */
+  readonly count: number;
+  /** Of the returns. */
+  readonly joint: Running;
+  /** Of the contributions, by the id of the voter's turn. */
+  readonly voters: ReadonlyMap<string, Running>;
+}
+
+/** An episode with what its voters contributed, in their order. */
+export interface Voted {
+  readonly voters: readonly string[];
+  readonly joint: number;
+  readonly contributions: readonly number[];
+}
+
+/** Why a team that votes cannot be credited, in one sentence; null where it can. */
+export function votingProblem(settings: MethodSettings, protocol: Protocol): string | null {
+  const { name, occurrences } = protocol;
+  if (occurrences.length < 2) {
+    return `ccpo compares a vote with the vote without each voter, and needs at least two voters; ${name} has one.`;
+  }
+  if (settings.ccpo.contribution === 'shapley' && occurrences.length > MOST_AGENTS) {
+    return `ccpo.contribution: shapley counts the votes of all parts of a team of at most ${String(MOST_AGENTS)} voters, and ${name} has ${String(occurrences.length)}; set it to removal.`;
+  }
+  if (settings.ccpo.shaping === 'event') {
+    return `ccpo.shaping: event is for a thinker and a solver, and ${name} votes; set it to history or none.`;
+  }
+  return episodesProblem(2)(settings, protocol);
+}
+
+/** What the rule of ties does to the credit of voters, one sentence each. */
+export function votingRemarks({ ccpo: { voting } }: MethodSettings, { name, rounds }: Protocol): readonly string[] {
+  const ties = rounds?.closing?.options['ties'];
+  if (ties === 'first') {
+    return [
+      `With ties: first in ${name} a tie goes to the answer of the first voter who is in it, so that ccpo credits equal voters by their places.`,
+    ];
+  }
+  return ties === 'expected' && voting === 'allocation'
+    ? [
+        `With ties: expected in ${name}, ccpo.voting: allocation can lower what the only right voter says; set one of the two otherwise.`,
+      ]
+    : [];
+}
+
+/** Credits every voter of every episode whose vote is known. */
+export function creditVotes(
+  { instances, settings, state }: Pick<SampledStep, 'instances' | 'settings' | 'state'>,
+  votes: ReadonlyMap<TreeNode, Vote>,
+): Credited {
+  const own = settings.ccpo;
+  const before = votingStatisticsOf(state);
+  const groups = instances.map((episodes) => ({
+    calls: episodes.reduce((sum, first) => sum + callsOf(first), 0),
+    known: episodes.flatMap((first) => {
+      const voted = votedOf(first, votes, settings);
+      return voted === null ? [] : [{ first, voted }];
+    }),
+  }));
+  const after = votesUpdated(
+    before,
+    groups.flatMap(({ known }) => known.map(({ voted }) => voted)),
+    own.decay,
+  );
+  const statistics = own.order === 'updated' ? after : before;
+  const credits = new Map<TreeNode, Credit>();
+  for (const { known, calls } of groups) {
+    const signals = votingSignals(
+      known.map(({ voted }) => voted),
+      statistics,
+      own,
+    );
+    known.forEach(({ first }, index) => {
+      // The voters of a vote are the messages of its episode, in order.
+      for (const [voter, message] of [...episodeOf(first)].entries()) {
+        const value = signals[index]?.[voter];
+        if (value !== undefined) {
+          credits.set(message, {
+            estimator: 'ccpo',
+            value,
+            low: null,
+            high: null,
+            n: known.length,
+            evaluatorCalls: calls,
+            interval: 'none',
+          });
+        }
+      }
+    });
+  }
+  return { credits, state: votingStateOf(after) };
+}
+
+/** An episode with its contributions; null where its vote or its return is not known. */
+function votedOf(
+  first: TreeNode,
+  votes: ReadonlyMap<TreeNode, Vote>,
+  { credit: { return_clip: bound }, ccpo: { contribution } }: MethodSettings,
+): Voted | null {
+  const [leaf = first] = leavesOf(first);
+  const vote = votes.get(leaf);
+  const joint = returnOf(leaf, bound);
+  if (vote === undefined || joint === null) {
+    return null;
+  }
+  const contributionsOf = contribution === 'shapley' ? shapleyValues : removalContributions;
+  const contributions = contributionsOf(
+    vote.voters.length,
+    (members) => returnOfScores([rewardOfVote(vote, members)], bound) ?? 0,
+  );
+  return { voters: vote.voters, joint, contributions };
+}
+
+/**
+ * What voters learn from the rollouts of one prompt.
+ *
+ *   direct:     tanh(alpha * (D_i - mu_i) / (sigma_i + eps)), scaled among the rollouts of the prompt; D_i itself where
+ *               the statistics hold too little, or `shaping` is none
+ *   allocation: max(0, D_i) / (sum over k of max(0, D_k) + eps) * A,  A = the return scaled in the same way
+ *
+ * @returns for each rollout, in order, those of its voters
+ */
+export function votingSignals(
+  rollouts: readonly Voted[],
+  statistics: VotingStatistics,
+  settings: MethodSettings['ccpo'],
+): number[][] {
+  if (settings.voting === 'allocation') {
+    const scaled = withinPrompt(
+      rollouts.map(({ joint }) => joint),
+      settings.normalise,
+    );
+    return rollouts.map(({ contributions }, index) => allocated(contributions, scaled[index] ?? 0));
+  }
+  const isRaw = settings.shaping === 'none' || statistics.steps === 0 || statistics.count < settings.min_samples;
+  const shaped = rollouts.map(({ voters, contributions }) =>
+    contributions.map((contribution, voter) => {
+      const running = statistics.voters.get(voters[voter] ?? '');
+      return isRaw || running === undefined ? contribution : Math.tanh(settings.alpha * scoreOf(contribution, running));
+    }),
+  );
+  const columns = (rollouts[0]?.voters ?? []).map((_, voter) =>
+    withinPrompt(
+      shaped.map((row) => row[voter] ?? 0),
+      settings.normalise,
+    ),
+  );
+  return shaped.map((row, index) => row.map((_, voter) => columns[voter]?.[index] ?? 0));
+}
+
+/** An advantage shared among those with a positive contribution, by what they contributed. */
+function allocated(contributions: readonly number[], advantage: number): number[] {
+  const positive = contributions.map((one) => Math.max(0, one));
+  const sum = positive.reduce((total, one) => total + one, 0);
+  // No -0 for those who have no share in a negative advantage.
+  return positive.map((one) => (one === 0 ? 0 : (one / (sum + EPSILON)) * advantage));
+}
+
+/** The statistics after a step; see ccpoStatistics.ts. */
+export function votesUpdated(
+  statistics: VotingStatistics,
+  rollouts: readonly Voted[],
+  decay: number,
+): VotingStatistics {
+  const [first] = rollouts;
+  if (first === undefined) {
+    return statistics;
+  }
+  const voters = first.voters.map((id, voter): [string, Running] => {
+    const values = rollouts.map(({ contributions }) => contributions[voter] ?? 0);
+    return [id, movedTo(statistics.voters.get(id) ?? null, values, decay)];
+  });
+  const returns = rollouts.map(({ joint }) => joint);
+  return {
+    steps: statistics.steps + 1,
+    count: statistics.count + rollouts.length,
+    joint: movedTo(statistics.steps === 0 ? null : statistics.joint, returns, decay),
+    voters: new Map(voters),
+  };
+}
+
+/** The statistics as they are stored: JSON keeps every bit of a number. */
+export const votingStateOf = ({ steps, count, joint, voters }: VotingStatistics): MethodState => ({
+  json: {
+    steps,
+    count,
+    joint: { ...joint },
+    voters: Object.fromEntries([...voters].map(([id, running]) => [id, { ...running }])),
+  },
+  tensors: {},
+});
+
+/** Whether a state is that of a team that voted. */
+export const isVotingState = ({ json }: MethodState): boolean => memberOf(json, 'voters') !== undefined;
+
+/** The statistics of a stored state; of a run's first one, without any voter. @throws Error as statisticsOf */
+export function votingStatisticsOf({ json }: MethodState): VotingStatistics {
+  const voters = memberOf(json, 'voters');
+  const ids = typeof voters === 'object' && voters !== null ? Object.keys(voters) : [];
+  return {
+    steps: numberIn(json, 'steps'),
+    count: numberIn(json, 'count'),
+    joint: runningIn(json, 'joint'),
+    voters: new Map(ids.map((id) => [id, runningIn(voters, id)])),
+  };
+}
+
+/** What a step shows of the statistics, of contributions the mean over voters; nothing before the first. */
+export function votingMeasures(state: MethodState): MethodMeasures {
+  const { steps, joint, voters } = votingStatisticsOf(state);
+  if (steps === 0) {
+    return {};
+  }
+  const each = [...voters.values()];
+  return {
+    contribution: mean(each.map((one) => one.mean)),
+    contributionDeviation: Math.sqrt(mean(each.map(({ variance }) => variance))),
+    jointReturn: joint.mean,
+    jointDeviation: Math.sqrt(joint.variance),
+  };
+}
