@@ -11,7 +11,7 @@ import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts
 import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
-import { c3, choose, storeOf, TINY, transcriptOf } from './team.ts';
+import { c3, choose, chooseOption, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
@@ -161,8 +161,7 @@ scenario('the dashboard: one run, then two over each other with a table and the 
   await prepare(workbench);
   await workbench.runCommand('C3: Open run dashboard');
   const dashboard = await workbench.webview('Run dashboard');
-  await dashboard.getByRole('combobox', { name: 'Run' }).click();
-  await dashboard.getByRole('option', { name: 'Many steps' }).click();
+  await chooseOption(dashboard, 'Run', 'Many steps');
   const chart = dashboard.getByRole('figure', { name: 'Mean return', exact: true }).getByRole('application');
   const points = (number: number): Promise<boolean> =>
     eventually(`${String(number)} points`, async () =>

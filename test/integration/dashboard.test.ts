@@ -9,7 +9,7 @@ import type { StoreWriter } from '../../src/store/write/writer.ts';
 import { addMadeRun, addMadeStep, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { quantile, roundNumbers } from './storeNumbers.ts';
-import { assertQuiet, c3, hasFocus, reading, reloadWindow, storeOf, tabTo, TINY } from './team.ts';
+import { assertQuiet, c3, chooseOption, hasFocus, reading, reloadWindow, storeOf, tabTo, TINY } from './team.ts';
 
 const STEPS = 2000;
 const HOSTILE = 'Leave-one-out <img src=x onerror=alert(1)> \u202Etxt.exe';
@@ -38,8 +38,7 @@ function chart(dashboard: FrameLocator, title: string): Locator {
 async function choose(workbench: Workbench, dashboard: FrameLocator, title: string): Promise<void> {
   // Away from what shows a hover over the page.
   await workbench.page.mouse.move(700, 5);
-  await dashboard.getByRole('combobox', { name: 'Run' }).click();
-  await dashboard.getByRole('option', { name: title }).click();
+  await chooseOption(dashboard, 'Run', title);
 }
 
 /** What was said to who cannot see. */

@@ -10,7 +10,7 @@ import type { EvaluationPoint } from '../../src/shared/records/evaluations.ts';
 import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, reading, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, chooseOption, reading, reloadWindow, storeOf, TINY } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const CLI = join(import.meta.dirname, '..', '..', 'dist', 'cli.js');
@@ -26,8 +26,7 @@ async function openDashboard(workbench: Workbench): Promise<FrameLocator> {
 
 async function choose(workbench: Workbench, dashboard: FrameLocator, chooser: string, title: string): Promise<void> {
   await workbench.page.mouse.move(700, 5);
-  await dashboard.getByRole('combobox', { name: chooser, exact: true }).click();
-  await dashboard.getByRole('option', { name: title }).click();
+  await chooseOption(dashboard, chooser, title);
 }
 
 async function heard(dashboard: FrameLocator, words: RegExp): Promise<string> {

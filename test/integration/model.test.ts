@@ -7,7 +7,7 @@ import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
 import { eventually, Workbench, workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet, reloadWindow } from './team.ts';
+import { assertQuiet, chooseOption, reloadWindow } from './team.ts';
 
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
 const COMMAND = 'C3: Choose model folder';
@@ -116,11 +116,6 @@ async function planText(model: FrameLocator): Promise<string> {
   return model.getByRole('table', { name: 'Memory by item' }).innerText();
 }
 
-async function chooseOption(model: FrameLocator, control: string, choice: string): Promise<void> {
-  await model.getByRole('combobox', { name: control }).click();
-  await model.getByRole('option', { name: choice, exact: true }).click();
-}
-
 /** Names and shapes in a safetensors file, by its own header. */
 async function storedTensors(file: string): Promise<readonly (readonly [name: string, shape: readonly number[]])[]> {
   const data = await readFile(file);
@@ -169,7 +164,7 @@ scenario(
       .locator('figcaption', { hasText: /^Main memory: at most .* needed, .* available/u })
       .getByText('fits', { exact: true })
       .waitFor();
-    await chooseOption(model, 'What is trained', 'Everything');
+    await chooseOption(model, 'What is trained', 'Everything', { exact: true });
     await eventually('another plan', async () => (await planText(model)) !== adapter);
     // By keyboard alone, and back to what it was.
     await model.getByRole('combobox', { name: 'What is trained' }).focus();
@@ -225,19 +220,19 @@ scenario('a model too large for the machine says what it lacks, and what to chan
   await choose(workbench, 'Browse…');
   await answerDialog(workbench, folder);
   const model = await modelPanel(workbench, 'huge');
-  await chooseOption(model, 'What is trained', 'Everything');
+  await chooseOption(model, 'What is trained', 'Everything', { exact: true });
   await planText(model);
   await model.locator('figcaption').getByText('does not fit', { exact: true }).waitFor();
   await model.getByRole('note', { name: 'What to change' }).getByRole('listitem').first().waitFor();
   await workbench.screenshot('model-too-large');
-  await chooseOption(model, 'What is trained', 'Adapter of rank 16');
+  await chooseOption(model, 'What is trained', 'Adapter of rank 16', { exact: true });
   await choose(workbench, 'qwen3', model);
   await modelPanel(workbench, 'qwen3');
 });
 
 scenario('panel, settings and the list of folders come back after a reload', async (workbench) => {
   const before = await modelPanel(workbench, 'qwen3');
-  await chooseOption(before, 'What is trained', 'Adapter of rank 64');
+  await chooseOption(before, 'What is trained', 'Adapter of rank 64', { exact: true });
   await planText(before);
   await reloadWindow(workbench);
   const model = await modelPanel(workbench, 'qwen3');

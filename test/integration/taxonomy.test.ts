@@ -12,7 +12,7 @@ import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { openStoreForWriting, type Label, type StoreWriter } from '../../src/store/write/writer.ts';
 import { addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, chooseOption, reloadWindow, storeOf, TINY } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const SNAPSHOT = 'a'.repeat(64);
@@ -147,8 +147,7 @@ async function caseOf(taxonomy: FrameLocator, question: string, role: string): P
 }
 
 async function choose(taxonomy: FrameLocator, chooser: string, choice: string): Promise<void> {
-  await taxonomy.getByRole('combobox', { name: chooser }).click();
-  await taxonomy.getByRole('option', { name: choice, exact: true }).click();
+  await chooseOption(taxonomy, chooser, choice, { exact: true });
 }
 
 scenario('a label waits while another process writes the store, and is saved once that ends', async (workbench) => {

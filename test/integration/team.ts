@@ -58,6 +58,29 @@ export async function c3(folder: string, ...args: readonly string[]): Promise<Re
   return parsed;
 }
 
+/** For a list that a late focus may have closed: then it is opened again. */
+const LIST_TIMEOUT = 15_000;
+
+/**
+ * Chooses an entry of a panel's dropdown. The editor gives the keyboard back to what had it before a command, at times
+ * only after the list was opened, and a list that loses the keyboard closes: it is then opened again.
+ */
+export async function chooseOption(
+  panel: FrameLocator,
+  dropdown: string,
+  option: string,
+  { exact = false }: { readonly exact?: boolean } = {},
+): Promise<void> {
+  const list = panel.getByRole('combobox', { name: dropdown, exact: true });
+  await eventually(`"${option}" to be chosen of "${dropdown}"`, async () => {
+    if ((await list.getAttribute('aria-expanded')) !== 'true') {
+      await list.click({ timeout: LIST_TIMEOUT });
+    }
+    await panel.getByRole('option', { name: option, exact }).click({ timeout: LIST_TIMEOUT });
+    return true;
+  });
+}
+
 /** What `work` reads in a workspace's store. */
 export function reading<Result>(workbench: Workbench, work: (store: StoreReader) => Result): Result {
   const store = openStoreForReading(storeOf(workbench.folder));
