@@ -2,7 +2,7 @@
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/pack.ts';
 import type { RunConfig } from './config/config.ts';
-import { messageDivergence, type Divergence } from './divergence.ts';
+import { messageDivergence, type Divergence, type Origin } from './divergence.ts';
 
 interface DivergenceInput {
   readonly runtime: ModelRuntime;
@@ -12,11 +12,13 @@ interface DivergenceInput {
 
 /**
  * How far each agent's messages have moved from the policy that sampled them.
+ * @param origins where messages come from, by their tokens
  * @param last its snapshot, where the whole vocabulary is compared
  */
 export async function divergenceOf(
   { runtime, config, signal }: DivergenceInput,
   contexts: readonly TrainingContext[],
+  origins: ReadonlyMap<Int32Array, Origin>,
   last: string | null,
 ): Promise<ReadonlyMap<string, Divergence>> {
   const held = await runtime.snapshots();
@@ -26,13 +28,17 @@ export async function divergenceOf(
     const exact =
       last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, signal);
     const moved = contexts.flatMap(({ agent = '', messages }, index) =>
-      messages.map(({ behaviour, advantages: [advantage = 0] }, number) => ({
-        agent,
-        before: behaviour,
-        advantage,
-        after: scores[index]?.[number] ?? behaviour,
-        ...(exact !== null && { exact: exact[index]?.[number] ?? new Float32Array() }),
-      })),
+      messages.map(({ tokens, behaviour, advantages: [advantage = 0] }, number) => {
+        const origin = origins.get(tokens);
+        return {
+          agent,
+          before: behaviour,
+          advantage,
+          after: scores[index]?.[number] ?? behaviour,
+          ...(exact !== null && { exact: exact[index]?.[number] ?? new Float32Array() }),
+          ...(origin !== undefined && { origin }),
+        };
+      }),
     );
     return new Map(
       [...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => [agent, messageDivergence(own)]),

@@ -1,6 +1,21 @@
 /** How far a policy has moved from the one that sampled, per message. */
 import { mean } from '../credit/describe.ts';
 
+/** Whose return a message shares. */
+export interface Origin {
+  /** Id of the first message of its episode. */
+  readonly episode: number;
+  readonly instance: string;
+  /** The return less the mean return of the instance's other episodes. */
+  readonly worth: number;
+}
+
+/** How a message's probability has changed. */
+export interface Move extends Origin {
+  /** log now - log sampled, summed over its tokens. */
+  readonly logRatio: number;
+}
+
 /** Log-probabilities of a message's tokens under the policy that sampled it, and under the one of now. */
 export interface MovedMessage {
   readonly before: Float32Array;
@@ -9,6 +24,8 @@ export interface MovedMessage {
   readonly advantage: number;
   /** KL(sampled || now) over the whole vocabulary at every token, where it was computed. */
   readonly exact?: Float32Array;
+  /** Where it comes from, where that is known. */
+  readonly origin?: Origin;
 }
 
 export interface Divergence {
@@ -23,6 +40,8 @@ export interface Divergence {
   readonly exact?: number;
   /** The mean of (w - 1) A, w being the ratio of the whole message, its logarithm cut to +-10; 0 without a message. */
   readonly gain: number;
+  /** Of the messages whose origin is known; left out where none is. */
+  readonly moves?: readonly Move[];
 }
 
 /** Bound on the logarithm of a message's ratio, as in the loss. */
@@ -40,16 +59,22 @@ const LOG_RATIO_BOUND = 10;
 export function messageDivergence(messages: readonly MovedMessage[]): Divergence {
   const meanOf = (sumOf: (message: MovedMessage) => number): number =>
     messages.length === 0 ? 0 : mean(messages.map(sumOf));
+  const logRatioOf = ({ before, after }: MovedMessage): number =>
+    after.reduce((sum, now, index) => sum + now - (before[index] ?? 0), 0);
+  const moves = messages.flatMap((message) =>
+    message.origin === undefined ? [] : [{ ...message.origin, logRatio: logRatioOf(message) }],
+  );
   const sumOver = (term: (d: number) => number): number =>
     meanOf(({ before, after }) => after.reduce((sum, now, index) => sum + term(now - (before[index] ?? 0)), 0));
   return {
     messages: messages.length,
     k1: sumOver((d) => 0 - d),
     k3: sumOver((d) => Math.exp(d) - 1 - d),
-    gain: meanOf(({ before, after, advantage }) => {
-      const ratio = after.reduce((sum, now, index) => sum + now - (before[index] ?? 0), 0);
-      return advantage * Math.expm1(Math.min(LOG_RATIO_BOUND, Math.max(-LOG_RATIO_BOUND, ratio)));
-    }),
+    gain: meanOf(
+      (message) =>
+        message.advantage * Math.expm1(Math.min(LOG_RATIO_BOUND, Math.max(-LOG_RATIO_BOUND, logRatioOf(message)))),
+    ),
+    ...(moves.length > 0 && { moves }),
     ...(messages.some(({ exact }) => exact !== undefined) && {
       exact: meanOf(({ exact = new Float32Array() }) => exact.reduce((sum, one) => sum + one, 0)),
     }),

@@ -77,7 +77,7 @@ class Step {
   private readonly stages: Stages;
   /** The newest stage, its messages, and the policy that sampled them. */
   private stage = 0;
-  private messages: StageMessages = { said: [], learned: [], groups: [], contexts: [], nodes: [] };
+  private messages: StageMessages = { said: [], learned: [], groups: [], contexts: [], nodes: [], origins: new Map() };
   private last = '';
   private result: LearnReport = {
     loss: 0,
@@ -169,7 +169,7 @@ class Step {
         return {};
       case 'divergence': {
         const last = update.exact === true ? this.last : null;
-        return { divergence: await divergenceOf(this.input, this.contextsOf(update), last) };
+        return { divergence: await divergenceOf(this.input, this.contextsOf(update), this.messages.origins, last) };
       }
       case 'finish':
         this.result = { ...this.result, ...update.measures };

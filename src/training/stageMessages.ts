@@ -7,6 +7,7 @@ import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import { trainingContexts, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
+import type { Origin } from './divergence.ts';
 import { messagesPerTurn } from '../team/rounds.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { NodesOfTurns } from './nodesOfTurns.ts';
@@ -22,6 +23,8 @@ export interface StageMessages {
   readonly contexts: readonly TrainingContext[];
   /** Nodes of rollout trees, each after those below it; empty where there are none. */
   readonly nodes: readonly string[];
+  /** Where the messages come from, by their tokens; of methods whose advantages are standard scores of episodes. */
+  readonly origins: ReadonlyMap<Int32Array, Origin>;
 }
 
 interface StageInput {
@@ -48,11 +51,37 @@ export async function stageMessages(input: StageInput, iteration: number, stage:
   const wide = scope === 'published' && method.scaledOver === 'step';
   const compared = wide ? kept.map((one) => ({ ...one, group: 'step' })) : kept;
   const standard = method.standardised?.(config);
-  const contexts =
-    standard === undefined
-      ? trainingContexts(compared, scaled, nodes !== undefined || isMerged(input))
-      : trainingContexts(standardised(kept, standard, creditsOfEpisodes(store, said)), false);
-  return { said, learned, groups, contexts, nodes: nodes?.upward ?? [] };
+  const messages = { said, learned, groups, nodes: nodes?.upward ?? [] };
+  if (standard === undefined) {
+    const contexts = trainingContexts(compared, scaled, nodes !== undefined || isMerged(input));
+    return { ...messages, contexts, origins: new Map() };
+  }
+  const credits = creditsOfEpisodes(store, said);
+  const contexts = trainingContexts(standardised(kept, standard, credits), false);
+  return { ...messages, contexts, origins: originsOf(said, credits) };
+}
+
+/**
+ * Where the credited messages of whole episodes come from, by their tokens. A credit is the return less the mean of all
+ * G episodes of the instance; times G / (G - 1) it is the return less the mean of the others.
+ */
+function originsOf(
+  said: readonly TrainingMessage[],
+  credits: ReadonlyMap<string, number[]>,
+): ReadonlyMap<Int32Array, Origin> {
+  const parents = new Map(said.map(({ decision, parent }) => [decision, parent]));
+  const firstOf = (decision: number): number => {
+    const parent = parents.get(decision) ?? null;
+    return parent === null ? decision : firstOf(parent);
+  };
+  return new Map(
+    said.flatMap(({ decision, instance, credit, tokens }): [Int32Array, Origin][] => {
+      const count = credits.get(instance)?.length ?? 0;
+      return credit === null || count < 2
+        ? []
+        : [[tokens, { episode: firstOf(decision), instance, worth: (credit * count) / (count - 1) }]];
+    }),
+  );
 }
 
 /** The credit of each episode that has one, by instance: what its first message has. */

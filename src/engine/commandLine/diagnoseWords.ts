@@ -18,6 +18,17 @@ const nats = (value: Interval | null, reason: string | undefined): string =>
 const costs = (cost: Omit<Ledger, 'seconds'>): string =>
   `${String(cost.evaluatorCalls)} evaluator calls${reusedWords(cost)}, ${String(cost.tokens.prompt)} prompt and ${String(cost.tokens.completion)} completion tokens${takenWords(cost.tokens)}`;
 
+/** What a run's certificates came to; they are diagnostics, and most are vacuous. */
+function certificateWords(found: NonNullable<Diagnosis['certificate']>): string {
+  const { steps, positive, vacuous, newest, compared, violations, rankCorrelation } = found;
+  const last = `${number(newest.value)}${newest.vacuous ? ' (vacuous)' : ''}`;
+  const against =
+    compared === 0
+      ? 'no update was measured'
+      : `above the measured improvement in ${String(violations)} of ${String(compared)}, rank correlation ${number(rankCorrelation)}`;
+  return `${last} in the last of ${String(steps)} steps; ${String(positive)} positive, ${String(vacuous)} vacuous; ${against}`;
+}
+
 export function diagnosisWords(found: Diagnosis): string {
   const { reasons, overhead } = found;
   const added = overhead.diagnostic;
@@ -38,6 +49,9 @@ export function diagnosisWords(found: Diagnosis): string {
       value === null ? interval(null, reasons[`passAtK.${k}`]) : proportion(value),
     ]),
     ['greedy accuracy', proportion(found.accuracy.greedy)],
+    ...(found.certificate === undefined
+      ? []
+      : [['certificate', certificateWords(found.certificate)] as [string, string]]),
     ['ledger', `${costs(found.ledger)}, ${found.ledger.seconds.toFixed(1)} s`],
     [
       'sampling took',

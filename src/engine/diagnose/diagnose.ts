@@ -23,6 +23,7 @@ import {
 import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
 import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
+import { certified, type Certified } from '../../diagnostics/certified.ts';
 import { contextVariance, publishedVariance, withinContextVariance } from '../../diagnostics/variance.ts';
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
@@ -79,6 +80,8 @@ export interface Diagnosis {
   readonly accuracy: { readonly greedy: Measured | null; readonly average: Measured | null };
   /** Every complete evaluation over training, by step. */
   readonly evaluations: readonly EvaluationPoint[];
+  /** Of runs whose steps have certificates; left out for others. */
+  readonly certificate?: Certified;
   readonly byRole: Readonly<
     Record<
       string,
@@ -142,6 +145,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
   const corrected = distinctInfluence(buckets, PAPER_INFLUENCE);
   const accuracies = accuracyOf(store, run, protocol, reasons);
   const { ledger, overhead } = costOf(store, run, protocol, buckets);
+  const certificate = certified(store.steps(run, 0, store.countSteps(run)).flatMap(({ metrics }) => metrics ?? []));
   const answers = answerInfluence(buckets, (text) => extractAnswer(text).answer);
   return {
     run,
@@ -198,6 +202,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
     duplicates: duplicateRates(buckets),
     accuracy: { greedy: accuracies.greedy, average: accuracies.average },
     evaluations: evaluationCurve(evaluationsOf(store.run(run), store.evaluations(run))),
+    ...(certificate !== null && { certificate }),
     byRole: byRole(buckets, estimator),
     signals: signalsOf(store, run, buckets, estimator),
     clearest: clearestOf(store, run),

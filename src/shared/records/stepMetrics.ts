@@ -146,6 +146,76 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'out-of-region', title: 'Updates out of region', unit: 'share of agents', always: [0, 1], digits: 2 },
   },
+  /** Of method teamtr, as those below: of the episodes after the turn that left the fewest, by importance weights. */
+  effectiveSample: {
+    title: 'Effective sample size',
+    written: 3,
+    everyStep: false,
+    figure: {
+      id: 'effective-sample',
+      title: 'Effective sample size after an update',
+      unit: 'share of episodes',
+      always: [0, 1],
+      digits: 2,
+    },
+  },
+  /** Over the turns of the step, as are the percentiles. */
+  largestWeight: {
+    title: 'Largest importance weight',
+    written: 3,
+    everyStep: false,
+    figure: { id: 'largest-weight', title: 'Largest importance weight', unit: 'weight', always: [0, 1], digits: 2 },
+  },
+  weightP95: { title: '95th percentile', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
+  weightP99: { title: '99th percentile', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
+  heavyWeights: { title: 'Share above 10', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
+  /** Of all updates together, as an L1 distance of discounted occupancies; those are never farther apart than 2. */
+  occupancyShift: {
+    title: 'Bound on the occupancy shift',
+    written: 4,
+    everyStep: false,
+    figure: {
+      id: 'occupancy-shift',
+      title: 'Bound on the occupancy shift',
+      unit: 'L1 distance (2 and more: vacuous)',
+      always: [0, 2],
+      digits: 2,
+    },
+  },
+  /** What the step's updates improve the return by, at least, as a diagnostic; in units of the return. */
+  certificate: {
+    title: 'Certificate',
+    written: 4,
+    everyStep: false,
+    figure: { id: 'certificate', title: 'Certified improvement (diagnostic)', unit: 'return', always: [0], digits: 3 },
+  },
+  confidentCertificate: {
+    title: 'With high probability',
+    written: 4,
+    everyStep: false,
+    figure: { beside: 'certificate' },
+  },
+  /** 1 where the certificate says no more than the bound on advantages alone, else 0. */
+  vacuousCertificate: { title: 'Vacuous (1: yes)', written: 0, everyStep: false, figure: { beside: 'certificate' } },
+  /** Of the updates before the last sampling of the step, whose improvement is measured: what it was on the average. */
+  comparedCertificate: {
+    title: 'Certificate of measured updates',
+    written: 4,
+    everyStep: false,
+    figure: { beside: 'measuredImprovement' },
+  },
+  measuredImprovement: {
+    title: 'Measured improvement',
+    written: 4,
+    everyStep: false,
+    figure: {
+      id: 'measured-improvement',
+      title: 'Measured improvement within a step',
+      unit: 'return',
+      always: [0],
+      digits: 3,
+    },
+  },
   loss: {
     title: 'Loss',
     written: 4,
@@ -231,6 +301,26 @@ type EveryStep = { [Name in StepMeasureName]: OnEveryStep<Name> }[StepMeasureNam
 export type StepMetrics = Readonly<
   { meanReturn: number | null } & Record<Exclude<EveryStep, 'meanReturn'>, number> &
     Partial<Record<Exclude<StepMeasureName, EveryStep>, number>>
+>;
+
+/** Figures of a step that only its method knows. */
+export type OwnMeasures = Pick<
+  StepMetrics,
+  | 'trustRegionKl'
+  | 'surrogateGain'
+  | 'klWeight'
+  | 'outOfRegion'
+  | 'effectiveSample'
+  | 'largestWeight'
+  | 'weightP95'
+  | 'weightP99'
+  | 'heavyWeights'
+  | 'occupancyShift'
+  | 'certificate'
+  | 'confidentCertificate'
+  | 'vacuousCertificate'
+  | 'comparedCertificate'
+  | 'measuredImprovement'
 >;
 
 /** The figure of a measure's own; null where another one lists it, or none does. */

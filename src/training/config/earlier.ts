@@ -58,6 +58,9 @@ const EARLIER = {
     stop: 0.9,
     backtrack: 0.5,
     backtrack_tries: 8,
+    certificate_gamma: 0.5,
+    certificate_bound: 1,
+    certificate_confidence: 0.95,
   },
   output: { save_model: false, save_path: null, verbose: false },
 } as const satisfies Keys;

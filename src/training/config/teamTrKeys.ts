@@ -106,6 +106,28 @@ export const teamTrSchema = z
       .max(100)
       .default(8)
       .describe('How often, at most; then its update is undone. 0 undoes it at once.'),
+    certificate_gamma: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .default(0.5)
+      .describe(
+        'The discount with which the certificate of a step is computed, and the bound on the shift of its contexts; nothing is learned from them. Near 1 they are vacuous.',
+      ),
+    certificate_bound: z
+      .number()
+      .positive()
+      .max(1e6)
+      .default(1)
+      .describe(
+        'How far an advantage is from 0, at most, in units of the return, as the certificate takes it: 1 for scores from 0 to 1. Where a step shows a larger one, that counts.',
+      ),
+    certificate_confidence: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .default(0.95)
+      .describe('The probability of the high-probability certificate.'),
   })
   .prefault({})
   .describe('How method teamtr updates one agent after the other, each within its trust region.');

@@ -19,7 +19,7 @@ import type { TreeNode } from '../../replay/tree.ts';
 import type { Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../shared/records/methodState.ts';
-import type { StepMetrics } from '../../shared/records/stepMetrics.ts';
+import type { OwnMeasures, StepMetrics } from '../../shared/records/stepMetrics.ts';
 import type { RolePolicies } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Shape } from '../../team/rounds.ts';
@@ -96,6 +96,9 @@ export interface MethodSettings {
     readonly stop: number;
     readonly backtrack: number;
     readonly backtrack_tries: number;
+    readonly certificate_gamma: number;
+    readonly certificate_bound: number;
+    readonly certificate_confidence: number;
   };
 }
 
@@ -217,9 +220,6 @@ export interface PolicyUpdate {
    */
   readonly perMessage?: boolean;
 }
-
-/** Figures of a step that only its method knows. */
-export type OwnMeasures = Pick<StepMetrics, 'trustRegionKl' | 'surrogateGain' | 'klWeight' | 'outOfRegion'>;
 
 /** One thing to do with the stored messages of a step. */
 export type Update =

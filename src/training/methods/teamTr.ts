@@ -22,11 +22,13 @@
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Json, MethodState } from '../../shared/records/methodState.ts';
 import { mean } from '../../credit/describe.ts';
-import type { Divergence } from '../divergence.ts';
+import type { Divergence, Move } from '../divergence.ts';
+import { alternativeReturns } from '../../replay/tree.ts';
 import { cosineSchedule } from '../schedule.ts';
 import { shuffled } from '../shuffled.ts';
 import { episodeCredits, episodesOfStage, episodesProblem } from './episodes.ts';
-import type { LearningStep, Method, MethodSettings, MiniBatch, Outcome, Update } from './method.ts';
+import type { LearningStep, Method, MethodSettings, MiniBatch, Outcome, SampledStep, Update } from './method.ts';
+import { measuresOf, type MeasuredTurn } from './teamTrMeasures.ts';
 
 type Settings = MethodSettings['teamtr'];
 
@@ -66,7 +68,7 @@ export const teamTr: Method = {
   plan: (settings, protocol) => episodesOfStage(settings, protocol, stagesOf(settings, protocol)),
 
   // In units of the return; what is learned from are their standard scores.
-  credit: (step) => ({ credits: episodeCredits(step, 'magrpo') }),
+  credit: (step) => ({ credits: episodeCredits(step, 'magrpo'), state: withReturn(step) }),
 
   *updates(step) {
     const { settings, iteration } = step;
@@ -77,11 +79,15 @@ export const teamTr: Method = {
     const weights = numbersIn(step.state.json, 'beta');
     const gains = numbersIn(step.state.json, 'gain');
     const turns: Turn[] = [];
+    let returns = returnsIn(step.state.json);
     for (const [place, agent] of orderOf(step, gains).entries()) {
-      if (place > 0 && every !== null && place % every === 0) {
-        yield { kind: 'rollouts' };
+      const fresh = place === 0 || (every !== null && place % every === 0);
+      if (fresh && place > 0) {
+        const { state } = yield { kind: 'rollouts' };
+        returns = returnsIn(state?.json);
       }
-      const turn = yield* turnOf(step, agent, learningRate, weights.get(agent) ?? settings.teamtr.beta);
+      const done = yield* turnOf(step, agent, learningRate, weights.get(agent) ?? settings.teamtr.beta);
+      const turn = { ...done, fresh };
       weights.set(agent, turn.weight);
       gains.set(agent, turn.gain);
       turns.push(turn);
@@ -94,6 +100,7 @@ export const teamTr: Method = {
           surrogateGain: turns.reduce((sum, { gain }) => sum + gain, 0),
           klWeight: mean(turns.map(({ weight }) => weight)),
           outOfRegion: mean(turns.map(({ left }) => (left ? 1 : 0))),
+          ...measuresOf(turns, returns, settings.teamtr),
         },
         state: stateOf(weights, gains),
       };
@@ -102,9 +109,7 @@ export const teamTr: Method = {
 };
 
 /** What an agent's turn came to. */
-interface Turn {
-  /** The KL of its messages in the end. */
-  readonly moved: number;
+interface Turn extends MeasuredTurn {
   /** What the surrogate gained by it. */
   readonly gain: number;
   /** Whether it was above `delta` before it went back. */
@@ -118,11 +123,11 @@ function* turnOf(
   agent: string,
   learningRate: number,
   begin: number,
-): Generator<Update, Turn, Outcome> {
+): Generator<Update, Omit<Turn, 'fresh'>, Outcome> {
   const { epochs, clip, stop, delta, backtrack, backtrack_tries: tries } = teamtr;
   const agents = [agent];
   const { learned, monitored } = partsOf(teamtr, random(`held out:${agent}`));
-  const still = { moved: 0, gain: 0 };
+  const still: { moved: number; gain: number; moves: readonly Move[] } = { moved: 0, gain: 0, moves: [] };
   const measure = function* (): Generator<Update, typeof still, Outcome> {
     const { divergence } = yield {
       kind: 'divergence',
@@ -131,7 +136,9 @@ function* turnOf(
       ...(monitored !== undefined && { batch: monitored }),
     };
     const own = divergence?.get(agent);
-    return own === undefined ? still : { moved: klOf(own, teamtr.kl_estimator), gain: own.gain };
+    return own === undefined
+      ? still
+      : { moved: klOf(own, teamtr.kl_estimator), gain: own.gain, moves: own.moves ?? [] };
   };
   let [now, weight] = [still, begin];
   yield { kind: 'keep' };
@@ -155,7 +162,7 @@ function* turnOf(
   }
   if (now.moved > delta) {
     yield { kind: 'revert', share: 0 };
-    now = still;
+    now = { ...still, moves: now.moves.map((move) => ({ ...move, logRatio: 0 })) };
   }
   return { ...now, left, weight };
 }
@@ -211,6 +218,26 @@ const stateOf = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, nu
   json: { beta: Object.fromEntries(beta), gain: Object.fromEntries(gain) },
   tensors: {},
 });
+
+/** What the next stage begins with: also the mean return of each sampling of the step so far. */
+function withReturn({ stage, state, instances, settings }: SampledStep): MethodState {
+  const means = instances.map((episodes) => {
+    const returns = episodes
+      .flatMap((first) => alternativeReturns(first, settings.credit.return_clip).returns)
+      .filter((value) => value !== null);
+    return returns.length === 0 ? null : mean(returns);
+  });
+  const known = means.filter((value) => value !== null);
+  // The samplings of a step are compared with each other on all of its instances.
+  const own = known.length === 0 || known.length < means.length ? null : mean(known);
+  const returns = [...(stage === 0 ? [] : returnsIn(state.json)), own];
+  return { ...state, json: { ...(isObject(state.json) && state.json), returns } };
+}
+
+function returnsIn(json: Json | undefined): readonly (number | null)[] {
+  const found = isObject(json) ? json['returns'] : undefined;
+  return Array.isArray(found) ? found.map((value: Json) => (typeof value === 'number' ? value : null)) : [];
+}
 
 function numbersIn(json: Json, key: 'beta' | 'gain'): Map<string, number> {
   const found = isObject(json) ? json[key] : undefined;

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { standardScore } from '../../../src/credit/standardScore.ts';
+import { diagnosisWords } from '../../../src/engine/commandLine/diagnoseWords.ts';
+import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import type { Json, MethodState } from '../../../src/shared/records/methodState.ts';
@@ -298,9 +300,32 @@ describe('a run of teamtr', () => {
           close(value, expected.toSorted((a, b) => a - b)[index] ?? NaN, 1e-4);
         }
       }
-      const [row] = store.steps('run-1', step - 1, 1);
-      assert.ok(row?.metrics?.trustRegionKl !== undefined && row.metrics.trustRegionKl <= 0.05);
+      const metrics = store.steps('run-1', step - 1, 1)[0]?.metrics ?? assert.fail();
+      assert.ok(metrics.trustRegionKl !== undefined && metrics.trustRegionKl <= 0.05);
+      // Both samplings of a step are of the same questions, and so are equally many episodes.
+      const returns = new Map(
+        store
+          .episodes({ run: 'run-1', phase: 'train', iteration: step, offset: 0, limit: 100 })
+          .map((one) => [one.leaf, one.return ?? assert.fail()]),
+      );
+      const [before = NaN, after = NaN] = [0, 1].map((stage) => {
+        const own = store
+          .trainingMessages('run-1', step, 'magrpo', stage)
+          .flatMap(({ decision }) => returns.get(decision) ?? []);
+        assert.equal(own.length, 12);
+        return own.reduce((sum, one) => sum + one, 0) / 12;
+      });
+      close(metrics.measuredImprovement ?? NaN, after - before, 1e-12);
+      const { effectiveSample = NaN, largestWeight = NaN, occupancyShift = NaN, certificate = NaN } = metrics;
+      assert.ok(effectiveSample >= 1 / 12 && effectiveSample < 1 && largestWeight > 1, JSON.stringify(metrics));
+      assert.ok(occupancyShift > 0 && occupancyShift <= 2 * Math.SQRT2 * Math.sqrt(0.05));
+      // With a discount of one half: what two agents' updates can promise at most, and lose at most.
+      assert.ok(certificate < 2 * 2 * 0.2 && certificate > -2 * 2 * 0.2 - 2 * occupancyShift - 1);
+      assert.ok((metrics.confidentCertificate ?? NaN) < certificate);
     }
+    const diagnosis = diagnose(store, 'run-1', { origin: null, estimator: 'magrpo', protocol: PAIR });
+    assert.deepEqual([diagnosis.certificate?.steps, diagnosis.certificate?.compared], [STEPS, STEPS]);
+    assert.match(diagnosisWords(diagnosis), /certificate {7}-?[\d.]+ .*in the last of 3 steps; .* above the measured/u);
     const [last] = store.steps('run-1', STEPS - 1, 1);
     const { evaluatorCalls = 0, reusedEvaluations = 0 } = last?.ledger ?? {};
     assert.equal(evaluatorCalls + reusedEvaluations, STEPS * 3 * 8);
@@ -338,7 +363,17 @@ describe('a run of teamtr', () => {
     await learnedIn(world, [...RUN, ...undone]);
     const { store, base } = world;
     assert.equal(snapshotAfter(store, 'run-1', STEPS).id, base, 'nothing was learned');
-    assert.equal(store.steps('run-1', 0, 1)[0]?.metrics?.outOfRegion, 1);
+    const metrics = store.steps('run-1', 0, 1)[0]?.metrics;
+    assert.deepEqual(
+      [
+        metrics?.outOfRegion,
+        metrics?.effectiveSample,
+        metrics?.largestWeight,
+        metrics?.occupancyShift,
+        metrics?.certificate,
+      ],
+      [1, 1, 1, 0, 0],
+    );
   });
 
   it('comes to the same rows and weights wherever it was interrupted', async (t: TestContext) => {

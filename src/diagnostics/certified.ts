@@ -1,0 +1,47 @@
+/** What the certificates of a run's steps came to, against what was measured (TeamTR reference section 5). */
+import type { StepMetrics } from '../shared/records/stepMetrics.ts';
+import { spearman, type Pair } from './statistics/rank.ts';
+
+export interface Certified {
+  /** Steps with a certificate. */
+  readonly steps: number;
+  /** Those that certify an improvement, and those that say nothing. */
+  readonly positive: number;
+  readonly vacuous: number;
+  readonly newest: { readonly value: number; readonly vacuous: boolean };
+  /** Steps of which some updates have both a certificate and a measured improvement. */
+  readonly compared: number;
+  /** Those whose certificate is above what was measured, which chance alone can do: a measurement is a sample. */
+  readonly violations: number;
+  /** Null without any compared step. */
+  readonly violationRate: number | null;
+  /** Spearman's, of certificates and measured improvements; null where it is not defined. */
+  readonly rankCorrelation: number | null;
+}
+
+type Measured = Pick<StepMetrics, 'certificate' | 'vacuousCertificate' | 'comparedCertificate' | 'measuredImprovement'>;
+
+/** @param steps in order. @returns null where no step has a certificate */
+export function certified(steps: readonly Measured[]): Certified | null {
+  const shown = steps.flatMap(({ certificate: value, vacuousCertificate }) =>
+    value === undefined ? [] : [{ value, vacuous: vacuousCertificate === 1 }],
+  );
+  const newest = shown.at(-1);
+  if (newest === undefined) {
+    return null;
+  }
+  const pairs = steps.flatMap(({ comparedCertificate: value, measuredImprovement: measured }): Pair[] =>
+    value === undefined || measured === undefined ? [] : [[value, measured]],
+  );
+  const violations = pairs.filter(([value, measured]) => value > measured).length;
+  return {
+    steps: shown.length,
+    positive: shown.filter(({ value }) => value > 0).length,
+    vacuous: shown.filter(({ vacuous }) => vacuous).length,
+    newest,
+    compared: pairs.length,
+    violations,
+    violationRate: pairs.length === 0 ? null : violations / pairs.length,
+    rankCorrelation: spearman(pairs),
+  };
+}

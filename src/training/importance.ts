@@ -1,0 +1,47 @@
+/** How far episodes that one policy sampled still speak for another one: their importance weights. */
+
+/** Largest weight that is told apart: beyond it a weight has no finite number. */
+const LARGEST_LOG = 700;
+/** A weight above this counts as heavy (TeamTR reference section 6). */
+const HEAVY = 10;
+
+export interface WeightTails {
+  /** (sum w)^2 / (B sum w^2) of B weights: the share of the episodes that they are worth, from 1 / B to 1. */
+  readonly effective: number;
+  /** Percentiles, by linear interpolation between order statistics. */
+  readonly p95: number;
+  readonly p99: number;
+  readonly largest: number;
+  /** The share of weights above 10. */
+  readonly heavy: number;
+}
+
+/**
+ * Effective sample size and tails of importance weights (TeamTR reference section 6).
+ * @param logWeights natural logarithms, so that no product of many ratios overflows
+ * @returns null without a weight
+ */
+export function weightTails(logWeights: readonly number[]): WeightTails | null {
+  const sorted = logWeights.toSorted((a, b) => a - b);
+  const most = sorted.at(-1);
+  if (most === undefined) {
+    return null;
+  }
+  const weightOf = (log: number): number => Math.exp(Math.min(LARGEST_LOG, log));
+  const percentile = (share: number): number => {
+    const place = share * (sorted.length - 1);
+    const below = weightOf(sorted[Math.floor(place)] ?? most);
+    return below + (place - Math.floor(place)) * (weightOf(sorted[Math.ceil(place)] ?? most) - below);
+  };
+  // The share does not change where all weights are divided by the largest one.
+  const scaled = sorted.map((log) => (log === most ? 1 : Math.exp(log - most)));
+  const sum = scaled.reduce((total, one) => total + one, 0);
+  const squares = scaled.reduce((total, one) => total + one * one, 0);
+  return {
+    effective: Math.min(1, (sum * sum) / (sorted.length * squares)),
+    p95: percentile(0.95),
+    p99: percentile(0.99),
+    largest: weightOf(most),
+    heavy: sorted.filter((log) => log > Math.log(HEAVY)).length / sorted.length,
+  };
+}
