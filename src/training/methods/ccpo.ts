@@ -7,7 +7,7 @@
  * has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
-import { isVotingTeam } from '../../replay/votes.ts';
+import { isVotingTeam } from '../../team/votingTeam.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';

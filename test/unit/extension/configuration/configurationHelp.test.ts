@@ -347,7 +347,7 @@ describe('what is loaded when', () => {
     // Descriptors of methods, estimators, evaluators and environments are words and pure functions, like the ladder.
     assert.deepEqual(
       files.filter((path) =>
-        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|ladder\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/(?:tree|jointTree)\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
+        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|ladder\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/(?:tree|jointTree|votes)\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
           path,
         ),
       ),

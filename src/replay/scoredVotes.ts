@@ -1,0 +1,88 @@
+/** The votes that ended episodes, with the score of every answer: nothing is sampled for it. */
+import { ballotOf } from '../environment/voting.ts';
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import { Stream } from '../runtime/random.ts';
+import { CancelledError } from '../shared/errors.ts';
+import type { Instance } from '../shared/records/records.ts';
+import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { readBy } from '../team/rounds.ts';
+import type { EnvironmentCall } from '../team/roundsForm.ts';
+import { leavesOf, logOf, type TreeNode } from './tree.ts';
+import type { ScoredBallot, Vote } from './votes.ts';
+
+/**
+ * The votes that end the episodes of some trees, by their last messages. Each answer that is stated is scored, once for
+ * an instance; an episode with one that cannot be scored is left out.
+ * @param roots episodes of a team that `isVotingTeam` (team/votingTeam.ts) names
+ * @throws CancelledError; EvaluatorLost
+ */
+export async function votesOf(
+  roots: readonly TreeNode[],
+  { protocol, evaluator }: { readonly protocol: Protocol; readonly evaluator: Evaluator },
+  signal: AbortSignal,
+): Promise<ReadonlyMap<TreeNode, Vote>> {
+  const votes = new Map<TreeNode, Vote>();
+  const closing = protocol.rounds?.closing ?? null;
+  if (closing === null) {
+    return votes;
+  }
+  const scoreOf = scoresOfAnswers(evaluator, signal);
+  for (const leaf of roots.flatMap(leavesOf)) {
+    const vote = await voteAt(leaf, protocol, closing, scoreOf);
+    if (vote !== null) {
+      votes.set(leaf, vote);
+    }
+  }
+  return votes;
+}
+
+type ScoreOf = (instance: Instance, answer: string) => Promise<number | null>;
+
+/** What answers get by themselves, each asked for once. */
+function scoresOfAnswers(evaluator: Evaluator, signal: AbortSignal): ScoreOf {
+  const known = new Map<string, number | null>();
+  return async (instance, answer) => {
+    const key = `${instance.uidSha} ${answer}`;
+    const stored = known.get(key);
+    if (stored !== undefined) {
+      return stored;
+    }
+    if (signal.aborted) {
+      throw new CancelledError();
+    }
+    // In the form in which a vote states what it chose.
+    const { score } = await evaluator.evaluate(instance, `#### ${answer}`, signal);
+    known.set(key, score);
+    return score;
+  };
+}
+
+/** The vote that ends an episode; null where none does, or an answer has no score. */
+async function voteAt(
+  leaf: TreeNode,
+  protocol: Protocol,
+  closing: EnvironmentCall,
+  scoreOf: ScoreOf,
+): Promise<Vote | null> {
+  const event = leaf.after?.at(-1)?.event;
+  if (event?.closing !== true) {
+    return null;
+  }
+  const messages = readBy(protocol, closing, logOf(protocol, { node: leaf }));
+  const ballots: (ScoredBallot | null)[] = [];
+  for (const { text } of messages) {
+    const ballot = ballotOf(text);
+    const score = ballot === null ? 0 : await scoreOf(leaf.instance, ballot.answer);
+    if (score === null) {
+      return null;
+    }
+    ballots.push(ballot === null ? null : { name: ballot.name, score });
+  }
+  const stream = new Stream(event.streamKey);
+  return {
+    voters: messages.map(({ position }) => occurrenceAt(protocol, position).id),
+    ballots,
+    ties: closing.options['ties'],
+    uniform: (place) => stream.uniform(place),
+  };
+}
