@@ -12,9 +12,9 @@ import { C3Error } from '../../../src/shared/errors.ts';
 import { checkpointFile } from '../../../src/training/state/checkpoints.ts';
 import { runAdapter } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { FAMILIES, folderOf } from '../golden.ts';
-import { teamFolder, tinyWorld } from './tinyRun.ts';
-import { PAIR } from './tinyTeam.ts';
+import { FAMILIES, folderOf } from '../../unit/golden.ts';
+import { teamFolder, tinyWorld } from '../../unit/training/tinyRun.ts';
+import { PAIR } from '../../unit/training/tinyTeam.ts';
 
 const OVERRIDES = [
   'steps=4',

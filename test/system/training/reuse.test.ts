@@ -12,9 +12,9 @@ import { renderPlain } from '../../../src/team/render.ts';
 import { runSampling } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { tablesOf } from '../../crash/tables.ts';
-import { LOO } from '../replay/helpers.ts';
-import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
-import { FOUR, PAIR } from './tinyTeam.ts';
+import { LOO } from '../../unit/replay/helpers.ts';
+import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
+import { FOUR, PAIR } from '../../unit/training/tinyTeam.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
