@@ -189,7 +189,7 @@ export interface EpisodeRule {
   readonly rule: string;
 }
 
-/** Where a message stands. */
+/** The place of a message in its tree. */
 export interface MessagePlace {
   readonly decision: number;
   /** The decision before it. */

@@ -1,6 +1,6 @@
-/** How far episodes that one policy sampled still speak for another one: their importance weights. */
+/** How well episodes sampled by one policy represent another one: their importance weights. */
 
-/** Largest weight that is told apart: beyond it a weight has no finite number. */
+/** Log of the largest weight that is computed: beyond it the exponential overflows. */
 const LARGEST_LOG = 700;
 /** A weight above this counts as heavy (TeamTR reference section 6). */
 const HEAVY = 10;

@@ -83,7 +83,7 @@ describe('the vectors of the reference', () => {
 const CASES = 1000;
 
 it(`holds in each of ${String(CASES)} random teams, as do the bounds on occupancies`, () => {
-  const counts = { promisedMore: 0, stalePromisedMore: 0, told: 0, positive: 0 };
+  const counts = { promisedMore: 0, stalePromisedMore: 0, informative: 0, positive: 0 };
   for (let index = 0; index < CASES; index++) {
     const numbers = new Numbers(19, index);
     const world = randomDecisions(numbers);
@@ -138,15 +138,15 @@ it(`holds in each of ${String(CASES)} random teams, as do the bounds on occupanc
       turns.reduce((total, turn) => total + of(turn), 0) / (1 - gamma);
     counts.promisedMore += sum(({ promised, error }) => promised - error) > gain + 1e-9 ? 1 : 0;
     counts.stalePromisedMore += sum(({ stale: once, error }) => once - error) > gain + 1e-9 ? 1 : 0;
-    counts.told += isVacuous(fresh, { gamma, bound }) ? 0 : 1;
+    counts.informative += isVacuous(fresh, { gamma, bound }) ? 0 : 1;
     counts.positive += fresh > 0 ? 1 : 0;
   }
   // Without their penalties they would not hold, and they are not all vacuous.
   assert.ok(counts.promisedMore > 100 && counts.stalePromisedMore > 100, JSON.stringify(counts));
-  assert.ok(counts.told > 100 && counts.positive > 0, JSON.stringify(counts));
+  assert.ok(counts.informative > 100 && counts.positive > 0, JSON.stringify(counts));
 });
 
-it('promises what the clipped ratios say, and tells what the clip held back', () => {
+it('promises what the clipped ratios say, and gives what the clip held back', () => {
   const moves = [
     { worth: 0.5, logRatio: Math.log(1.1) },
     { worth: -1, logRatio: Math.log(1.5) },

@@ -6,7 +6,7 @@ const close = (a: number | undefined, b: number, within = 1e-9): void =>
   assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${String(b)}`);
 const tailsOf = (weights: readonly number[]) => weightTails(weights.map(Math.log)) ?? assert.fail();
 
-it('tells how many episodes some weights are worth', () => {
+it('computes how many episodes some weights are worth', () => {
   // TeamTR reference, section 5.
   close(tailsOf([0.5, 2, 1, 4]).effective, 0.661764706, 5e-10);
   assert.equal(weightTails([]), null);
