@@ -21,7 +21,7 @@ import { evaluationTimes } from '../../shared/records/evaluationRounds.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { messagesOf } from '../../team/rounds.ts';
+import { callsOfFanout, messagesOf } from '../../team/rounds.ts';
 import { teamRenderer } from '../../team/render.ts';
 import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
@@ -165,8 +165,8 @@ function costOf(
   const sampling = runSampling(config);
   const decisions = new Map<string, number>();
   const levels = messagesOf(fanout, shape, protocol.occurrences.length);
-  let [evaluatorCalls, tokens] = [0, 0];
-  protocol.occurrences.forEach(({ role, position, scored }, level) => {
+  let tokens = 0;
+  protocol.occurrences.forEach(({ role, position }, level) => {
     const messages = instances * (levels[level] ?? 1);
     decisions.set(role, (decisions.get(role) ?? 0) + messages);
     // What no model says costs no tokens.
@@ -175,11 +175,12 @@ function costOf(
       const isEmpty = level === 0 && withoutFirst !== undefined;
       tokens += messages * (isEmpty ? 1 : samplingOf({ protocol, sampling }, position).maxNewTokens);
     }
-    if (scored) {
-      evaluatorCalls += messages;
-    }
   });
-  return { evaluatorCalls, decisions: Object.fromEntries(decisions), tokens };
+  return {
+    evaluatorCalls: instances * callsOfFanout(protocol, fanout, shape),
+    decisions: Object.fromEntries(decisions),
+    tokens,
+  };
 }
 
 const times = ({ evaluatorCalls, decisions, tokens }: WorkCost, count: number): WorkCost => ({

@@ -8,6 +8,7 @@ import { votesOf } from '../../../src/replay/scoredVotes.ts';
 import { rewardOfVote, type Vote } from '../../../src/replay/votes.ts';
 import { isVotingTeam } from '../../../src/team/votingTeam.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
+import { callsOfFanout } from '../../../src/team/rounds.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { CountingEvaluator, digest, instances, NEVER, PAIR, ScriptedPolicy, starts, world } from './helpers.ts';
 
@@ -171,6 +172,7 @@ describe('the votes of a tree', () => {
         evaluator: new CountingEvaluator((text) => (text === '#### 1' || text === '#### 2/2' ? 1 : 0)),
       });
       const roots = await grow(made.settings, starts(asked), [6], NEVER);
+      assert.equal(made.settings.budget.calls, 4 * callsOfFanout(protocol, [6]), 'one for each vote, as planned');
       const counted = new CountingEvaluator((text) => (text === '#### 1' || text === '#### 2/2' ? 1 : 0));
       const votes = await votesOf(roots, { protocol, evaluator: counted }, NEVER.signal);
       assert.equal(votes.size, 24);

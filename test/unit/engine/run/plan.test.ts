@@ -1,6 +1,6 @@
 /** Plans of whole runs: budget, advice, and what happens where they do not fit. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -13,6 +13,7 @@ import { TextPool } from '../../../../src/engine/models/texts.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { bytesWords, countWords } from '../../../../src/shared/text/sizes.ts';
+import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { c3, errorOf, makeWorkspace, parseLine } from '../workspace.ts';
 
@@ -91,6 +92,19 @@ describe('the budget', () => {
     assert.deepEqual([alone.perStep.evaluatorCalls, alone.total.evaluatorCalls], [0, 2 * 4]);
     assert.deepEqual(runBudget(readConfig('{steps: 2, method: sft}', 'test'), protocol, data), alone);
     assert.equal(alone.evaluations, 1);
+  });
+
+  it('counts the vote that closes an episode', () => {
+    const path = join(import.meta.dirname, '../../../../media/examples/three-voters.json');
+    const voters = parseProtocol(readFileSync(path, 'utf8'), path);
+    const config = readConfig('{steps: 1, method: ccpo, evaluator_budget: 3}', 'test');
+    // One for each of three episodes of four questions; each question greedily and by sampling, before and after.
+    const { perStep, perEvaluation, total } = runBudget(config, voters, inputs.data);
+    assert.deepEqual(
+      [perStep, perEvaluation, total].map(({ evaluatorCalls }) => evaluatorCalls),
+      [4 * 3, 4 * 2, 4 * 3 + 2 * 4 * 2],
+    );
+    assert.deepEqual(perStep.decisions, { voter1: 12, voter2: 12, voter3: 12 });
   });
 
   it('counts the evaluations during training too', () => {
