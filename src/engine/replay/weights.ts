@@ -64,7 +64,8 @@ export class Weights {
    * The file of the value head that was on a snapshot's weights in its run, the last where they were for several
    * steps; rebuilt there where it is not.
    * @returns null where the run began with these weights: a head that has learned nothing
-   * @throws C3Error('model') where it cannot be rebuilt exactly, or the weights are none of the run's; CancelledError
+   * @throws C3Error('model') where it cannot be rebuilt exactly, or no step of the run ended with the weights;
+   *   CancelledError
    */
   async valueHead(request: WeightsRequest): Promise<string | null> {
     const { store, run, snapshot } = request;
@@ -72,7 +73,7 @@ export class Weights {
     if (iteration === null) {
       throw new C3Error(
         'model',
-        `Snapshot ${snapshot.slice(0, 12)} is not of run ${run}, so its value head is unknown; give a snapshot of the run.`,
+        `No step of run ${run} ended with the snapshot ${snapshot.slice(0, 12)}, so it has no value head; diagnose messages of a snapshot that one ended with, such as those of a sampled evaluation.`,
       );
     }
     if (iteration === 0) {
