@@ -1,11 +1,13 @@
 /** The losses of a training micro-batch, written out in float64 on the reference transformer. */
-import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
+import assert from 'node:assert/strict';
+import type { Tensor } from 'onnxruntime-node';
+import { packContexts, type TrainingContext } from '../../../src/runtime/train/pack.ts';
 import type { PolicyLoss } from '../../../src/runtime/train/policyLoss.ts';
 import type { LossKind } from '../../../src/runtime/train/trainingGraph.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { messageLogprobs } from '../../support/referenceTransformer.ts';
-import { context, weightsOf } from './models.ts';
-import { item, total } from './nd.ts';
+import { context, scalar, weightsOf } from './models.ts';
+import { item, present, total } from './nd.ts';
 
 export const TEMPERATURE = 0.75;
 export const KL = 0.125;
@@ -96,6 +98,25 @@ export function contextsFor(config: TransformerConfig, flat: Float32Array): Trai
       };
     }),
   }));
+}
+
+/** Everything that a gradient graph of a loss reads beside parameters. @param weight of a target in the loss */
+export function feedsOf(
+  kind: LossKind,
+  config: TransformerConfig,
+  contexts: readonly TrainingContext[],
+  weight = 1 / 16,
+): Record<string, Tensor> {
+  const batches = packContexts(config, contexts, 10_000, weight);
+  assert.equal(batches.length, 1);
+  const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
+  const ppo = {
+    behaviour: present(behaviour),
+    reference: present(reference),
+    advantages: present(advantages),
+    klCoefficient: scalar(KL),
+  };
+  return { ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) };
 }
 
 /** So small that no token crosses a bound of the clip on the way. */

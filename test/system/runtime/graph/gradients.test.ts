@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Tensor } from 'onnxruntime-node';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds, parameterViews } from '../../../../src/runtime/model/model.ts';
-import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
+import type { TrainingContext } from '../../../../src/runtime/train/pack.ts';
 import {
   accumulatedName,
   buildGradientGraph,
@@ -18,15 +17,15 @@ import type { TransformerConfig } from '../../../../src/runtime/model/transforme
 import {
   along,
   contextsFor,
+  feedsOf,
   KL,
   lossOf,
   ppoTerm,
   slope,
-  TEMPERATURE,
   tokensOf,
   type Token,
 } from '../../../unit/runtime/losses.ts';
-import { flatOutput, QWEN2, QWEN3, runGraph, scalar, testParameters, TINY } from '../../../unit/runtime/models.ts';
+import { flatOutput, QWEN2, QWEN3, runGraph, testParameters, TINY } from '../../../unit/runtime/models.ts';
 import { item, present, range, testStream, total } from '../../../unit/runtime/nd.ts';
 
 const DIRECTIONS = 3;
@@ -39,21 +38,10 @@ async function trainingOutputs(
   float: FloatType,
 ): Promise<Record<string, Float64Array>> {
   const count = tokensOf(config, flat, contexts).length;
-  const batches = packContexts(config, contexts, 10_000, 1 / count);
-  assert.equal(batches.length, 1);
-  const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
-  const ppo = {
-    behaviour: present(behaviour),
-    reference: present(reference),
-    advantages: present(advantages),
-    klCoefficient: scalar(KL),
-  };
   const nothing = parameterFeeds(config, new Float32Array(flat.length), accumulatedName);
   return runGraph(buildGradientGraph(config, { loss: kind, float }), config, flat, {
     ...nothing,
-    ...rest,
-    ...(kind === 'ppo' && ppo),
-    temperature: scalar(TEMPERATURE),
+    ...feedsOf(kind, config, contexts, 1 / count),
   });
 }
 

@@ -12,7 +12,7 @@ import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { Graph, type FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { withAdapter } from '../../../../src/runtime/model/lora.ts';
 import { consecutiveViews, parameterFeeds, viewFeeds } from '../../../../src/runtime/model/model.ts';
-import { headChunks, packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
+import { headChunks, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
 import { floatData, Session, type Outputs } from '../../../../src/runtime/session/session.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
@@ -21,7 +21,6 @@ import {
   buildGradientGraph,
   buildScoreGraph,
   gradientName,
-  type LossKind,
   type TrainingGraphOptions,
 } from '../../../../src/runtime/train/trainingGraph.ts';
 import {
@@ -31,7 +30,7 @@ import {
   type AdapterSettings,
   type TransformerConfig,
 } from '../../../../src/runtime/model/transformer.ts';
-import { along, contextsFor, KL, slope, TEMPERATURE } from '../../../unit/runtime/losses.ts';
+import { along, contextsFor, feedsOf, slope } from '../../../unit/runtime/losses.ts';
 import {
   context,
   DEVICE,
@@ -41,7 +40,6 @@ import {
   request,
   runGraph,
   RUNNING,
-  scalar,
   testParameters,
   TINY,
 } from '../../../unit/runtime/models.ts';
@@ -55,24 +53,6 @@ const ADAPTER: AdapterSettings = {
   alpha: 6,
   targetModules: ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'],
 };
-
-/** Everything that a gradient graph of a loss reads beside parameters. */
-function feedsOf(
-  kind: LossKind,
-  config: TransformerConfig,
-  contexts: readonly TrainingContext[],
-): Record<string, Tensor> {
-  const batches = packContexts(config, contexts, 10_000, 1 / 16);
-  assert.equal(batches.length, 1);
-  const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
-  const ppo = {
-    behaviour: present(behaviour),
-    reference: present(reference),
-    advantages: present(advantages),
-    klCoefficient: scalar(KL),
-  };
-  return { ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) };
-}
 
 /** One micro-batch as the trainer runs it: all of ONNX Runtime's optimisations. */
 async function outputsOf(

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Tensor } from 'onnxruntime-node';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import {
@@ -37,7 +36,7 @@ import {
 } from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../../../unit/golden.ts';
-import { along, contextsFor, KL, slope, TEMPERATURE, tokensOf } from '../../../unit/runtime/losses.ts';
+import { along, contextsFor, feedsOf, slope, TEMPERATURE, tokensOf } from '../../../unit/runtime/losses.ts';
 import {
   context,
   DEVICE,
@@ -46,7 +45,6 @@ import {
   request,
   runGraph,
   RUNNING,
-  scalar,
   testParameters,
   TINY,
 } from '../../../unit/runtime/models.ts';
@@ -262,15 +260,6 @@ async function adapterGradient(
   float: FloatType,
 ): Promise<Float64Array> {
   const views = adapterViews(config, settings);
-  const batches = packContexts(config, contexts, 10_000, 1 / tokensOf(config, base, contexts).length);
-  assert.equal(batches.length, 1);
-  const { behaviour, reference, advantages, ...rest } = present(batches[0]).feeds as Record<string, Tensor>;
-  const ppo = {
-    behaviour: present(behaviour),
-    reference: present(reference),
-    advantages: present(advantages),
-    klCoefficient: scalar(KL),
-  };
   const factors = {
     ...viewFeeds(views, adapter),
     ...viewFeeds(views, new Float32Array(adapter.length), accumulatedName),
@@ -279,7 +268,7 @@ async function adapterGradient(
     buildGradientGraph(withAdapter(config, settings), { loss: kind, float }),
     config,
     base,
-    { ...factors, ...rest, ...(kind === 'ppo' && ppo), temperature: scalar(TEMPERATURE) },
+    { ...factors, ...feedsOf(kind, config, contexts, 1 / tokensOf(config, base, contexts).length) },
   );
   assert.deepEqual(
     Object.keys(outputs)
