@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import { ADAPTER_MODULES } from '../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
@@ -15,6 +14,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { FAMILIES, folderOf } from '../../unit/golden.ts';
 import { teamFolder, tinyWorld } from '../../unit/training/tinyRun.ts';
 import { PAIR } from '../../unit/training/tinyTeam.ts';
+import { failing } from '../../unit/training/watched.ts';
 
 const OVERRIDES = [
   'steps=4',
@@ -116,18 +116,10 @@ describe('a run that trains an adapter', () => {
     it(`continues to the same weights where step ${at} broke`, async (t) => {
       const [whole, broken] = [await tinyWorld(t, team.folder), await tinyWorld(t, team.folder)];
       await whole.start({ overrides: OVERRIDES, evaluation: [] });
-      let calls = 0;
-      const failing = (runtime: ModelRuntime): ModelRuntime =>
-        new Proxy(runtime, {
-          get: (target, name): unknown => {
-            if (name === 'step' && ++calls === at) {
-              return () => Promise.reject(new C3Error('model', 'It broke.'));
-            }
-            const value: unknown = Reflect.get(target, name);
-            return typeof value === 'function' ? value.bind(target) : value;
-          },
-        });
-      await assert.rejects(broken.start({ overrides: OVERRIDES, evaluation: [], wrap: failing }), /It broke/);
+      await assert.rejects(
+        broken.start({ overrides: OVERRIDES, evaluation: [], wrap: failing('step', at) }),
+        /It broke/,
+      );
       await broken.resume({ overrides: OVERRIDES, evaluation: [] });
       const names = ({ store }: typeof whole): string[] => store.snapshotsOfRun('run-1').map(({ id }) => id);
       assert.deepEqual(names(broken), names(whole));

@@ -3,8 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
+import { CancelledError } from '../../../src/shared/errors.ts';
 import { evaluationCurve, evaluationsOf } from '../../../src/shared/records/evaluations.ts';
 import {
   evaluationTimes,
@@ -15,8 +14,8 @@ import {
   roundTitle,
 } from '../../../src/shared/records/evaluationRounds.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
-import { tablesOf, type Row } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { failing, rowsOf, watching } from '../../unit/training/watched.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -30,20 +29,6 @@ after(() => {
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 const OVERRIDES = ['steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.batch=4'];
 const EVERY = [...OVERRIDES, 'evaluation.every=2'];
-
-/** All rows, clocks aside. */
-function tables({ store, snapshotFolder }: TinyRun): Readonly<Record<string, readonly Row[]>> {
-  const db = connect(store.path, 'read');
-  try {
-    return Object.fromEntries(
-      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
-        ([table]) => !table.startsWith('message_search'),
-      ),
-    );
-  } finally {
-    db.close();
-  }
-}
 
 /** What training left: its messages, episodes, returns, steps without what they cost, and every snapshot. */
 function training({ store }: TinyRun): unknown {
@@ -67,20 +52,6 @@ function training({ store }: TinyRun): unknown {
   } finally {
     db.close();
   }
-}
-
-/** A runtime that fails the n-th time it generates, once; `calls` counts. */
-function failing(at: number, calls: { count: number }): (runtime: ModelRuntime) => ModelRuntime {
-  return (runtime) =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        if (name === 'generate' && ++calls.count === at) {
-          return () => Promise.reject(new C3Error('model', 'It broke.'));
-        }
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
 }
 
 describe('evaluation every so many steps', () => {
@@ -161,25 +132,25 @@ describe('evaluation every so many steps', () => {
 
   it('gives the rows and weights of a run that was not interrupted, wherever it was', async (t) => {
     const whole = await begin(t);
-    const calls = { count: 0 };
+    let calls = 0;
     const during: number[] = [];
     await whole.start({
       overrides: EVERY,
-      wrap: failing(-1, calls),
+      wrap: watching((name) => (calls += name === 'generate' ? 1 : 0)),
       control: {
         onProgress: ({ message }) => {
           if (/^Evaluating .*, after step/u.test(message)) {
-            during.push(calls.count + 1);
+            during.push(calls + 1);
           }
         },
       },
     });
     assert.equal(during.length, 2 * 2 * 3, 'a beginning and two batches, greedy and sampled, after steps 2 and 4');
-    for (const at of [...new Set(during)].filter((call) => call <= calls.count)) {
+    for (const at of [...new Set(during)].filter((call) => call <= calls)) {
       const world = await begin(t);
-      await assert.rejects(world.start({ overrides: EVERY, wrap: failing(at, { count: 0 }) }), /It broke/u, String(at));
+      await assert.rejects(world.start({ overrides: EVERY, wrap: failing('generate', at) }), /It broke/u, String(at));
       await world.resume({ overrides: EVERY });
-      assert.deepEqual(tables(world), tables(whole), String(at));
+      assert.deepEqual(rowsOf(world), rowsOf(whole), String(at));
     }
   });
 

@@ -17,6 +17,7 @@ import { statesOf, stateText } from '../../../src/training/state/states.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
+import { failing } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 let tokenizer: LoadedTokenizer;
@@ -312,23 +313,13 @@ describe('a run of MAPPO with a head that is fitted', () => {
   it('is the same again after an interruption', async (t) => {
     const ends = async (broken: boolean): Promise<unknown> => {
       const world = await tinyWorld(t, team.folder);
-      let calls = 0;
       const options = {
         evaluation: [],
         train: INSTANCES,
         overrides: ['method=mappo', 'steps=4', 'checkpoint_every=2', 'evaluation.instances=0', ...FITTED],
       };
       if (broken) {
-        const wrap = (runtime: ModelRuntime): ModelRuntime =>
-          new Proxy(runtime, {
-            get: (target, name): unknown => {
-              const value: unknown = Reflect.get(target, name);
-              if (name === 'learnValues' && ++calls === 4) {
-                throw new Error('It broke.');
-              }
-              return typeof value === 'function' ? value.bind(target) : value;
-            },
-          });
+        const wrap = failing('learnValues', 4);
         await assert.rejects(world.start({ ...options, wrap }), /It broke/);
         await world.resume(options);
       } else {

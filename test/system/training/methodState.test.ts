@@ -1,20 +1,13 @@
 /** Messages that are only measured, and what a method carries from step to step. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { connect } from '../../../src/store/files/sqlite.ts';
-import { renderPlain } from '../../../src/team/render.ts';
-import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { magrpo } from '../../../src/training/methods/magrpo.ts';
 import type { Method } from '../../../src/training/methods/method.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
-import { tablesOf } from '../../crash/tables.ts';
 import { runningStatistics, statisticsOf } from '../../support/runningStatistics.ts';
-import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
-import { PAIR } from '../../unit/training/tinyTeam.ts';
+import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { failing, rowsOf, watchingSteps } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -28,56 +21,12 @@ const OVERRIDES = ['steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluat
 const OPTIONS = { overrides: OVERRIDES, evaluation: [], method: runningStatistics };
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 
-function rows({ store, snapshotFolder }: TinyRun): unknown {
-  const db = connect(store.path, 'read');
-  try {
-    return Object.fromEntries(
-      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
-        ([table]) => !table.startsWith('message_search'),
-      ),
-    );
-  } finally {
-    db.close();
-  }
-}
-
-/** Fails the n-th call of one of the runtime's methods. */
-function failing(method: 'generate' | 'step' | 'saveCheckpoint', at: number): (runtime: ModelRuntime) => ModelRuntime {
-  let calls = 0;
-  return watching(method, () => {
-    if (++calls === at) {
-      throw new C3Error('model', 'It broke.');
-    }
-  });
-}
-
-function watching(
-  method: keyof ModelRuntime,
-  see: (...args: unknown[]) => void,
-): (runtime: ModelRuntime) => ModelRuntime {
-  return (runtime) =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function') {
-          return value;
-        }
-        return (...args: unknown[]): unknown => {
-          if (name === method) {
-            see(...args);
-          }
-          return Reflect.apply(value, target, args);
-        };
-      },
-    });
-}
-
 describe('messages that are only measured', () => {
   it('are scored and stored, and neither learned from nor counted in the mean return', async (t) => {
     const world = await begin(t);
     const learned: string[] = [];
-    const wrap = watching('step', (contexts) => {
-      for (const { messages } of contexts as readonly TrainingContext[]) {
+    const wrap = watchingSteps((contexts) => {
+      for (const { messages } of contexts) {
         for (const { tokens } of messages) {
           learned.push([...tokens].join());
         }
@@ -154,30 +103,15 @@ describe('the state of a method', () => {
         `${method} ${String(at)}`,
       );
       await world.resume(OPTIONS);
-      assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
       await world.giveBack();
     }
   });
 
   it('leads to the same weights when steps are executed again', async (t) => {
-    const { start, store, snapshotFolder, host, base } = await begin(t);
+    const { start, store, restoring } = await begin(t);
     await start(OPTIONS);
-    const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', OVERRIDES);
-    const input = {
-      run: 'run-1',
-      config,
-      method: runningStatistics,
-      store,
-      runtime: host,
-      tokenizer: await loadTokenizer(team.folder),
-      protocol: PAIR,
-      render: renderPlain,
-      maxPositions: 256,
-      base,
-      snapshotFolder,
-      signal: new AbortController().signal,
-      onStep: () => undefined,
-    };
+    const input = restoring(OPTIONS);
     for (const step of [1, 3, 5]) {
       assert.equal(await restoreTraining(input, step), snapshotAfter(store, 'run-1', step).id);
     }
@@ -186,7 +120,7 @@ describe('the state of a method', () => {
   it('of another version or method stops a run with one sentence, and nothing is lost', async (t) => {
     const world = await begin(t);
     await assert.rejects(world.start({ ...OPTIONS, wrap: failing('step', 3) }), /It broke/);
-    const before = rows(world);
+    const before = rowsOf(world);
     const { state } = runningStatistics;
     assert.ok(state !== undefined);
     for (const [kind, words] of [
@@ -204,7 +138,7 @@ describe('the state of a method', () => {
           words.test(error.message) &&
           !error.message.includes('\n'),
       );
-      assert.deepEqual(rows(world), before);
+      assert.deepEqual(rowsOf(world), before);
     }
     const without = await begin(t);
     await assert.rejects(without.start({ ...OPTIONS, method: magrpo, wrap: failing('generate', 7) }), /It broke/);

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import type { Message } from '../../../src/shared/records/records.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
@@ -19,6 +18,7 @@ import {
 } from '../../../src/training/methods/methods.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
+import { watchingSteps } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -46,19 +46,7 @@ interface Shown extends TinyRun {
 async function trained(t: TestContext, overrides: readonly string[], options: TinyRunOptions = {}): Promise<Shown> {
   const world = await tinyWorld(t, team.folder);
   const learned: (readonly TrainingContext[])[] = [];
-  const wrap = (runtime: ModelRuntime): ModelRuntime =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(target, name);
-        if (name !== 'step') {
-          return typeof value === 'function' ? value.bind(target) : value;
-        }
-        return (...args: Parameters<ModelRuntime['step']>) => {
-          learned.push(args[0]);
-          return target.step(...args);
-        };
-      },
-    });
+  const wrap = watchingSteps((contexts) => learned.push(contexts));
   await world.start({
     evaluation: [],
     train: INSTANCES,

@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileS
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
@@ -13,14 +12,11 @@ import {
   removeUnfinished,
   valueHeadFile,
 } from '../../../src/training/state/checkpoints.ts';
-import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
-import { renderPlain } from '../../../src/team/render.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
-import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
-import { PAIR } from '../../unit/training/tinyTeam.ts';
 import { makeTeam } from '../../unit/training/tinyTeam.ts';
+import { bound, failing, rowsOf, watching } from '../../unit/training/watched.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -34,20 +30,6 @@ after(() => {
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 const OVERRIDES = ['steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.batch=4'];
 
-/** All rows, clocks aside. */
-function rows({ store, snapshotFolder }: TinyRun): unknown {
-  const db = connect(store.path, 'read');
-  try {
-    return Object.fromEntries(
-      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
-        ([table]) => !table.startsWith('message_search'),
-      ),
-    );
-  } finally {
-    db.close();
-  }
-}
-
 /** The value heads that were kept, by the names of their files. */
 const heads = ({ snapshotFolder }: TinyRun): Record<string, string> =>
   Object.fromEntries(
@@ -58,26 +40,6 @@ const heads = ({ snapshotFolder }: TinyRun): Record<string, string> =>
   );
 
 const finalWeights = ({ store }: TinyRun): string => store.snapshotsOfRun('run-1').at(-1)?.id ?? '';
-
-/** A member of the target, a method bound to it. */
-function bound(target: ModelRuntime, name: string | symbol): unknown {
-  const value: unknown = Reflect.get(target, name);
-  return typeof value === 'function' ? value.bind(target) : value;
-}
-
-/** A runtime of which one method fails the n-th time it is called, once. */
-function failing(method: keyof ModelRuntime, at: number): (runtime: ModelRuntime) => ModelRuntime {
-  let calls = 0;
-  return (runtime) =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        if (name === method && ++calls === at) {
-          return () => Promise.reject(new C3Error('model', 'It broke.'));
-        }
-        return bound(target, name);
-      },
-    });
-}
 
 describe('resumeTraining', () => {
   it('gives the rows and weights of a run that was not interrupted, wherever it was', async (t) => {
@@ -107,7 +69,7 @@ describe('resumeTraining', () => {
       assert.equal(world.store.run('run-1').status, 'failed');
       await world.resume({ overrides: OVERRIDES });
       assert.equal(finalWeights(world), finalWeights(whole), `${method} ${String(at)}`);
-      assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
       await world.giveBack();
     }
   });
@@ -123,7 +85,7 @@ describe('resumeTraining', () => {
       await assert.rejects(world.start({ overrides, wrap: failing('generate', at) }), /It broke/, String(at));
       const { passAt1 } = await world.resume({ overrides });
       assert.deepEqual(passAt1, summary.passAt1);
-      assert.deepEqual(rows(world), rows(whole), String(at));
+      assert.deepEqual(rowsOf(world), rowsOf(whole), String(at));
       await world.giveBack();
     }
   });
@@ -172,7 +134,7 @@ describe('resumeTraining', () => {
         );
         await world.resume({ overrides });
         assert.equal(finalWeights(world), finalWeights(whole), `${failed} ${String(at)}`);
-        assert.deepEqual(rows(world), rows(whole), `${failed} ${String(at)}`);
+        assert.deepEqual(rowsOf(world), rowsOf(whole), `${failed} ${String(at)}`);
         await world.giveBack();
         assert.deepEqual(heads(world), heads(whole), `${failed} ${String(at)}`);
       }
@@ -195,7 +157,7 @@ describe('resumeTraining', () => {
     await assert.rejects(world.resume(until(3)), CancelledError);
     assert.deepEqual([world.store.run('run-1').status, world.store.run('run-1').steps], ['cancelled', 3]);
     const resumed = await world.resume({ overrides: OVERRIDES });
-    assert.deepEqual(rows(world), rows(whole));
+    assert.deepEqual(rowsOf(world), rowsOf(whole));
     const { seconds, ...same } = resumed;
     const { seconds: wholeSeconds, ...expected } = summary;
     assert.deepEqual({ ...same, store: '', lostEvaluatorCalls: 0 }, { ...expected, store: '' });
@@ -229,15 +191,7 @@ describe('resumeTraining', () => {
     await assert.rejects(world.start({ overrides: OVERRIDES, wrap: failing('step', 4) }), /It broke/);
     const stored = world.store.counts();
     let generated = 0;
-    const wrap = (runtime: ModelRuntime): ModelRuntime =>
-      new Proxy(runtime, {
-        get: (target, name): unknown => {
-          if (name === 'generate') {
-            generated++;
-          }
-          return bound(target, name);
-        },
-      });
+    const wrap = watching((name) => (generated += name === 'generate' ? 1 : 0));
     await world.resume({ overrides: [...OVERRIDES, 'evaluation.instances=0'], evaluation: [], wrap });
     // The fourth step's messages were there: one iteration of two levels was sampled, no evaluation.
     assert.equal(generated, 2);
@@ -247,7 +201,7 @@ describe('resumeTraining', () => {
   it('refuses another model and another numeric environment, and changes nothing', async (t) => {
     const world = await begin(t);
     await assert.rejects(world.start({ wrap: failing('step', 1) }), /It broke/);
-    const stored = rows(world);
+    const stored = rowsOf(world);
     const elsewhere = (runtime: ModelRuntime): ModelRuntime =>
       new Proxy(runtime, {
         get: (target, name): unknown => {
@@ -267,7 +221,7 @@ describe('resumeTraining', () => {
     await assert.rejects(world.resume(), /the model in .* is no longer the one that it began with/);
     db.prepare('UPDATE snapshot SET weights = ? WHERE iteration = 0').run(world.base);
     db.close();
-    assert.deepEqual(rows(world), stored);
+    assert.deepEqual(rowsOf(world), stored);
     assert.equal((await world.resume()).steps, 2);
   });
 });
@@ -295,29 +249,11 @@ describe('checkpoints and snapshots', () => {
   });
 
   it('rebuilds every snapshot of a run from what is stored, from the nearest checkpoint or from the beginning', async (t) => {
-    const { start, store, snapshotFolder, host, base } = await begin(t);
+    const { start, store, snapshotFolder, restoring } = await begin(t);
     const overrides = ['steps=7', 'checkpoint_every=3', 'snapshot_every=7', 'ppo.epochs=2', 'evaluation.instances=0'];
     await start({ overrides, evaluation: [] });
     const again: number[] = [];
-    const config = readConfig(
-      'steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n',
-      'tiny.c3.yaml',
-      overrides,
-    );
-    const input = {
-      run: 'run-1',
-      config,
-      store,
-      runtime: host,
-      tokenizer: await loadTokenizer(team.folder),
-      protocol: PAIR,
-      render: renderPlain,
-      maxPositions: 256,
-      base,
-      snapshotFolder,
-      signal: new AbortController().signal,
-      onStep: (step: number) => again.push(step),
-    };
+    const input = { ...restoring({ overrides }), onStep: (step: number) => again.push(step) };
     const rebuild = async (iteration: number): Promise<number[]> => {
       again.length = 0;
       assert.equal(await restoreTraining(input, iteration), snapshotAfter(store, 'run-1', iteration).id);
@@ -345,20 +281,15 @@ describe('checkpoints and snapshots', () => {
     assert.deepEqual(await rebuild(4), [1, 2, 3, 4]);
     // What cannot be executed again exactly is no snapshot of the run.
     await assert.rejects(
-      restoreTraining({ ...input, config: { ...config, ppo: { ...config.ppo, learning_rate: 1e-3 } } }, 2),
+      restoreTraining({ ...input, config: { ...input.config, ppo: { ...input.config.ppo, learning_rate: 1e-3 } } }, 2),
       /executed again, gave the weights [0-9a-f]{12} where [0-9a-f]{12} are stored/,
     );
   });
 
   it('keeps the value head of the weights that it keeps, and gives it again when they are rebuilt', async (t) => {
     const overrides = ['method=mappo', 'steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.instances=0'];
-    const { start, store, snapshotFolder, host, base } = await begin(t);
+    const { start, store, snapshotFolder, host, base, restoring } = await begin(t);
     const kept: [string, number[]][] = [];
-    const config = readConfig(
-      'steps: 2\ninstances_per_step: 3\nsampling: {max_new_tokens: 6}\nppo: {learning_rate: 0.002}\ndevice: {threads: 1}\n',
-      'tiny.c3.yaml',
-      overrides,
-    );
     const states = [{ agent: 'actor', tokens: Int32Array.of(5, 7, 9) }];
     const wrap = (runtime: ModelRuntime): ModelRuntime =>
       new Proxy(runtime, {
@@ -377,23 +308,9 @@ describe('checkpoints and snapshots', () => {
       kept.map(([path]) => path),
       [2, 4, 5].map((iteration) => valueHeadFile(snapshotFolder, 'run-1', iteration)),
     );
-    const input = {
-      run: 'run-1',
-      config,
-      store,
-      runtime: host,
-      tokenizer: await loadTokenizer(team.folder),
-      protocol: PAIR,
-      render: renderPlain,
-      maxPositions: 256,
-      base,
-      snapshotFolder,
-      signal: new AbortController().signal,
-      onStep: () => undefined,
-    };
     for (const [index, [path, values]] of kept.entries()) {
       const iteration = [2, 4, 5][index] ?? 0;
-      const snapshot = await restoreTraining(input, iteration);
+      const snapshot = await restoreTraining(restoring({ overrides }), iteration);
       assert.equal(lastIterationOf(store, 'run-1', snapshot), iteration);
       assert.deepEqual(await host.valuesUnder(snapshot, path, states, new AbortController().signal), values);
       const bytes = readFileSync(path);

@@ -7,14 +7,13 @@ import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { verifyReplays, type PolicyLender } from '../../../src/replay/verify.ts';
 import type { RunSummary } from '../../../src/shared/records/records.ts';
-import { connect } from '../../../src/store/files/sqlite.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { runSampling } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { tablesOf } from '../../crash/tables.ts';
 import { LOO } from '../../unit/replay/helpers.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR } from '../../unit/training/tinyTeam.ts';
+import { rowsOf } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -35,46 +34,28 @@ const COSTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** All rows without clocks and costs. */
-function rows({ store, snapshotFolder }: TinyRun): unknown {
-  const db = connect(store.path, 'read');
-  try {
-    return Object.fromEntries(
-      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).flatMap(([table, all]) => {
-        if (table.startsWith('message_search')) {
-          return [];
-        }
-        return [
-          [
-            table,
-            all.map((row) =>
-              Object.fromEntries(
-                Object.entries(row).flatMap(([column, value]) => {
-                  if (COSTS[table]?.includes(column) === true) {
-                    return [];
-                  }
-                  if (column !== 'summary' || typeof value !== 'object' || value === null) {
-                    return [[column, value]];
-                  }
-                  return [
-                    [
-                      column,
-                      Object.fromEntries(
-                        Object.entries(value).filter(
-                          ([key]) => !['evaluatorCalls', 'reusedEvaluations', 'tokens'].includes(key),
-                        ),
-                      ),
-                    ],
-                  ];
-                }),
-              ),
-            ),
-          ],
-        ];
-      }),
-    );
-  } finally {
-    db.close();
-  }
+function rows(world: TinyRun): unknown {
+  return Object.fromEntries(
+    Object.entries(rowsOf(world)).map(([table, all]) => [
+      table,
+      all.map((row) =>
+        Object.fromEntries(
+          Object.entries(row).flatMap(([column, value]) => {
+            if (COSTS[table]?.includes(column) === true) {
+              return [];
+            }
+            if (column !== 'summary' || typeof value !== 'object' || value === null) {
+              return [[column, value]];
+            }
+            const same = Object.entries(value).filter(
+              ([key]) => !['evaluatorCalls', 'reusedEvaluations', 'tokens'].includes(key),
+            );
+            return [[column, Object.fromEntries(same)]];
+          }),
+        ),
+      ),
+    ]),
+  );
 }
 
 interface Counted {

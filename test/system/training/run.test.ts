@@ -6,7 +6,6 @@ import { wilson } from '../../../src/credit/interval.ts';
 import { EvaluatorLost, type Evaluator, type Graded } from '../../../src/evaluate/evaluator.ts';
 import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import type { StepSettings } from '../../../src/runtime/train/trainingState.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type { Episode, Message, RunSummary } from '../../../src/shared/records/records.ts';
 import { STEP_MEASURE_NAMES, STEP_MEASURES, type StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
@@ -14,6 +13,7 @@ import { shownStatus } from '../../../src/shared/records/runStatus.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
+import { bound, watchingSteps } from '../../unit/training/watched.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -168,18 +168,7 @@ describe('runTraining', () => {
   it('moves the weights, more with more steps of the optimiser', async (t) => {
     const { store, start, base, host } = await begin(t);
     const rates: number[] = [];
-    const wrap = (runtime: ModelRuntime): ModelRuntime =>
-      new Proxy(runtime, {
-        get: (target, name) => {
-          if (name !== 'step') {
-            return bound(target, name);
-          }
-          return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, signal: AbortSignal) => {
-            rates.push(settings.learningRate);
-            return target.step(contexts, settings, signal);
-          };
-        },
-      });
+    const wrap = watchingSteps((_, { learningRate }) => rates.push(learningRate));
     await start({
       overrides: ['ppo.epochs=2', 'ppo.warmup_fraction=0.25', 'evaluation.instances=0'],
       evaluation: [],
@@ -210,18 +199,7 @@ describe('runTraining', () => {
   it('takes its optimiser steps in the memory that it was given', async (t) => {
     const { start } = await begin(t);
     const asked: unknown[] = [];
-    const wrap = (runtime: ModelRuntime): ModelRuntime =>
-      new Proxy(runtime, {
-        get: (target, name) => {
-          if (name !== 'step') {
-            return bound(target, name);
-          }
-          return (contexts: Parameters<ModelRuntime['step']>[0], settings: StepSettings, signal: AbortSignal) => {
-            asked.push([settings.recompute, settings.microBatchTokens]);
-            return target.step(contexts, settings, signal);
-          };
-        },
-      });
+    const wrap = watchingSteps((_, { recompute, microBatchTokens }) => asked.push([recompute, microBatchTokens]));
     await start({
       overrides: ['memory.recompute=true', 'memory.micro_batch_tokens=96', 'evaluation.instances=0'],
       evaluation: [],
@@ -496,9 +474,3 @@ describe('runTraining', () => {
     assert.deepEqual(store.counts(), before);
   });
 });
-
-/** A member of the target, a method bound to it. */
-function bound(target: ModelRuntime, name: string | symbol): unknown {
-  const value: unknown = Reflect.get(target, name);
-  return typeof value === 'function' ? value.bind(target) : value;
-}

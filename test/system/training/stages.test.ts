@@ -3,26 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../../src/policy/policy.ts';
-import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { verifyReplays, type PolicyLender } from '../../../src/replay/verify.ts';
 import { callsOfFanout } from '../../../src/team/rounds.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import { C3Error } from '../../../src/shared/errors.ts';
 import { WITHIN_STEP } from '../../../src/shared/records/records.ts';
-import { connect } from '../../../src/store/files/sqlite.ts';
-import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { samplingProblem } from '../../../src/training/iteration.ts';
-import {
-  restoreStage,
-  restoreTraining,
-  snapshotAfter,
-  type RestoreInput,
-} from '../../../src/training/state/restore.ts';
-import { tablesOf } from '../../crash/tables.ts';
+import { restoreStage, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
 import { inStages, seenOf, type StagesSettings } from '../../support/inStages.ts';
 import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { PAIR } from '../../unit/training/tinyTeam.ts';
+import { failing, rowsOf, watching } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -50,56 +40,6 @@ const options = (overrides: readonly string[], settings = SETTINGS): TinyRunOpti
   method: inStages(settings),
 });
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
-
-function rows({ store, snapshotFolder }: TinyRun): unknown {
-  const db = connect(store.path, 'read');
-  try {
-    return Object.fromEntries(
-      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
-        ([table]) => !table.startsWith('message_search'),
-      ),
-    );
-  } finally {
-    db.close();
-  }
-}
-
-/** Sees every call of the runtime before it is made. */
-const watching =
-  (see: (name: string, args: readonly unknown[]) => void) =>
-  (runtime: ModelRuntime): ModelRuntime =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function') {
-          return value;
-        }
-        return (...args: unknown[]): unknown => {
-          see(String(name), args);
-          return Reflect.apply(value, target, args);
-        };
-      },
-    });
-
-const restoring = async (
-  { host, store, base, snapshotFolder }: TinyRun,
-  overrides: readonly string[],
-  settings = SETTINGS,
-): Promise<RestoreInput> => ({
-  run: 'run-1',
-  config: readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides),
-  method: inStages(settings),
-  store,
-  runtime: host,
-  tokenizer: await loadTokenizer(team.folder),
-  protocol: PAIR,
-  render: renderPlain,
-  maxPositions: 256,
-  base,
-  snapshotFolder,
-  signal: new AbortController().signal,
-  onStep: () => undefined,
-});
 
 describe('stages of a step', () => {
   it('are sampled by the team as the agents before left it, and learned from alone', async (t) => {
@@ -221,19 +161,14 @@ describe('stages of a step', () => {
       for (const [method, share] of moments) {
         const at = 1 + Math.floor(share * (counts.get(method) ?? 0));
         const world = await begin(t);
-        let calls = 0;
-        const wrap = watching((name) => {
-          if (name === method && ++calls === at) {
-            throw new C3Error('model', 'It broke.');
-          }
-        });
+        const wrap = failing(method, at);
         await assert.rejects(world.start({ ...options(overrides), wrap }), /It broke/, `${method} ${String(at)}`);
         await world.resume(options(overrides));
-        assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
         await world.giveBack();
       }
       await counting.giveBack();
-      const input = await restoring(whole, overrides);
+      const input = whole.restoring(options(overrides));
       for (let step = 1; step <= STEPS; step++) {
         assert.equal(await restoreTraining(input, step), snapshotAfter(whole.store, 'run-1', step).id);
         for (const stage of whole.store.stages('run-1', step)) {
@@ -251,7 +186,7 @@ describe('stages of a step', () => {
     const free = { ...SETTINGS, radius: 1e9 };
     await world.start(options(PER_ROLE, free));
     const { store, host } = world;
-    const input = await restoring(world, PER_ROLE, free);
+    const input = world.restoring(options(PER_ROLE, free));
     const rebuilt: string[] = [];
     const lend: PolicyLender = async (snapshot, work) => {
       if (!(await host.snapshots()).includes(snapshot)) {

@@ -7,7 +7,6 @@ import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import type { Json, MethodState } from '../../../src/shared/records/methodState.ts';
-import { connect } from '../../../src/store/files/sqlite.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
 import { samplingProblem } from '../../../src/training/iteration.ts';
@@ -17,9 +16,9 @@ import type { Outcome, Update } from '../../../src/training/methods/method.ts';
 import { adaptedWeight, teamTr } from '../../../src/training/methods/teamTr.ts';
 import { exactDivergenceProblem } from '../../../src/training/penalty.ts';
 import { snapshotAfter } from '../../../src/training/state/restore.ts';
-import { tablesOf } from '../../crash/tables.ts';
 import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
+import { rowsOf, watching } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -217,33 +216,6 @@ interface Learned {
   readonly weight: number;
 }
 
-/** Sees every call of the runtime before it is made. */
-const watching =
-  (see: (name: string, args: readonly unknown[]) => void) =>
-  (runtime: ModelRuntime): ModelRuntime =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === 'function'
-          ? (...args: unknown[]): unknown => {
-              see(String(name), args);
-              return Reflect.apply(value, target, args);
-            }
-          : value;
-      },
-    });
-
-function rows({ store, snapshotFolder }: TinyRun): unknown {
-  const db = connect(store.path, 'read');
-  try {
-    return Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
-      ([table]) => !table.startsWith('message_search'),
-    );
-  } finally {
-    db.close();
-  }
-}
-
 const start = (world: TinyRun, wrap?: (runtime: ModelRuntime) => ModelRuntime, overrides: readonly string[] = RUN) =>
   world.start({ evaluation: [], train: sums(3), overrides, ...(wrap !== undefined && { wrap }) });
 
@@ -402,7 +374,7 @@ describe('a run of teamtr', () => {
       });
       await assert.rejects(start(world, breaking), /It broke/u, `${method} ${String(at)}`);
       await world.resume({ evaluation: [], train: sums(3), overrides: RUN });
-      assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
       await world.giveBack();
     }
   });

@@ -1,19 +1,13 @@
 /** Updates that depend on what the ones before showed: agents in turn, a measured divergence, stop and revert. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { connect } from '../../../src/store/files/sqlite.ts';
-import { renderPlain } from '../../../src/team/render.ts';
-import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
-import { tablesOf } from '../../crash/tables.ts';
 import { inTurn, type TurnSettings } from '../../support/inTurn.ts';
-import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
-import { PAIR } from '../../unit/training/tinyTeam.ts';
+import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
+import { rowsOf, watching } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -33,36 +27,6 @@ const SHARED = [
 ];
 const PER_ROLE = [...SHARED, 'adapter={per: role, rank: 2}', 'ppo.learning_rate=0.02'];
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
-
-function rows({ store, snapshotFolder }: TinyRun): unknown {
-  const db = connect(store.path, 'read');
-  try {
-    return Object.fromEntries(
-      Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' })).filter(
-        ([table]) => !table.startsWith('message_search'),
-      ),
-    );
-  } finally {
-    db.close();
-  }
-}
-
-/** Sees every call of the runtime before it is made. */
-function watching(see: (name: string, args: readonly unknown[]) => void): (runtime: ModelRuntime) => ModelRuntime {
-  return (runtime) =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function') {
-          return value;
-        }
-        return (...args: unknown[]): unknown => {
-          see(String(name), args);
-          return Reflect.apply(value, target, args);
-        };
-      },
-    });
-}
 
 interface Turn extends Divergence {
   readonly agent: string;
@@ -213,28 +177,12 @@ describe('agents that learn in turn', () => {
           `${method} ${String(at)}`,
         );
         await world.resume({ overrides, evaluation: [], method: inTurn(settings) });
-        assert.deepEqual(rows(world), rows(whole), `${method} ${String(at)}`);
+        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
         await world.giveBack();
       }
-      const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides);
-      const { host: runtime, store, base, snapshotFolder } = whole;
-      const input = {
-        run: 'run-1',
-        config,
-        method: inTurn(settings),
-        store,
-        runtime,
-        tokenizer: await loadTokenizer(team.folder),
-        protocol: PAIR,
-        render: renderPlain,
-        maxPositions: 256,
-        base,
-        snapshotFolder,
-        signal: new AbortController().signal,
-        onStep: () => undefined,
-      };
+      const input = whole.restoring({ overrides, method: inTurn(settings) });
       for (const step of [1, 2, 4]) {
-        assert.equal(await restoreTraining(input, step), snapshotAfter(store, 'run-1', step).id);
+        assert.equal(await restoreTraining(input, step), snapshotAfter(whole.store, 'run-1', step).id);
       }
     }
   });

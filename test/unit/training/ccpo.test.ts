@@ -21,6 +21,7 @@ import {
 import { instances, SAMPLING } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
+import { watchingSteps } from './watched.ts';
 
 const SETTINGS = readConfig('', 'defaults').ccpo;
 const close = (actual: number, expected: number, what: string, within = 1e-5): void => {
@@ -387,19 +388,7 @@ describe('a run of CCPO', () => {
       evaluation: [],
       evaluator: counting(),
       overrides: ['method=ccpo', 'evaluation.instances=0', 'steps=4', 'ccpo.alternate_every=2'],
-      wrap: (runtime) =>
-        new Proxy(runtime, {
-          get: (target, name): unknown => {
-            const value: unknown = Reflect.get(target, name);
-            if (name !== 'step') {
-              return typeof value === 'function' ? value.bind(target) : value;
-            }
-            return (...args: Parameters<typeof runtime.step>) => {
-              learned.push([...new Set(args[0].map(({ agent }) => agent ?? ''))]);
-              return target.step(...args);
-            };
-          },
-        }),
+      wrap: watchingSteps((contexts) => learned.push([...new Set(contexts.map(({ agent }) => agent ?? ''))])),
     });
     assert.deepEqual(learned, [['reasoner'], ['reasoner'], ['actor'], ['actor']]);
     assert.equal(statisticsOf(run.store.methodState('run-1', 4) ?? assert.fail()).steps, 4);

@@ -1,12 +1,12 @@
 /** Runs of a team in which something else than the model answers for a role. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { checkScripts, policiesProblem } from '../../../src/training/policies.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, TINY_CONFIG } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';
+import { watchingSteps } from './watched.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -20,20 +20,10 @@ after(() => {
 const SCRIPTED = 'policies={reasoner: {kind: scripted, answers: [{answer: "Add the pens."}]}}';
 
 /** Notes the agents of all contexts that are trained on. */
-function noting(runtime: ModelRuntime, trained: Set<string>): ModelRuntime {
-  return new Proxy(runtime, {
-    get: (target, name): unknown => {
-      if (name === 'step') {
-        return (...[contexts, settings, signal]: Parameters<ModelRuntime['step']>) => {
-          contexts.forEach(({ agent = '' }) => trained.add(agent));
-          return target.step(contexts, settings, signal);
-        };
-      }
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
+const noting = (trained: Set<string>) =>
+  watchingSteps((contexts) => {
+    contexts.forEach(({ agent = '' }) => trained.add(agent));
   });
-}
 
 describe('a run with a scripted role', () => {
   for (const overrides of [
@@ -44,7 +34,7 @@ describe('a run with a scripted role', () => {
     it(`says what the table says and learns from the other roles only (${overrides.join(' ')})`, async (t) => {
       const { store, start } = await tinyWorld(t, team.folder);
       const trained = new Set<string>();
-      await start({ overrides: [SCRIPTED, ...overrides], wrap: (runtime) => noting(runtime, trained) });
+      await start({ overrides: [SCRIPTED, ...overrides], wrap: noting(trained) });
       assert.deepEqual([...trained], ['actor']);
       const leaves = store.episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 100 });
       assert.ok(leaves.length > 0);
@@ -95,11 +85,11 @@ describe('a run with a role that does not learn', () => {
       const [plain, silent] = [await tinyWorld(t, team.folder), await tinyWorld(t, team.folder)];
       const [all, some] = [new Set<string>(), new Set<string>()];
       const overrides = ['evaluation.instances=0', adapter];
-      await plain.start({ overrides, evaluation: [], wrap: (runtime) => noting(runtime, all) });
+      await plain.start({ overrides, evaluation: [], wrap: noting(all) });
       await silent.start({
         overrides: [...overrides, 'policies={reasoner: {learns: false}}'],
         evaluation: [],
-        wrap: (runtime) => noting(runtime, some),
+        wrap: noting(some),
       });
       assert.deepEqual([[...all].sort(), [...some]], [['actor', 'reasoner'], ['actor']]);
       const spoken = ({ store }: typeof plain, iteration: number): readonly (readonly unknown[])[] =>

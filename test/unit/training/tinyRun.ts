@@ -18,6 +18,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Method } from '../../../src/training/methods/method.ts';
 import type { RunControl } from '../../../src/training/runContext.ts';
 import { resumeTraining, runTraining } from '../../../src/training/startRun.ts';
+import type { RestoreInput } from '../../../src/training/state/restore.ts';
 import { makeTeam, PAIR, sums } from './tinyTeam.ts';
 
 export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
@@ -73,6 +74,8 @@ export interface TinyRun {
   readonly start: (options?: TinyRunOptions) => Promise<RunSummary>;
   /** Continues a run that was interrupted. */
   readonly resume: (options?: TinyRunOptions) => Promise<RunSummary>;
+  /** What executes steps of `run-1` again. */
+  readonly restoring: (options: Pick<TinyRunOptions, 'overrides' | 'method'>) => RestoreInput;
   /** Gives the runtime back before the end of the test, to a test that makes many runs. */
   readonly giveBack: () => Promise<void>;
 }
@@ -162,6 +165,21 @@ export async function tinyWorld(t: TestContext, team: string): Promise<TinyRun> 
     snapshotFolder: folder,
     start: (options) => execute(runTraining, options),
     resume: (options) => execute(resumeTraining, options),
+    restoring: ({ overrides = [], method }) => ({
+      run: 'run-1',
+      config: readConfig(TINY_CONFIG, 'tiny.c3.yaml', overrides),
+      store,
+      runtime: host,
+      tokenizer,
+      protocol: PAIR,
+      render: renderPlain,
+      maxPositions,
+      base,
+      snapshotFolder: folder,
+      signal: new AbortController().signal,
+      onStep: () => undefined,
+      ...(method !== undefined && { method }),
+    }),
     giveBack,
   };
 }

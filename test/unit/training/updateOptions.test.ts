@@ -2,16 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import type { StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
-import { connect } from '../../../src/store/files/sqlite.ts';
 import { withSignal } from '../../../src/training/updateContexts.ts';
-import { tablesOf } from '../../crash/tables.ts';
 import { range } from '../runtime/nd.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { sums } from './tinyTeam.ts';
+import { rowsOf, watching } from './watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -38,40 +36,19 @@ async function watched(
   options: TinyRunOptions = {},
 ): Promise<Watched> {
   const seen: Watched = { steps: [], scored: [] };
-  const wrap = (runtime: ModelRuntime): ModelRuntime =>
-    new Proxy(runtime, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function') {
-          return value;
-        }
-        return (...args: unknown[]): unknown => {
-          if (name === 'step') {
-            seen.steps.push(args[0] as readonly TrainingContext[]);
-            if (seen.steps.length - 1 === failing) {
-              throw new C3Error('model', 'It broke.');
-            }
-          }
-          if (name === 'score') {
-            seen.scored.push(args[1] as readonly TrainingContext[]);
-          }
-          return Reflect.apply(value, target, args);
-        };
-      },
-    });
+  const wrap = watching((name, args) => {
+    if (name === 'step') {
+      seen.steps.push(args[0] as readonly TrainingContext[]);
+      if (seen.steps.length - 1 === failing) {
+        throw new C3Error('model', 'It broke.');
+      }
+    }
+    if (name === 'score') {
+      seen.scored.push(args[1] as readonly TrainingContext[]);
+    }
+  });
   await world.start({ overrides: [...SHORT, ...overrides], evaluation: [], ...options, wrap });
   return seen;
-}
-
-/** Every row of a run's store. */
-function rowsOf({ store, snapshotFolder }: TinyRun): unknown {
-  const db = connect(store.path, 'read');
-  try {
-    const tables = Object.entries(tablesOf(db, { [snapshotFolder]: 'FOLDER' }));
-    return Object.fromEntries(tables.filter(([table]) => !table.startsWith('message_search')));
-  } finally {
-    db.close();
-  }
 }
 
 const messagesOf = (contexts: readonly TrainingContext[]): TrainingContext['messages'] =>
