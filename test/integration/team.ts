@@ -109,7 +109,12 @@ export async function transcriptOf(workbench: Workbench, question: string): Prom
   const title = question.replaceAll(/\s+/gu, ' ').slice(0, 40);
   const tab = workbench.tab(title);
   if ((await tab.count()) > 0) {
-    await tab.click();
+    // Where its page has the keyboard already, a click takes it away and gives it back at once: the editor, which looks
+    // every 250 ms where the keyboard is, then leaves it at times in the frame around the page.
+    const front = (await tab.getAttribute('aria-selected')) === 'true';
+    if (!front || !(await workbench.pageHasFocus())) {
+      await tab.click();
+    }
   } else {
     const view = await workbench.openView('C3');
     await unfold(workbench.treeItem(view, 'Tiny'));

@@ -384,6 +384,11 @@ export class Workbench {
     );
   }
 
+  /** Whether the page of a panel or a view has the keyboard, and not the editor around it. */
+  pageHasFocus(): Promise<boolean> {
+    return this.page.evaluate(() => document.activeElement?.matches('iframe.webview') === true);
+  }
+
   /** The document of a visible webview of the extension, by its panel's or view's title; waits until it has loaded. */
   async webview(title: string | RegExp): Promise<FrameLocator> {
     const name = await eventually(
