@@ -1,10 +1,11 @@
 /**
- * The tests: node test/run.ts [unit|system|integration|attack] [ROOM|FILE ...]
+ * The tests: node test/run.ts [unit|system|integration|attack|full] [ROOM|FILE ...]
  *
  * Behind a suite, rooms (`credit`, `runtime/graph`) or files choose what of it is run. Without an argument: types,
  * lint, unit tests, system tests, then the tests in a real VS Code. dist/ must have been built. The last line is the
- * total of all, "N passed, N failed", and the exit code follows it; before it are the files that took longest. The
- * system tests try a sample of the attacks; `attack` tries all of them, and counts by area what was tried and held.
+ * total of all, "N passed, N failed", and the exit code follows it; before it are the files that took longest. Of what
+ * takes long (kills, rounds, attacks) a sample is tried; `full` tries all of it in every suite, `attack` all attacks,
+ * and counts by area what was tried and held.
  */
 import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -41,14 +42,21 @@ const FILE_TIMEOUT = 900_000;
 const EDITORS = Math.min(2, availableParallelism());
 /** Files whose times are shown at the end. */
 const SLOWEST = 10;
+/** In the place of a suite: all suites, and all that they try a sample of. */
+const EVERYTHING = 'full';
 
 const [typed, ...names] = process.argv.slice(2);
 const only = SUITES.find((suite) => suite === typed);
-if (typed !== undefined && only === undefined) {
-  console.error(`There is no suite "${typed}": choose one of ${SUITES.join(', ')}, or leave it out for everything.`);
+if (typed !== undefined && only === undefined && typed !== EVERYTHING) {
+  console.error(
+    `There is no suite "${typed}": choose one of ${SUITES.join(', ')} or ${EVERYTHING}, or leave it out for a sample of everything.`,
+  );
   process.exit(2);
 }
 process.chdir(ROOT);
+if (typed === EVERYTHING || only === 'attack') {
+  process.env['C3_TESTS'] = 'full';
+}
 // Each test file and each command that it starts is a process: none compiles again what another one has compiled.
 process.env['NODE_COMPILE_CACHE'] ??= join(cacheFolder(), 'compiled');
 if (only !== 'unit') {
@@ -158,7 +166,6 @@ async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
 /** All attacks at their full size, then what each area tried and held, and the sum. */
 async function runAttacks(): Promise<Totals> {
   const folder = await mkdtemp(join(tmpdir(), 'c3-attack-'));
-  process.env['C3_ATTACK'] = 'full';
   process.env['C3_ATTACK_TOTALS'] = folder;
   try {
     const totals = await runSuite('attack', availableParallelism());

@@ -13,7 +13,8 @@ import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { parseRecipe, protocolOf } from '../../src/engine/recipe/recipe.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
-import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const bundles = tally('bundles');
 const NOW = '2026-01-01T00:00:00.000Z';

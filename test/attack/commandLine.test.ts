@@ -6,7 +6,8 @@ import { readArguments, text, whole } from '../../src/engine/commandLine/argumen
 import { COMMANDS } from '../../src/engine/commandLine/commands.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { c3, makeWorkspace } from '../unit/engine/workspace.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 const commandLine = tally('command line');
 

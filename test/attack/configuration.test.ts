@@ -10,7 +10,8 @@ import { checkConfig } from '../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
 import { MAX_YAML_CHARACTERS } from '../../src/shared/text/yaml.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
-import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const configurations = tally('configuration');
 

@@ -10,7 +10,8 @@ import { creditLines } from '../../src/engine/lines/creditLines.ts';
 import type { CreditPool } from '../../src/shared/credit/creditPool.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { isReturn, MAX_RETURN } from '../../src/shared/credit/returns.ts';
-import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const credits = tally('credit');
 

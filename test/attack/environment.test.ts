@@ -13,7 +13,8 @@ import { EngineClient } from '../../src/client/engineClient.ts';
 import { engineEnvironment } from '../../src/client/environment.ts';
 import { VERSION } from '../../src/engine/version.ts';
 import { ownRuntimeFolder } from '../support/engines.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 const environment = tally('environment');
 ownRuntimeFolder();

@@ -8,7 +8,8 @@ import { gradeAnswer } from '../../src/evaluate/answer.ts';
 import { gradeMath, GRADERS } from '../../src/evaluate/math/grade.ts';
 import { wordDiff } from '../../src/shared/transcript/wordDiff.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { growth, MOST_GROWTH, scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const graders = tally('graders');
 

@@ -1,7 +1,7 @@
 /**
  * What all attack tests share: how many inputs they try, from which seed, and how many were held.
  *
- * `npm test` tries a sample; `npm run test:attack` (C3_ATTACK=full) tries all. C3_ATTACK_SEED tries other inputs of the
+ * `npm test` tries a sample; `npm run test:attack` tries all. C3_ATTACK_SEED tries other inputs of the
  * same kinds.
  */
 import assert from 'node:assert/strict';
@@ -26,11 +26,6 @@ export interface Tally {
   broken(what: string): never;
   /** Counts what `work` does: held when it ends, broken when it throws or rejects. */
   attempt(what: string, work: () => unknown): Promise<void>;
-}
-
-/** How many inputs to try: `full` under `npm run test:attack`, `sample` in `npm test`. */
-export function scaled(full: number, sample: number): number {
-  return process.env['C3_ATTACK'] === 'full' ? full : sample;
 }
 
 /** The seed of everything that is drawn: a constant, or C3_ATTACK_SEED. */

@@ -24,7 +24,8 @@ import type { StoreWriter } from '../../src/store/types.ts';
 import { loadInstances } from '../../src/tasks/files/load.ts';
 import { csvOf } from '../../webview/dashboard/chart/dataTable.ts';
 import { c3, makeWorkspace, parseLine } from '../unit/engine/workspace.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 const inputs = tally('inputs and outputs');
 

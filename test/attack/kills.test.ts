@@ -15,10 +15,10 @@ import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';
 import { finished, startC3, withStore, type Finished } from '../unit/engine/workspace.ts';
 import { BACKENDS } from '../unit/evaluate/python/support.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { FULL, scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 import { Killer, type Process } from './processes.ts';
 
-const FULL = scaled(1, 0) === 1;
 /** At least so many processes are killed under runs. */
 const KILLS = 100;
 

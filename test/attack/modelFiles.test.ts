@@ -16,7 +16,8 @@ import { loadConfig, loadModel } from '../../src/runtime/model/model.ts';
 import { readSafetensors } from '../../src/runtime/files/safetensors.ts';
 import { C3Error, messageOf } from '../../src/shared/errors.ts';
 import { folderOf } from '../unit/golden.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 const files = tally('model files');
 

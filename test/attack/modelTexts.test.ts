@@ -19,7 +19,8 @@ import type { TextLimits } from '../../src/policy/textRequests.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { C3Error, CancelledError } from '../../src/shared/errors.ts';
 import { FAMILIES, folderOf, readExpected } from '../unit/golden.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 const texts = tally('model texts');
 

@@ -21,7 +21,8 @@ import type { TAXONOMY_REQUESTS, TaxonomyToHost } from '../../src/shared/protoco
 import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 /**
  * What a message can do outside its panel, and why that is nothing to a hostile page. `none`: it changes what its own

@@ -26,7 +26,8 @@ import {
 } from '../../src/shared/protocols/engineProtocol.ts';
 import { startEngine, type EngineProcess } from '../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 const peers = tally('rpc');
 

@@ -11,7 +11,8 @@ import { SandboxProcess } from '../../src/evaluate/python/sandbox/sandboxProcess
 import type { PythonTests } from '../../src/evaluate/python/rules.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { BACKENDS, grader, tests } from '../unit/evaluate/python/support.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 import { EVERY_LOOK, leaving, looking, someLooks } from './leaks.ts';
 
 /**

@@ -27,7 +27,8 @@ import {
   RUN,
   temporaryFolder,
 } from '../unit/store/helpers.ts';
-import { scaled, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { tally } from './harness.ts';
 
 const schemas = tally('hostile schemas');
 const chains = tally('chains of messages');

@@ -21,7 +21,8 @@ import { tamper } from '../support/tamper.ts';
 import { numbersFrom } from '../unit/store/helpers.ts';
 import { answersOf, browse } from './readEverything.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
-import { scaled, seed, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { seed, tally } from './harness.ts';
 
 const flips = tally('bit flips');
 const copies = tally('copies of what is whole');

@@ -11,7 +11,8 @@ import { examineApart } from '../../src/client/examineStore.ts';
 import { EXAMINE_ENTRY } from '../../src/engine/places.ts';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { makeEndless } from '../support/endlessStore.ts';
-import { scaled, tally } from './harness.ts';
+import { scaled } from '../support/scale.ts';
+import { tally } from './harness.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
 
 const pages = tally('pages of a store');

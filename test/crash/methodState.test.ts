@@ -6,6 +6,7 @@ import { after, before, it, type TestContext } from 'node:test';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { teamFolder, temporaryFolder } from '../unit/training/tinyRun.ts';
 import { tablesOf, type Row } from './tables.ts';
+import { sampleOf } from '../support/scale.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -107,17 +108,19 @@ it('comes to the same stages, messages and weights over kills before, in and aft
   assertSame(whole.tables, killed.tables);
 });
 
-it('comes to the same turns of teamtr over 20 kills, most of them within a turn', async (t) => {
+it('comes to the same turns of teamtr over kills, most of them within a turn', async (t) => {
   // In the first turn of whichever step it is at, and in the second one.
   const first = (later: number): [RegExp, number] => [/^Training: step \d of 8/mu, later];
   const second = (later: number): [RegExp, number] => [/^Step \d of 8: stage 1 is sampled/mu, later];
-  const moments = [
-    ...[0, 10, 20, 30, 45, 60].map(first),
-    ...[0, 4, 8, 14, 20, 28, 36].flatMap((later) => [first(later), second(later)]),
-  ];
+  const moments = sampleOf(
+    [
+      ...[0, 10, 20, 30, 45, 60].map(first),
+      ...[0, 4, 8, 14, 20, 28, 36].flatMap((later) => [first(later), second(later)]),
+    ],
+    8,
+  );
   const [whole, killed] = [await interrupted(t, 'teamtr', []), await interrupted(t, 'teamtr', moments)];
-  assert.equal(moments.length, 20);
-  assert.ok(killed.kills >= 15, `${String(killed.kills)} kills`);
+  assert.ok(killed.kills >= 0.75 * moments.length, `${String(killed.kills)} kills`);
   // A state after the second turn's episodes, and one of what the step came to.
   assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 16]);
   assertSame(whole.tables, killed.tables);
@@ -142,13 +145,14 @@ it('comes to the same states, messages and weights over kills in the middle of i
   assertSame(whole.tables, killed.tables);
 });
 
-it('comes to the same statistics, solo rollouts and weights of CCPO over 20 kills', async (t) => {
-  const moments = Array.from({ length: 8 }, (_, number) =>
-    [0, 7, 14].map((later) => step(number, later + number)),
-  ).flat();
+it('comes to the same statistics, solo rollouts and weights of CCPO over kills', async (t) => {
+  const moments = sampleOf(
+    Array.from({ length: 8 }, (_, number) => [0, 7, 14].map((later) => step(number, later + number))).flat(),
+    9,
+  );
   const [whole, killed] = [await interrupted(t, 'ccpo', []), await interrupted(t, 'ccpo', moments)];
-  // Of 24 moments; on a busy machine a step may have ended before its last one.
-  assert.ok(killed.kills >= 20, `${String(killed.kills)} kills`);
+  // On a busy machine a step may have ended before its last one.
+  assert.ok(killed.kills >= 0.75 * moments.length, `${String(killed.kills)} kills`);
   const states = whole.tables['method_state'] ?? [];
   assert.deepEqual([states.length, new Set(states.map(({ json }) => String(json))).size], [8, 8]);
   assertSame(whole.tables, killed.tables);

@@ -10,9 +10,10 @@ import { z } from 'zod';
 import { Generator, type Completion, type GenerationRequest } from '../../src/runtime/generate/generate.ts';
 import { loadModel } from '../../src/runtime/model/model.ts';
 import { Stream, streamKey } from '../../src/runtime/random.ts';
+import { scaled } from '../support/scale.ts';
 
 /** Batches of every size up to here. */
-export const LARGEST_BATCH = 256;
+export const LARGEST_BATCH = scaled(256, 96);
 
 /** What was asked and what came. */
 export interface RecordedReplay {
@@ -66,8 +67,8 @@ export async function writeRecording(path: string, folder: string, replays: read
 }
 
 /**
- * Re-executes every recorded replay at least once, in shuffled order, in batches of every size from 1 to 256, and
- * compares tokens and log-probabilities.
+ * Re-executes every recorded replay at least once, in shuffled order, in batches of every size from 1 to the largest,
+ * and compares tokens and log-probabilities.
  * @param threads those of this re-execution
  */
 export async function reexecute(path: string, threads: number): Promise<Tally> {

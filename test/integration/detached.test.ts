@@ -11,6 +11,7 @@ import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { enginesIn } from '../support/engines.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { reading, reloadWindow, storeOf, TINY } from './team.ts';
+import { scaled } from '../support/scale.ts';
 
 const STEPS = 36;
 const ENDLESS = 5_000;
@@ -18,7 +19,7 @@ const CONFIG = TINY.replace('Tiny', 'Outlives')
   .replace('steps: 2', `steps: ${String(STEPS)}`)
   .replace('{ instances: 8 }', '{ instances: 0 }');
 const CLI = join(import.meta.dirname, '..', '..', 'dist', 'cli.js');
-const TIMES = 5;
+const TIMES = scaled(5, 2);
 
 const scenario = workbenchScenarios({
   files: {
@@ -71,7 +72,7 @@ function extensionHosts(workbench: Workbench): number[] {
 }
 
 scenario(
-  'a run continues over five reloads, five killed extension hosts and a closed window, and ends with the weights of an undisturbed one',
+  'a run continues over reloads, killed extension hosts and a closed window, and ends with the weights of an undisturbed one',
   async (workbench) => {
     await workbench.openView('C3');
     await workbench.runCommandAndPick('C3: Start C3 run', 'outlives.c3.yaml', 'Default length');

@@ -12,11 +12,12 @@ import { VERSION } from '../../src/engine/version.ts';
 import { AS_RECORDED } from '../../src/shared/records/continuation.ts';
 import { workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, choose, firstPlan, frameOf, storeOf, TINY, transcriptOf } from './team.ts';
+import { scaled } from '../support/scale.ts';
 
 const ALTERNATIVES = 8;
 const REPLAYS = 4;
 /** Clicks that are measured, and requests of another client between them. */
-const ROUNDS = 12;
+const ROUNDS = scaled(12, 6);
 
 const scenario = workbenchScenarios({
   files: { 'tiny.c3.yaml': TINY },

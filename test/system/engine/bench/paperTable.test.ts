@@ -11,6 +11,9 @@ import { connect } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 
+/** Of each evaluated question; the table has 10. */
+const SAMPLES = 3;
+
 /** One step of the bundled team at a size that shows nothing but that all of it is there. */
 const SCALE: Scale = {
   tasks: [{ name: 'arithmetic', seeds: [0, 1], steps: 2, searchSteps: 1 }],
@@ -18,7 +21,7 @@ const SCALE: Scale = {
   budgets: ['calls', 'tokens'],
   rates: [1e-4, 1e-3],
   searchSeeds: [1000],
-  run: { instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': 10 },
+  run: { instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': SAMPLES },
   search: { 'evaluation.samples': 1 },
   sample: { contexts: 2, alternatives: 2, replays: 2, valueSamples: 2 },
 };
@@ -94,7 +97,10 @@ test('the table continues where it was stopped, at one budget for all methods, a
     assert.equal(evaluatorCalls, method === 'sft' ? 0 : 2 * 2 * 8);
     // Whole episodes have as many plans as answers; C3 has two plans of four answers each.
     assert.deepEqual(decisions, method === 'sft' ? {} : { reasoner: method === 'c3' ? 8 : 32, actor: 32 });
-    assert.deepEqual([greedy.length, sampled.map(({ samples }) => samples), contexts], [4, [10, 10, 10, 10], 2]);
+    assert.deepEqual(
+      [greedy.length, sampled.map(({ samples }) => samples), contexts],
+      [4, [SAMPLES, SAMPLES, SAMPLES, SAMPLES], 2],
+    );
   }
   // C3 spends fewer tokens a step than the method that it is matched with, so that it takes more steps.
   const calls = (method: string, budget: string): number[] =>
