@@ -29,7 +29,7 @@ import type { Services } from './services.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
 import type { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
 import { subjectOf } from './sharing/subject.ts';
-import { targetOf } from './transcript/transcriptOutline.ts';
+import { targetOf } from './transcript/reading/transcriptOutline.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
 
 /** Commands that read nothing of the store; the others wait until it is known whether it can be read. */

@@ -6,7 +6,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { TranscriptReading } from '../../src/extension/transcript/transcriptReading.ts';
+import { TranscriptReading } from '../../src/extension/transcript/reading/transcriptReading.ts';
 import { NO_FILTER, type TranscriptTarget } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';

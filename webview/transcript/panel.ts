@@ -341,7 +341,7 @@ export class TranscriptPanel {
     }
   }
 
-  /** @param jump whether to go to the first hit from where the keyboard stands */
+  /** @param jump whether to go to the first hit after the row that has the keyboard */
   private search(query: string, jump = true): void {
     if (this.opened === null) {
       return;

@@ -282,7 +282,7 @@ function continuationOf(
       ? 'settings that are not known'
       : `temperature ${String(sampling.temperature)}, top-p ${String(sampling.topP)}, top-k ${String(sampling.topK)}, at most ${String(sampling.maxNewTokens)} new tokens`;
   const own = `What follows a message is said by the weights that said it (${String(snapshots.length)} snapshot${snapshots.length === 1 ? '' : 's'}), sampled at ${decoding}, by the protocol ${JSON.stringify(protocol.name)}`;
-  const imported = `What follows a message was said by weights that the imported file does not tell, sampled at ${decoding} as far as it says`;
+  const imported = `What follows a message was said by weights that the imported file does not name, sampled at ${decoding} as far as it says`;
   return {
     snapshots,
     protocol: protocol.name,

@@ -2,12 +2,12 @@
 import type { TRANSCRIPT_REQUESTS } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Answers } from '../../shared/protocols/requests.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { markedRows, messageDetail } from './messageDetail.ts';
-import type { PanelReading } from './panelReading.ts';
-import type { ProtocolReader } from './protocolReader.ts';
+import { markedRows, messageDetail } from './message/messageDetail.ts';
+import type { PanelReading } from './reading/panelReading.ts';
+import type { ProtocolReader } from './message/protocolReader.ts';
 import { chooseReplayModel, type ModelFolders } from './replayModel.ts';
-import { remembering } from './verificationMarks.ts';
-import { whyLost } from './whyLost.ts';
+import { remembering } from './message/verificationMarks.ts';
+import { whyLost } from './message/whyLost.ts';
 
 /** What answers are read from. */
 interface AnswerSources {

@@ -2,7 +2,7 @@
 import { commands, window, type WebviewPanel } from 'vscode';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import { protocolReader, type ProtocolReader } from './protocolReader.ts';
+import { protocolReader, type ProtocolReader } from './message/protocolReader.ts';
 import {
   TRANSCRIPT_PANEL,
   NO_FILTER,
@@ -14,18 +14,18 @@ import {
 } from '../../shared/protocols/transcriptProtocol.ts';
 import { replyTo } from '../../shared/protocols/requests.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { classMembers } from './classMembers.ts';
+import { classMembers } from './reading/classMembers.ts';
 import { costliestMessage } from './costliest.ts';
 import { Disposables } from '../common/disposables.ts';
-import { headerOf, rolesOf } from './messageDetail.ts';
+import { headerOf, rolesOf } from './message/messageDetail.ts';
 import { panelAnswers } from './panelAnswers.ts';
 import { PanelComparison } from './panelComparison.ts';
-import { PanelReading } from './panelReading.ts';
+import { PanelReading } from './reading/panelReading.ts';
 import { PanelReplay } from './panelReplay.ts';
 import type { Services } from '../services.ts';
 import { replayDefaults } from '../common/settings.ts';
-import { targetOf } from './transcriptOutline.ts';
-import { isOpen } from './transcriptFilter.ts';
+import { targetOf } from './reading/transcriptOutline.ts';
+import { isOpen } from './reading/transcriptFilter.ts';
 import { WebviewDoor } from '../webview/webviewDoor.ts';
 
 /** Milliseconds that the status bar says which message was gone to. */

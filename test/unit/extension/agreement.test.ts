@@ -11,7 +11,7 @@ import { bucketsOf } from '../../../src/extension/sidebar/bucketsModel.ts';
 import { childrenOf, Limits, type RoundNode } from '../../../src/extension/sidebar/runsModel.ts';
 import { roundDescription, runDescription } from '../../../src/extension/sidebar/runWords.ts';
 import { StepHistories } from '../../../src/extension/dashboard/stepHistories.ts';
-import { TranscriptReading } from '../../../src/extension/transcript/transcriptReading.ts';
+import { TranscriptReading } from '../../../src/extension/transcript/reading/transcriptReading.ts';
 import type { TranscriptRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { findingReport, runReport } from '../../../src/report/report.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';

@@ -10,7 +10,7 @@ import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { bucketsOf } from '../../../../src/extension/sidebar/bucketsModel.ts';
 import { creditWords } from '../../../../src/extension/sidebar/bucketWords.ts';
 import { Limits } from '../../../../src/extension/sidebar/runsModel.ts';
-import { TranscriptReading } from '../../../../src/extension/transcript/transcriptReading.ts';
+import { TranscriptReading } from '../../../../src/extension/transcript/reading/transcriptReading.ts';
 import { signed as signedInReports } from '../../../../src/report/words.ts';
 import { headlineJson, sentence, type Headline } from '../../../../src/shared/credit/headline.ts';
 import type { StoreReader } from '../../../../src/store/read/reader.ts';

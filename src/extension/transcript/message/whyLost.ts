@@ -1,10 +1,10 @@
 /** Why an episode was lost, read from the store. */
-import type { Headline } from '../../shared/credit/headline.ts';
-import type { Alternative, Message } from '../../shared/records/records.ts';
-import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../shared/transcript/whyLost.ts';
-import { beginning } from '../../shared/text/visible.ts';
-import { DIFF_LIMIT } from '../../shared/transcript/wordDiff.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+import type { Headline } from '../../../shared/credit/headline.ts';
+import type { Alternative, Message } from '../../../shared/records/records.ts';
+import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../../shared/transcript/whyLost.ts';
+import { beginning } from '../../../shared/text/visible.ts';
+import { DIFF_LIMIT } from '../../../shared/transcript/wordDiff.ts';
+import type { StoreReader } from '../../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'chain' | 'children' | 'bucketsFor'>;
 

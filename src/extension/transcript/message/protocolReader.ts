@@ -1,8 +1,8 @@
 /** The protocol of a stored run, for its picture. */
-import { isRecord } from '../../shared/guard.ts';
-import type { ProtocolGraph } from '../../shared/transcript/protocolGraph.ts';
-import { loadService, type Service } from '../configuration/load.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+import { isRecord } from '../../../shared/guard.ts';
+import type { ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
+import { loadService, type Service } from '../../configuration/load.ts';
+import type { StoreReader } from '../../../store/read/reader.ts';
 
 /** A protocol with more occurrences than this is not drawn. */
 const MOST_NODES = 60;

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { branchOf, branchText } from '../../../../src/extension/documents/branchOf.ts';
-import { contextDocument } from '../../../../src/extension/documents/contextDocument.ts';
-import { TranscriptReading } from '../../../../src/extension/transcript/transcriptReading.ts';
+import { branchOf, branchText } from '../../../../../src/extension/documents/branchOf.ts';
+import { contextDocument } from '../../../../../src/extension/documents/contextDocument.ts';
+import { TranscriptReading } from '../../../../../src/extension/transcript/reading/transcriptReading.ts';
 import {
   NO_FILTER,
   type TranscriptFilter,
   type TranscriptTarget,
-} from '../../../../src/shared/protocols/transcriptProtocol.ts';
-import { headline, setHeadline } from '../../../support/headlines.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+} from '../../../../../src/shared/protocols/transcriptProtocol.ts';
+import { headline, setHeadline } from '../../../../support/headlines.ts';
+import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;

@@ -1,8 +1,8 @@
 /** What answered for a role of a stored run in the place of its model. */
 import { basename } from 'node:path';
-import { isRecord } from '../../shared/guard.ts';
-import { POLICY_KINDS, type PolicyKind } from '../../shared/rolePolicies.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+import { isRecord } from '../../../shared/guard.ts';
+import { POLICY_KINDS, type PolicyKind } from '../../../shared/rolePolicies.ts';
+import type { StoreReader } from '../../../store/read/reader.ts';
 
 /**
  * The kind of policy of a role, from the recipe that the run's row keeps, with the weights that answered where it has

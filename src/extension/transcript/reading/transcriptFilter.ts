@@ -1,6 +1,6 @@
 /** Which messages of a transcript match a filter. Pure. */
-import type { TranscriptFilter } from '../../shared/protocols/transcriptProtocol.ts';
-import type { MessageFacts } from '../../store/read/reader.ts';
+import type { TranscriptFilter } from '../../../shared/protocols/transcriptProtocol.ts';
+import type { MessageFacts } from '../../../store/read/reader.ts';
 
 /** Whether a filter lets everything through. */
 export function isOpen(filter: TranscriptFilter): boolean {

@@ -2,10 +2,10 @@
  * Which marks a row of the transcript has: what re-executing the replays of its message showed, and what continued
  * it.
  */
-import { continuationWords } from '../../shared/records/continuation.ts';
-import type { Bucket, Message } from '../../shared/records/records.ts';
-import { markOf, type VerificationMark } from '../../shared/records/verification.ts';
-import type { ReplayVerdict, StoreReader } from '../../store/read/reader.ts';
+import { continuationWords } from '../../../shared/records/continuation.ts';
+import type { Bucket, Message } from '../../../shared/records/records.ts';
+import { markOf, type VerificationMark } from '../../../shared/records/verification.ts';
+import type { ReplayVerdict, StoreReader } from '../../../store/read/reader.ts';
 
 /**
  * A reader that reads each message once: rows and their marks ask for the same ones. Only for as long as nothing new is

@@ -2,8 +2,8 @@
  * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
  * sampled, depth first. It holds ids only; what a row shows is read with its window.
  */
-import type { StoreReader, TreeGroup } from '../../store/read/reader.ts';
-import type { Message } from '../../shared/records/records.ts';
+import type { StoreReader, TreeGroup } from '../../../store/read/reader.ts';
+import type { Message } from '../../../shared/records/records.ts';
 import {
   laneOf,
   PREVIEW,
@@ -12,8 +12,8 @@ import {
   type RowPlace,
   type TranscriptRow,
   type TranscriptTarget,
-} from '../../shared/protocols/transcriptProtocol.ts';
-import { beginning } from '../../shared/text/visible.ts';
+} from '../../../shared/protocols/transcriptProtocol.ts';
+import { beginning } from '../../../shared/text/visible.ts';
 
 /** What a layout is read from. */
 export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'instance'>;

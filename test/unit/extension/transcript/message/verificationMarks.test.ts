@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { remembering, VerificationMarks } from '../../../../src/extension/transcript/verificationMarks.ts';
-import type { VerificationResult } from '../../../../src/shared/records/verification.ts';
-import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+import { remembering, VerificationMarks } from '../../../../../src/extension/transcript/message/verificationMarks.ts';
+import type { VerificationResult } from '../../../../../src/shared/records/verification.ts';
+import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;

@@ -1,6 +1,6 @@
 /** Which messages are in which class of the failure taxonomy, for a filter by class. */
-import { NO_FILTER } from '../../shared/records/taxonomy.ts';
-import type { Services } from '../services.ts';
+import { NO_FILTER } from '../../../shared/records/taxonomy.ts';
+import type { Services } from '../../services.ts';
 import type { ClassMembers } from './transcriptReading.ts';
 
 /** Classifies the cases of a run by the workspace's thresholds; the engine does the work. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { targetOf, TranscriptOutline } from '../../../../src/extension/transcript/transcriptOutline.ts';
-import type { TranscriptTarget } from '../../../../src/shared/protocols/transcriptProtocol.ts';
-import { PREVIEW, WINDOW } from '../../../../src/shared/protocols/transcriptProtocol.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+import { targetOf, TranscriptOutline } from '../../../../../src/extension/transcript/reading/transcriptOutline.ts';
+import type { TranscriptTarget } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
+import { PREVIEW, WINDOW } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
+import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;

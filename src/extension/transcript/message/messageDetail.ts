@@ -1,5 +1,5 @@
 /** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
-import { estimatesOf } from '../../report/estimates.ts';
+import { estimatesOf } from '../../../report/estimates.ts';
 import type {
   DrawnBucket,
   MarkedRow,
@@ -7,16 +7,16 @@ import type {
   TranscriptHeader,
   TranscriptRow,
   TranscriptTarget,
-} from '../../shared/protocols/transcriptProtocol.ts';
-import { drawsOf } from '../../shared/records/draws.ts';
-import { roundTitle } from '../../shared/records/evaluationRounds.ts';
-import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
-import type { Message } from '../../shared/records/records.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+} from '../../../shared/protocols/transcriptProtocol.ts';
+import { drawsOf } from '../../../shared/records/draws.ts';
+import { roundTitle } from '../../../shared/records/evaluationRounds.ts';
+import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
+import type { Message } from '../../../shared/records/records.ts';
+import type { StoreReader } from '../../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import { policyOfRole } from './policyReader.ts';
 import type { ProtocolReader } from './protocolReader.ts';
-import { nodeOf, roundOf, type ProtocolGraph } from '../../shared/transcript/protocolGraph.ts';
+import { nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import { shownEvents, type EventReader } from './shownEvents.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
 

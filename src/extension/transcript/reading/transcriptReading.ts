@@ -1,5 +1,5 @@
 /** What one panel reads of its transcript: the layout under the filter in force, kept up to date, and searched. */
-import type { VerdictName } from '../../shared/records/taxonomy.ts';
+import type { VerdictName } from '../../../shared/records/taxonomy.ts';
 import {
   MOST_HITS,
   NO_FILTER,
@@ -9,8 +9,8 @@ import {
   type TranscriptLayout,
   type TranscriptRow,
   type TranscriptTarget,
-} from '../../shared/protocols/transcriptProtocol.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+} from '../../../shared/protocols/transcriptProtocol.ts';
+import type { StoreReader } from '../../../store/read/reader.ts';
 import { isOpen, matches } from './transcriptFilter.ts';
 import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
 

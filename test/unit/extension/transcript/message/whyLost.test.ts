@@ -3,11 +3,11 @@ import { after, test } from 'node:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { whyLost } from '../../../../src/extension/transcript/whyLost.ts';
-import { DIFF_LIMIT } from '../../../../src/shared/transcript/wordDiff.ts';
-import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { UNIT_RULE } from '../../../support/headlines.ts';
-import { addComparison, addRun, addTree, instance } from '../storeFixture.ts';
+import { whyLost } from '../../../../../src/extension/transcript/message/whyLost.ts';
+import { DIFF_LIMIT } from '../../../../../src/shared/transcript/wordDiff.ts';
+import { openStoreForWriting } from '../../../../../src/store/write/writer.ts';
+import { UNIT_RULE } from '../../../../support/headlines.ts';
+import { addComparison, addRun, addTree, instance } from '../../storeFixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-why-'));
 const writer = openStoreForWriting(join(folder, 'c3.sqlite'), { headlines: UNIT_RULE });

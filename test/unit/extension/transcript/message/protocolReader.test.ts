@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { graphOf, protocolReader } from '../../../../src/extension/transcript/protocolReader.ts';
-import { nodeOf, placeNodes, roundOf } from '../../../../src/shared/transcript/protocolGraph.ts';
-import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
-import { PARALLEL, TWICE } from '../../replay/helpers.ts';
+import { graphOf, protocolReader } from '../../../../../src/extension/transcript/message/protocolReader.ts';
+import { nodeOf, placeNodes, roundOf } from '../../../../../src/shared/transcript/protocolGraph.ts';
+import { parseProtocol } from '../../../../../src/team/parseProtocol.ts';
+import { PARALLEL, TWICE } from '../../../replay/helpers.ts';
 
 const example = (name: string): ReturnType<typeof graphOf> => {
-  const path = join(import.meta.dirname, '../../../../media/examples', `${name}.json`);
+  const path = join(import.meta.dirname, '../../../../../media/examples', `${name}.json`);
   return graphOf(parseProtocol(readFileSync(path, 'utf8'), path));
 };
 const columns = (graph: ReturnType<typeof graphOf>): string[] =>

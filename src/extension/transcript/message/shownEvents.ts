@@ -1,7 +1,7 @@
 /** What environments added beside a message, as a page shows it. */
-import { roundOf, type ProtocolGraph } from '../../shared/transcript/protocolGraph.ts';
-import type { ShownEvent, ShownEvents } from '../../shared/transcript/shownEvents.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+import { roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
+import type { ShownEvent, ShownEvents } from '../../../shared/transcript/shownEvents.ts';
+import type { StoreReader } from '../../../store/read/reader.ts';
 
 export type EventReader = Pick<StoreReader, 'environmentEvents' | 'message'>;
 

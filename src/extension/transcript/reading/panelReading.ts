@@ -4,8 +4,8 @@ import {
   type TranscriptFilter,
   type TranscriptLayout,
   type TranscriptTarget,
-} from '../../shared/protocols/transcriptProtocol.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
+} from '../../../shared/protocols/transcriptProtocol.ts';
+import type { StoreReader } from '../../../store/read/reader.ts';
 import { TranscriptReading, type ClassMembers } from './transcriptReading.ts';
 
 export class PanelReading {
