@@ -8,6 +8,21 @@ export type AbortFlag = Pick<AbortSignal, 'aborted'>;
 /** A signal that never aborts. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
+/** What each combined signal is made of, for as long as somebody has it. */
+const parts = new WeakMap<AbortSignal, readonly AbortSignal[]>();
+
+/**
+ * A signal that aborts as soon as one of several does.
+ *
+ * Node's own holds them weakly: where nobody listens to it, and the one that aborted is collected before anybody looks,
+ * it never says so. This one keeps them.
+ */
+export function anyOf(...signals: readonly AbortSignal[]): AbortSignal {
+  const combined = AbortSignal.any([...signals]);
+  parts.set(combined, signals);
+  return combined;
+}
+
 /** @throws CancelledError where the signal has aborted */
 export function throwIfAborted(signal: AbortFlag): void {
   if (signal.aborted) {

@@ -1,4 +1,5 @@
 /** Work with the store of one engine: who reads, who writes and waits for whom, and what has to end first. */
+import { anyOf } from '../../shared/cancellation.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { OlderStoreError, openStoreForReading } from '../../store/read/reader.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
@@ -124,7 +125,7 @@ export class StoreWork {
 
   /** A signal that also aborts once everything stops. */
   stopping(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([this.closing.signal, signal]);
+    return anyOf(this.closing.signal, signal);
   }
 
   /** Counts work as under way until it ends. */

@@ -11,6 +11,7 @@ import type { TrainingContext } from '../../runtime/train/pack.ts';
 import { BareProducts, operations, weightProducts } from '../../runtime/provider/products.ts';
 import type { DeviceSettings } from '../../runtime/session/session.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { anyOf } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import type { Examination } from '../../shared/records/examination.ts';
 import type { Instance, Sampling } from '../../shared/records/records.ts';
@@ -112,7 +113,7 @@ function faster(a: Round, b: Round): Round {
 async function oneRound(input: TrialInput, count: number): Promise<Round> {
   const { runtime, tokenizer, info, protocol, render, sampling, instances, signal } = input;
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(1000 * LIMIT)]);
+  const stop = anyOf(signal, AbortSignal.timeout(1000 * LIMIT));
   const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
   const budget = new EvaluatorBudget(Infinity);
   const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };

@@ -42,6 +42,7 @@ import {
   type StartRunParams,
 } from '../../shared/protocols/engineProtocol.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
+import { anyOf } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
@@ -310,7 +311,7 @@ function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
       asked.abort();
     });
   }
-  return AbortSignal.any([client.gone.signal, asked.signal]);
+  return anyOf(client.gone.signal, asked.signal);
 }
 
 /** One that is gone need not know, and the work is not failed by that. */

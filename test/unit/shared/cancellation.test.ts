@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
-import { NEVER, onAbort, throwIfAborted, unlessCancelled } from '../../../src/shared/cancellation.ts';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { anyOf, NEVER, onAbort, throwIfAborted, unlessCancelled } from '../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length;
@@ -42,5 +45,42 @@ describe('what waits under a signal', () => {
     controller.abort();
     onAbort(controller.signal, () => calls++);
     assert.deepEqual([calls, listeners(controller.signal)], [2, 0]);
+  });
+});
+
+describe('a signal of several', () => {
+  it('has aborted where one of them has, also when that one was collected before anybody looked', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { signal: long } = new AbortController();
+    // As a request does: its own signal is held by what cancels it, and by nobody afterwards.
+    const cancelled = (combine: (signals: readonly AbortSignal[]) => AbortSignal): AbortSignal => {
+      const asked = new AbortController();
+      const combined = combine([long, asked.signal]);
+      globalThis.setImmediate(() => {
+        asked.abort();
+      });
+      return combined;
+    };
+    const combined = cancelled((signals) => anyOf(...signals));
+    const nested = anyOf(
+      new AbortController().signal,
+      cancelled((signals) => anyOf(...signals)),
+    );
+    for (let turn = 0; turn < 5; turn++) {
+      await setImmediate();
+      collect();
+    }
+    assert.deepEqual([combined.aborted, nested.aborted, long.aborted], [true, true, false]);
+  });
+
+  it('aborts with the first of them, at once where it has before', () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    const combined = anyOf(one.signal, other.signal);
+    let calls = 0;
+    onAbort(combined, () => calls++);
+    other.abort();
+    one.abort();
+    assert.deepEqual([calls, combined.aborted, anyOf(NEVER, one.signal).aborted], [1, true, true]);
   });
 });

@@ -3,7 +3,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { unlessCancelled } from '../../../shared/cancellation.ts';
+import { anyOf, unlessCancelled } from '../../../shared/cancellation.ts';
 import { C3Error, messageOf } from '../../../shared/errors.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { ITERATION_PROGRAM } from './iterationProgram.ts';
@@ -153,7 +153,7 @@ class Talk {
   async answer(): Promise<Answer | PeerFailure> {
     const late = AbortSignal.timeout(this.limit);
     try {
-      const next = await unlessCancelled(this.lines.next(), AbortSignal.any([this.signal, late]));
+      const next = await unlessCancelled(this.lines.next(), anyOf(this.signal, late));
       return next.done === true ? await this.ended : this.read(next.value);
     } catch (error) {
       this.end();

@@ -6,6 +6,7 @@ import type { Evaluator } from '../../../evaluate/evaluator.ts';
 import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { writeRandomModel } from '../../../runtime/model/randomModel.ts';
 import { startRuntime } from '../../../runtime/remote.ts';
+import { anyOf } from '../../../shared/cancellation.ts';
 import type { Instance } from '../../../shared/records/records.ts';
 import { openStoreForWriting } from '../../../store/write/writer.ts';
 import { uidSha } from '../../../tasks/uid.ts';
@@ -106,7 +107,7 @@ export class SteppedRun {
             now: () => new Date().toISOString(),
           } satisfies RunDependencies,
           {
-            signal: AbortSignal.any([signal, finish.signal]),
+            signal: anyOf(signal, finish.signal),
             onProgress: ({ metrics }) => {
               if (metrics !== null) {
                 run.iterationMade();
