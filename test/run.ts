@@ -40,8 +40,6 @@ const ROOT = join(import.meta.dirname, '..');
 const FILE_TIMEOUT = 900_000;
 /** Editors at a time: one waits for much of its time, and each has folders, ports and processes of its own. */
 const EDITORS = Math.min(2, availableParallelism());
-/** System tests beside those that the cores take: a third of their time goes by waiting for processes and sandboxes. */
-const WAITING = 1;
 /** Files whose times are shown at the end. */
 const SLOWEST = 10;
 /** In the place of a suite: all suites, and all that they try a sample of. */
@@ -90,7 +88,7 @@ for (const suite of ['unit', 'system'] as const) {
     if (process.platform === 'linux') {
       await installSwiftShader().catch(() => undefined);
     }
-    results.push(await runSuite(suite, availableParallelism() + (suite === 'system' ? WAITING : 0)));
+    results.push(await runSuite(suite, availableParallelism()));
   }
 }
 if (only === undefined || only === 'integration') {
