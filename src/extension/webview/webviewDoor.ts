@@ -5,6 +5,7 @@ import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
 import type { Panel } from '../../shared/protocols/panel.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
+import { BlankPage } from './blankPage.ts';
 import { Newest } from './newest.ts';
 import { webviewPage } from './webviewPage.ts';
 
@@ -43,6 +44,24 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
     const folder = webviewFolder(context.extensionUri);
     const { webview } = panel;
     webview.options = { enableScripts: true, localResourceRoots: [folder] };
+    const load = (): void => {
+      // The nonces are new each time, so the editor sees another page, and loads it.
+      webview.html = webviewPage({
+        title: panel.title,
+        cspSource: webview.cspSource,
+        script: webview.asWebviewUri(Uri.joinPath(folder, `${bundle}.js`)).toString(),
+        style: webview.asWebviewUri(Uri.joinPath(folder, `${bundle}.css`)).toString(),
+      });
+    };
+    const blank = new BlankPage(
+      () => {
+        context.log.error(`${bundle}: the page did not load; it is loaded again`);
+        load();
+      },
+      () => {
+        context.log.error(`${bundle}: the page did not load; close its tab and open it again, or reload the window`);
+      },
+    );
     this.disposables.add(
       webview.onDidReceiveMessage((message: unknown) => {
         if (!guard(message)) {
@@ -55,6 +74,7 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
             this.newest.forget();
           }
           this.listening = true;
+          blank.loaded();
         }
         const pending = context.store.pending();
         if (pending === null) {
@@ -72,6 +92,9 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
       panel.onDidChangeViewState(() => {
         if (!panel.visible) {
           this.listening = false;
+          blank.stop();
+        } else if (!this.listening) {
+          blank.loading();
         }
       }),
     );
@@ -79,18 +102,17 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
       panel.onDidDispose(() => {
         this.listening = false;
         this.closed = true;
+        blank.stop();
         this.disposables.dispose();
       }),
     );
     const iconOf = (theme: 'light' | 'dark'): Uri =>
       Uri.joinPath(context.extensionUri, 'media', `${icon}-${theme}.svg`);
     panel.iconPath = { light: iconOf('light'), dark: iconOf('dark') };
-    webview.html = webviewPage({
-      title: panel.title,
-      cspSource: webview.cspSource,
-      script: webview.asWebviewUri(Uri.joinPath(folder, `${bundle}.js`)).toString(),
-      style: webview.asWebviewUri(Uri.joinPath(folder, `${bundle}.css`)).toString(),
-    });
+    load();
+    if (panel.visible) {
+      blank.loading();
+    }
   }
 
   /** Whether the page is there to receive it; a hidden one gets everything with its next "ready". */

@@ -88,8 +88,13 @@ const MODEL_ENGINE = {
   testModel: () => new Promise(() => undefined),
 };
 
-/** Services that count how often the store is asked for. */
-function services(): { readonly parts: never; readonly change: () => void; reads: number } {
+/** Services that count how often the store is asked for, and keep what was logged. */
+function services(): {
+  readonly parts: never;
+  readonly change: () => void;
+  readonly errors: readonly string[];
+  reads: number;
+} {
   const events = new EventEmitter();
   const on =
     (name: string) =>
@@ -101,8 +106,10 @@ function services(): { readonly parts: never; readonly change: () => void; reads
         },
       };
     };
+  const errors: string[] = [];
   const counted = {
     reads: 0,
+    errors,
     change: () => {
       events.emit('store');
       events.emit('run');
@@ -110,7 +117,7 @@ function services(): { readonly parts: never; readonly change: () => void; reads
     },
     parts: {
       extensionUri: 'extension',
-      log: { error: () => undefined },
+      log: { error: (line: string) => errors.push(line) },
       store: {
         onDidChange: on('store'),
         pending: () => null,
@@ -228,6 +235,45 @@ for (const [name, { make, state, ready, ...more }] of Object.entries(KINDS)) {
     panel.events.emit('gone');
   });
 }
+
+test('a page that stays blank is loaded again while it is visible, at longer and longer intervals, three times', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { make, state, ready } = KINDS.transcript;
+  const { parts, errors } = services();
+  const panel = new Panel();
+  make(parts).restore(panel as never, state);
+  let shown = panel.webview.html;
+  /** Whether another page was loaded since this was asked last. */
+  const loaded = (): boolean => {
+    const before = shown;
+    shown = panel.webview.html;
+    return shown !== before;
+  };
+  const wait = (seconds: number): boolean => {
+    t.mock.timers.tick(seconds * 1000);
+    return loaded();
+  };
+  // The editor gives a script up after 30 s.
+  assert.deepEqual([wait(44), wait(1)], [false, true]);
+  assert.deepEqual([wait(89), wait(1)], [false, true]);
+  panel.show(false);
+  assert.equal(wait(1000), false, 'a hidden page is loaded when it is shown');
+  panel.show(true);
+  assert.deepEqual([wait(179), wait(1), errors.length], [false, true, 3]);
+  assert.deepEqual([wait(359), errors.length, wait(1), errors.length], [false, 3, false, 4]);
+  assert.match(errors.at(-1) ?? '', /^transcript: the page did not load; close its tab and open it again/u);
+  assert.deepEqual([wait(10_000), errors.length], [false, 4]);
+  // One that loads is left alone, and what fails later is counted anew.
+  panel.show(false);
+  panel.show(true);
+  panel.says(ready);
+  assert.deepEqual([wait(10_000), errors.length], [false, 4]);
+  panel.show(false);
+  panel.show(true);
+  assert.deepEqual([wait(44), wait(1)], [false, true]);
+  panel.events.emit('gone');
+  assert.equal(wait(10_000), false, 'a closed one is not loaded');
+});
 
 /** What a transcript panel sent its page, as far as it says where things are. */
 function told(panel: Panel): readonly (readonly [type: string, where: number | undefined])[] {
