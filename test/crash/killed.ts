@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../src/shared/errors.ts';
-import { connect, type Connection } from '../../src/store/files/sqlite.ts';
+import { connect } from '../../src/store/files/sqlite.ts';
 import { startC3 } from '../unit/engine/workspace.ts';
-import { halfWritten, type Sizes } from './tables.ts';
+import { halfWrittenIn, type Sizes } from './tables.ts';
 
 /** When a process is killed. */
 export type Moment =
@@ -33,7 +33,7 @@ export class Onlooker {
   private readonly path: string;
   private readonly sizes: Sizes;
   private readonly timer: NodeJS.Timeout;
-  private db: Connection | undefined;
+  private store: { readonly look: () => boolean; readonly close: () => void } | undefined;
 
   constructor(folder: string, sizes: Sizes) {
     this.path = join(folder, '.c3', 'c3.sqlite');
@@ -49,29 +49,53 @@ export class Onlooker {
 
   close(): void {
     clearInterval(this.timer);
-    this.db?.close();
+    this.store?.close();
   }
 
   private look(): void {
-    if (this.db === undefined) {
-      if (!existsSync(this.path)) {
-        return;
-      }
-      const db = connect(this.path, 'read');
-      // A store is made in one transaction too.
-      if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'run_account'").get() === undefined) {
-        db.close();
-        return;
-      }
-      this.db = db;
-    }
-    for (const what of halfWritten(this.db, this.sizes)) {
-      this.found.add(what);
+    this.store ??= this.open();
+    if (this.store === undefined) {
+      return;
     }
     this.looks++;
-    if (this.onStep !== undefined && this.db.prepare('SELECT 1 FROM step WHERE metrics IS NULL').get() !== undefined) {
-      this.onStep();
+    if (this.store.look()) {
+      this.onStep?.();
     }
+  }
+
+  /** Nothing where there is no store yet. */
+  private open(): { look: () => boolean; close: () => void } | undefined {
+    if (!existsSync(this.path)) {
+      return undefined;
+    }
+    const db = connect(this.path, 'read');
+    // A store is made in one transaction too.
+    if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'run_account'").get() === undefined) {
+      db.close();
+      return undefined;
+    }
+    const halfWritten = halfWrittenIn(db, this.sizes);
+    const version = db.prepare<[], number>('PRAGMA data_version').pluck();
+    const between = db.prepare('SELECT 1 FROM step WHERE metrics IS NULL');
+    let seen: number | undefined;
+    return {
+      /** Whether the messages of an iteration were stored since the last look, and its optimiser step was not. */
+      look: (): boolean => {
+        const now = version.get();
+        // Nothing was committed: all is as it was seen.
+        if (now === seen) {
+          return false;
+        }
+        for (const what of halfWritten()) {
+          this.found.add(what);
+        }
+        seen = now;
+        return between.get() !== undefined;
+      },
+      close: (): void => {
+        db.close();
+      },
+    };
   }
 }
 

@@ -122,12 +122,13 @@ const halfWrittenQueries = ({ batch, evaluated, episodes, mostEpisodes }: Sizes)
     SELECT run FROM run_account JOIN run ON run.id = run_account.run WHERE status = 'done' AND pending_calls <> 0`,
 });
 
-/** What is half written in a store right now, all seen at one moment. */
-export function halfWritten(db: Connection, sizes: Sizes): string[] {
+/** Tells what is half written in a store right now, all seen at one moment. */
+export function halfWrittenIn(db: Connection, sizes: Sizes): () => string[] {
+  const queries = Object.entries(halfWrittenQueries(sizes)).map(([what, sql]) => [what, db.prepare(sql)] as const);
   return db.transaction(() =>
-    Object.entries(halfWrittenQueries(sizes)).flatMap(([what, sql]) => {
-      const found = db.prepare(sql).get();
+    queries.flatMap(([what, query]) => {
+      const found = query.get();
       return found === undefined ? [] : [`${what}: ${JSON.stringify(found)}`];
     }),
-  )();
+  );
 }
