@@ -36,24 +36,19 @@ describe('biases and normalised heads on WebGPU', () => {
 
   it('give the tokens of the CPU, and the same bits in any batch', async () => {
     const requests = range(6).map((index) => request(`family ${index}`, 2 + 3 * index, 5, { endToken: -1 }));
-    const on = async (device: DeviceSettings, batches: readonly (typeof requests)[]): Promise<Completion[]> => {
-      const generator = await Generator.create(CONFIG, device);
-      const completions: Completion[] = [];
-      for (const batch of batches) {
-        completions.push(...(await generator.generate(parameters, batch, RUNNING)));
-      }
-      await generator.release();
-      return completions;
-    };
-    const together = await on(WEBGPU, [requests]);
+    const [own, reference] = [await Generator.create(CONFIG, WEBGPU), await Generator.create(CONFIG, CPU)];
+    const together = await own.generate(parameters, requests, RUNNING);
+    const apart: Completion[] = [];
+    for (const batch of [requests.slice(0, 1), requests.slice(1, 4), requests.slice(4)]) {
+      apart.push(...(await own.generate(parameters, batch, RUNNING)));
+    }
+    assert.deepEqual(apart.map(contentOf), together.map(contentOf));
     assert.deepEqual(
-      (await on(WEBGPU, [requests.slice(0, 1), requests.slice(1, 4), requests.slice(4)])).map(contentOf),
-      together.map(contentOf),
-    );
-    assert.deepEqual(
-      (await on(CPU, [requests])).map(({ tokens }) => tokens),
+      (await reference.generate(parameters, requests, RUNNING)).map(({ tokens }) => tokens),
       together.map(({ tokens }) => tokens),
     );
+    await own.release();
+    await reference.release();
   });
 
   it('learn as on the CPU', async () => {

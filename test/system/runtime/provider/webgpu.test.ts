@@ -56,8 +56,13 @@ after(async () => {
 });
 
 describe('generation on WebGPU', () => {
+  // Its programs are translated for the device once, which is what takes long.
+  let generator: Generator;
+  before(async () => {
+    generator = await Generator.create(CONFIG, WEBGPU);
+  });
+
   it('gives the same tokens and log-probabilities in any batch and order, and leaves nothing but the weights on the device', async () => {
-    const generator = await Generator.create(CONFIG, WEBGPU);
     // Twenty requests over twelve prompts: rows come, leave and move at different times.
     const requests = range(20).map((index) =>
       request(`replay ${index % 12}`, 1 + ((5 * index) % 12) * 2, 1 + ((3 * index) % 7), {
@@ -92,11 +97,9 @@ describe('generation on WebGPU', () => {
       first.map(({ tokens }) => tokens),
     );
     await reference.release();
-    await generator.release();
   });
 
   it('gives the cache back when it is cancelled', async () => {
-    const generator = await Generator.create(CONFIG, WEBGPU);
     let asked = 0;
     const requests = [request('long', 4, 20, { endToken: -1 }), request('longer', 4, 20, { endToken: -1 })];
     await assert.rejects(generator.generate(parameters, requests, { signal: abortedWhen(() => ++asked > 3) }));
@@ -126,8 +129,11 @@ describe('generation on WebGPU', () => {
 });
 
 describe('training on WebGPU', () => {
+  // Of the tests that need no new one: what it computes is translated for the device once.
+  const own = new Trainer(CONFIG, WEBGPU);
+
   it('takes the steps of the CPU, its moments staying on the device until they are asked for', async () => {
-    const [own, reference] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, CPU)];
+    const reference = new Trainer(CONFIG, CPU);
     let [here, there] = [initialState(parameters), initialState(parameters)];
     for (let step = 0; step < 2; step++) {
       const [a, b] = [await own.step(here, contexts, STEP, NEVER), await reference.step(there, contexts, STEP, NEVER)];
@@ -143,13 +149,11 @@ describe('training on WebGPU', () => {
       here[vector].forEach((value, index) => close(value, there[vector][index] ?? NaN));
     }
     assert.ok(there.momentum.some((value) => Math.abs(value) > 1e-3));
-    await own.release();
     await reference.release();
-    assert.equal(heldOnDevice().tensors, 0);
   });
 
   it('sees the states that the CPU sees', async () => {
-    const [own, reference] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, CPU)];
+    const reference = new Trainer(CONFIG, CPU);
     const texts = contexts.map(({ prompt }) => prompt);
     const [a, b] = [
       await own.lastStates(parameters, texts, NEVER),
@@ -159,38 +163,35 @@ describe('training on WebGPU', () => {
     a.forEach((state, index) => {
       state.forEach((value, place) => close(value, b[index]?.[place] ?? NaN));
     });
-    await own.release();
     await reference.release();
-    assert.equal(heldOnDevice().tensors, 0);
   });
 
   it('continues from arrays bit for bit as from the device', async () => {
-    const [straight, again] = [new Trainer(CONFIG, WEBGPU), new Trainer(CONFIG, WEBGPU)];
-    const { state } = await straight.step(initialState(parameters), contexts, STEP, NEVER);
-    await straight.settle(state);
+    const again = new Trainer(CONFIG, WEBGPU);
+    const { state } = await own.step(initialState(parameters), contexts, STEP, NEVER);
+    await own.settle(state);
     const copy: TrainingState = {
       parameters: state.parameters.slice(),
       momentum: state.momentum.slice(),
       variance: state.variance.slice(),
       step: state.step,
     };
-    const [a, b] = [await straight.step(state, contexts, STEP, NEVER), await again.step(copy, contexts, STEP, NEVER)];
+    const [a, b] = [await own.step(state, contexts, STEP, NEVER), await again.step(copy, contexts, STEP, NEVER)];
     assert.deepEqual(a.state.parameters, b.state.parameters);
-    await straight.settle(a.state);
+    await own.settle(a.state);
     await again.settle(b.state);
     assert.deepEqual([a.state.momentum, a.state.variance], [b.state.momentum, b.state.variance]);
-    await straight.release();
     await again.release();
   });
 
   it('a cancelled step leaves nothing behind', async () => {
-    const trainer = new Trainer(CONFIG, WEBGPU);
     const state = initialState(parameters);
-    await trainer.step(state, contexts, STEP, NEVER);
+    await own.step(state, contexts, STEP, NEVER);
     const { tensors } = heldOnDevice();
-    await assert.rejects(trainer.step(state, contexts, STEP, AbortSignal.abort()));
+    await assert.rejects(own.step(state, contexts, STEP, AbortSignal.abort()));
     assert.equal(heldOnDevice().tensors, tensors);
-    await trainer.release();
+    await own.release();
+    assert.equal(heldOnDevice().tensors, 0);
   });
 
   it('a host trains, freezes, saves and goes back to a checkpoint', async () => {
