@@ -56,11 +56,12 @@ describe('the estimated gradient of three roles', () => {
     [['method=magrpo'], 7 / 8],
   ] as const) {
     it(`is that of the expected return: ${overrides.join(', ')}`, async () => {
+      const settings = config(...overrides);
       const found: number[][] = [];
       for (let seed = 0; seed < SAMPLES; seed++) {
         // What decides a split is what another step showed.
         const spread = overrides.join() === 'shape=spine_rho' ? [0.12, 0.06 + 0.0005 * seed, 0.02] : null;
-        const { gradient } = await sample(TEAM, config(...overrides), { seed, iteration: 1, count: INSTANCES, spread });
+        const { gradient } = await sample(TEAM, settings, { seed, iteration: 1, count: INSTANCES, spread });
         found.push(gradient.flat(2));
       }
       for (const [place, value] of exact.entries()) {
@@ -130,14 +131,10 @@ describe('the variance of the estimated gradient', () => {
     ],
   ];
   const measured = async (overrides: readonly string[]): Promise<readonly (readonly [number, number])[]> => {
+    const settings = config(...overrides);
     const squares: number[][] = [[], []];
     for (let seed = 0; seed < 1500; seed++) {
-      const { gradient } = await sample(TEAM_OF_BITS, config(...overrides), {
-        seed,
-        iteration: 1,
-        count: 1,
-        spread: null,
-      });
+      const { gradient } = await sample(TEAM_OF_BITS, settings, { seed, iteration: 1, count: 1, spread: null });
       for (const [role, states] of gradient.entries()) {
         squares[role]?.push(along(states) ** 2);
       }
