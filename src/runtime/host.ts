@@ -11,7 +11,7 @@ import { initialAdapter, WHOLE_TEAM, withHalves } from './model/lora.ts';
 import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters } from './model/loraFolder.ts';
 import { checkTables, trainable } from './model/modelLimits.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model/model.ts';
-import type { TrainingContext } from './train/pack.ts';
+import type { TrainingContext } from './train/graph/pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session/session.ts';
 import { copyOfStates, movedBack } from './train/kept.ts';
 import { together, type StepReport } from './train/stepReport.ts';

@@ -8,7 +8,7 @@ import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared
 import { exactSlots, sameSlice } from './model/exactThreads.ts';
 import { adapterParameterCount } from './model/lora.ts';
 import { parameterCount } from './model/model.ts';
-import { headChunks, roundUp, TIME_MULTIPLE } from './train/pack.ts';
+import { headChunks, roundUp, TIME_MULTIPLE } from './train/graph/pack.ts';
 import { parameterSpecs, type AdapterSettings, type TransformerConfig } from './model/transformer.ts';
 
 /** Prompts that are answered together. */

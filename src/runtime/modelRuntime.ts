@@ -3,7 +3,7 @@ import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
 import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
-import type { TrainingContext } from './train/pack.ts';
+import type { TrainingContext } from './train/graph/pack.ts';
 import type { StepReport } from './train/stepReport.ts';
 import type { StepSettings } from './train/trainingState.ts';
 import type { ValueExample, ValueReport, ValueSettings, ValueState } from './train/valueHead.ts';

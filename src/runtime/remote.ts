@@ -9,7 +9,7 @@ import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
 import type { AdapterStart, ModelInfo, ModelRuntime, RuntimeControl } from './modelRuntime.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
-import type { TrainingContext } from './train/pack.ts';
+import type { TrainingContext } from './train/graph/pack.ts';
 import type { DeviceSettings } from './session/session.ts';
 import type { StepReport } from './train/stepReport.ts';
 import type { StepSettings } from './train/trainingState.ts';

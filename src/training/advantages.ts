@@ -1,7 +1,7 @@
 /** From credited groups to training tuples. */
 import { mean, populationVariance } from '../credit/describe.ts';
 import { groupNormalise } from '../credit/groupNormalise.ts';
-import type { TrainingContext, TrainingMessage } from '../runtime/train/pack.ts';
+import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { TrainingMessage as StoredMessage } from '../store/types.ts';
 
 /** One sampling group as the optimiser learns from it: the alternatives of one context. */

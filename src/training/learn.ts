@@ -5,7 +5,7 @@
 import { learns } from '../shared/rolePolicies.ts';
 import { Stream, streamKey } from '../runtime/random.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
-import type { TrainingContext } from '../runtime/train/pack.ts';
+import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepReport } from '../runtime/train/stepReport.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { MethodState } from '../shared/records/methodState.ts';

@@ -1,5 +1,5 @@
 /** What each token counts in the loss of an update. */
-import type { TrainingContext, TrainingMessage } from '../runtime/train/pack.ts';
+import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { RunConfig } from './config/config.ts';
 
 /** What counts the same, each with any other. */

@@ -1,6 +1,6 @@
 /** The KL penalty of an update: from which policy, how estimated, and where it enters. */
-import { exactProblem, type KlPenalty, type KlTerm } from '../runtime/train/klTerm.ts';
-import type { TrainingContext } from '../runtime/train/pack.ts';
+import { exactProblem, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
+import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepSettings } from '../runtime/train/trainingState.ts';
 import { shapeWithK1 } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';

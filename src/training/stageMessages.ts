@@ -1,6 +1,6 @@
 /** The stored messages of a step or of a stage of it, as updates learn from them. */
 import { standardScore, type Standardisation } from '../credit/standardScore.ts';
-import type { TrainingContext } from '../runtime/train/pack.ts';
+import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import { C3Error } from '../shared/errors.ts';
 import { learns } from '../shared/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';

@@ -1,5 +1,5 @@
 /** Which messages an update learns from: those with a signal, and of them one mini-batch. */
-import type { TrainingContext, TrainingMessage } from '../runtime/train/pack.ts';
+import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { LearningGroup } from './advantages.ts';
 import type { MiniBatch } from './methods/method.ts';
 import { shuffled } from './shuffled.ts';

@@ -2,7 +2,7 @@
  * A method for tests, in the manner of TeamTR with one set of episodes: one agent after the other, each held within a
  * divergence, stopped or taken back.
  */
-import type { PolicyLoss } from '../../src/runtime/train/policyLoss.ts';
+import type { PolicyLoss } from '../../src/runtime/train/graph/policyLoss.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
 import type { Method } from '../../src/training/methods/method.ts';

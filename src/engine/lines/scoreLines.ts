@@ -1,6 +1,6 @@
 /** `c3 score`: JSONL in, JSONL out. */
 import { z } from 'zod';
-import { checkMessage, type TrainingContext } from '../../runtime/train/pack.ts';
+import { checkMessage, type TrainingContext } from '../../runtime/train/graph/pack.ts';
 import { checkTokens } from '../../runtime/model/transformer.ts';
 import { answerLines, readLine, type LineModel } from './lineModel.ts';
 

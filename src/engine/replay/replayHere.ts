@@ -17,7 +17,7 @@ import { runRenderer, type LentTeam } from '../models/roles.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { templateRemark } from '../recipe/fingerprint.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
-import { paced } from '../run/pace.ts';
+import { paced } from '../run/time/pace.ts';
 import type { StoreWork } from '../run/storeWork.ts';
 import { snapshotNamed } from './continuation.ts';
 import type { Lending } from './lending.ts';

@@ -10,13 +10,13 @@ import { openStoreForReading } from '../../store/read/reader.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { ExpectedPace, Pace } from '../../training/measure/remaining.ts';
 import type { RunControl } from '../../training/runContext.ts';
-import { earlierPaces } from './earlierPaces.ts';
-import { estimateOf, middlePace, paceOf, plannedWork, type MessageSeconds, type PlannedWork } from './estimate.ts';
+import { earlierPaces } from './time/earlierPaces.ts';
+import { estimateOf, middlePace, paceOf, plannedWork, type MessageSeconds, type PlannedWork } from './time/estimate.ts';
 import type { LoadedModel, ModelPool } from '../models/models.ts';
 import { messageLengths, type RunInputs } from './runDemand.ts';
 import { probeProvider } from '../machine/probing.ts';
 import type { Recipe } from '../recipe/recipe.ts';
-import { TRIED_PARAMETERS, tryModel, tryProducts } from './trial.ts';
+import { TRIED_PARAMETERS, tryModel, tryProducts } from './time/trial.ts';
 
 /** What is expected of a run. */
 export interface Forecast {

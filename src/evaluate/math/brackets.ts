@@ -1,5 +1,5 @@
 /** Where a text of tokens is cut: its brackets, and the separators that are in none of them. */
-import { Unreadable } from './budget.ts';
+import { Unreadable } from './exact/budget.ts';
 import type { Token } from './lex.ts';
 
 export const OPENING = /^(?:[([{]|\\\{)$/u;

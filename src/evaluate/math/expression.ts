@@ -1,9 +1,9 @@
 /** Reads tokens as one expression in normal form, by recursive descent. */
-import { LimitReached, LIMITS, Unreadable } from './budget.ts';
+import { LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
 import { FUNCTIONS, type Token } from './lex.ts';
-import { ONE, ratio, whole } from './numbers.ts';
-import type { Algebra, Quotient } from './polynomial.ts';
-import { power, root } from './powers.ts';
+import { ONE, ratio, whole } from './exact/numbers.ts';
+import type { Algebra, Quotient } from './exact/polynomial.ts';
+import { power, root } from './exact/powers.ts';
 
 export interface Expression {
   readonly value: Quotient;

@@ -3,11 +3,11 @@
  * counted.
  */
 import { C3Error } from '../../shared/errors.ts';
-import { Budget, LimitReached, LIMITS, Unreadable } from './budget.ts';
+import { Budget, LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
 import { compareValues, type Grader, type Outcome } from './compare.ts';
 import { extractWithNotes, MAX_ANSWER_LENGTH, tidyAnswer } from './extract.ts';
 import { tokensOf } from './lex.ts';
-import { Algebra } from './polynomial.ts';
+import { Algebra } from './exact/polynomial.ts';
 import { readValue } from './value.ts';
 import type { Value } from './valueForms.ts';
 

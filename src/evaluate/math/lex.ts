@@ -2,10 +2,10 @@
  * A short answer as tokens: numbers, words, brackets and operators; LaTeX and plain text read alike. Nothing is
  * evaluated.
  */
-import type { Rational } from './rational.ts';
-import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
+import type { Rational } from './exact/rational.ts';
+import { LimitReached, LIMITS, Unreadable, type Budget } from './exact/budget.ts';
 import { plainCharacters } from './characters.ts';
-import { ratio, wholePower, times, whole, plus } from './numbers.ts';
+import { ratio, wholePower, times, whole, plus } from './exact/numbers.ts';
 
 export interface Token {
   /**

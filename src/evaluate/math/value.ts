@@ -2,9 +2,9 @@
  * What an answer says: a number or expression with its unit, or a tuple, interval, set, list, union, matrix, equation
  * or text.
  */
-import { Unreadable } from './budget.ts';
+import { Unreadable } from './exact/budget.ts';
 import { tokensOf, type Token } from './lex.ts';
-import type { Algebra } from './polynomial.ts';
+import type { Algebra } from './exact/polynomial.ts';
 import type { Operator, Quantity, Relation, Value } from './valueForms.ts';
 import { closes, CLOSING, OPENING, split } from './brackets.ts';
 import { chineseQuantity, expressionOf, infinite, letter, quantity } from './quantity.ts';

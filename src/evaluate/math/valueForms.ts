@@ -2,7 +2,7 @@
  * The forms that an answer can have: a number with its unit, a tuple, an interval, a set, a relation, a matrix or
  * text.
  */
-import type { Quotient } from './polynomial.ts';
+import type { Quotient } from './exact/polynomial.ts';
 
 /** How a number was written; the published grader rounds by it. */
 export type Written = 'whole' | 'decimal' | 'fraction' | 'other';

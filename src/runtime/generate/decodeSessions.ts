@@ -14,7 +14,7 @@ import {
 } from './generationGraph.ts';
 import { CacheMemory, KeyValueCache } from './keyValueCache.ts';
 import { weightFeeds, type PolicyWeights } from '../model/lora.ts';
-import { roundUp, TIME_MULTIPLE } from '../train/pack.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import { planPrefill, type Decoder, type Prefilled, type PrefillPlan, type RowBatch } from './rowBatch.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Outputs } from '../session/session.ts';
 import { sharedPrefixes } from './sharedPrefixes.ts';

@@ -6,7 +6,7 @@ import { DeviceWeights } from '../model/deviceWeights.ts';
 import { exactThreads } from '../model/exactThreads.ts';
 import { buildPrefillGraph } from './generationGraph.ts';
 import type { PolicyWeights } from '../model/lora.ts';
-import { roundUp, TIME_MULTIPLE } from '../train/pack.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from '../session/session.ts';
 import { separately } from './sharedPrefixes.ts';

@@ -8,7 +8,7 @@ import { div } from '../graph/ops/elementwise.ts';
 import { gatherRows } from '../graph/ops/gather.ts';
 import { logSoftmax } from '../graph/ops/normalise.ts';
 import { reshape } from '../graph/ops/shape.ts';
-import { packedInputs } from '../train/trainingGraph.ts';
+import { packedInputs } from '../train/graph/trainingGraph.ts';
 import {
   EMBEDDING,
   FINAL_NORM,

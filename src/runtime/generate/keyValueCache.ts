@@ -1,7 +1,7 @@
 /** Keys and values of the rows that are decoded together, in memory that the runtime reads in place. */
 import type { Tensor } from 'onnxruntime-node';
 import { HIDDEN } from '../graph/ops/attention.ts';
-import { roundUp } from '../train/pack.ts';
+import { roundUp } from '../train/graph/pack.ts';
 import type { PromptPlace } from './rowBatch.ts';
 import { floats } from '../session/session.ts';
 import type { TransformerConfig } from '../model/transformer.ts';

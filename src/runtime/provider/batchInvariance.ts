@@ -7,7 +7,7 @@ import type { Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';
 import { attention, HIDDEN } from '../graph/ops/attention.ts';
 import { linear } from '../graph/ops/linear.ts';
-import { roundUp, TIME_MULTIPLE } from '../train/pack.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import { floatData, floats, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
 
 export interface BatchInvariance {

@@ -6,7 +6,7 @@ import { traitsOf } from '../../shared/devices.ts';
 import { Generator, type Completion, type GenerationRequest } from '../generate/generate.ts';
 import { Graph, type NodeSpec } from '../graph/graph.ts';
 import { initialParameters } from '../model/model.ts';
-import type { TrainingContext } from '../train/pack.ts';
+import type { TrainingContext } from '../train/graph/pack.ts';
 import { Stream, streamKey } from '../random.ts';
 import { bools, floatData, floats, longs, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
 import { Trainer } from '../train/trainer.ts';

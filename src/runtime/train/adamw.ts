@@ -2,7 +2,7 @@
  * AdamW in ordinary memory: one pass over the state, in place. An accelerator takes the same step as a graph
  * (buildUpdateGraph).
  */
-import type { AdamWConstants } from './trainingGraph.ts';
+import type { AdamWConstants } from './graph/trainingGraph.ts';
 
 /** A parameter's place in the flat vectors, with its gradient. */
 export interface PlacedGradient {

@@ -18,8 +18,8 @@ import {
   weightOf,
   type MicroBatch,
   type TrainingContext,
-} from './pack.ts';
-import { exactProblem, rowDivergences } from './klTerm.ts';
+} from './graph/pack.ts';
+import { exactProblem, rowDivergences } from './graph/klTerm.ts';
 import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
 import {
   accumulatedName,
@@ -30,7 +30,7 @@ import {
   buildStateGraph,
   buildUpdateGraph,
   gradientName,
-} from './trainingGraph.ts';
+} from './graph/trainingGraph.ts';
 import { trainedSpecs, type TransformerConfig } from '../model/transformer.ts';
 import {
   weightsOf,
@@ -49,7 +49,7 @@ import {
   scoreFeeds,
   STATE_INPUTS,
   supervisedFeeds,
-} from './batchFeeds.ts';
+} from './graph/batchFeeds.ts';
 import { Updates } from './updates.ts';
 
 /** The whole distributions of a policy at the targets of a micro-batch, [targets, vocabulary] log-probabilities. */

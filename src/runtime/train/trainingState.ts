@@ -1,8 +1,8 @@
 /** What an optimizer step is given, changes and returns. */
 import type { AdapterOrigin, PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
-import type { PolicyLoss } from './policyLoss.ts';
-import type { LossKind } from './trainingGraph.ts';
+import type { PolicyLoss } from './graph/policyLoss.ts';
+import type { LossKind } from './graph/trainingGraph.ts';
 
 /** What an adapter is trained over: a model that stays as it is. */
 export interface AdapterBase extends AdapterOrigin {

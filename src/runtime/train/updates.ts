@@ -9,8 +9,8 @@ import { found, type Held } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import { floatData, keepsOutputs, type DeviceSettings, type Session } from '../session/session.ts';
 import { adamwStep, gradientNorm } from './adamw.ts';
-import { numberOf, scalar } from './batchFeeds.ts';
-import { ADAMW, gradientName, momentumName, updatedName, varianceName } from './trainingGraph.ts';
+import { numberOf, scalar } from './graph/batchFeeds.ts';
+import { ADAMW, gradientName, momentumName, updatedName, varianceName } from './graph/trainingGraph.ts';
 import type { StepResult, Totals, TrainingState } from './trainingState.ts';
 
 export interface UpdateParts {

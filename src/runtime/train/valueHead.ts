@@ -10,7 +10,7 @@ import {
   type LeastSquaresHead,
   type ValueSample,
 } from './leastSquares.ts';
-import { ADAMW } from './trainingGraph.ts';
+import { ADAMW } from './graph/trainingGraph.ts';
 
 /** The weights w, [hidden], with AdamW's two moments. */
 export interface GradientHead extends AdamWState {

@@ -6,13 +6,13 @@
  *   1. `plan` says what to roll out for every instance; the run samples, scores and counts it;
  *   2. `credit` says what each message of the whole step is worth; messages and credits are stored in one transaction;
  *   3. `updates` says, one after another, what is learned from what is stored. Prompts, decoding, loss and optimizer
- *      are the same for all methods (the loss: runtime/train/policyLoss.ts). It may ask for `rollouts` in between: a
- *      stage, which is planned and credited as in 1 and 2, with the policy as the updates before left it.
+ *      are the same for all methods (the loss: runtime/train/graph/policyLoss.ts). It may ask for `rollouts` in
+ *      between: a stage, which is planned and credited as in 1 and 2, with the policy as the updates before left it.
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { Standardisation } from '../../credit/standardScore.ts';
-import type { KlPenalty } from '../../runtime/train/klTerm.ts';
-import type { PolicyLoss } from '../../runtime/train/policyLoss.ts';
+import type { KlPenalty } from '../../runtime/train/graph/klTerm.ts';
+import type { PolicyLoss } from '../../runtime/train/graph/policyLoss.ts';
 import type { ValueSettings } from '../../runtime/train/valueHead.ts';
 import type { StepReport } from '../../runtime/train/stepReport.ts';
 import type { TreeNode } from '../../replay/tree.ts';

@@ -14,7 +14,7 @@ import {
   saveModel,
   saveParameters,
 } from '../../runtime/model/model.ts';
-import type { TrainingContext } from '../../runtime/train/pack.ts';
+import type { TrainingContext } from '../../runtime/train/graph/pack.ts';
 import type { DeviceSettings } from '../../runtime/session/session.ts';
 import { Trainer } from '../../runtime/train/trainer.ts';
 import { initialState, type TrainingState } from '../../runtime/train/trainingState.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
-import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
+import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { ADAPTER_MODULES } from '../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { checkpointFile } from '../../../src/training/state/checkpoints.ts';

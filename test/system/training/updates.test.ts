@@ -1,7 +1,7 @@
 /** Updates that depend on what the ones before showed: agents in turn, a measured divergence, stop and revert. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
+import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
 import { restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';

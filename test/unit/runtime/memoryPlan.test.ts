@@ -14,7 +14,7 @@ import {
   type MemoryDemand,
   type TrainingDemand,
 } from '../../../src/runtime/memoryPlan.ts';
-import { packContexts } from '../../../src/runtime/train/pack.ts';
+import { packContexts } from '../../../src/runtime/train/graph/pack.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { context, TINY } from './models.ts';
 import { range } from './nd.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
+import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { weighted, weightedFor } from '../../../src/training/lossWeights.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 

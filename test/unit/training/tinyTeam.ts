@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../../src/policy/tokenizer.ts';
 import { trainBpe } from '../../../src/policy/trainBpe.ts';
 import { initialParameters, saveModel } from '../../../src/runtime/model/model.ts';
-import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
+import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../src/runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';

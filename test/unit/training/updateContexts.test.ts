@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { TrainingContext } from '../../../src/runtime/train/pack.ts';
+import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState, type StepResult } from '../../../src/runtime/train/trainingState.ts';
 import type { LearningGroup } from '../../../src/training/advantages.ts';

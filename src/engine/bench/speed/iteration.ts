@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { resolveDevice } from '../../../runtime/provider/device.ts';
 import { Generator } from '../../../runtime/generate/generate.ts';
 import { loadModel } from '../../../runtime/model/model.ts';
-import { packContexts, type TrainingContext } from '../../../runtime/train/pack.ts';
+import { packContexts, type TrainingContext } from '../../../runtime/train/graph/pack.ts';
 import type { DeviceSettings } from '../../../runtime/session/session.ts';
 import { MICRO_BATCH_TOKENS, Trainer } from '../../../runtime/train/trainer.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';

@@ -1,5 +1,5 @@
 /** The optimiser step that the suite train measures. */
-import { packContexts } from '../../../runtime/train/pack.ts';
+import { packContexts } from '../../../runtime/train/graph/pack.ts';
 import type { BareProducts } from '../../../runtime/provider/products.ts';
 import { MICRO_BATCH_TOKENS, type Trainer } from '../../../runtime/train/trainer.ts';
 import { initialState } from '../../../runtime/train/trainingState.ts';

@@ -12,7 +12,7 @@ import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { Graph, type FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { withAdapter } from '../../../../src/runtime/model/lora.ts';
 import { consecutiveViews, parameterFeeds, viewFeeds } from '../../../../src/runtime/model/model.ts';
-import { headChunks, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
+import { headChunks, type TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
 import { floatData, Session, type Outputs } from '../../../../src/runtime/session/session.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
@@ -22,7 +22,7 @@ import {
   buildScoreGraph,
   gradientName,
   type TrainingGraphOptions,
-} from '../../../../src/runtime/train/trainingGraph.ts';
+} from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import {
   FINAL_NORM,
   headName,

@@ -15,7 +15,7 @@ import {
   withAdapter,
 } from '../../../../src/runtime/model/lora.ts';
 import { loadModel, parameterViews, viewFeeds, type ParameterView } from '../../../../src/runtime/model/model.ts';
-import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
+import { packContexts, type TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import {
   initialState,
@@ -28,7 +28,7 @@ import {
   buildGradientGraph,
   gradientName,
   type LossKind,
-} from '../../../../src/runtime/train/trainingGraph.ts';
+} from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import {
   ADAPTER_MODULES,
   type AdapterSettings,

@@ -7,7 +7,7 @@ import { Generator, type Completion } from '../../../../src/runtime/generate/gen
 import { buildPrefillGraph } from '../../../../src/runtime/generate/generationGraph.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
-import { buildScoreGraph } from '../../../../src/runtime/train/trainingGraph.ts';
+import { buildScoreGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import type { DeviceSettings } from '../../../../src/runtime/session/session.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { useSwiftShader } from '../../../support/swiftShader.ts';

@@ -14,7 +14,7 @@ import { ModelHost } from '../../../../src/runtime/host.ts';
 import { saveModel } from '../../../../src/runtime/model/model.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState, type StepSettings, type TrainingState } from '../../../../src/runtime/train/trainingState.ts';
-import { ADAMW, buildScoreGraph, buildUpdateGraph } from '../../../../src/runtime/train/trainingGraph.ts';
+import { ADAMW, buildScoreGraph, buildUpdateGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import type { DeviceSettings } from '../../../../src/runtime/session/session.ts';
 import { useSwiftShader } from '../../../support/swiftShader.ts';

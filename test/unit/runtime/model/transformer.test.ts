@@ -7,9 +7,9 @@ import { z } from 'zod';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { loadParameters, parameterCount } from '../../../../src/runtime/model/model.ts';
-import { packContexts } from '../../../../src/runtime/train/pack.ts';
+import { packContexts } from '../../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { buildScoreGraph } from '../../../../src/runtime/train/trainingGraph.ts';
+import { buildScoreGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import {
   graphParameterSpecs,
   parameterSpecs,

@@ -1,7 +1,7 @@
 /** Equal messages that are learned from at once teach what they teach one by one. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { TrainingContext } from '../../../../src/runtime/train/pack.ts';
+import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import { type LossWeight, weighted } from '../../../../src/training/lossWeights.ts';

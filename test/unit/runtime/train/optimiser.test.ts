@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
 import { adamwStep, gradientNorm } from '../../../../src/runtime/train/adamw.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
-import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
+import { packContexts, type TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import {
   initialState,
@@ -21,7 +21,7 @@ import {
   updatedName,
   varianceName,
   type AdamWConstants,
-} from '../../../../src/runtime/train/trainingGraph.ts';
+} from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import {
   context,

@@ -1,5 +1,5 @@
 /** The loss of a policy, piece by piece: what PPO clips, and which divergence it penalizes. */
-import type { Graph, Value } from '../graph/graph.ts';
+import type { Graph, Value } from '../../graph/graph.ts';
 import {
   abs,
   add,
@@ -13,10 +13,10 @@ import {
   neg,
   select,
   sub,
-} from '../graph/ops/elementwise.ts';
-import { matmul, swapLast } from '../graph/ops/linear.ts';
-import { klDivergence } from '../graph/ops/normalise.ts';
-import { maxAll, sumAll } from '../graph/ops/reduce.ts';
+} from '../../graph/ops/elementwise.ts';
+import { matmul, swapLast } from '../../graph/ops/linear.ts';
+import { klDivergence } from '../../graph/ops/normalise.ts';
+import { maxAll, sumAll } from '../../graph/ops/reduce.ts';
 import type { KlTerm } from './klTerm.ts';
 
 /** PPO clip range epsilon (C3 Appendix D) and the bound on log-ratios of the KL term. */

@@ -5,16 +5,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
-import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
-import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
-import { memberFeeds, packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState } from '../../../../src/runtime/train/trainingState.ts';
-import type { PolicyLoss } from '../../../../src/runtime/train/policyLoss.ts';
-import { accumulatedName, buildGradientGraph, gradientName } from '../../../../src/runtime/train/trainingGraph.ts';
-import { along, contextsFor, KL, lossOf, policyLossOf, TEMPERATURE, tokensOf } from '../losses.ts';
-import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY } from '../models.ts';
-import { item, present, range, testStream } from '../nd.ts';
+import type { FloatType } from '../../../../../src/runtime/graph/graph.ts';
+import { parameterFeeds } from '../../../../../src/runtime/model/model.ts';
+import { memberFeeds, packContexts, type TrainingContext } from '../../../../../src/runtime/train/graph/pack.ts';
+import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
+import type { PolicyLoss } from '../../../../../src/runtime/train/graph/policyLoss.ts';
+import {
+  accumulatedName,
+  buildGradientGraph,
+  gradientName,
+} from '../../../../../src/runtime/train/graph/trainingGraph.ts';
+import { along, contextsFor, KL, lossOf, policyLossOf, TEMPERATURE, tokensOf } from '../../losses.ts';
+import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY } from '../../models.ts';
+import { item, present, range, testStream } from '../../nd.ts';
 
 const LOSSES: readonly PolicyLoss[] = [
   { ratio: 'token', clipLow: 0.1, clipHigh: 0.7 },

@@ -1,12 +1,12 @@
 /** From what messages take to what a run takes: pure functions of a configuration and of measured seconds. */
-import { evaluatorKind } from '../../evaluate/kinds.ts';
-import type { TimeEstimate } from '../../shared/text/times.ts';
-import type { Protocol } from '../../team/protocol.ts';
-import type { RunConfig } from '../../training/config/config.ts';
-import { plannedRollouts } from '../../training/methods/methods.ts';
-import { runWork, type Pace, type RunWork } from '../../training/measure/remaining.ts';
-import type { RunData } from '../recipe/recipe.ts';
-import { messagesOf, scoredAtMost } from '../../team/rounds.ts';
+import { evaluatorKind } from '../../../evaluate/kinds.ts';
+import type { TimeEstimate } from '../../../shared/text/times.ts';
+import type { Protocol } from '../../../team/protocol.ts';
+import type { RunConfig } from '../../../training/config/config.ts';
+import { plannedRollouts } from '../../../training/methods/methods.ts';
+import { runWork, type Pace, type RunWork } from '../../../training/measure/remaining.ts';
+import type { RunData } from '../../recipe/recipe.ts';
+import { messagesOf, scoredAtMost } from '../../../team/rounds.ts';
 
 /** What a run consists of, counted. */
 export interface PlannedWork extends RunWork {

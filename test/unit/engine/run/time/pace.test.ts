@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { paced } from '../../../../src/engine/run/pace.ts';
+import { paced } from '../../../../../src/engine/run/time/pace.ts';
 
 test('few reports go out as they come, many at a pace', () => {
   let time = 0;

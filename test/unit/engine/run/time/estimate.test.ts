@@ -1,15 +1,15 @@
 /** How long runs take: counted by hand, and from runs of a store. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { earlierPaces } from '../../../../src/engine/run/earlierPaces.ts';
-import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../src/engine/run/estimate.ts';
-import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
-import { perEpisode } from '../../../../src/engine/run/trial.ts';
-import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import type { Instance } from '../../../../src/shared/records/records.ts';
-import type { StepMetrics } from '../../../../src/shared/records/stepMetrics.ts';
-import type { StoreWriter } from '../../../../src/store/write/writer.ts';
-import { ENVIRONMENT, filledStore, INSTANCE, newDecision, newEpisode, WEIGHTS } from '../../store/helpers.ts';
+import { earlierPaces } from '../../../../../src/engine/run/time/earlierPaces.ts';
+import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../../src/engine/run/time/estimate.ts';
+import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
+import { perEpisode } from '../../../../../src/engine/run/time/trial.ts';
+import { readConfig } from '../../../../../src/training/config/readConfig.ts';
+import type { Instance } from '../../../../../src/shared/records/records.ts';
+import type { StepMetrics } from '../../../../../src/shared/records/stepMetrics.ts';
+import type { StoreWriter } from '../../../../../src/store/write/writer.ts';
+import { ENVIRONMENT, filledStore, INSTANCE, newDecision, newEpisode, WEIGHTS } from '../../../store/helpers.ts';
 
 const recipeWith = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, '/');
 const questions = (count: number, code = false): Instance[] =>

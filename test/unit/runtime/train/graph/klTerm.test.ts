@@ -2,18 +2,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Tensor } from 'onnxruntime-node';
-import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
-import { EXACT_VOCABULARY, rowDivergences, type KlTerm } from '../../../../src/runtime/train/klTerm.ts';
-import { packContexts, type TrainingContext } from '../../../../src/runtime/train/pack.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState } from '../../../../src/runtime/train/trainingState.ts';
-import { accumulatedName, buildGradientGraph, gradientName } from '../../../../src/runtime/train/trainingGraph.ts';
-import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { C3Error } from '../../../../src/shared/errors.ts';
-import { logSoftmaxOf, plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
-import { along, contextsFor, KL, policyLossOf, TEMPERATURE, tokensOf } from '../losses.ts';
-import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY, weightsOf } from '../models.ts';
-import { item, present, range, testStream, total } from '../nd.ts';
+import { parameterFeeds } from '../../../../../src/runtime/model/model.ts';
+import { EXACT_VOCABULARY, rowDivergences, type KlTerm } from '../../../../../src/runtime/train/graph/klTerm.ts';
+import { packContexts, type TrainingContext } from '../../../../../src/runtime/train/graph/pack.ts';
+import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
+import {
+  accumulatedName,
+  buildGradientGraph,
+  gradientName,
+} from '../../../../../src/runtime/train/graph/trainingGraph.ts';
+import type { TransformerConfig } from '../../../../../src/runtime/model/transformer.ts';
+import { C3Error } from '../../../../../src/shared/errors.ts';
+import { logSoftmaxOf, plainRow, referenceLogits } from '../../../../support/referenceTransformer.ts';
+import { along, contextsFor, KL, policyLossOf, TEMPERATURE, tokensOf } from '../../losses.ts';
+import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY, weightsOf } from '../../models.ts';
+import { item, present, range, testStream, total } from '../../nd.ts';
 
 const TERMS: readonly KlTerm[] = [
   { against: 'last', estimator: 'k3' },

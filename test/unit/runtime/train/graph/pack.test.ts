@@ -5,10 +5,10 @@ import {
   TIME_MULTIPLE,
   type MicroBatch,
   type TrainingContext,
-} from '../../../../src/runtime/train/pack.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { context, DEVICE, message, RUNNING, testParameters, testTokens, TINY } from '../models.ts';
-import { item, noise, present, range, total } from '../nd.ts';
+} from '../../../../../src/runtime/train/graph/pack.ts';
+import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
+import { context, DEVICE, message, RUNNING, testParameters, testTokens, TINY } from '../../models.ts';
+import { item, noise, present, range, total } from '../../nd.ts';
 
 const feed = (batch: MicroBatch, name: string): number[] =>
   Array.from(present(batch.feeds[name]).data as Int32Array | BigInt64Array | Float32Array, Number);

@@ -1,9 +1,9 @@
 /** Packing training data into rows: a context, followed by its messages as separate segments. */
 import type { Tensor } from 'onnxruntime-node';
-import { C3Error } from '../../shared/errors.ts';
-import { exactSlots, sameSlice } from '../model/exactThreads.ts';
-import { floats, ints, longs } from '../session/session.ts';
-import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
+import { C3Error } from '../../../shared/errors.ts';
+import { exactSlots, sameSlice } from '../../model/exactThreads.ts';
+import { floats, ints, longs } from '../../session/session.ts';
+import { checkTokens, type TransformerConfig } from '../../model/transformer.ts';
 
 export interface TrainingMessage {
   readonly tokens: Int32Array;

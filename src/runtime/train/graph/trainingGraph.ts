@@ -2,9 +2,9 @@
  * Graphs that score and train: the forward pass over packed rows, loss and gradients; and the optimiser step with
  * clipping and AdamW.
  */
-import { gradients } from '../graph/autodiff.ts';
-import { Graph, type FloatType, type Value } from '../graph/graph.ts';
-import { HIDDEN, type AttentionMask } from '../graph/ops/attention.ts';
+import { gradients } from '../../graph/autodiff.ts';
+import { Graph, type FloatType, type Value } from '../../graph/graph.ts';
+import { HIDDEN, type AttentionMask } from '../../graph/ops/attention.ts';
 import {
   add,
   cast,
@@ -19,13 +19,13 @@ import {
   sqrt,
   square,
   sub,
-} from '../graph/ops/elementwise.ts';
-import { gatherDistinctRows } from '../graph/ops/gather.ts';
-import { logSoftmax, rmsNorm, targetLogSoftmax } from '../graph/ops/normalise.ts';
-import { sumAll } from '../graph/ops/reduce.ts';
-import { reshape, unsqueeze } from '../graph/ops/shape.ts';
-import { forward, logits, type ForwardInputs } from '../model/decoder.ts';
-import { inChunks } from '../graph/recompute.ts';
+} from '../../graph/ops/elementwise.ts';
+import { gatherDistinctRows } from '../../graph/ops/gather.ts';
+import { logSoftmax, rmsNorm, targetLogSoftmax } from '../../graph/ops/normalise.ts';
+import { sumAll } from '../../graph/ops/reduce.ts';
+import { reshape, unsqueeze } from '../../graph/ops/shape.ts';
+import { forward, logits, type ForwardInputs } from '../../model/decoder.ts';
+import { inChunks } from '../../graph/recompute.ts';
 import {
   FINAL_NORM,
   needed,
@@ -33,7 +33,7 @@ import {
   trainedSpecs,
   type Parameters,
   type TransformerConfig,
-} from '../model/transformer.ts';
+} from '../../model/transformer.ts';
 import { ppoLoss, type PolicyLoss } from './policyLoss.ts';
 
 export type LossKind = 'ppo' | 'supervised';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRational, sameNumber } from '../../../../src/evaluate/math/rational.ts';
+import { parseRational, sameNumber } from '../../../../../src/evaluate/math/exact/rational.ts';
 
 /** `n/d` of a text, or null. */
 function parsed(text: string): string | null {

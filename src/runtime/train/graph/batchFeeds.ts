@@ -1,8 +1,8 @@
 /** From micro-batches and numbers to the inputs of training graphs, and from their outputs back. */
 import type { Tensor } from 'onnxruntime-node';
-import type { ParameterView } from '../model/model.ts';
-import { found, type Held } from '../session/deviceMemory.ts';
-import { type Feeds, floatData, floats, type Outputs } from '../session/session.ts';
+import type { ParameterView } from '../../model/model.ts';
+import { found, type Held } from '../../session/deviceMemory.ts';
+import { type Feeds, floatData, floats, type Outputs } from '../../session/session.ts';
 import type { MicroBatch, TrainingContext } from './pack.ts';
 
 export const scalar = (value: number): Tensor => floats(new Float32Array([value]), [1]);
