@@ -18,7 +18,7 @@ import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../
 import { makeTeam } from '../../unit/training/tinyTeam.ts';
 import { bound, failing, rowsOf, watching } from '../../unit/training/watched.ts';
 import { abortedWhen } from '../../support/signals.ts';
-import { sampleOf } from '../../support/scale.ts';
+import { FULL, sampleOf } from '../../support/scale.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -91,10 +91,10 @@ describe('resumeTraining', () => {
     }
   });
 
-  for (const { name, method, more } of [
+  for (const [turn, { name, method, more }] of [
     ...METHOD_NAMES.flatMap((one) => (one === 'c3' ? [] : [{ name: one, method: one, more: [] }])),
     { name: 'value-assisted c3', method: 'c3', more: ['credit.estimator=value_assisted'] },
-  ]) {
+  ].entries()) {
     it(`does so for the method ${name}`, async (t) => {
       const overrides = [...OVERRIDES, `method=${method}`, ...more];
       const whole = await begin(t);
@@ -126,7 +126,9 @@ describe('resumeTraining', () => {
       if (method === 'mappo') {
         ofValues.push(['saveValueHead', 1], ['saveValueHead', 3], ['saveSnapshot', 2]);
       }
-      for (const [failed, at] of sampleOf([...broken, ...ofValues], 5)) {
+      // In a sample the methods take turns: what all go through is interrupted in two of them at least.
+      const places = [...broken, ...ofValues].filter((_, place) => FULL || place % 3 === turn % 3);
+      for (const [failed, at] of places) {
         const world = await begin(t);
         await assert.rejects(
           world.start({ overrides, wrap: failing(failed, at) }),
