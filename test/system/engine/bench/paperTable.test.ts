@@ -8,15 +8,18 @@ import { stepsAt } from '../../../../src/engine/bench/paper/paperSearch.ts';
 import { makePaperTable } from '../../../../src/engine/bench/paper/paperTable.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
+import { FULL } from '../../../support/scale.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 
 /** Of each evaluated question; the table has 10. */
 const SAMPLES = 3;
 
+const TASK = { name: 'arithmetic', seeds: [0, 1], steps: 2, searchSteps: 1 } as const;
+
 /** One step of the bundled team at a size that shows nothing but that all of it is there. */
 const SCALE: Scale = {
-  tasks: [{ name: 'arithmetic', seeds: [0, 1], steps: 2, searchSteps: 1 }],
+  tasks: [TASK],
   methods: ['sft', 'mappo', 'magrpo', 'c3'],
   budgets: ['calls', 'tokens'],
   rates: [1e-4, 1e-3],
@@ -48,6 +51,7 @@ interface Line {
 
 test('the table continues where it was stopped, at one budget for all methods, and runs nothing twice', async () => {
   let told = 0;
+  const seeds = FULL ? TASK.seeds : [0];
   const make = (until: number, controller = new AbortController()): Promise<unknown> =>
     makePaperTable(
       {
@@ -60,7 +64,7 @@ test('the table continues where it was stopped, at one budget for all methods, a
           }
         },
       },
-      SCALE,
+      { ...SCALE, tasks: [{ ...TASK, seeds }] },
     );
   await assert.rejects(make(3), CancelledError);
   const path = join(folder, '.c3/paper-table-quick/c3.sqlite');
@@ -75,7 +79,7 @@ test('the table continues where it was stopped, at one budget for all methods, a
   const stopped = runs();
   assert.ok(stopped >= 3);
   await make(Infinity);
-  // Three methods try two rates; four have two seeds, of which those that need other steps for equal tokens have more.
+  // Three methods try two rates; four have the seeds, of which those that need other steps for equal tokens have more.
   const made = runs();
   const text = (name: string): string => readFileSync(join(folder, '.c3/paper-table-quick', name), 'utf8');
   const first = JSON.parse(text('table.json')) as {
@@ -121,13 +125,8 @@ test('the table continues where it was stopped, at one budget for all methods, a
       store.close();
     }
   };
-  assert.deepEqual(
-    [samples('mappo'), samples('c3')],
-    [
-      [1, 1],
-      [1, 1],
-    ],
-  );
+  const each = (count: number): number[] => seeds.map(() => count);
+  assert.deepEqual([samples('mappo'), samples('c3')], [each(1), each(1)]);
   assert.deepEqual((JSON.parse(text('table.json')) as typeof first).runs, first.runs);
   // Samples of MAPPO from before its credits were stored with them are made anew, nothing else is.
   rmSync(join(folder, '.c3/paper-table-quick/runs.jsonl'));
@@ -135,7 +134,7 @@ test('the table continues where it was stopped, at one budget for all methods, a
   assert.ok(tamper(db, 'DELETE FROM credit WHERE bucket IN (SELECT bucket FROM diagnostic_bucket)') > 0);
   db.close();
   await make(Infinity);
-  assert.deepEqual([runs(), samples('mappo'), samples('c3')], [made, [2, 2], [1, 1]]);
+  assert.deepEqual([runs(), samples('mappo'), samples('c3')], [made, each(2), each(1)]);
   assert.deepEqual(
     readdirSync(join(folder, '.c3/paper-table-quick')).filter((name) => name.endsWith('.tmp')),
     [],
