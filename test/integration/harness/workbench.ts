@@ -53,16 +53,29 @@ const THEMES = {
 export type Theme = keyof typeof THEMES;
 
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
-const VIEWPORT = { width: 1400, height: 900 };
+const PAGE = {
+  viewport: { width: 1400, height: 900 },
+  reducedMotion: 'reduce',
+  // Twenty megabytes of workbench, packed for each window, would only be unpacked on the same machine.
+  extraHTTPHeaders: { 'accept-encoding': 'identity' },
+} as const;
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
 const LOCATOR_TIMEOUT = 120_000;
 /** For a list or a box that a late focus may have closed: then it is asked for again. */
 const LIST_TIMEOUT = 15_000;
 const WORKBENCH_TIMEOUT = 240_000;
 const SCENARIO_TIMEOUT = 900_000;
+/** Only the last list counts: Playwright's own, of what reaches out, with the pages of the address bar added. */
+const DISABLED_FEATURES = [
+  ...['AimEnabled', 'AvoidCorsURLLoaderRestartOnRedirect', 'AvoidUnnecessaryBeforeUnloadCheckSync'],
+  ...['DestroyProfileOnBrowserClose', 'HttpsFirstBalancedModeAutoEnable', 'HttpsUpgrades', 'LensOverlay'],
+  ...['MediaRouter', 'NetworkTimeServiceQuerying', 'OptimizationHints', 'PaintHolding', 'PreconnectToSearch'],
+  ...['ThirdPartyStoragePartitioning', 'WebUIOmniboxAimPopup', 'WebUIOmniboxPopup'],
+];
 const CHROMIUM_FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
+  `--disable-features=${DISABLED_FEATURES.join(',')}`,
 ];
 
 /**
@@ -121,12 +134,7 @@ export class Workbench {
     let browser: Browser | undefined;
     try {
       browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
-      const workbench = new Workbench(
-        await browser.newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' }),
-        server,
-        browser,
-        options.settings ?? {},
-      );
+      const workbench = new Workbench(await browser.newPage(PAGE), server, browser, options.settings ?? {});
       await workbench.load();
       return workbench;
     } catch (error) {
@@ -138,19 +146,14 @@ export class Workbench {
 
   /** Another window on the same server and folder, with browser storage of its own; it ends with the first. */
   async openSecondWindow(): Promise<Workbench> {
-    const workbench = new Workbench(
-      await this.browser.newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' }),
-      this.server,
-      this.browser,
-      this.settings,
-    );
+    const workbench = new Workbench(await this.browser.newPage(PAGE), this.server, this.browser, this.settings);
     await workbench.load();
     return workbench;
   }
 
   /** A page of the same browser with nothing of the editor in it. */
   async otherPage(): Promise<Page> {
-    return this.browser.newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' });
+    return this.browser.newPage(PAGE);
   }
 
   /** Ends the browser, and the server with everything that it started. */
