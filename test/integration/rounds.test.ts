@@ -18,6 +18,8 @@ import {
 } from './team.ts';
 
 const example = (file: string): string => readFileSync(join(import.meta.dirname, '../../media/examples', file), 'utf8');
+/** One step, and hardly an evaluation: what the tree shows is the training. */
+const SHORT = ['--override', 'steps=1', '--override', 'evaluation.instances=2'];
 const scenario = workbenchScenarios({
   files: {
     'feedback.json': example('feedback.json'),
@@ -62,7 +64,7 @@ for (const [name, role, event] of [
   scenario(
     `the example team ${name} shows its events, and a message of it is replayed and credited`,
     async (workbench) => {
-      const run = String((await c3(workbench.folder, 'run', `${name}.c3.yaml`))['run']);
+      const run = String((await c3(workbench.folder, 'run', `${name}.c3.yaml`, ...SHORT))['run']);
       const { question, message } = reading(workbench, (store) => {
         const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
         assert.ok(episode);
@@ -81,7 +83,7 @@ for (const [name, role, event] of [
   );
 }
 
-/** Replays the first message of a role by its button, and sees its credit; what is stored verifies as identical. */
+/** Replays the first message of a role by its button, and sees its credit; its run verifies as identical. */
 async function replayFirst(
   workbench: Workbench,
   transcript: FrameLocator,
@@ -122,6 +124,8 @@ async function replayFirst(
     .waitFor();
   assertQuiet(workbench);
 
-  const verified = await c3(workbench.folder, 'verify');
+  // Of this run alone: what the scenarios before have stored is verified in them.
+  const run = reading(workbench, (store) => store.decision(message).run);
+  const verified = await c3(workbench.folder, 'verify', '--run', run);
   assert.deepEqual([verified['different'], verified['notComparable']], [0, 0]);
 }
