@@ -1,6 +1,6 @@
 /** What is packaged, and that it names whose it is. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { z } from 'zod';
@@ -28,6 +28,15 @@ before(async () => {
 });
 
 const titled = (name: string): boolean => notices.includes(`\n${'='.repeat(80)}\n${name} `);
+
+it('every page of the guide is packaged', async () => {
+  const pages = await readdir(join(ROOT, 'media', 'guide'));
+  assert.deepEqual(
+    pages.filter((page) => !files.includes(`media/guide/${page}`)),
+    [],
+  );
+  assert.ok(pages.length > 1);
+});
 
 describe('the notices of third parties', () => {
   it('are those of the lock and of what is bundled now: node test/support/notices.ts makes them anew', async () => {
