@@ -72,7 +72,7 @@ const results: Totals[] = [];
 /** How long each test file took, in seconds. */
 const durations = new Map<string, number>();
 const started = performance.now();
-/** Takes twice as long as the other checks, on one core: the unit tests begin beside it. */
+/** Takes twice as long as the other checks and uses one core: the unit tests start while it runs. */
 let lint: Promise<Totals> | undefined;
 if (only === undefined) {
   lint = check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']);

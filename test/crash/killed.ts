@@ -63,7 +63,7 @@ export class Onlooker {
     }
   }
 
-  /** Nothing where there is no store yet. */
+  /** Opens the store for reading; undefined while there is none. */
   private open(): { look: () => boolean; close: () => void } | undefined {
     if (!existsSync(this.path)) {
       return undefined;
@@ -82,7 +82,7 @@ export class Onlooker {
       /** Whether the messages of an iteration were stored since the last look, and its optimiser step was not. */
       look: (): boolean => {
         const now = version.get();
-        // Nothing was committed: all is as it was seen.
+        // Nothing was committed since: the store is unchanged.
         if (now === seen) {
           return false;
         }

@@ -122,7 +122,7 @@ const halfWrittenQueries = ({ batch, evaluated, episodes, mostEpisodes }: Sizes)
     SELECT run FROM run_account JOIN run ON run.id = run_account.run WHERE status = 'done' AND pending_calls <> 0`,
 });
 
-/** Tells what is half written in a store right now, all seen at one moment. */
+/** Returns a function that lists what is half written in a store, read in one transaction. */
 export function halfWrittenIn(db: Connection, sizes: Sizes): () => string[] {
   const queries = Object.entries(halfWrittenQueries(sizes)).map(([what, sql]) => [what, db.prepare(sql)] as const);
   return db.transaction(() =>

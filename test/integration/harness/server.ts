@@ -34,8 +34,8 @@ const QUIET_SETTINGS = {
 };
 
 /**
- * The built-in extensions that the editor starts with: what folders of runs and the extension's own pages need. Reading
- * and announcing all hundred of them is a sixth of the work of opening a window.
+ * The built-in extensions that the editor starts with: those that the tests need. Loading all hundred of them takes a
+ * sixth of the processor time of opening a window.
  */
 const BUILT_IN = [
   ...['configuration-editing', 'json', 'json-language-features', 'yaml', 'html', 'log', 'diff', 'search-result'],
@@ -84,7 +84,7 @@ export class EditorServer {
     const args = [
       ...serverArguments(home, extensions),
       ...['--builtin-extensions-dir', await linkBuiltIn(script, join(home, 'built-in'))],
-      // Nothing is won by packing what never leaves the machine.
+      // Compression saves nothing between processes of one machine.
       ...['--vscode-option', 'disable-websocket-compression'],
       ...['--bind-addr', '127.0.0.1:0', '--auth', 'none', '--reconnection-grace-time', '10', join(home, 'workspace')],
       ...(options.askForTrust === true ? [] : ['--disable-workspace-trust']),
@@ -149,7 +149,7 @@ export class EditorServer {
   }
 }
 
-/** Fills a folder with the built-in extensions that are wanted. @returns the folder */
+/** Links the built-in extensions of BUILT_IN into a new folder. @returns the folder */
 async function linkBuiltIn(script: string, folder: string): Promise<string> {
   const all = join(dirname(script), '..', '..', 'lib', 'vscode', 'extensions');
   await mkdir(folder);

@@ -56,7 +56,7 @@ const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
 const PAGE = {
   viewport: { width: 1400, height: 900 },
   reducedMotion: 'reduce',
-  // Twenty megabytes of workbench, packed for each window, would only be unpacked on the same machine.
+  // Without compression: the server and the browser are on one machine, and the workbench has 20 MB.
   extraHTTPHeaders: { 'accept-encoding': 'identity' },
 } as const;
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
@@ -65,7 +65,7 @@ const LOCATOR_TIMEOUT = 120_000;
 const LIST_TIMEOUT = 15_000;
 const WORKBENCH_TIMEOUT = 240_000;
 const SCENARIO_TIMEOUT = 900_000;
-/** Only the last list counts: Playwright's own, of what reaches out, with the pages of the address bar added. */
+/** Chromium reads the last list only: this is Playwright's own, and the pages of the address bar. */
 const DISABLED_FEATURES = [
   ...['AimEnabled', 'AvoidCorsURLLoaderRestartOnRedirect', 'AvoidUnnecessaryBeforeUnloadCheckSync'],
   ...['DestroyProfileOnBrowserClose', 'HttpsFirstBalancedModeAutoEnable', 'HttpsUpgrades', 'LensOverlay'],

@@ -126,7 +126,7 @@ describe('resumeTraining', () => {
       if (method === 'mappo') {
         ofValues.push(['saveValueHead', 1], ['saveValueHead', 3], ['saveSnapshot', 2]);
       }
-      // In a sample the methods take turns: what all go through is interrupted in two of them at least.
+      // In a sample each method has a third of the places: one that all methods share is tried in at least two.
       const places = [...broken, ...ofValues].filter((_, place) => FULL || place % 3 === turn % 3);
       for (const [failed, at] of places) {
         const world = await begin(t);

@@ -79,7 +79,7 @@ function requestsOf(config: TransformerConfig, temperature: number): GenerationR
 
 for (const [index, shape] of SHAPES.entries()) {
   describe(`${shape.heads} heads over ${shape.keyValueHeads} of width ${shape.headDim}${shape.attentionBias ? ', with biases' : ''}${shape.queryKeyNorm ? ', normalised' : ''}`, () => {
-    // In a sample one and two take turns: every width and every part has had both.
+    // A sample alternates one and two threads: each width and each part is tested with both.
     for (const threads of FULL ? [1, 2] : [1 + (index % 2)]) {
       it(`with ${threads} thread(s): no log-probability differs, and every first ratio is 1`, async () => {
         const config = configOf(shape);

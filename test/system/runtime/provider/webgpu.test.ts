@@ -56,7 +56,7 @@ after(async () => {
 });
 
 describe('generation on WebGPU', () => {
-  // Its programs are translated for the device once, which is what takes long.
+  // Shared by the tests: compiling its shaders takes most of the time.
   let generator: Generator;
   before(async () => {
     generator = await Generator.create(CONFIG, WEBGPU);
@@ -129,7 +129,7 @@ describe('generation on WebGPU', () => {
 });
 
 describe('training on WebGPU', () => {
-  // Of the tests that need no new one: what it computes is translated for the device once.
+  // Shared by the tests that need no new one: compiling its shaders takes most of the time.
   const own = new Trainer(CONFIG, WEBGPU);
 
   it('takes the steps of the CPU, its moments staying on the device until they are asked for', async () => {
