@@ -1,9 +1,13 @@
 /** How well episodes sampled by one policy represent another one: their importance weights. */
+import type { TrainingContext } from '../runtime/train/graph/pack.ts';
+import type { Move, Origin } from './divergence.ts';
 
 /** Log of the largest weight that is computed: beyond it the exponential overflows. */
 const LARGEST_LOG = 700;
 /** A weight above this counts as heavy (TeamTR reference section 6). */
 const HEAVY = 10;
+/** Log of the largest weight of an episode that is learned from, as of the ratios in the loss. */
+const LARGEST_LEARNED_LOG = 10;
 
 export interface WeightTails {
   /** (sum w)^2 / (B sum w^2) of B weights: the share of the episodes that they are worth, from 1 / B to 1. */
@@ -45,3 +49,46 @@ export function weightTails(logWeights: readonly number[]): WeightTails | null {
     heavy: sorted.filter((log) => log > Math.log(HEAVY)).length / sorted.length,
   };
 }
+
+/**
+ * What episodes count for a team that was updated since they were sampled (TeamTR reference section 6):
+ *
+ *   w(episode) = product over the messages of updated agents of now / sampled
+ *
+ * @param moves how the probabilities of those messages have changed, of all of them
+ * @param cap a larger weight counts as this, and as e^10 in any case; null: as e^10
+ * @returns by the id of an episode's first message; one without such a message is missing, and counts 1
+ */
+export function episodeWeights(
+  moves: readonly Pick<Move, 'episode' | 'logRatio'>[],
+  cap: number | null,
+): ReadonlyMap<number, number> {
+  const logs = new Map<number, number>();
+  for (const { episode, logRatio } of moves) {
+    logs.set(episode, (logs.get(episode) ?? 0) + logRatio);
+  }
+  return new Map(
+    [...logs].map(([episode, log]) => [
+      episode,
+      Math.min(cap ?? Infinity, Math.exp(Math.min(LARGEST_LEARNED_LOG, log))),
+    ]),
+  );
+}
+
+/**
+ * The contexts with each advantage times the weight of its episode. A weight is not negative, so that in the clipped
+ * surrogate w min(r A, clip(r) A) is min(r w A, clip(r) w A).
+ * @param origins where messages come from, by their tokens; one without an origin counts 1
+ */
+export const reweighted = (
+  contexts: readonly TrainingContext[],
+  origins: ReadonlyMap<Int32Array, Origin>,
+  weights: ReadonlyMap<number, number>,
+): TrainingContext[] =>
+  contexts.map((context) => ({
+    ...context,
+    messages: context.messages.map((message) => {
+      const weight = weights.get(origins.get(message.tokens)?.episode ?? NaN) ?? 1;
+      return { ...message, advantages: message.advantages.map((advantage) => advantage * weight) };
+    }),
+  }));

@@ -14,6 +14,7 @@ import type { StoreReader } from '../store/types.ts';
 import { mean } from '../credit/describe.ts';
 import { creditVariance, withReference, type LearningGroup } from './advantages.ts';
 import { divergenceOf } from './agentDivergence.ts';
+import { reweighted } from './importance.ts';
 import type { RunConfig } from './config/config.ts';
 import { learnValues } from './learnValues.ts';
 import { messageMean, weightedFor } from './lossWeights.ts';
@@ -69,6 +70,9 @@ export async function learn(input: LearnInput, iteration: number, stages: Stages
     await step.release();
   }
 }
+
+/** Which contexts an update is about. */
+type Where = Pick<PolicyUpdate, 'agents' | 'node' | 'weights'>;
 
 /** One step at work. */
 class Step {
@@ -280,19 +284,20 @@ class Step {
   }
 
   /** The contexts of some agents, all of them or a part. */
-  private contextsOf({ batch, ...where }: Pick<PolicyUpdate, 'agents' | 'node' | 'batch'>): readonly TrainingContext[] {
+  private contextsOf({ batch, ...where }: Where & Pick<PolicyUpdate, 'batch'>): readonly TrainingContext[] {
     const own = this.contextsAt(where);
     return batch === undefined ? own : miniBatchOf(own, batch);
   }
 
-  /** The contexts of some agents, or of one node. */
-  private contextsAt({ agents, node }: Pick<PolicyUpdate, 'agents' | 'node'>): readonly TrainingContext[] {
-    const { contexts } = this.messages;
-    return contexts.filter(
+  /** The contexts of some agents, or of one node, with what their episodes count. */
+  private contextsAt({ agents, node, weights }: Where): readonly TrainingContext[] {
+    const { contexts, origins } = this.messages;
+    const own = contexts.filter(
       (one) =>
         (agents === undefined || (one.agent !== undefined && agents.includes(one.agent))) &&
         (node === undefined || one.node === node),
     );
+    return weights === undefined ? own : reweighted(own, origins, weights);
   }
 
   /** The contexts of an update as it penalizes them. */

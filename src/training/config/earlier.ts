@@ -44,6 +44,8 @@ const EARLIER = {
   task: { roles: 2, train_split: null, evaluation_split: null },
   teamtr: {
     resample_every: 1,
+    reuse: 'as_is',
+    weight_cap: null,
     order: 'fixed',
     delta: 0.01,
     kl_estimator: 'k3',

@@ -10,6 +10,24 @@ export const teamTrSchema = z
       .describe(
         'Samples fresh episodes before every so many turns: with 1 each agent learns from those of the team as the agents before left it. null samples once in a step, before any agent is updated. `evaluator_budget` is split evenly over the samplings of a step.',
       ),
+    reuse: oneOf(['as_is', 'weighted'], {
+      as_is: 'They count as they were sampled (naive sequential).',
+      weighted:
+        'Each episode counts by its importance weight: how much likelier the messages of the agents updated since have become in it.',
+    })
+      .default('as_is')
+      .describe(
+        'What the episodes of an earlier turn count where `resample_every` lets later turns learn from them too.',
+      ),
+    weight_cap: z
+      .number()
+      .min(1)
+      .max(20000)
+      .nullable()
+      .default(null)
+      .describe(
+        'With `reuse: weighted`, a larger importance weight counts as this; null leaves them as they are, up to e^10.',
+      ),
     order: oneOf(['fixed', 'reverse', 'random', 'gain'], {
       fixed: 'As the protocol lists its roles.',
       reverse: 'The other way round.',

@@ -82,6 +82,8 @@ export interface MethodSettings {
   };
   readonly teamtr: {
     readonly resample_every: number | null;
+    readonly reuse: 'as_is' | 'weighted';
+    readonly weight_cap: number | null;
     readonly order: 'fixed' | 'reverse' | 'random' | 'gain';
     readonly delta: number;
     readonly kl_estimator: 'k3' | 'k1' | 'exact';
@@ -212,6 +214,8 @@ export interface PolicyUpdate {
   /** What counts the same: the tokens of all messages together as much as there are messages; else as configured. */
   readonly weight?: 'sequence';
   readonly loss?: Omit<PolicyLoss, 'kl'>;
+  /** What each episode counts, by the id of its first message; 1 unless given. */
+  readonly weights?: ReadonlyMap<number, number>;
   /** The divergence that is penalized; as the configuration says unless given. */
   readonly kl?: KlPenalty;
   /**
@@ -240,6 +244,8 @@ export type Update =
       readonly exact?: boolean;
       readonly agents?: readonly string[];
       readonly batch?: MiniBatch;
+      /** Of the surrogate's gain, as of an update. */
+      readonly weights?: ReadonlyMap<number, number>;
     }
   /** Keeps the policy and its optimizer as they are, to go back to. */
   | { readonly kind: 'keep' }

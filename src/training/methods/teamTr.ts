@@ -17,17 +17,29 @@
  * `evaluator_budget` pays for all samplings of a step together, in equal parts: a team of n agents samples one nth of
  * the episodes of a method that samples once, for each turn. With `resample_every` fewer turns have episodes of their
  * own. Where none has (the naive sequential baseline), agents with weights of their own learn what they would if all
- * were updated jointly from one batch: no update changes what another one learns from.
+ * were updated jointly from one batch: no update changes what another one learns from. With `reuse: weighted` it does:
+ * episodes of an earlier turn count by their importance weights, the products over the messages of all agents that were
+ * updated since of their ratios (section 6; it publishes no clip of them), which multiply A_g.
  */
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Json, MethodState } from '../../shared/records/methodState.ts';
 import { mean } from '../../credit/describe.ts';
 import type { Divergence, Move } from '../divergence.ts';
 import { alternativeReturns } from '../../replay/tree.ts';
+import { episodeWeights } from '../importance.ts';
 import { cosineSchedule } from '../schedule.ts';
 import { shuffled } from '../shuffled.ts';
 import { episodeCredits, episodesOfStage, episodesProblem } from './episodes.ts';
-import type { LearningStep, Method, MethodSettings, MiniBatch, Outcome, SampledStep, Update } from './method.ts';
+import type {
+  LearningStep,
+  Method,
+  MethodSettings,
+  MiniBatch,
+  Outcome,
+  PolicyUpdate,
+  SampledStep,
+  Update,
+} from './method.ts';
 import { measuresOf, type MeasuredTurn } from './teamTrMeasures.ts';
 
 type Settings = MethodSettings['teamtr'];
@@ -56,13 +68,20 @@ export const teamTr: Method = {
   estimator: () => 'magrpo',
   valueTarget: () => null,
   problem: episodesProblem(2, stagesOf),
-  remarks: ({ adapter }) =>
-    adapter?.per === 'role'
+  remarks: ({ adapter, teamtr: { reuse, resample_every: every } }) => [
+    ...(reuse === 'weighted' && every === 1
+      ? [
+          'teamtr.reuse: weighted says nothing with teamtr.resample_every: 1, for every turn has fresh episodes; ' +
+            'with 2 or more, or null, later turns learn from those of an earlier one.',
+        ]
+      : []),
+    ...(adapter?.per === 'role'
       ? []
       : [
           'All roles share the weights in training, so that an update of one agent moves the others too, and the trust region of teamtr holds for the updated one only; ' +
             'with adapter: {per: role} each agent has weights of its own.',
-        ],
+        ]),
+  ],
 
   stages: stagesOf,
   plan: (settings, protocol) => episodesOfStage(settings, protocol, stagesOf(settings, protocol)),
@@ -80,13 +99,18 @@ export const teamTr: Method = {
     const gains = numbersIn(step.state.json, 'gain');
     const turns: Turn[] = [];
     let returns = returnsIn(step.state.json);
+    let updated: readonly string[] = [];
     for (const [place, agent] of orderOf(step, gains).entries()) {
       const fresh = place === 0 || (every !== null && place % every === 0);
       if (fresh && place > 0) {
         const { state } = yield { kind: 'rollouts' };
         returns = returnsIn(state?.json);
       }
-      const done = yield* turnOf(step, agent, learningRate, weights.get(agent) ?? settings.teamtr.beta);
+      updated = fresh ? [] : updated;
+      const begin = { learningRate, weight: weights.get(agent) ?? settings.teamtr.beta };
+      const episodes = yield* weightsSince(updated, settings.teamtr);
+      const done = yield* turnOf(step, agent, { ...begin, ...(episodes !== undefined && { weights: episodes }) });
+      updated = [...updated, agent];
       const turn = { ...done, fresh };
       weights.set(agent, turn.weight);
       gains.set(agent, turn.gain);
@@ -118,11 +142,34 @@ interface Turn extends MeasuredTurn {
   readonly weight: number;
 }
 
+/**
+ * What the newest episodes count after some agents were updated; undefined where all count the same. Measured once all
+ * of them had their turns, on all of their messages: also where they share weights, or learned from a part.
+ */
+function* weightsSince(
+  agents: readonly string[],
+  { reuse, weight_cap: cap }: Settings,
+): Generator<Update, ReadonlyMap<number, number> | undefined, Outcome> {
+  if (reuse === 'as_is' || agents.length === 0) {
+    return undefined;
+  }
+  const { divergence } = yield { kind: 'divergence', agents };
+  return episodeWeights(
+    agents.flatMap((agent) => divergence?.get(agent)?.moves ?? []),
+    cap,
+  );
+}
+
+/** What an agent's turn begins with. */
+interface Beginning extends Pick<PolicyUpdate, 'learningRate' | 'weights'> {
+  /** Of the KL penalty. */
+  readonly weight: number;
+}
+
 function* turnOf(
   { settings: { teamtr }, random }: LearningStep,
   agent: string,
-  learningRate: number,
-  begin: number,
+  { learningRate, weight: begin, ...episodes }: Beginning,
 ): Generator<Update, Omit<Turn, 'fresh'>, Outcome> {
   const { epochs, clip, stop, delta, backtrack, backtrack_tries: tries } = teamtr;
   const agents = [agent];
@@ -132,6 +179,7 @@ function* turnOf(
     const { divergence } = yield {
       kind: 'divergence',
       agents,
+      ...episodes,
       ...(teamtr.kl_estimator === 'exact' && { exact: true }),
       ...(monitored !== undefined && { batch: monitored }),
     };
@@ -146,6 +194,7 @@ function* turnOf(
     yield {
       kind: 'policy',
       agents,
+      ...episodes,
       learningRate,
       perMessage: true,
       loss: { ratio: 'message', clipLow: clip, clipHigh: clip },

@@ -329,6 +329,30 @@ describe('a run of teamtr', () => {
     assert.notEqual(fresh, freshReversed);
   });
 
+  it('counts stale episodes by their importance weights where it is asked to', async (t: TestContext) => {
+    const found: Learned[][] = [];
+    for (const reuse of ['as_is', 'weighted']) {
+      const world = await tinyWorld(t, team.folder);
+      const stale = ['steps=1', 'teamtr.resample_every=null', `teamtr.reuse=${reuse}`];
+      const learned = await learnedIn(world, [...RUN, ...stale]);
+      found.push(learned.filter(({ agents: [agent] }, index) => agent !== learned[index - 1]?.agents[0]));
+      if (reuse === 'weighted') {
+        const { largestWeight = NaN } = world.store.steps('run-1', 0, 1)[0]?.metrics ?? {};
+        const [, plain] = found[0] ?? [];
+        const [, own] = found[1] ?? [];
+        const weights = (own?.advantages ?? []).flatMap((value, index) => {
+          const before = plain?.advantages[index] ?? NaN;
+          return before === 0 ? [] : [value / before];
+        });
+        assert.ok(weights.length > 8 && weights.every((one) => one > 0 && one <= largestWeight + 1e-6));
+        assert.ok(Math.max(...weights) - Math.min(...weights) > 1e-3, 'the first update moved them apart');
+      }
+      await world.giveBack();
+    }
+    // The first agent's episodes are its own team's.
+    assert.deepEqual(found[0]?.[0]?.advantages, found[1]?.[0]?.advantages);
+  });
+
   it('takes back an agent that cannot be held', async (t: TestContext) => {
     const world = await tinyWorld(t, team.folder);
     const undone = ['teamtr.delta=1e-12', 'teamtr.backtrack_tries=0', 'teamtr.epochs=1'];

@@ -104,6 +104,8 @@ describe('readConfig', () => {
       },
       teamtr: {
         resample_every: 1,
+        reuse: 'as_is',
+        weight_cap: null,
         order: 'fixed',
         delta: 0.01,
         kl_estimator: 'k3',
