@@ -5,7 +5,7 @@ import { asMapping, suggestion, type KeyPath, type SourceDocument } from './docu
 import { MEMORY_MODES, type History } from './history.ts';
 import type { Occurrence, Protocol } from './protocol.ts';
 import { eventsPerRound } from './rounds.ts';
-import { MEMORIES, ORDERS, type EnvironmentCall, type Rounds } from './roundsForm.ts';
+import { isOneByOne, MEMORIES, ORDERS, type EnvironmentCall, type Rounds } from './roundsForm.ts';
 
 const ROUND_KEYS = ['turns', 'order', 'environment', 'until', 'memory', 'closing', 'discount', 'max_events', 'history'];
 const CALL_KEYS = ['name', 'after', 'of'];
@@ -29,8 +29,9 @@ interface PlacedCall {
 
 /**
  * Reads `{turns, order?, environment?, until?, memory?, closing?, discount?, max_events?, history?}`:
- * - `turns`: rounds at most; needed unless the order is `chosen`, where it is as many as `max_events` allow.
- * - `order`: by_role (default), fixed, reverse, random or chosen. All but by_role need roles without `depends_on`.
+ * - `turns`: rounds at most; needed unless the order is `chosen` or `drawn`: then as many as `max_events` allow.
+ * - `order`: by_role (default), fixed, reverse, random, drawn or chosen. All but by_role need roles without
+ *   `depends_on`.
  * - `environment`: a name, or `{name, after?, of?, ...options}`, or a list of these; `after` is the id of a turn,
  *   without it the environment is called between two rounds; `of` is the role whose messages it reads.
  * - `until`: ends the episode after a round whose rewards add up to it.
@@ -59,8 +60,8 @@ export function readRounds(
   if (order !== 'by_role' && team.occurrences.some(({ parents }) => parents.length > 0)) {
     throw error(at('order'), `is '${order}', and 'depends_on' orders the roles too; take one of the two out.`);
   }
-  if (order === 'chosen' && team.occurrences.length !== team.roles.length) {
-    throw error(at('order'), "is 'chosen': list roles without 'turns', each is a speaker to choose.");
+  if (isOneByOne(order) && team.occurrences.length !== team.roles.length) {
+    throw error(at('order'), `is '${order}': list roles without 'turns', each is a speaker to choose.`);
   }
   const own = readCalls(written.get('environment'), at('environment'), team, document);
   const calls =
@@ -93,7 +94,7 @@ export function readRounds(
   }
   const allowed = Math.min(LIMITS.turns, Math.floor((maxEvents - ending) / each));
   const turns =
-    order === 'chosen' && !fields.has('turns')
+    isOneByOne(order) && !fields.has('turns')
       ? allowed
       : wholeNumber(fields.get('turns'), LIMITS.turns, at('turns'), document);
   if (turns > allowed) {
@@ -103,10 +104,10 @@ export function readRounds(
     );
   }
   const isScored = closing === null || isScoringNamed;
-  if (order === 'chosen' && (closing === null || isScoringNamed)) {
+  if (isOneByOne(order) && (closing === null || isScoringNamed)) {
     throw error(
       path,
-      "lets the last message choose the speaker, so who speaks last is not known: score with 'closing: last', and no role.",
+      "lets each message have any speaker, so who speaks last is not known: score with 'closing: last', and no role.",
     );
   }
   const until = fields.get('until') ?? null;
@@ -281,7 +282,7 @@ function unfolded(team: Protocol, { order, turns, memory, size }: Rounds, isScor
         order === 'by_role'
           ? one.ancestors.map((index) => start + index)
           : others(order === 'random' ? size : slot).filter((position) => position !== start + slot);
-      const seen = memory === 'full' || order === 'chosen' ? 0 : Math.max(0, start - size);
+      const seen = memory === 'full' || isOneByOne(order) ? 0 : Math.max(0, start - size);
       const earlier = Array.from({ length: start - seen }, (_, index) => seen + index);
       all.push({
         id: round === 0 ? one.id : `${one.id}/${String(round + 1)}`,

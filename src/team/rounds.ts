@@ -5,7 +5,7 @@
  */
 import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
 import { occurrenceAt, type Occurrence, type Protocol } from './protocol.ts';
-import type { EnvironmentCall, Rounds } from './roundsForm.ts';
+import { isOneByOne, type EnvironmentCall, type Rounds } from './roundsForm.ts';
 
 /** What the words before the next speaker's name are, where the last message chooses. */
 export const NEXT_SPEAKER = 'next:';
@@ -84,20 +84,25 @@ function speakers(
   end: (reason: string) => Step,
 ): Step {
   const of = (positions: readonly number[]): Step => ({ kind: 'decisions', positions });
+  const roles = protocol.roles.map(({ name }) => name);
+  const nextOf = (role: string): Step => {
+    const turn = made.filter((event) => event.role === role).length;
+    const found = protocol.occurrences.find((occurrence) => occurrence.role === role && occurrence.turn === turn);
+    return found === undefined ? end(`${role} has spoken ${String(turn)} times`) : of([found.position]);
+  };
+  if (rounds.order === 'drawn') {
+    return nextOf(roles[Math.floor(uniform() * roles.length)] ?? '');
+  }
   if (rounds.order === 'chosen') {
     const newest = made.at(-1);
-    const roles = protocol.roles.map(({ name }) => name);
     const named = newest === undefined ? (roles[0] ?? '') : namedIn(newest.text);
     if (named === null) {
       return end('the last message names no next speaker');
     }
     const role = roles.find((name) => name.toLowerCase() === named.toLowerCase());
-    if (role === undefined) {
-      return end(`the last message names ${JSON.stringify(named)}, who is no role of ${protocol.name}`);
-    }
-    const turn = made.filter((event) => event.role === role).length;
-    const found = protocol.occurrences.find((occurrence) => occurrence.role === role && occurrence.turn === turn);
-    return found === undefined ? end(`${role} has spoken ${String(turn)} times`) : of([found.position]);
+    return role === undefined
+      ? end(`the last message names ${JSON.stringify(named)}, who is no role of ${protocol.name}`)
+      : nextOf(role);
   }
   const start = made.length - spoken.length;
   const open = protocol.occurrences
@@ -141,7 +146,7 @@ export function roundReward(messages: readonly DecisionEvent[]): number | null {
 }
 
 /** Messages of one round. */
-const messagesPerRound = ({ order, size }: Rounds): number => (order === 'chosen' ? 1 : size);
+const messagesPerRound = ({ order, size }: Rounds): number => (isOneByOne(order) ? 1 : size);
 
 /** Messages of one turn of the whole team: of one round, or of an episode that has no rounds. */
 export const messagesPerTurn = ({ rounds, occurrences }: Protocol): number =>
@@ -156,7 +161,7 @@ export function endsTurn(protocol: Protocol, log: readonly LogEvent[]): boolean 
 /** Events of one round at most. */
 export function eventsPerRound(rounds: Pick<Rounds, 'order' | 'size' | 'after' | 'between'>): number {
   const calls = [...rounds.after.values()].reduce((sum, list) => sum + list.length, 0);
-  return (rounds.order === 'chosen' ? 1 : rounds.size) + calls + rounds.between.length;
+  return (isOneByOne(rounds.order) ? 1 : rounds.size) + calls + rounds.between.length;
 }
 
 /** The round of each event of a log, from 0; an environment event belongs to that of the message before it. */
@@ -260,7 +265,7 @@ export function discountOf({ rounds }: Protocol, index: number): number {
 
 /** Decisions of an episode at most. */
 export const decisionsAtMost = ({ occurrences, rounds }: Protocol): number =>
-  rounds?.order === 'chosen' ? rounds.turns : occurrences.length;
+  rounds !== undefined && isOneByOne(rounds.order) ? rounds.turns : occurrences.length;
 
 /** Messages of an episode that may be scored, and its closing event where it has one. */
 export const scoredAtMost = (protocol: Protocol): number =>
@@ -273,7 +278,7 @@ export const closingScores = ({ rounds }: Pick<Protocol, 'rounds'>): 0 | 1 =>
 /** The scores of an episode that ended with the message at a position. */
 export function scoredThrough(protocol: Protocol, position: number): number {
   const { occurrences, rounds } = protocol;
-  // An episode of rounds ends with a whole one; where the speaker is chosen, only its closing event is scored.
+  // An episode of rounds ends with a whole one; where one message is a round, only its closing event is scored.
   const end = rounds === undefined ? position : position - (position % rounds.size) + rounds.size - 1;
   return occurrences.filter((one) => one.scored && one.position <= end).length + closingScores(protocol);
 }

@@ -4,10 +4,14 @@ import type { History } from './history.ts';
 /**
  * Who speaks when within a round. by_role: as the roles depend on each other, where parallel ones do not see each
  * other; fixed, reverse: one after another, each sees all before; random: likewise, in an order drawn for each round;
- * chosen: one message is a round, and names the next speaker.
+ * drawn: one message is a round, and each speaker is drawn from all roles; chosen: likewise, and the message names the
+ * next speaker.
  */
-export const ORDERS = ['by_role', 'fixed', 'reverse', 'random', 'chosen'] as const;
+export const ORDERS = ['by_role', 'fixed', 'reverse', 'random', 'drawn', 'chosen'] as const;
 export type Order = (typeof ORDERS)[number];
+
+/** Whether one message is a round, by any of the roles. */
+export const isOneByOne = (order: Order | undefined): boolean => order === 'drawn' || order === 'chosen';
 
 /** What an earlier round is to a role: nothing but the last one, or all of them. */
 export const MEMORIES = ['full', 'last'] as const;

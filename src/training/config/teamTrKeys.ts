@@ -28,9 +28,10 @@ export const teamTrSchema = z
       .describe(
         'With `reuse: weighted`, a larger importance weight counts as this; null leaves them as they are, up to e^10.',
       ),
-    order: oneOf(['fixed', 'reverse', 'random', 'gain'], {
+    order: oneOf(['fixed', 'reverse', 'round_robin', 'random', 'gain'], {
       fixed: 'As the protocol lists its roles.',
       reverse: 'The other way round.',
+      round_robin: 'As the protocol lists its roles, each step beginning with the one after that of the step before.',
       random: 'Drawn from the seed, for each step anew.',
       gain: 'First those whose last turn gained most by the surrogate; those without one before all others.',
     })

@@ -23,6 +23,7 @@ import { callsOf, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { callsOfFanout, messagesPerTurn } from '../../team/rounds.ts';
+import { isOneByOne } from '../../team/roundsForm.ts';
 import { cosineSchedule } from '../schedule.ts';
 import type { JointSettings, LearningStep, MethodSettings, Outcome, Rollout, Update } from './method.ts';
 
@@ -116,7 +117,7 @@ export function jointProblem(
   const { rounds, name, occurrences } = protocol;
   const perTurn = messagesPerTurn(protocol);
   const { num_agents: agents, num_turns: turns, joint_mode: mode, num_generations: each } = magrpo;
-  if (rounds?.order === 'random' || rounds?.order === 'chosen') {
+  if (rounds !== undefined && (rounds.order === 'random' || isOneByOne(rounds.order))) {
     return `magrpo samples all roles of a turn, and in the protocol ${name} the order is ${rounds.order}; choose order by_role, fixed or reverse.`;
   }
   if (agents !== perTurn) {

@@ -84,7 +84,7 @@ export interface MethodSettings {
     readonly resample_every: number | null;
     readonly reuse: 'as_is' | 'weighted';
     readonly weight_cap: number | null;
-    readonly order: 'fixed' | 'reverse' | 'random' | 'gain';
+    readonly order: 'fixed' | 'reverse' | 'round_robin' | 'random' | 'gain';
     readonly delta: number;
     readonly kl_estimator: 'k3' | 'k1' | 'exact';
     readonly held_out: number | null;

@@ -17,6 +17,7 @@
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
+import { isOneByOne } from '../../team/roundsForm.ts';
 import { inheritsCredit } from './loneMessages.ts';
 import type { MethodSettings, Spread } from './method.ts';
 
@@ -89,7 +90,7 @@ function gradientVariance(
 
 /** Whether any role that may speak at a place in an episode learns. */
 function learnsAt({ occurrences, rounds }: Protocol, policies: MethodSettings['policies'], level: number): boolean {
-  const isOpen = rounds?.order === 'random' || rounds?.order === 'chosen';
+  const isOpen = rounds?.order === 'random' || isOneByOne(rounds?.order);
   const may = isOpen ? occurrences : occurrences.slice(level, level + 1);
   return may.some(({ role }) => learns(policies, role));
 }

@@ -245,7 +245,7 @@ export function adaptedWeight(
 }
 
 function orderOf(
-  { settings: { teamtr }, agents, random }: LearningStep,
+  { settings: { teamtr }, iteration, agents, random }: LearningStep,
   gains: ReadonlyMap<string, number>,
 ): readonly string[] {
   switch (teamtr.order) {
@@ -253,6 +253,10 @@ function orderOf(
       return agents;
     case 'reverse':
       return agents.toReversed();
+    case 'round_robin': {
+      const first = (iteration - 1) % Math.max(1, agents.length);
+      return [...agents.slice(first), ...agents.slice(0, first)];
+    }
     case 'random':
       return shuffled(agents, random('order'));
     case 'gain': {

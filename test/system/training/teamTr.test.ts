@@ -90,11 +90,16 @@ describe('the parts of an update', () => {
 });
 
 /** What the method asks for where each measured KL is the next of some; the last one stays. */
-function asked(kls: readonly number[], overrides: readonly string[], json: Json = { beta: {} }): Update[] {
+function asked(
+  kls: readonly number[],
+  overrides: readonly string[],
+  json: Json = { beta: {} },
+  iteration = 1,
+): Update[] {
   const left = [...kls];
   const updates = teamTr.updates({
     settings: configOf(...overrides),
-    iteration: 1,
+    iteration,
     state: { json, tensors: {} },
     agents: ['a', 'b', 'c'],
     nodes: [],
@@ -164,6 +169,11 @@ describe('a turn', () => {
       asked([0.0095], overrides).flatMap((update) => (update.kind === 'policy' ? (update.agents ?? []) : []));
     assert.deepEqual(agentsOf(), ['a', 'b', 'c']);
     assert.deepEqual(agentsOf('teamtr.order=reverse'), ['c', 'b', 'a']);
+    const beginning = (iteration: number): string | undefined =>
+      asked([0.0095], ['teamtr.order=round_robin'], { beta: {} }, iteration).flatMap((update) =>
+        update.kind === 'policy' ? (update.agents ?? []) : [],
+      )[0];
+    assert.deepEqual([1, 2, 3, 4].map(beginning), ['a', 'b', 'c', 'a']);
     const random = agentsOf('teamtr.order=random');
     assert.deepEqual(random.toSorted(), ['a', 'b', 'c']);
     assert.notDeepEqual(random, ['a', 'b', 'c']);
@@ -399,6 +409,28 @@ describe('a run of teamtr', () => {
       await assert.rejects(start(world, breaking), /It broke/u, `${method} ${String(at)}`);
       await world.resume({ evaluation: [], train: sums(3), overrides: RUN });
       assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
+      await world.giveBack();
+    }
+  });
+
+  it('learns its order, and what stale episodes count, the same after an interruption', async (t: TestContext) => {
+    const own = [...RUN, 'teamtr.order=gain', 'teamtr.resample_every=null', 'teamtr.reuse=weighted'];
+    const whole = await tinyWorld(t, team.folder);
+    const learned = await learnedIn(whole, own);
+    const gainsAt = (step: number) => (whole.store.methodState('run-1', step)?.json as { readonly gain: Json }).gain;
+    assert.deepEqual(Object.keys(gainsAt(2) ?? {}).toSorted(), ['actor', 'reasoner']);
+    assert.notDeepEqual(gainsAt(2), gainsAt(3), 'what it learned of the agents goes with each step');
+    for (const at of [0.3, 0.9]) {
+      const world = await tinyWorld(t, team.folder);
+      let calls = 0;
+      const breaking = watching((name) => {
+        if (name === 'step' && ++calls === 1 + Math.floor(at * learned.length)) {
+          throw new C3Error('model', 'It broke.');
+        }
+      });
+      await assert.rejects(start(world, breaking, own), /It broke/u);
+      await world.resume({ evaluation: [], train: sums(3), overrides: own });
+      assert.deepEqual(rowsOf(world), rowsOf(whole), String(at));
       await world.giveBack();
     }
   });

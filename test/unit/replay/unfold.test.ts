@@ -294,3 +294,31 @@ it('a team whose speakers choose each other ends at a speaker that does not exis
     'all 7 rounds are over',
   ]);
 });
+
+it('a team whose speakers are drawn speaks in the same order whenever its seed does, and in another one beside it', async () => {
+  const protocol = parseProtocol(
+    JSON.stringify({
+      name: 'drawn',
+      roles: ['a', 'b', 'c'].map((role) => ({ role, prompt: 'Talk.' })),
+      rounds: { order: 'drawn', closing: 'last', turns: 9 },
+    }),
+    'drawn.json',
+  );
+  const speakers = async (seed: number): Promise<string[]> => {
+    const { settings } = world(protocol, { policy: new ScriptedPolicy(({ agent }) => agent) });
+    const roots = await grow({ ...settings, seed, commonRandomNumbers: false }, starts(ALL.slice(0, 1)), [2], NEVER);
+    return roots.map((root) =>
+      allNodes([root])
+        .map(({ answer }) => answer.text)
+        .join(''),
+    );
+  };
+  const [first = '', second = ''] = await speakers(3);
+  assert.deepEqual(await speakers(3), [first, second]);
+  assert.notDeepEqual(await speakers(4), [first, second]);
+  // Roots of one instance draw the first speaker together, and each of the others alone.
+  assert.equal(first[0], second[0]);
+  assert.notEqual(first, second);
+  assert.match(first, /^[abc]{9}$/u);
+  assert.match(first + second, /aa|bb|cc/u, 'a speaker may be drawn again at once');
+});

@@ -4,6 +4,8 @@ import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../../../src/sha
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {
+  decisionsAtMost,
+  messagesPerTurn,
   discountOf,
   mostReturn,
   next,
@@ -140,10 +142,41 @@ describe('an episode in rounds', () => {
     }
   });
 
+  it('draws each speaker from all roles, whoever spoke before', () => {
+    const protocol = team({ order: 'drawn', turns: 20, closing: 'last' }, UNSCORED);
+    const roles = protocol.roles.map(({ name }) => name);
+    // TeamTR reference, section 14: what the published router of three agents selects with the seed 42.
+    const published = [2, 0, 0, 2, 1, 0, 0, 0, 2, 0, 2, 2, 2, 0, 2, 1, 0, 0, 0, 0];
+    const log: LogEvent[] = [];
+    for (const agent of published) {
+      for (const uniform of [agent / 3 + 1e-9, (agent + 1) / 3 - 1e-9]) {
+        const position = Number(word(protocol, log, uniform));
+        const occurrence = protocol.occurrences[position];
+        assert.equal(occurrence?.role, roles[agent]);
+        assert.equal(
+          occurrence?.turn,
+          log.filter((event) => event.kind === 'decision' && event.role === roles[agent]).length,
+        );
+      }
+      log.push(said(protocol, Number(word(protocol, log, agent / 3 + 1e-9))));
+    }
+    assert.equal(word(protocol, log, 0.5), 'closing last');
+    // Each sees all before, and a message is a turn of its own.
+    assert.equal(visibleEvents(protocol, 59, log).length, 20);
+    assert.deepEqual([messagesPerTurn(protocol), decisionsAtMost(protocol)], [1, 20]);
+    // Beside it the published round robin.
+    const robin = team({ turns: 2, order: 'fixed' }, ALONE);
+    assert.deepEqual(
+      robin.occurrences.slice(0, 4).map(({ role }) => role),
+      [0, 1, 2, 0].map((agent) => robin.roles[agent]?.name),
+    );
+  });
+
   it('always ends, whatever is said', () => {
-    for (const order of ['by_role', 'fixed', 'reverse', 'random', 'chosen']) {
-      const roles = order === 'by_role' ? ROLES : order === 'chosen' ? UNSCORED : ALONE;
-      const turns = order === 'chosen' ? {} : { turns: 20 };
+    for (const order of ['by_role', 'fixed', 'reverse', 'random', 'drawn', 'chosen']) {
+      const isOpen = order === 'drawn' || order === 'chosen';
+      const roles = order === 'by_role' ? ROLES : isOpen ? UNSCORED : ALONE;
+      const turns = isOpen ? {} : { turns: 20 };
       const protocol = team({ ...turns, order, environment: 'feedback', closing: 'last', max_events: 90 }, roles);
       for (const text of ['x', 'next: planner', 'next: left']) {
         const words = unfold(protocol, text, 0);
@@ -222,7 +255,7 @@ describe('the key rounds', () => {
   it('names a wrong environment, order, turn and role with the nearest right one', () => {
     refused({ turns: 1, environment: 'feedbak' }, /no environment is called 'feedbak'.*feedback/);
     refused({ turns: 1, environment: { after: 'left' } }, /names no environment/);
-    refused({ turns: 1, order: 'chaos' }, /order: must be one of by_role, fixed, reverse, random, chosen/);
+    refused({ turns: 1, order: 'chaos' }, /order: must be one of by_role, fixed, reverse, random, drawn, chosen/);
     refused({ turns: 1, environment: { name: 'feedback', after: 'lift' } }, /no turn is called 'lift'.*left/);
     refused({ turns: 1, environment: { name: 'vote', of: 'nobody' } }, /no role is called 'nobody'/);
     refused({ turns: 1, environment: { name: 'vote', ties: 'coin' } }, /ties: must be one of first, expected/);
@@ -233,6 +266,7 @@ describe('the key rounds', () => {
     refused({ turns: 2, order: 'fixed' }, /'depends_on' orders the roles too/);
     refused({ turns: 2, until: 1, closing: 'last' }, /until: needs scored messages/, UNSCORED);
     refused({ order: 'chosen' }, /score with 'closing: last'/, UNSCORED);
+    refused({ order: 'drawn' }, /score with 'closing: last'/, UNSCORED);
     refused({ turns: 2, discount: 2 }, /discount: must be a number above 0 and at most 1/);
     refused({ turns: 2, environment: 'vote' }, /a role is called 'vote' too/, [{ role: 'vote', prompt: 'Vote.' }]);
   });

@@ -19,6 +19,10 @@ export async function protocolReader(): Promise<ProtocolReader> {
 }
 
 type Parser = Service['parseProtocol'];
+type Order = NonNullable<ReturnType<Parser>['rounds']>['order'];
+
+/** Whether one message is a round, by any of the roles. */
+const isOneByOne = (order: Order | undefined): boolean => order === 'drawn' || order === 'chosen';
 
 function protocolOf(
   reader: Pick<StoreReader, 'runConfig'>,
@@ -46,7 +50,7 @@ function protocolOf(
 /** The picture of a protocol: all of it, or one round with what environments add. */
 export function graphOf({ name, occurrences, rounds }: ReturnType<Parser>): ProtocolGraph {
   const shown = rounds === undefined ? occurrences : occurrences.slice(0, rounds.size);
-  const inOrder = rounds?.order !== 'random' && rounds?.order !== 'chosen';
+  const inOrder = rounds?.order !== 'random' && !isOneByOne(rounds?.order);
   const nodes = shown.map(({ id, role, turn, parents, scored }) => ({
     id,
     role,
@@ -70,7 +74,7 @@ export function graphOf({ name, occurrences, rounds }: ReturnType<Parser>): Prot
     nodes,
     rounds: {
       words: wordsOf(rounds),
-      numbered: rounds.order !== 'chosen',
+      numbered: !isOneByOne(rounds.order),
       environments: [
         ...[...rounds.after].flatMap(([slot, calls]) => calls.map(at([slot], false))),
         ...rounds.between.map(at(ends, false)),
@@ -85,11 +89,12 @@ const ORDER_WORDS = {
   fixed: 'one after another',
   reverse: 'in reverse order',
   random: 'in random order',
+  drawn: 'each speaker is drawn',
   chosen: 'each message chooses the next speaker',
 } as const;
 
 function wordsOf({ turns, order, until, memory, discount }: NonNullable<ReturnType<Parser>['rounds']>): string {
-  const unit = order === 'chosen' ? 'message' : 'round';
+  const unit = isOneByOne(order) ? 'message' : 'round';
   const parts = [
     turns === 1 ? `1 ${unit}` : `Up to ${String(turns)} ${unit}s`,
     ORDER_WORDS[order],

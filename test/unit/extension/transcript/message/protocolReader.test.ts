@@ -44,19 +44,24 @@ describe('the picture of a protocol', () => {
   });
 
   it('has no order, and no rounds to count, where each message chooses the next speaker', () => {
-    const graph = graphOf(
-      parseProtocol(
-        JSON.stringify({
-          name: 'talk',
-          roles: ['chair', 'expert'].map((role) => ({ role, prompt: 'Talk.' })),
-          rounds: { order: 'chosen', closing: 'last', max_events: 8 },
-        }),
-        'talk.json',
-      ),
-    );
-    assert.deepEqual(columns(graph), ['chair 0', 'expert 0', 'last 1']);
-    assert.equal(graph.rounds?.words, 'Up to 7 messages, each message chooses the next speaker');
-    assert.equal(roundOf(graph, 'expert', 3), null);
+    for (const [order, words] of [
+      ['chosen', 'each message chooses the next speaker'],
+      ['drawn', 'each speaker is drawn'],
+    ] as const) {
+      const graph = graphOf(
+        parseProtocol(
+          JSON.stringify({
+            name: 'talk',
+            roles: ['chair', 'expert'].map((role) => ({ role, prompt: 'Talk.' })),
+            rounds: { order, closing: 'last', max_events: 8 },
+          }),
+          'talk.json',
+        ),
+      );
+      assert.deepEqual(columns(graph), ['chair 0', 'expert 0', 'last 1']);
+      assert.equal(graph.rounds?.words, `Up to 7 messages, ${words}`);
+      assert.equal(roundOf(graph, 'expert', 3), null);
+    }
   });
 
   it('has the turns and the discount that the run gave its rounds', async () => {
