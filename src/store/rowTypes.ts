@@ -192,6 +192,8 @@ export interface EpisodeRule {
 /** The place of a message in its tree. */
 export interface MessagePlace {
   readonly decision: number;
+  /** The number of its instance in the store. */
+  readonly instance: number;
   /** The decision before it. */
   readonly parent: number | null;
   readonly position: number;

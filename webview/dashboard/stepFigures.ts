@@ -56,8 +56,14 @@ const writerOf = ({ written }: StepMeasure): Measure['write'] => (written === 'd
 const stepMeasure = (name: StepMeasureName): Measure =>
   measure(STEP_MEASURES[name].title, (row) => row.metrics[name], writerOf(STEP_MEASURES[name]));
 
-/** The figure that a measure of the steps declares, with those that it lists; null where it declares none. */
-function declaredFigure(name: StepMeasureName): StepFigure | null {
+/**
+ * The figure that a measure of the steps declares, with those that it lists; null where it declares none.
+ * @param shown whether a measure is listed
+ */
+function declaredFigure(
+  name: StepMeasureName,
+  shown: (name: StepMeasureName) => boolean = () => true,
+): StepFigure | null {
   const figure = figureWordsOf(name);
   if (figure === null) {
     return null;
@@ -69,7 +75,7 @@ function declaredFigure(name: StepMeasureName): StepFigure | null {
     yAxis: unit,
     always,
     formatY: to(digits),
-    measures: [stepMeasure(name), ...measuresBeside(name).map(stepMeasure)],
+    measures: [stepMeasure(name), ...measuresBeside(name).filter(shown).map(stepMeasure)],
   };
 }
 
@@ -151,17 +157,16 @@ export function returnFigure(): FigureSpec {
 }
 
 /**
- * The figures that the other measures declare. That of a measure which only some methods have is there where a shown
- * run has it.
+ * The figures that the other measures declare. A measure which only some methods have is there where a shown run has
+ * it.
  */
 export function optimisationFigures(view: View): readonly FigureSpec[] {
-  const measured = (name: StepMeasureName): boolean =>
+  const shown = (name: StepMeasureName): boolean =>
+    STEP_MEASURES[name].everyStep ||
     view.runs.some(({ rows }) => rows.some(({ metrics }) => metrics[name] !== undefined));
-  const names = STEP_MEASURE_NAMES.filter(
-    (name) => name !== OUTCOME && (STEP_MEASURES[name].everyStep || measured(name)),
-  );
+  const names = STEP_MEASURE_NAMES.filter((name) => name !== OUTCOME && shown(name));
   return names.flatMap((name) => {
-    const figure = declaredFigure(name);
+    const figure = declaredFigure(name, shown);
     return figure === null ? [] : [figureOf(figure)];
   });
 }

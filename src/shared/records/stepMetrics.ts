@@ -42,15 +42,21 @@ const LEVELS = [
 
 export type MeasuredTurn = (typeof TURNS)[number];
 export type LadderLevel = (typeof LEVELS)[number]['key'];
-export type TurnMeasureName = `turn${MeasuredTurn}${LadderLevel}`;
+/** Joint actions of a node of which pass@k is measured, at most. */
+const SAMPLES = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+export type MeasuredSamples = (typeof SAMPLES)[number];
+export type TurnMeasureName = `turn${MeasuredTurn}${LadderLevel | `PassAt${MeasuredSamples}`}`;
 interface TurnMeasure extends StepMeasure {
   readonly everyStep: false;
 }
 
-/** Of runs that the reward ladder scores: what joint actions of a turn got of a level's points, the mean over them. */
+/**
+ * Of runs that the reward ladder scores: what joint actions of a turn got of a level's points, the mean over them; and
+ * whether one of k of a node passes all tests.
+ */
 const TURN_MEASURES = Object.fromEntries(
-  TURNS.flatMap((turn) =>
-    LEVELS.map(({ key, title }): [TurnMeasureName, TurnMeasure] => [
+  TURNS.flatMap((turn) => [
+    ...LEVELS.map(({ key, title }): [TurnMeasureName, TurnMeasure] => [
       `turn${turn}${key}`,
       {
         title: `${title}, turn ${String(turn)}`,
@@ -65,10 +71,29 @@ const TURN_MEASURES = Object.fromEntries(
         },
       },
     ]),
-  ),
+    ...SAMPLES.map((samples): [TurnMeasureName, TurnMeasure] => [
+      `turn${turn}PassAt${samples}`,
+      {
+        title: `pass@${String(samples)}, turn ${String(turn)}`,
+        written: 3,
+        everyStep: false,
+        figure:
+          samples === 1
+            ? {
+                id: `turn-${String(turn)}-pass`,
+                title: `All tests passed, turn ${String(turn)}`,
+                unit: 'pass@1',
+                always: [0, 1],
+                digits: 2,
+              }
+            : { beside: `turn${turn}PassAt1` satisfies TurnMeasureName },
+      },
+    ]),
+  ]),
 ) as Readonly<Record<TurnMeasureName, TurnMeasure>>;
 
 export const MEASURED_TURNS: readonly MeasuredTurn[] = TURNS;
+export const MEASURED_SAMPLES: readonly MeasuredSamples[] = SAMPLES;
 
 /** By the keys under which steps are stored and printed, in the order in which they are drawn. */
 export const STEP_MEASURES = {

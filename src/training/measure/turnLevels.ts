@@ -1,16 +1,25 @@
 /** What the reward ladder says of each turn of a training step's episodes. A pure function. */
+import { passAtK } from '../../diagnostics/statistics/passAtK.ts';
 import { laddersIn, type LadderShares } from '../../evaluate/ladder.ts';
-import { MEASURED_TURNS, type TurnMeasureName } from '../../shared/records/stepMetrics.ts';
+import { MEASURED_SAMPLES, MEASURED_TURNS, type TurnMeasureName } from '../../shared/records/stepMetrics.ts';
 import type { EpisodeRule, MessagePlace } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
 
 export type TurnLevels = Readonly<Partial<Record<TurnMeasureName, number>>>;
 
+/** What a joint action got, and the node at which it was said: what it follows, or its instance in the first turn. */
+interface JointAction {
+  readonly node: string;
+  readonly shares: LadderShares;
+}
+
 /**
  * The mean over the joint actions of each turn of what they got of the points of a level, from 0 to 1. A joint action
  * that several episodes share counts once. An episode with a turn that the ladder did not score counts nowhere: which
- * turn that was is not known.
+ * turn that was is not known. Also pass@k: whether at least one of k joint actions of a node passes all tests, as the
+ * unbiased estimate 1 - C(n - c, k) / C(n, k) from the n of the node of which c pass, the mean over the nodes that
+ * have k.
  * @param messages all that the episodes are made of
  */
 export function turnLevels(
@@ -21,19 +30,22 @@ export function turnLevels(
   const places = new Map(messages.map((message) => [message.decision, message]));
   const perTurn = messagesPerTurn(protocol);
   const scoresTurns = protocol.occurrences.slice(0, perTurn).some(({ scored }) => scored);
-  const found = new Map<number, Map<number, LadderShares>>();
+  const found = new Map<number, Map<number, JointAction>>();
   for (const { leaf, rule } of episodes) {
     const ends = scoresTurns ? turnEnds(leaf, places, perTurn) : [leaf];
     const ladders = laddersIn(rule);
     for (const [turn, shares] of ladders.length === ends.length ? ladders.entries() : []) {
-      const ofTurn = found.get(turn + 1) ?? new Map<number, LadderShares>();
-      found.set(turn + 1, ofTurn.set(ends[turn] ?? leaf, shares));
+      const ofTurn = found.get(turn + 1) ?? new Map<number, JointAction>();
+      const before = ends[turn - 1];
+      const node = before === undefined ? `instance ${String(places.get(leaf)?.instance)}` : `after ${String(before)}`;
+      found.set(turn + 1, ofTurn.set(ends[turn] ?? leaf, { node, shares }));
     }
   }
   const levels: Partial<Record<TurnMeasureName, number>> = {};
   for (const turn of MEASURED_TURNS) {
     const all = [...(found.get(turn)?.values() ?? [])];
-    const mean = (level: keyof LadderShares): number => all.reduce((sum, one) => sum + one[level], 0) / all.length;
+    const mean = (level: keyof LadderShares): number =>
+      all.reduce((sum, { shares }) => sum + shares[level], 0) / all.length;
     if (all.length > 0) {
       levels[`turn${turn}Total`] = mean('total');
       levels[`turn${turn}Structure`] = mean('structure');
@@ -41,9 +53,19 @@ export function turnLevels(
       levels[`turn${turn}Tests`] = mean('tests');
       levels[`turn${turn}Cooperation`] = mean('cooperation');
     }
+    const nodes = [...Map.groupBy(all, ({ node }) => node).values()];
+    for (const samples of MEASURED_SAMPLES) {
+      const estimates = nodes.flatMap((own) => passAtK(own.length, passedOf(own), samples) ?? []);
+      if (estimates.length > 0) {
+        levels[`turn${turn}PassAt${samples}`] = estimates.reduce((sum, one) => sum + one, 0) / estimates.length;
+      }
+    }
   }
   return levels;
 }
+
+/** How many joint actions pass all tests. */
+const passedOf = (all: readonly JointAction[]): number => all.filter(({ shares }) => shares.tests === 1).length;
 
 /** The last message of each turn on the way to a leaf, in order; the leaf ends its turn, also one that is cut short. */
 function turnEnds(leaf: number, places: ReadonlyMap<number, MessagePlace>, perTurn: number): readonly number[] {

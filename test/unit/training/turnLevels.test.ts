@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { climb, laddersIn, ladderWords } from '../../../src/evaluate/ladder.ts';
+import type { EpisodeRule, MessagePlace } from '../../../src/store/types.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { turnLevels } from '../../../src/training/measure/turnLevels.ts';
@@ -22,8 +23,8 @@ const team = (turns: number, scored: readonly string[] = ['main']): Protocol =>
 const words = (structure: number, passed: number, cooperation = 0): string =>
   `ladder: 1 of 4 (structure ${String(structure)}, syntax 0.5, tests ${String(passed)}/4, cooperation ${String(cooperation)})`;
 /** A path of messages: each follows the one before. */
-const path = (...decisions: number[]): { decision: number; parent: number | null; position: number }[] =>
-  decisions.map((decision, position) => ({ decision, parent: decisions[position - 1] ?? null, position }));
+const path = (...decisions: number[]): MessagePlace[] =>
+  decisions.map((decision, position) => ({ decision, instance: 7, parent: decisions[position - 1] ?? null, position }));
 
 describe('the words of ladders', () => {
   it('are read back as shares of the points of each level', () => {
@@ -62,8 +63,8 @@ describe('levels by turn', () => {
     // Two joint actions in turn 1 (ends 2 and 6); the first is continued twice (ends 4 and 5), the other stopped.
     const messages = [
       ...path(1, 2, 3, 4),
-      { decision: 10, parent: 2, position: 2 },
-      { decision: 5, parent: 10, position: 3 },
+      { decision: 10, instance: 7, parent: 2, position: 2 },
+      { decision: 5, instance: 7, parent: 10, position: 3 },
       ...path(7, 6),
     ];
     const levels = turnLevels(
@@ -81,19 +82,67 @@ describe('levels by turn', () => {
       turn1Syntax: 1,
       turn1Tests: 0.25,
       turn1Cooperation: 0,
+      turn1PassAt1: 0,
+      turn1PassAt2: 0,
       turn2Total: (4 + 1.1) / 2 / 4,
       turn2Structure: 0.8,
       turn2Syntax: 1,
       turn2Tests: 0.5,
       turn2Cooperation: 0.5,
+      // Both of one node, of which one passes: 1 - C(1, 1) / C(2, 1), and 1 - C(1, 2) / C(2, 2).
+      turn2PassAt1: 0.5,
+      turn2PassAt2: 1,
     });
+  });
+
+  it('tell by pass@k whether one of k joint actions of a node passes all tests', () => {
+    const of = (instance: number, first: number, passed: readonly number[]): [EpisodeRule[], MessagePlace[]] => [
+      passed.map((tests, index) => ({ leaf: first + index, rule: words(1, tests) })),
+      passed.flatMap((_, index) => [
+        { decision: first + 100 + index, instance, parent: null, position: 0 },
+        { decision: first + index, instance, parent: first + 100 + index, position: 1 },
+      ]),
+    ];
+    // Of one instance 1 of 4 passes, of another 3 of 5; whoever passes 3 of its 4 tests does not.
+    const [one, two] = [of(1, 10, [4, 3, 0, 0]), of(2, 20, [4, 4, 4, 0, 3])];
+    const levels = turnLevels([...one[0], ...two[0]], [...one[1], ...two[1]], team(1));
+    const pass = (k: 1 | 2 | 3 | 4 | 5 | 6): number | undefined => levels[`turn1PassAt${k}`];
+    const close = (value: number | undefined, expected: number): void => {
+      assert.ok(Math.abs((value ?? NaN) - expected) < 1e-12, `${String(value)}, not ${String(expected)}`);
+    };
+    close(pass(1), (1 / 4 + 3 / 5) / 2);
+    // 1 - C(3, 2) / C(4, 2) and 1 - C(2, 2) / C(5, 2).
+    close(pass(2), (1 - 3 / 6 + (1 - 1 / 10)) / 2);
+    close(pass(3), (1 - 1 / 4 + 1) / 2);
+    close(pass(4), 1);
+    // The first instance has no five.
+    close(pass(5), 1);
+    assert.equal(pass(6), undefined);
+  });
+
+  it('take the nodes of a later turn apart, and those of two instances in the first', () => {
+    // Both first turns are followed by two joint actions: of one node both pass, of the other none.
+    const node = (first: number): MessagePlace[] => [
+      ...path(first, first + 1, first + 2, first + 3),
+      { decision: first + 4, instance: 7, parent: first + 1, position: 2 },
+      { decision: first + 5, instance: 7, parent: first + 4, position: 3 },
+    ];
+    const rule = (tests: number): string => `${words(1, 0)}, ${words(1, tests)}`;
+    const { turn1PassAt2, turn2PassAt1, turn2PassAt2, turn2PassAt3 } = turnLevels(
+      [13, 15, 23, 25].map((leaf) => ({ leaf, rule: rule(leaf < 20 ? 4 : 0) })),
+      [...node(10), ...node(20)],
+      team(2),
+    );
+    // All four together would give 5 / 6.
+    assert.deepEqual([turn1PassAt2, turn2PassAt1, turn2PassAt2, turn2PassAt3], [0, 0.5, 0.5, undefined]);
   });
 
   it('leave out episodes with a turn that has no score, and later turns than the fourth', () => {
     const five = path(1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
     const all = Array.from({ length: 5 }, () => words(1, 4)).join(', ');
     const keys = Object.keys(turnLevels([{ leaf: 10, rule: all }], five, team(5)));
-    assert.deepEqual([keys.length, keys.filter((key) => key.startsWith('turn5'))], [20, []]);
+    // Five levels and pass@1 of each.
+    assert.deepEqual([keys.length, keys.filter((key) => key.startsWith('turn5'))], [4 * 6, []]);
     assert.deepEqual(turnLevels([{ leaf: 4, rule: `${words(1, 4)}, no-tests` }], five, team(2)), {});
   });
 });
@@ -133,6 +182,8 @@ describe('a run that the ladder scores', () => {
         [`turn${String(turn)}Syntax`, 1],
         [`turn${String(turn)}Tests`, 1],
         [`turn${String(turn)}Cooperation`, 0],
+        [`turn${String(turn)}PassAt1`, 1],
+        [`turn${String(turn)}PassAt2`, 1],
       ]),
     );
     const graded: Evaluator = { name: 'other', evaluate: () => Promise.resolve({ score: 0.5, rule: words(1, 4) }) };

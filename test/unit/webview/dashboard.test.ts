@@ -207,6 +207,25 @@ test('levels of the ladder by turn are drawn where a run has them', () => {
   assert.deepEqual(titles([row(1), row(2, levels)]), ['Normalized total, turn 1', 'Syntax, turn 2']);
 });
 
+test('pass@1 of a turn is drawn; its table lists every k that a run has measured', () => {
+  const steps = [row(1, { turn2PassAt1: 0.25, turn2PassAt4: 0.75 }), row(2, { turn2PassAt1: 0.5 })];
+  const shown = view([['a', steps]]);
+  const figure = optimisationFigures(shown).find(({ title }) => title === 'All tests passed, turn 2');
+  assert.deepEqual(
+    figure?.lines(shown)[0]?.points.map(({ y }) => y),
+    [0.25, 0.5],
+  );
+  const { columns, rows } = figure.table(shown);
+  assert.deepEqual(
+    columns.map(({ name }) => name),
+    ['Step', 'pass@1, turn 2', 'pass@4, turn 2'],
+  );
+  assert.deepEqual(
+    rows.map(({ cells }) => cells[2]?.text),
+    ['0.750', 'not measured'],
+  );
+});
+
 test('a step costs what its tokens were; shares are of what there was', () => {
   const shown = view([['a', [row(4)]]]);
   const drawn = Object.fromEntries(costFigures().map((figure) => [figure.id, figure.lines(shown)[0]?.points[0]?.y]));

@@ -46,7 +46,7 @@ export function iterationReaders(
   const returns = db.prepare<[string, number], number | null>(learned('return')).pluck();
   const rules = db.prepare<[string, number], EpisodeRule>(learned('leaf, rule'));
   const places = db.prepare<[string, number], MessagePlace>(`
-    SELECT id AS decision, parent, position FROM decision
+    SELECT id AS decision, instance, parent, position FROM decision
     WHERE run = ? AND phase = 'train' AND iteration = ? AND bucket IS NOT NULL ORDER BY id`);
   const costs = db.prepare<[string], PositionCost>(`
     SELECT event_type AS eventType, position, environment, count(*) AS decisions, ${TOKENS}
