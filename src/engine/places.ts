@@ -45,6 +45,7 @@ const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = {
   python: 'team-python',
   dealer: 'team-dealer',
   functions: 'team-functions',
+  logic: 'team-logic',
 };
 
 /** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */

@@ -10,12 +10,25 @@ import {
 import { evaluatorKind, type EvaluatorName } from './kinds.ts';
 import type { PythonGrader } from './python/grader.ts';
 import type { PassRule } from './python/rules.ts';
+import type { TaskName } from '../shared/runNames.ts';
 
 /**
- * What the answers of a task are: a number that is stated, where an expression that has its value is none (`#### 10+4`
- * for 14); points for each part of a message; mathematics; or a helper and a function, which `auto` scores as `ladder`.
+ * What the answers of a task are: a number or letter that is stated, where an expression that has its value is none
+ * (`#### 10+4` for 14); points for each part of a message; mathematics; or a helper and a function, which `auto` scores
+ * as `ladder`.
  */
-export type AnswerForm = 'number' | 'points' | 'mathematics' | 'functions';
+export type AnswerForm = 'stated' | 'points' | 'mathematics' | 'functions';
+
+const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
+  arithmetic: 'stated',
+  python: 'mathematics',
+  dealer: 'points',
+  functions: 'functions',
+  logic: 'stated',
+};
+
+/** What the answers of a bundled task are; those of files, null, are mathematics. */
+export const answerFormOf = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
 
 /**
  * The evaluator of a name.
@@ -29,7 +42,7 @@ export function evaluatorNamed(
   const math = mathEvaluator('strict');
   const own = form === 'functions' && name === 'auto' ? 'ladder' : name;
   return evaluatorKind(own).make({
-    plain: { number: answerEvaluator, points: pointsEvaluator, mathematics: math, functions: math }[form],
+    plain: { stated: answerEvaluator, points: pointsEvaluator, mathematics: math, functions: math }[form],
     answer: answerEvaluator,
     points: pointsEvaluator,
     math: mathEvaluator,

@@ -8,6 +8,7 @@ import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
 import { distinctHands } from './dealer/dealer.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { distinctFunctions } from './functions/functions.ts';
+import { distinctLogic } from './logic/logic.ts';
 import { distinctPythonProblems } from './python/python.ts';
 
 export { TASK_NAMES, type TaskName } from '../shared/runNames.ts';
@@ -22,6 +23,7 @@ const PROBLEMS: Readonly<
   python: distinctPythonProblems,
   dealer: distinctHands,
   functions: distinctFunctions,
+  logic: distinctLogic,
 };
 
 export type Side = 'train' | 'evaluation';

@@ -3,10 +3,9 @@
  * for a while; verdicts stay known.
  */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { evaluatorNamed, type AnswerForm } from '../../evaluate/named.ts';
+import { answerFormOf, evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
 import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';
-import type { TaskName } from '../../shared/runNames.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 import { SANDBOX_PLACES } from '../places.ts';
 
@@ -15,13 +14,6 @@ import { SANDBOX_PLACES } from '../places.ts';
  */
 const IDLE_MILLISECONDS = 60_000;
 const MOST_VERDICTS = 100_000;
-/** What the answers of the bundled tasks are; those of files are mathematics. */
-const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
-  arithmetic: 'number',
-  python: 'mathematics',
-  dealer: 'points',
-  functions: 'functions',
-};
 
 export class Evaluators {
   private readonly verdicts: Readonly<Record<PassRule, VerdictCache>> = {
@@ -41,7 +33,7 @@ export class Evaluators {
     clearTimeout(this.timer);
     try {
       return await work(
-        evaluatorNamed(evaluator, task.train_file === null ? FORMS[task.name] : 'mathematics', (rule) =>
+        evaluatorNamed(evaluator, answerFormOf(task.train_file === null ? task.name : null), (rule) =>
           this.grader(rule),
         ),
       );

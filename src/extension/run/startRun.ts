@@ -14,7 +14,8 @@ const QUICK: readonly string[] = ['steps=3', 'evaluation.instances=64'];
 
 interface SubjectItem extends QuickPickItem {
   readonly config: string | null;
-  readonly task?: string;
+  /** What chooses a bundled task. */
+  readonly overrides?: readonly string[];
 }
 
 /** Represents the team that comes with the product, where a command is given what to run. */
@@ -29,14 +30,13 @@ export async function askForRun(
   planOf: (params: StartRunParams) => Promise<RunPlan>,
 ): Promise<StartRunParams | undefined> {
   const subject =
-    given === undefined ? await askForSubject() : { config: given === BUNDLED ? null : given.fsPath, task: undefined };
+    given === undefined ? await askForSubject() : { config: given === BUNDLED ? null : given.fsPath, overrides: [] };
   if (subject === undefined) {
     return undefined;
   }
-  const task = subject.task === undefined ? [] : [`task.name=${subject.task}`];
   const paramsOf = (overrides: readonly string[]): StartRunParams => ({
     config: subject.config,
-    overrides: [...task, ...overrides],
+    overrides: [...(subject.overrides ?? []), ...overrides],
   });
   const chosen = await askForLength(
     given === undefined ? 'Start C3 run (2 of 2)' : 'Start C3 run',
@@ -89,19 +89,25 @@ async function askForSubject(): Promise<SubjectItem | undefined> {
       label: 'Bundled Python team',
       description: 'small functions with unit tests, a planner and a coder',
       config: null,
-      task: 'python',
+      overrides: ['task.name=python'],
     },
     {
       label: 'Bundled dealer team',
       description: 'hands of a card game, a dealer and a player',
       config: null,
-      task: 'dealer',
+      overrides: ['task.name=dealer'],
     },
     {
       label: 'Bundled functions team',
       description: 'functions in two parts, a helper and a main agent',
       config: null,
-      task: 'functions',
+      overrides: ['task.name=functions'],
+    },
+    {
+      label: 'Bundled logic team',
+      description: 'questions with four options, three voters credited by ccpo',
+      config: null,
+      overrides: ['task.name=logic', 'task.roles=3', 'method=ccpo'],
     },
     ...files.map((file) => ({
       label: workspace.asRelativePath(file),

@@ -80,6 +80,7 @@ export function readRow(row: Row, format: RowFormat, shown: ShownTests): RowCont
       return mbpp(row, format, shown);
     case 'humaneval':
       return humanEval(row);
+    case 'logiqa':
     case 'jsonl':
       return plain(row);
   }

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
 import type { Instance } from '../../shared/records/records.ts';
 import { readRow, recogniseRow, type RowFormat, type ShownTests, type TaskFormat } from './formats.ts';
+import { readLogiqaRows } from './logiqa.ts';
 import { readCsvRows, readJsonRows, type Row } from './rows.ts';
 import { uidSha } from '../uid.ts';
 
@@ -29,6 +30,13 @@ export interface LoadedInstances {
   readonly formats: ReadonlyMap<RowFormat, number>;
 }
 
+/** The kinds of files: what reads their rows, and what an empty one should hold. */
+const FILES = {
+  csv: { read: readCsvRows, holds: 'a header and one record with a question and an answer on each line' },
+  jsonl: { read: readJsonRows, holds: 'one JSON object with a question and an answer on each line' },
+  logiqa: { read: readLogiqaRows, holds: 'a blank line and the seven lines of a question for each' },
+} as const;
+
 /**
  * Reads a file as a stream.
  * @param path also names the instances: a row without an id of its own becomes `<basename>:<line>`
@@ -47,7 +55,8 @@ export async function loadInstances(
   const csv = format === 'csv' || path.toLowerCase().endsWith('.csv');
   const formats = new Map<RowFormat, number>();
   let rows = 0;
-  for await (const row of csv ? readCsvRows(path) : readJsonRows(path)) {
+  const { read, holds } = FILES[csv ? 'csv' : format === 'logiqa' ? 'logiqa' : 'jsonl'];
+  for await (const row of read(path)) {
     const rowFormat = format === 'auto' || format === 'csv' ? atRow(row, path, () => recogniseRow(row)) : format;
     formats.set(rowFormat, (formats.get(rowFormat) ?? 0) + 1);
     rows++;
@@ -63,10 +72,7 @@ export async function loadInstances(
     }
   }
   if (rows === 0) {
-    throw new C3Error(
-      'input',
-      `${path} holds no instances: write ${csv ? 'a header and one record' : 'one JSON object'} with a question and an answer on each line.`,
-    );
+    throw new C3Error('input', `${path} holds no instances: write ${holds}.`);
   }
   return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
 }

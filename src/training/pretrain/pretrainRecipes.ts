@@ -94,6 +94,25 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
       floorFraction: 0.05,
     },
   ],
+  // The easier half first. It ends where most conclusions are written down and many letters are still wrong.
+  logic: [
+    {
+      steps: 1500,
+      levels: [3, 3, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 2.5e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.05,
+    },
+    {
+      steps: 1500,
+      levels: [3, 3, 3, 3, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 2.5e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.05,
+    },
+  ],
   // The form and what is asked; then the slips of haste, each of which costs a level of the reward.
   functions: [
     {
@@ -125,6 +144,19 @@ const SMALLER: Readonly<Partial<Record<TaskName, Partial<PretrainRecipe>>>> = {
       hiddenSize: 96,
       intermediateSize: 192,
       layers: 2,
+      heads: 6,
+      keyValueHeads: 6,
+      headDim: 16,
+      maxPositions: 512,
+    },
+  },
+  logic: {
+    vocabularySize: 512,
+    architecture: {
+      ...COMMON.architecture,
+      hiddenSize: 96,
+      intermediateSize: 192,
+      layers: 3,
       heads: 6,
       keyValueHeads: 6,
       headDim: 16,

@@ -21,7 +21,7 @@ const instance = (answer: string, tests?: Instance['tests']): Instance => ({
 /** Says what it was asked. */
 const asked: { rule: PassRule; code: string; uidSha: string | null }[] = [];
 const named = (name: EvaluatorName, stated = false): Evaluator =>
-  evaluatorNamed(name, stated ? 'number' : 'mathematics', (rule) => ({
+  evaluatorNamed(name, stated ? 'stated' : 'mathematics', (rule) => ({
     functions: () => Promise.resolve(masked('no-tests', 'Nothing is examined here.')),
     grade: (code, _, uidSha) => {
       asked.push({ rule, code, uidSha: uidSha ?? null });

@@ -15,13 +15,38 @@ import { demonstrations } from '../../../../src/training/pretrain/pretrain.ts';
 import { pretrainRecipe } from '../../../../src/training/pretrain/pretrainRecipes.ts';
 import { withTeam } from '../../../team/speak.ts';
 
-const ROLES: Readonly<Record<TaskName, readonly string[]>> = {
-  arithmetic: ['reasoner', 'actor'],
-  python: ['planner', 'coder'],
-  dealer: ['dealer', 'first'],
-  functions: ['aux', 'main'],
+type Turn = readonly [role: string, scored: boolean, parents: readonly number[]];
+const TURNS: Readonly<Record<TaskName, readonly Turn[]>> = {
+  arithmetic: [
+    ['reasoner', false, []],
+    ['actor', true, [0]],
+  ],
+  python: [
+    ['planner', false, []],
+    ['coder', true, [0]],
+  ],
+  dealer: [
+    ['dealer', false, []],
+    ['first', true, [0]],
+  ],
+  // A helper and a main agent do not see each other.
+  functions: [
+    ['aux', false, []],
+    ['main', true, []],
+  ],
+  // Their vote is scored.
+  logic: [
+    ['voter1', false, []],
+    ['voter2', false, []],
+    ['voter3', false, []],
+  ],
 };
-const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6, dealer: 8, functions: 4 };
+const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6, dealer: 8, functions: 4, logic: 6 };
+/** What chooses a task with its team. */
+const chosen = (task: TaskName): string[] => [
+  `task.name=${task}`,
+  ...(task === 'logic' ? ['task.roles=3', 'method=ccpo'] : []),
+];
 
 const recipeOf = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, import.meta.dirname);
 const problemsOf = (task: TaskName, count: number): ReturnType<typeof generateSplit>['evaluation'] =>
@@ -41,6 +66,7 @@ describe('`bundled` in a configuration', () => {
       [['task.name=python'], 'team-python'],
       [['task.name=dealer'], 'team-dealer'],
       [['task.name=functions'], 'team-functions'],
+      [['task.name=logic', 'task.roles=3', 'method=ccpo'], 'team-logic'],
     ] as const) {
       const { modelFolder, protocolSource } = await recipeOf(...overrides);
       assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
@@ -60,20 +86,16 @@ describe('`bundled` in a configuration', () => {
 
 for (const task of TASK_NAMES) {
   describe(`the bundled team of ${task}`, () => {
-    it("loads: small weights of the recipe's architecture, a tokenizer of their vocabulary, two roles of which the last is scored", async () => {
+    it("loads: small weights of the recipe's architecture, a tokenizer of their vocabulary, roles of which the last or the vote is scored", async () => {
       const folder = bundledTeam(task);
       const { config, parameters } = await loadModel(folder);
       const tokenizer = await loadTokenizer(folder);
       assert.deepEqual(config, { ...pretrainRecipe(task).architecture, vocabularySize: tokenizer.vocabularySize });
       assert.ok(parameterCount(config) < 3.7e6 && parameters.every(Number.isFinite));
-      const protocol = protocolOf(await recipeOf(`task.name=${task}`));
+      const protocol = protocolOf(await recipeOf(...chosen(task)));
       assert.deepEqual(
         protocol.occurrences.map(({ role, scored, parents }) => [role, scored, parents]),
-        [
-          [ROLES[task][0], false, []],
-          // A helper and a main agent do not see each other.
-          [ROLES[task][1], true, task === 'functions' ? [] : [0]],
-        ],
+        TURNS[task],
       );
     });
 
@@ -90,7 +112,7 @@ for (const task of TASK_NAMES) {
     });
 
     it('has room for every demonstration: contexts in its positions, messages in what its roles may say', async () => {
-      const recipe = await recipeOf(`task.name=${task}`);
+      const recipe = await recipeOf(...chosen(task));
       // The largest team: its first roles are those of the smaller ones.
       const source = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
       const protocol = parseProtocol(await readFile(source, 'utf8'), source);
@@ -207,6 +229,36 @@ describe('the bundled teams of dealer', () => {
       /5 is not a size of the bundled team of dealer/u,
     );
     await assert.rejects(recipeOf('task.name=python', 'task.roles=3'), /it has 2 roles/u);
+  });
+});
+
+describe('the bundled team of logic', () => {
+  it('has one voter alone too, asked as in the vote, and says which sizes there are', async () => {
+    const [three, alone] = [
+      protocolOf(await recipeOf(...chosen('logic'))),
+      protocolOf(await recipeOf('task.name=logic', 'task.roles=1', 'fanout=[8]')),
+    ];
+    assert.deepEqual(alone.roles, three.roles.slice(0, 1));
+    assert.equal(alone.occurrences[0]?.scored, true);
+    await assert.rejects(
+      recipeOf('task.name=logic'),
+      /2 is not a size of the bundled team of logic; it has 3, 1 roles/u,
+    );
+  });
+
+  it('answers greedily with its steps, what they come to, and a letter', async () => {
+    const instances = problemsOf('logic', 24);
+    await withTeam('logic', bundledTeam('logic'), undefined, async (speak) => {
+      const answers = await speak(
+        0,
+        instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+        0,
+      );
+      assert.ok(
+        answers.filter((answer) => /^so [\w ]+ thus [\w ]+\n#### [A-D]$/u.test(answer)).length >= 22,
+        answers.join('\n\n'),
+      );
+    });
   });
 });
 

@@ -1,0 +1,13 @@
+/** The vocabulary of the logic task. */
+
+/** The letters of the options, in order. */
+export const LETTERS = ['A', 'B', 'C', 'D'] as const;
+
+/** Who is put in an order. */
+export const PEOPLE: readonly string[] = 'Ann Ben Cleo Dan Eva Finn Gia Hugo Ida Jon Kim Leo'.split(' ');
+
+/** The places of an order, as questions name them. */
+export const PLACES: readonly string[] = ['first', 'second', 'third', 'fourth', 'fifth'];
+
+/** What implications are about: there is some of it, or none. */
+export const WEATHER: readonly string[] = 'rain wind snow fog hail frost dew thunder sleet haze smoke dust'.split(' ');
