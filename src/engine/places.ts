@@ -44,13 +44,21 @@ const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = {
   arithmetic: 'team',
   python: 'team-python',
   dealer: 'team-dealer',
-  functions: 'team-functions',
+  functions: 'team-functions-turns',
   logic: 'team-logic',
 };
+/** Of earlier versions: stored runs that began with them name their folders. */
+const EARLIER_TEAM_FOLDERS = ['team-functions'];
+
+const inMedia = (folder: string): string =>
+  fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${folder}`, import.meta.url));
 
 /** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */
-export const bundledTeam = (task: TaskName): string =>
-  fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${TEAM_FOLDERS[task]}`, import.meta.url));
+export const bundledTeam = (task: TaskName): string => inMedia(TEAM_FOLDERS[task]);
+
+/** The folders of all teams that come with the product, those that new runs no longer begin with among them. */
+export const bundledTeams = (): readonly string[] =>
+  [...Object.values(TEAM_FOLDERS), ...EARLIER_TEAM_FOLDERS].map(inMedia);
 
 /** The protocol of the bundled team of a task that has so many roles: one of its TEAM_SIZES. */
 export const bundledProtocol = (task: TaskName, roles: number): string =>

@@ -1,17 +1,21 @@
 /**
- * `npm run pretrain -- [--task NAME] [folder] [work folder]`: makes the bundled team of a task from scratch, or resumes
- * with it.
+ * `npm run pretrain -- [--task NAME] [--after STEP] [folder] [work folder]`: makes the bundled team of a task from
+ * scratch, or resumes with it. `--after` takes the weights and the tokenizer that lie in the folder as those after so
+ * many steps, and does the others.
  */
 import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { examineProgram } from '../evaluate/examine.ts';
+import { PythonGrader } from '../evaluate/python/grader.ts';
 import { TASK_NAMES, TEAM_SIZES } from '../shared/runNames.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import { pretrain } from '../training/pretrain/pretrain.ts';
 import { pretrainRecipe } from '../training/pretrain/pretrainRecipes.ts';
-import { bundledProtocol, bundledTeam } from './places.ts';
+import { bundledProtocol, bundledTeam, SANDBOX_PLACES } from './places.ts';
 
 const { values, positionals } = parseArgs({
-  options: { task: { type: 'string', default: 'arithmetic' } },
+  options: { task: { type: 'string', default: 'arithmetic' }, after: { type: 'string', default: '0' } },
   allowPositionals: true,
 });
 const task = TASK_NAMES.find((name) => name === values.task);
@@ -19,7 +23,15 @@ if (task === undefined) {
   process.stderr.write(`--task knows ${TASK_NAMES.join(', ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
   process.exit(1);
 }
-const [folder = bundledTeam(task), workFolder = task === 'arithmetic' ? '.c3/pretrain' : `.c3/pretrain-${task}`] =
+const recipe = pretrainRecipe(task);
+const steps = recipe.phases.reduce((sum, phase) => sum + phase.steps, 0);
+const after = Number(values.after);
+if (!Number.isInteger(after) || after < 0 || after >= steps) {
+  process.stderr.write(`--after is a whole number of steps, from 0 to ${String(steps - 1)}.\n`);
+  process.exit(1);
+}
+const ownWork = task === 'arithmetic' ? '.c3/pretrain' : `.c3/pretrain-${task}`;
+const [folder = bundledTeam(task), workFolder = after === 0 ? ownWork : `${ownWork}-after-${String(after)}`] =
   positionals;
 // The largest team: its first roles are those of the smaller ones.
 const protocolPath = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
@@ -28,17 +40,26 @@ process.once('SIGINT', () => {
   controller.abort();
 });
 
-await pretrain(
-  {
-    ...pretrainRecipe(task),
-    folder,
-    workFolder,
-    checkpointEvery: 100,
-    device: { threads: 2 },
-    signal: controller.signal,
-    report: (line) => {
-      process.stderr.write(`${line}\n`);
+// Second turns are demonstrated with what the sandbox shows of a draft.
+const isRevising = recipe.phases.some(({ revised = 0 }) => revised > 0);
+const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: availableParallelism() });
+try {
+  await pretrain(
+    {
+      ...recipe,
+      folder,
+      workFolder,
+      checkpointEvery: 50,
+      device: { threads: 2 },
+      examine: (instance, program, slice, signal) => examineProgram(grader, instance, program, slice, signal),
+      after,
+      signal: controller.signal,
+      report: (line) => {
+        process.stderr.write(`${line}\n`);
+      },
     },
-  },
-  parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath),
-);
+    parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath, isRevising ? { turns: 2 } : {}),
+  );
+} finally {
+  grader.close();
+}

@@ -17,6 +17,8 @@ export interface Asked {
   /** What the first role said; the first role itself does not see it. */
   readonly plan: string;
   readonly sibling: number;
+  /** What it reads in the place of its first turn. */
+  readonly context?: string;
 }
 
 /** The messages at a position of the protocol, in the order of the requests; temperature 0 is greedy. */
@@ -43,9 +45,9 @@ export async function withTeam<Result>(
       const { role, turn } = occurrenceAt(protocol, position);
       const sampling = { temperature, topP: 1, topK: 0, maxNewTokens: roleNamed(protocol, role).maxNewTokens ?? 48 };
       const answers = await policy.answer(
-        asked.map(({ instance, plan, sibling }) => ({
+        asked.map(({ instance, plan, sibling, context }) => ({
           agent: role,
-          context: renderPlain(renderContext(protocol, position, instance.question, new Map([[0, plan]]))),
+          context: context ?? renderPlain(renderContext(protocol, position, instance.question, new Map([[0, plan]]))),
           sampling,
           streamKey: streamKey({ seed: 0, scope: 'team', uidSha: instance.uidSha, eventType: role, turn, sibling }),
         })),

@@ -5,12 +5,11 @@
 import { loadTokenizer, type LoadedTokenizer, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import { TextProcess } from '../../policy/textProcess.ts';
-import { TASK_NAMES } from '../../shared/runNames.ts';
 import type { Renderer } from '../../team/render.ts';
-import { bundledTeam, TEXT_PLACES } from '../places.ts';
+import { bundledTeams, TEXT_PLACES } from '../places.ts';
 
 const never = new AbortController().signal;
-const OURS: ReadonlySet<string> = new Set(TASK_NAMES.map(bundledTeam));
+const OURS: ReadonlySet<string> = new Set(bundledTeams());
 
 /** Lends the process of a folder for a piece of work and ends it whatever happens. */
 export async function withTexts<Result>(

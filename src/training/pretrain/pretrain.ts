@@ -2,13 +2,14 @@
  * Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed,
  * step) alone.
  */
-import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeWhole } from '../../runtime/files/wholeFile.ts';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../policy/tokenizer.ts';
 import { trainBpe } from '../../policy/trainBpe.ts';
 import {
   initialParameters,
+  loadModel,
   loadParameters,
   parameterCount,
   saveModel,
@@ -24,6 +25,7 @@ import { generateSplit, type TaskName } from '../../tasks/split.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderContext, renderPlain } from '../../team/render.ts';
 import { cosineSchedule } from '../schedule.ts';
+import { isRevised, revisions, type Examine } from './revisions.ts';
 
 export interface PretrainSettings {
   /** The finished team's folder; the log lies beside the weights. */
@@ -38,6 +40,10 @@ export interface PretrainSettings {
   readonly vocabularySize: number;
   readonly architecture: Omit<TransformerConfig, 'vocabularySize'>;
   readonly device: DeviceSettings;
+  /** Executes drafts for the feedback on them; needed where a phase has second turns. */
+  readonly examine?: Examine;
+  /** Steps of the recipe that the folder's weights already had: the tokenizer stays, the rest follows. */
+  readonly after?: number;
   readonly signal: AbortSignal;
   readonly report: (line: string) => void;
 }
@@ -54,6 +60,8 @@ export interface PretrainPhase {
   readonly levels: readonly number[];
   /** Share of the demonstrations that are hasty, for the easier half of the task and for the rest. */
   readonly hasty: { readonly short: number; readonly long: number };
+  /** Share of the problems that show how a draft is revised, in the place of a first turn; 0 unless given. */
+  readonly revised?: number;
   /** As in cosineSchedule. */
   readonly peak: number;
   readonly warmupFraction: number;
@@ -67,19 +75,23 @@ const TOKENIZER_SAMPLE = 5000;
 export async function pretrain(settings: PretrainSettings, protocol: Protocol): Promise<void> {
   await mkdir(settings.workFolder, { recursive: true });
   await mkdir(settings.folder, { recursive: true });
-  await writeTokenizer(settings, protocol, problemsOf(settings, 0, TOKENIZER_SAMPLE));
+  const { after = 0 } = settings;
+  if (after === 0) {
+    await writeTokenizer(settings, protocol, problemsOf(settings, 0, TOKENIZER_SAMPLE));
+  }
   const tokenizer = await loadTokenizer(settings.folder);
   const config: TransformerConfig = { ...settings.architecture, vocabularySize: tokenizer.vocabularySize };
-  let state = (await resume(settings, config)) ?? initialState(initialParameters(config, settings.seed));
+  let state = (await resume(settings, config)) ?? initialState(await firstParameters(settings, config));
   const log = join(settings.folder, LOG_FILE);
   if (state.step === 0) {
-    await rm(log, { force: true });
+    await keepLog(log, after);
   }
   settings.report(
-    `${String(parameterCount(config))} parameters, ${String(tokenizer.vocabularySize)} tokens, from step ${String(state.step)}`,
+    `${String(parameterCount(config))} parameters, ${String(tokenizer.vocabularySize)} tokens, from step ${String(after + state.step)}`,
   );
   const trainer = new Trainer(config, settings.device);
-  let first = 0;
+  // The optimizer counts its own steps; those before it are behind it.
+  let first = -after;
   for (const [index, phase] of settings.phases.entries()) {
     const rate = cosineSchedule({
       peak: phase.peak,
@@ -93,7 +105,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
       const started = performance.now();
       const done = state.step - first;
       const batch = problems.slice(done * settings.problemsPerStep, (done + 1) * settings.problemsPerStep);
-      const contexts = batch.flatMap((problem) => demonstrations(problem, phase.hasty, protocol, tokenizer));
+      const contexts = await contextsOf(settings, phase, batch, protocol, tokenizer);
       const learningRate = rate(done);
       const result = await trainer.step(
         state,
@@ -103,7 +115,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
       );
       state = result.state;
       const line = {
-        step: state.step,
+        step: after + state.step,
         loss: round(result.loss),
         gradientNorm: round(result.gradientNorm),
         learningRate: round(learningRate),
@@ -121,6 +133,37 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   }
   await trainer.release();
   await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
+}
+
+/** What the problems of a step show, in their order. */
+async function contextsOf(
+  { examine }: PretrainSettings,
+  { hasty, revised = 0 }: PretrainPhase,
+  batch: readonly DemonstratedProblem[],
+  protocol: Protocol,
+  tokenizer: LoadedTokenizer,
+): Promise<TrainingContext[]> {
+  const shown = batch.map(async (problem) =>
+    isRevised(problem, revised)
+      ? (await revisions(problem, protocol, examine)).map(({ context, message }) =>
+          demonstration(tokenizer, context, message),
+        )
+      : demonstrations(problem, hasty, protocol, tokenizer),
+  );
+  return (await Promise.all(shown)).flat();
+}
+
+/** The parameters before the first step: those that the folder holds, or drawn from the seed. */
+const firstParameters = async (
+  { after = 0, folder, seed }: PretrainSettings,
+  config: TransformerConfig,
+): Promise<Float32Array> => (after === 0 ? initialParameters(config, seed) : (await loadModel(folder)).parameters);
+
+/** Leaves the lines of a log that are of the steps before. */
+async function keepLog(path: string, after: number): Promise<void> {
+  const text = after === 0 ? '' : await readFile(path, 'utf8');
+  const kept = text.split('\n').filter((line) => Number(/^\{"step":(\d+),/u.exec(line)?.[1] ?? Infinity) <= after);
+  await writeWhole(path, Buffer.from(kept.map((line) => `${line}\n`).join('')));
 }
 
 /** The first problems of a phase, at most as many as it has. */

@@ -132,6 +132,35 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
       warmupFraction: 0,
       floorFraction: 0.5,
     },
+    // How a draft is revised after feedback, beside first turns as before.
+    {
+      steps: 150,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0.75, long: 0.75 },
+      revised: 0.5,
+      peak: 2e-3,
+      warmupFraction: 0.05,
+      floorFraction: 0.1,
+    },
+    {
+      steps: 150,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0.95, long: 0.95 },
+      revised: 0.6,
+      peak: 1.5e-3,
+      warmupFraction: 0.05,
+      floorFraction: 0.1,
+    },
+    // A little less haste: greedy first turns are right a little less than half the time.
+    {
+      steps: 40,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0.85, long: 0.85 },
+      revised: 0.5,
+      peak: 5e-4,
+      warmupFraction: 0,
+      floorFraction: 0.5,
+    },
   ],
 };
 

@@ -1,0 +1,68 @@
+/**
+ * Demonstrations of a second turn: a first draft, mostly one with slips, what the environment between the turns says of
+ * it, and the right messages. Contexts are rendered as in a run, with the history that the protocol shows.
+ */
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { eventOf } from '../../replay/unfold.ts';
+import type { LogEvent } from '../../shared/records/events.ts';
+import type { DemonstratedProblem } from '../../tasks/demonstration.ts';
+import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { renderLog, renderPlain } from '../../team/render.ts';
+import { next } from '../../team/rounds.ts';
+
+export type Examine = NonNullable<Evaluator['examine']>;
+
+/** Of the drafts; the others are right, and stay as they are. */
+const HASTY_DRAFTS = 0.75;
+/** The environments of a second turn draw no numbers. */
+const NO_STREAM = '0'.repeat(32);
+
+export interface Revision {
+  readonly context: string;
+  readonly message: string;
+}
+
+/** A number in [0, 1) from eight hex digits of a hash. */
+const chance = (sha: string, digit: number): number => Number.parseInt(sha.slice(digit, digit + 8), 16) / 0x1_0000_0000;
+
+/** Whether a problem is among the share that shows a second turn; it depends on nothing but its question. */
+export const isRevised = ({ uidSha }: Pick<DemonstratedProblem, 'uidSha'>, share: number): boolean =>
+  chance(uidSha, 16) < share;
+
+/**
+ * What each role of a problem reads in its second turn and says then, in order.
+ * @param protocol of two turns or more, in which the roles speak in the order of the problem's messages
+ * @param examine executes the draft, where the environment between the turns asks for it
+ * @throws C3Error('engine') where the environment fails; EvaluatorLost
+ */
+export async function revisions(
+  problem: DemonstratedProblem,
+  protocol: Protocol,
+  examine?: Examine,
+): Promise<readonly Revision[]> {
+  const { said, saidInHaste, question } = problem;
+  const draft = chance(problem.uidSha, 24) < HASTY_DRAFTS ? saidInHaste : said;
+  const saying = (text: string, position: number): LogEvent => ({
+    kind: 'decision',
+    position,
+    role: occurrenceAt(protocol, position).role,
+    text,
+  });
+  const log = draft.map(saying);
+  for (;;) {
+    const step = next(protocol, log, () => 0);
+    if (step.kind !== 'environment') {
+      break;
+    }
+    log.push(
+      await eventOf(protocol, problem, log, step, NO_STREAM, undefined, examine === undefined ? {} : { examine }),
+    );
+  }
+  const found: Revision[] = [];
+  for (const [index, message] of said.entries()) {
+    const position = draft.length + index;
+    found.push({ context: renderPlain(renderLog(protocol, position, question, log)), message });
+    log.push(saying(message, position));
+  }
+  return found;
+}
