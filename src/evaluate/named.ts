@@ -9,7 +9,7 @@ import {
 } from './evaluator.ts';
 import { evaluatorKind, type EvaluatorName } from './kinds.ts';
 import type { PythonGrader } from './python/grader.ts';
-import type { PassRule } from './python/rules.ts';
+import { masked, type PassRule } from './python/rules.ts';
 import type { TaskName } from '../shared/runNames.ts';
 
 /**
@@ -50,3 +50,12 @@ export function evaluatorNamed(
     ladder: (rules, named) => ladderEvaluator(grader('fraction'), named, rules),
   });
 }
+
+const WITHOUT_CODE = masked('no-tests', 'No code is run here.');
+
+/** The evaluator of a name where no code may be run: what it would take code for is masked. */
+export const evaluatorWithoutCode = (name: EvaluatorName, form: AnswerForm): Evaluator =>
+  evaluatorNamed(name, form, () => ({
+    grade: () => Promise.resolve(WITHOUT_CODE),
+    functions: () => Promise.resolve(WITHOUT_CODE),
+  }));

@@ -78,9 +78,37 @@ for (const [name, role, event] of [
         .waitFor();
       await transcript.locator('.event', { hasText: event }).first().waitFor();
       await workbench.screenshot(`example-${name}`);
+      if (event === 'vote') {
+        await seeVote(workbench, transcript);
+      }
       await replayFirst(workbench, transcript, role, message);
     },
   );
+}
+
+/** Sees the vote on the episode of its last message: a row for each message that is counted, and what was chosen. */
+async function seeVote(workbench: Workbench, transcript: FrameLocator): Promise<void> {
+  await choose(transcript, 'voter4');
+  const vote = transcript.getByRole('region', { name: 'Vote', exact: true });
+  await vote.getByText('of a tie, the reward is the mean over them').waitFor();
+  assert.deepEqual(await vote.getByRole('rowheader').allTextContents(), [
+    'planner',
+    'voter1',
+    'voter2',
+    'voter3',
+    'voter4',
+  ]);
+  await vote.locator('[aria-current="true"]').getByRole('rowheader', { name: 'voter4' }).waitFor();
+  const contributions = await vote.getByRole('row').locator('.number').allTextContents();
+  assert.ok(
+    contributions.every((text) => /^[+−]?\d\.\d\d$/u.test(text)),
+    contributions.join(', '),
+  );
+  for (const theme of ['light', 'highContrast', 'dark'] as const) {
+    await workbench.screenshot('vote', theme);
+  }
+  await vote.getByRole('button', { name: 'voter1' }).click();
+  await transcript.getByRole('heading', { name: 'voter1' }).waitFor();
 }
 
 /** Replays the first message of a role by its button, and sees its credit; its run verifies as identical. */

@@ -1,6 +1,8 @@
 /** The editor's help for configurations: a bundle of its own, loaded when the first configuration is opened. */
+export { answerFormOf, evaluatorWithoutCode } from '../../evaluate/named.ts';
+export { countedVote } from '../../replay/countedVote.ts';
 export { parseProtocol } from '../../team/parseProtocol.ts';
-export { storedRounds } from '../../training/config/config.ts';
+export { storedRounds, storedScoring } from '../../training/config/config.ts';
 export { checkConfig, type ConfigProblem } from '../../training/config/checkConfig.ts';
 export { entriesBelow, missing } from './disk.ts';
 export { hoverAt, pathsIn, suggestionsAt, type Suggestion, type Suggestions } from './help.ts';

@@ -15,6 +15,7 @@ import type { Headline } from '../credit/headline.ts';
 import { SETTLE_LIMITS } from '../records/settle.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { ShownEvents } from '../transcript/shownEvents.ts';
+import type { ShownVote } from '../transcript/shownVote.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
 import type { BucketView, FinishReason, Message } from '../records/records.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
@@ -220,6 +221,8 @@ export interface MessageDetail {
   readonly policy: PolicyKind | null;
   /** What environments added before it, and after it where it ends its episode. */
   readonly events: ShownEvents;
+  /** The vote that ended its episode; null where none did, and for a message of several episodes. */
+  readonly vote: ShownVote | null;
   /** Its round, from 1; null where the protocol has none. */
   readonly round: number | null;
   /** The exact model input that this message answered; null when it is not stored. */

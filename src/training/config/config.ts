@@ -371,6 +371,12 @@ export function storedRounds(config: unknown): GivenRounds {
   return runRounds(configSchema.pick({ magrpo: true, external: true }).parse({ magrpo, external }));
 }
 
+/** What scores a run, of a configuration as a store holds it. @throws as storedRounds */
+export function storedScoring(config: unknown): Pick<RunConfig, 'evaluator' | 'task'> {
+  const { evaluator, task } = isRecord(config) ? config : {};
+  return configSchema.pick({ evaluator: true, task: true }).parse({ evaluator, task });
+}
+
 /** The sampling that a configuration asks for. */
 export function runSampling(config: RunConfig): Sampling {
   const { temperature, top_p: topP, top_k: topK, max_new_tokens: maxNewTokens } = config.sampling;

@@ -27,6 +27,7 @@ import { KeysAndHashes } from './keysAndHashes.ts';
 import { MessageText, type TextLook } from './messageText.ts';
 import { ReplayForm, type ReplayRequest } from '../replay/replayForm.ts';
 import { SettleControl } from '../replay/settle.ts';
+import { voteView } from './vote.ts';
 import { WhyView } from './why.ts';
 
 export interface DetailEvents {
@@ -326,6 +327,9 @@ export class DetailPane {
       ),
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
       eventBlock(detail.events.after, 'After the message'),
+      voteView(detail.vote, message.id, (other) => {
+        this.events.open(other);
+      }),
       h(
         'dl',
         { class: 'facts' },

@@ -18,6 +18,7 @@ import { policyOfRole } from './policyReader.ts';
 import type { ProtocolReader } from './protocolReader.ts';
 import { nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import { shownEvents, type EventReader } from './shownEvents.ts';
+import { shownVote } from './shownVote.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
 
 /** Request buckets shown for one message, newest first. */
@@ -72,13 +73,13 @@ export function markedRows(
   });
 }
 
-/** A message in full, with its buckets and what its replays can be continued with. */
-export function messageDetail(
+/** A message in full, with its buckets, the vote on it, and what its replays can be continued with. */
+export async function messageDetail(
   reader: StoreReader,
   target: TranscriptTarget,
   protocols: ProtocolReader | null,
   id: number,
-): MessageDetail {
+): Promise<MessageDetail> {
   const [message, decision, known] = [
     reader.message(id),
     reader.decision(id),
@@ -99,6 +100,7 @@ export function messageDetail(
     policy: policyOfRole(reader, message.run, message.eventType),
     code: isCode(reader, target, graph, message),
     events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
+    vote: graph === null || closesWithVote(graph) ? await shownVote(reader, id) : null,
     round: graph === null ? null : roundOf(graph, message.eventType, message.turn),
     context: decision.context,
     streamKey: decision.streamKey,
@@ -108,6 +110,9 @@ export function messageDetail(
     ...continuationsOf(reader, decision),
   };
 }
+
+const closesWithVote = ({ rounds }: ProtocolGraph): boolean =>
+  rounds?.environments.some(({ name, closing }) => closing && name === 'vote') === true;
 
 /** Whether a message is what the tests of its instance run. */
 function isCode(

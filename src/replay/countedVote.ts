@@ -1,0 +1,106 @@
+/** A stored vote counted again to be shown: who voted what, and what the vote is without each voter. */
+import { removalContributions } from '../credit/coalitions.ts';
+import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
+import type { Evaluator } from '../evaluate/evaluator.ts';
+import { Stream } from '../runtime/random.ts';
+import type { DecisionEvent, EnvironmentEvent } from '../shared/records/events.ts';
+import type { Instance, Message } from '../shared/records/records.ts';
+import type { ShownVote } from '../shared/transcript/shownVote.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { readBy } from '../team/rounds.ts';
+import type { EnvironmentCall } from '../team/roundsForm.ts';
+import { rewardOfVote, type ScoredBallot } from './votes.ts';
+
+/** An episode of the store that a vote ended. */
+export interface StoredVote {
+  readonly instance: Instance;
+  readonly protocol: Protocol;
+  /** Its messages, in order. */
+  readonly messages: readonly Pick<Message, 'id' | 'eventType' | 'position' | 'text'>[];
+  /** What closed it. */
+  readonly event: Pick<EnvironmentEvent, 'streamKey'>;
+}
+
+/**
+ * Counts the vote that closed an episode, and again without each voter, by the same rule and random numbers; nothing is
+ * sampled. Contributions are those of CCPO (section 1), D_i = R(all) - R(all but i), before any bound or discount.
+ * @returns null where the protocol does not end in a vote
+ */
+export async function countedVote(
+  { instance, protocol, messages, event }: StoredVote,
+  evaluator: Evaluator,
+): Promise<ShownVote | null> {
+  const closing = protocol.rounds?.closing ?? null;
+  if (closing?.name !== 'vote') {
+    return null;
+  }
+  const asked = askedIn(protocol, closing, messages);
+  const ballots = asked.map(({ text }) => ballotOf(text));
+  const ties = TIE_RULES.find((rule) => rule === closing.options['ties']) ?? TIE_RULES[0];
+  const stream = new Stream(event.streamKey);
+  const uniform = (place: number): number => stream.uniform(place);
+  const chosenBy = (members: readonly (Ballot | null)[]): Ballot[] =>
+    winnersOf(tallyOf(members.flatMap((ballot) => ballot ?? [])), ties, uniform);
+  const tally = tallyOf(ballots.flatMap((ballot) => ballot ?? []));
+  const most = Math.max(0, ...tally.map(({ count }) => count));
+  const chosen = new Set(chosenBy(ballots).map(({ name }) => name));
+  const scored = await scoredBallots(ballots, instance, evaluator);
+  const contributions =
+    scored === null
+      ? null
+      : removalContributions(asked.length, (members) => rewardOfVote({ ballots: scored, ties, uniform }, members));
+  return {
+    voters: asked.map(({ id, eventType: role }, voter) => {
+      const without = chosenBy(ballots.filter((_, other) => other !== voter));
+      return {
+        message: id,
+        role,
+        answer: ballots[voter]?.answer ?? null,
+        without: without.map(({ answer }) => answer),
+        pivotal: without.length !== chosen.size || without.some(({ name }) => !chosen.has(name)),
+        contribution: contributions?.[voter] ?? null,
+      };
+    }),
+    tally: tally.map(({ first, count }) => ({ answer: first.answer, votes: count, chosen: chosen.has(first.name) })),
+    ties,
+    tied: tally.filter(({ count }) => count === most).length > 1,
+  };
+}
+
+/** The messages that the vote counts, in order. */
+function askedIn(
+  protocol: Protocol,
+  closing: EnvironmentCall,
+  messages: StoredVote['messages'],
+): readonly StoredVote['messages'][number][] {
+  const log = messages.map((message) => {
+    const { eventType: role, position, text } = message;
+    return { message, event: { kind: 'decision', position, role, text } satisfies DecisionEvent };
+  });
+  const read: ReadonlySet<DecisionEvent> = new Set(
+    readBy(
+      protocol,
+      closing,
+      log.map(({ event }) => event),
+    ),
+  );
+  return log.flatMap(({ message, event }) => (read.has(event) ? [message] : []));
+}
+
+/** The ballots with what each answer scores by itself; null where one cannot be scored. */
+async function scoredBallots(
+  ballots: readonly (Ballot | null)[],
+  instance: Instance,
+  evaluator: Evaluator,
+): Promise<(ScoredBallot | null)[] | null> {
+  const scored: (ScoredBallot | null)[] = [];
+  for (const ballot of ballots) {
+    // In the form in which a vote states what it chose.
+    const { score } = ballot === null ? { score: 0 } : await evaluator.evaluate(instance, `#### ${ballot.answer}`);
+    if (score === null) {
+      return null;
+    }
+    scored.push(ballot === null ? null : { name: ballot.name, score });
+  }
+  return scored;
+}

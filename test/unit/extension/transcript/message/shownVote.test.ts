@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { shownVote, type VoteReader } from '../../../../../src/extension/transcript/message/shownVote.ts';
+import type { EnvironmentEvent } from '../../../../../src/shared/records/events.ts';
+import type { Instance, Message } from '../../../../../src/shared/records/records.ts';
+import { configSchema } from '../../../../../src/training/config/config.ts';
+
+const PROTOCOL = readFileSync(join(import.meta.dirname, '../../../../../media/examples/three-voters.json'), 'utf8');
+const RECIPE = {
+  config: configSchema.parse({ method: 'ccpo', protocol: 'three-voters.json' }),
+  protocolText: PROTOCOL,
+};
+const INSTANCE: Instance = { uid: 'sum', uidSha: 'ab', question: '6 + 7', answer: '13', source: 'test', level: 1 };
+const TEXTS = ['#### 13', 'so\n#### 13.0', '#### 14'];
+
+/** A store with one episode, whose messages have the ids 1 to 3, each below the one before it. */
+function storeOf(more: { readonly recipe?: unknown; readonly source?: string; readonly twice?: boolean }): VoteReader {
+  const messages = TEXTS.map((text, index) => {
+    const message: Partial<Message> = {
+      id: index + 1,
+      run: 'run',
+      phase: 'train',
+      iteration: 1,
+      instance: 'ab',
+      eventType: `voter${String(index + 1)}`,
+      position: index,
+      text,
+      parent: index === 0 ? null : index,
+    };
+    return message as Message;
+  });
+  const vote: EnvironmentEvent = {
+    kind: 'environment',
+    source: more.source ?? 'vote',
+    text: '#### 13',
+    json: null,
+    done: null,
+    derived: true,
+    streamKey: '0'.repeat(32),
+    closing: true,
+    reward: 1,
+  };
+  return {
+    chain: (id) => messages.slice(0, id),
+    children: (id) => {
+      const [child] = messages.slice(id, id + 1);
+      // A replay's message is of another phase, and no part of the episode.
+      const replayed = child === undefined ? [] : [{ ...child, id: 9, phase: 'replay' as Message['phase'] }];
+      return child === undefined ? [] : [child, ...replayed, ...(more.twice === true ? [{ ...child, id: 8 }] : [])];
+    },
+    environmentEvents: (id, side) => (id === 3 && side === 'after' ? [{ id: 1, sha256: '', event: vote }] : []),
+    instance: () => INSTANCE,
+    runConfig: () => JSON.stringify(more.recipe ?? RECIPE),
+  };
+}
+
+describe('the vote on the episode of a message', () => {
+  it('is the same for each of its messages, with equal numbers as one answer', async () => {
+    const votes = await Promise.all([1, 2, 3].map((id) => shownVote(storeOf({}), id)));
+    const [vote] = votes;
+    assert.ok(vote !== null && vote !== undefined);
+    assert.deepEqual(votes, [vote, vote, vote]);
+    assert.deepEqual(
+      vote.voters.map(({ message, role, answer, pivotal, contribution }) => [
+        message,
+        role,
+        answer,
+        pivotal,
+        contribution,
+      ]),
+      [
+        [1, 'voter1', '13', true, 0.5],
+        [2, 'voter2', '13.0', true, 0.5],
+        [3, 'voter3', '14', false, 0],
+      ],
+    );
+    assert.deepEqual(
+      vote.tally.map(({ votes: count, chosen }) => [count, chosen]),
+      [
+        [2, true],
+        [1, false],
+      ],
+    );
+  });
+
+  it('is none where another event closed it, a message is of several episodes, or the recipe cannot be read', async () => {
+    assert.equal(await shownVote(storeOf({ source: 'join' }), 1), null);
+    assert.equal(await shownVote(storeOf({ twice: true }), 1), null);
+    // Its last message is of one episode all the same.
+    assert.notEqual(await shownVote(storeOf({ twice: true }), 3), null);
+    for (const recipe of [
+      'imported',
+      { config: null },
+      { ...RECIPE, protocolText: '{' },
+      { ...RECIPE, config: { evaluator: 'later' } },
+    ]) {
+      assert.equal(await shownVote(storeOf({ recipe }), 3), null, JSON.stringify(recipe));
+    }
+  });
+});

@@ -1,0 +1,77 @@
+/** The vote that ended an episode: who voted what, how it was counted, and what it would be without each voter. */
+import {
+  TIE_WORDS,
+  type ShownTally,
+  type ShownVote,
+  type ShownVoter,
+} from '../../../src/shared/transcript/shownVote.ts';
+import { disarmed } from '../../../src/shared/text/visible.ts';
+import { h } from '../../common/dom.ts';
+import { count, NOT_MEASURED, oneLine, signed } from '../../common/format.ts';
+
+/** Answers are cut here; the message has all of it. */
+const MOST_CHARACTERS = 80;
+
+const shown = (answer: string): string => {
+  const line = disarmed(oneLine(answer));
+  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
+};
+
+const listed = (answers: readonly string[]): string => answers.map(shown).join(' or ');
+
+/** The votes of each answer in one line, and what they chose. */
+export function tallyWords({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tied' | 'ties'>): string {
+  if (tally.length === 0) {
+    return 'No voter states an answer.';
+  }
+  const votes = ({ answer, votes: number }: ShownTally): string =>
+    `${shown(answer)}: ${count(number)} ${number === 1 ? 'vote' : 'votes'}`;
+  const chosen = tally.filter((one) => one.chosen).map(({ answer }) => answer);
+  const outcome = chosen.length === 0 ? 'No answer is chosen.' : `Chosen: ${listed(chosen)}.`;
+  return `${tally.map(votes).join(', ')}. ${outcome} ${tied ? 'Tied' : 'Not tied'}; of a tie, ${TIE_WORDS[ties]} (ties: ${ties}).`;
+}
+
+/** What becomes of the vote without a voter, in words. */
+export function withoutWords({ without, pivotal }: Pick<ShownVoter, 'without' | 'pivotal'>): string {
+  return pivotal ? `${without.length === 0 ? 'none' : listed(without)} (pivotal)` : 'the same';
+}
+
+/**
+ * The view of a vote; null where there was none.
+ * @param current the message that the pane shows
+ * @param open shows another voter's message in the tree
+ */
+export function voteView(vote: ShownVote | null, current: number, open: (message: number) => void): HTMLElement | null {
+  if (vote === null) {
+    return null;
+  }
+  const heads = ['Voter', 'Answer', 'Without it', 'Contribution'].map((name) => h('th', { scope: 'col' }, name));
+  const rows = vote.voters.map((voter) => {
+    const { message, role, answer, contribution } = voter;
+    const own = message === current;
+    return h(
+      'tr',
+      { 'aria-current': own ? 'true' : null },
+      h('th', { scope: 'row' }, own ? role : opener(role, message, open)),
+      h('td', {}, answer === null ? h('span', { class: 'muted' }, 'no answer') : shown(answer)),
+      h('td', { class: voter.pivotal ? 'pivotal' : null }, withoutWords(voter)),
+      h('td', { class: 'number' }, contribution === null ? NOT_MEASURED : signed(contribution)),
+    );
+  });
+  return h(
+    'section',
+    { class: 'vote', 'aria-label': 'Vote' },
+    h('h3', {}, 'Vote'),
+    h('p', {}, tallyWords(vote)),
+    h('table', {}, h('thead', {}, h('tr', {}, ...heads)), h('tbody', {}, ...rows)),
+    h('p', { class: 'muted' }, 'Contribution: the reward of the vote less that without the voter.'),
+  );
+}
+
+function opener(role: string, message: number, open: (message: number) => void): HTMLElement {
+  const button = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, role);
+  button.addEventListener('click', () => {
+    open(message);
+  });
+  return button;
+}
