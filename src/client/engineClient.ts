@@ -7,6 +7,7 @@ import {
   CancelRunRequest,
   ContextTokensRequest,
   DoctorRequest,
+  ImportLogRequest,
   InspectModelRequest,
   JobsRequest,
   LabelRequest,
@@ -22,6 +23,7 @@ import {
   VerifyRequest,
   type CancelResult,
   type DoctorReport,
+  type ImportLogParams,
   type InspectModelParams,
   type PlanParams,
   type ReplayParams,
@@ -36,6 +38,7 @@ import type { JobList, RunJob } from '../shared/protocols/jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { VerificationReport } from '../shared/records/verification.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
+import type { LogImport } from '../shared/records/logImport.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/records/taxonomy.ts';
 import { EngineConnection, errorOf, type ClientOptions, type EngineEvents } from './engineConnection.ts';
 
@@ -113,6 +116,11 @@ export class EngineClient {
   /** Appends the user's label on a bucket. Errors as replay. */
   label(params: LabelParams): Promise<CaseLabel> {
     return this.ask((connection) => connection.sendRequest(LabelRequest, params));
+  }
+
+  /** Stores a log of other programs as a run. Errors as replay. */
+  importLog(params: ImportLogParams): Promise<LogImport> {
+    return this.ask((connection) => connection.sendRequest(ImportLogRequest, params));
   }
 
   /** What a model folder holds, by the headers of its files. Errors as replay. */

@@ -10,6 +10,8 @@ import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
+import type { LogImport } from '../shared/records/logImport.ts';
+import type { ImportLogParams } from '../shared/protocols/engineProtocol.ts';
 import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import {
@@ -27,6 +29,7 @@ import type { RunControl } from '../training/runContext.ts';
 import { messageTokens } from './replay/contextTokens.ts';
 import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
 import { Evaluators } from './recipe/evaluators.ts';
+import { importedText, importLog } from './exchange/importLog.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import { ModelPool, type LentPolicy } from './models/models.ts';
 import { pilotHere, type PilotSettings } from './run/pilot.ts';
@@ -374,6 +377,14 @@ export class EngineService {
     const message = this.work.reading((store) => messageOfCase(store.bucketView(bucket)));
     const label = { message, bucket, name, note, author: LABEL_AUTHOR, createdAt: new Date().toISOString() };
     return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
+  }
+
+  /** Stores what other programs recorded of their agents as a run. @throws C3Error('input'); C3Error('store') */
+  async importLog({ path, maskSecrets }: ImportLogParams, signal: AbortSignal): Promise<LogImport> {
+    const text = await importedText(path);
+    return this.work.writing('import', signal, (store) =>
+      importLog(store, { text, path, maskSecrets }, new Date().toISOString()),
+    );
   }
 
   /** Cancels what is in progress, waits for its end, then gives everything back. */

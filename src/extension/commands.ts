@@ -1,8 +1,8 @@
 /** The commands, by their ids in package.json. */
 import { commands, Uri, window, workspace, type ExtensionContext } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
-import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/read/reader.ts';
+import { isNode, messageOfMenu, runOf } from './commandArguments.ts';
 import { askForModelFolder } from './model/chooseModel.ts';
 import type { AlternativeNode, BucketNode, MoreBucketsNode } from './sidebar/bucketsModel.ts';
 import type { BucketsTree } from './sidebar/bucketsTree.ts';
@@ -13,6 +13,7 @@ import type { Doctor } from './engine/doctor.ts';
 import { openGuide } from './documents/guide.ts';
 import type { Episodes } from './episodes/episodesPanel.ts';
 import { exportReport } from './sharing/exportReport.ts';
+import { importLog } from './sharing/importLog.ts';
 import { findMessage } from './transcript/findMessage.ts';
 import { newConfiguration } from './configuration/newConfiguration.ts';
 import type { ModelFolders } from './model/modelFolders.ts';
@@ -22,7 +23,7 @@ import { planRun } from './run/planRun.ts';
 import { pickResumable, pickRun } from './sidebar/pick.ts';
 import { report } from './common/report.ts';
 import type { Reports } from './common/reports.ts';
-import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode } from './sidebar/runsModel.ts';
+import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
 import type { RunsTable } from './dashboard/runsTablePanel.ts';
 import type { RunsTree } from './sidebar/runsTree.ts';
 import type { Services } from './services.ts';
@@ -113,6 +114,15 @@ export function registerCommands(services: Services, views: Views): Disposables 
         await copyLink(views.extension, subject);
       }
     },
+    'c3.importLog': () =>
+      importLog(services, {
+        transcript: ({ target, message }) => {
+          views.transcripts.open(target, message);
+        },
+        episodes: (run) => {
+          openGrid(views, run, null);
+        },
+      }),
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),
     'c3.openGuide': (argument) => openGuide(services.extensionUri, argument),
@@ -373,28 +383,4 @@ function readerOf(services: Services): StoreReader {
     throw new C3Error('store', 'There are no runs in this workspace yet: start one with "C3: Start C3 run".');
   }
   return reader;
-}
-
-/** A run given by its id, by its item in the tree or by one of a step. */
-function runOf(argument: unknown): string | undefined {
-  if (typeof argument === 'string') {
-    return argument;
-  }
-  if (isNode<RoundNode>(argument, 'round')) {
-    return argument.run;
-  }
-  return isNode<RunNode>(argument, 'run') ? argument.run.id : undefined;
-}
-
-/** The message on which a context menu was opened, in the transcript panel or in the side bar. */
-function messageOfMenu(argument: unknown): number | undefined {
-  if (isNode<EpisodeNode>(argument, 'episode')) {
-    return argument.episode.leaf;
-  }
-  const message = isRecord(argument) ? argument['message'] : undefined;
-  return typeof message === 'number' && Number.isSafeInteger(message) ? message : undefined;
-}
-
-function isNode<T extends { readonly kind: string }>(value: unknown, kind: T['kind']): value is T {
-  return isRecord(value) && value['kind'] === kind;
 }

@@ -72,7 +72,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "a run's buckets in the C3 authors' format, or its trained weights as PEFT or Hugging Face folders",
     run: exportRun,
   },
-  import: { usage: 'import FILE [--json]', summary: "read the C3 authors' buckets as a separate run", run: importFile },
+  import: {
+    usage: 'import FILE [--mask-secrets] [--json]',
+    summary:
+      "read what other programs recorded (OpenTelemetry spans, conversations), or the C3 authors' buckets, as a run",
+    run: importFile,
+  },
   credit: {
     usage: 'credit --estimator NAME',
     summary: `JSONL {id, alternatives: [{returns}]} -> credits; ${CREDIT_ESTIMATORS.join(', ')}`,

@@ -3,7 +3,9 @@ import { resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
 import { readArguments, text, whole } from './arguments.ts';
 import { exportBuckets } from '../exchange/exchangeExport.ts';
-import { importBuckets } from '../exchange/exchangeImport.ts';
+import { importBuckets, isBucketFile, type ImportReport } from '../exchange/exchangeImport.ts';
+import { importedText } from '../exchange/importLog.ts';
+import { importLines } from '../../shared/records/logImport.ts';
 import { WEIGHT_FORMATS } from '../exchange/exportWeights.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { JSON_FLAG, print, STORE, storePath, withService, type CommandContext } from './support.ts';
@@ -57,21 +59,27 @@ export async function exportRun(args: readonly string[], context: CommandContext
 }
 
 export async function importFile(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('import', args, { ...STORE, ...JSON_FLAG }, 1);
+  const flags = { ...STORE, ...JSON_FLAG, 'mask-secrets': { type: 'boolean' } } as const;
+  const parsed = readArguments('import', args, flags, 1);
   const file = parsed.positionals[0];
   if (file === undefined) {
-    throw new C3Error('input', 'c3 import needs the path of a bucket file.');
+    throw new C3Error('input', 'c3 import needs the path of a log or of a bucket file.');
   }
+  const path = resolve(context.folder, file);
+  const content = await importedText(path);
+  const now = new Date().toISOString();
+  const json = parsed.values['json'] === true;
   await withService(storePath(parsed, context), async (service) => {
-    const report = await service.writing('import', context.signal, (store) =>
-      importBuckets(store, resolve(context.folder, file), new Date().toISOString()),
-    );
-    if (parsed.values['json'] === true) {
-      print(JSON.stringify(report));
-    } else {
-      print(
-        `Run ${report.run}: ${String(report.buckets)} buckets with ${String(report.alternatives)} alternatives. Look at it with c3 diagnose --run ${report.run}`,
-      );
+    if (isBucketFile(content)) {
+      const report = await service.writing('import', context.signal, (store) => importBuckets(store, path, now));
+      print(json ? JSON.stringify(report) : bucketWords(report));
+      return;
     }
+    const maskSecrets = parsed.values['mask-secrets'] === true;
+    const report = await service.importLog({ path, maskSecrets }, context.signal);
+    print(json ? JSON.stringify(report) : importLines(report).join('\n'));
   });
 }
+
+const bucketWords = ({ run, buckets, alternatives }: ImportReport): string =>
+  `Run ${run}: ${String(buckets)} buckets with ${String(alternatives)} alternatives. Look at it with c3 diagnose --run ${run}`;

@@ -9,7 +9,8 @@ import type { RunSummary } from '../../shared/records/records.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
-import { IMPORT_LIMITS, IMPORTED, protocolFor, readBuckets } from './importFile.ts';
+import { IMPORT_LIMITS, protocolFor, readBuckets } from './importFile.ts';
+import { IMPORTED } from '../../shared/runNames.ts';
 import { BucketImport } from './importBucket.ts';
 
 export interface ImportReport {
@@ -17,6 +18,12 @@ export interface ImportReport {
   readonly buckets: number;
   readonly alternatives: number;
   readonly evaluatorCalls: number;
+}
+
+/** Whether a text begins as a file of buckets does: with an object that has a `ctx_hash`. */
+export function isBucketFile(text: string): boolean {
+  const [first = ''] = /^(?!\s*(?:#|$)).*$/mu.exec(text) ?? [];
+  return first.includes('"ctx_hash"');
 }
 
 /**

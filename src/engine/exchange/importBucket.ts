@@ -5,7 +5,8 @@ import type { StoreWriter } from '../../store/types.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { isObject } from './exchangeBucket.ts';
 import { JsonNumber } from './exchangeJson.ts';
-import { contextText, IMPORTED, MOST, type Imported, type OwnPart } from './importFile.ts';
+import { contextText, MOST, type Imported, type OwnPart } from './importFile.ts';
+import { IMPORTED } from '../../shared/runNames.ts';
 
 interface Place {
   readonly run: string;

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
+import { IMPORTED } from '../../shared/runNames.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { readBucketLine, type ExchangedBucket } from './exchangeBucket.ts';
@@ -19,9 +20,6 @@ export const IMPORT_LIMITS = { bytes: 2 ** 28, buckets: 100_000, compared: 1_000
 
 /** Largest count that a file may name. */
 export const MOST = 1e9;
-
-/** What weights, environments and methods are called that a file does not say. */
-export const IMPORTED = 'imported';
 
 const count = z.int().min(0).max(MOST);
 

@@ -5,6 +5,7 @@ import { replayMessage } from '../../replay/replayMessage.ts';
 import type { ReplayControl } from '../../replay/request.ts';
 import { verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
 import { onAbort, throwIfAborted, unlessCancelled } from '../../shared/cancellation.ts';
+import { IMPORTED } from '../../shared/runNames.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
 import type { Decision, Replay } from '../../shared/records/records.ts';
@@ -44,6 +45,12 @@ export async function replayHere(
   control: ReplayControl,
 ): Promise<ReplayResult> {
   const { run } = decision;
+  if (store.run(run).method === IMPORTED) {
+    throw new C3Error(
+      'input',
+      `Message ${String(decision.id)} was imported, and what made it is not known here: imported messages can be read and compared, not replayed. Replay a message of a run that was made with C3.`,
+    );
+  }
   const recipe = parseRecipe(store.runConfig(run), run);
   const { config } = recipe;
   if (request.settle !== undefined || request.alternatives > 0) {

@@ -19,6 +19,7 @@ import {
   InspectModelRequest,
   JobsChangedNotification,
   JobsRequest,
+  ImportLogRequest,
   LabelRequest,
   LogNotification,
   PlanRequest,
@@ -217,6 +218,9 @@ export class EngineServer {
     connection.onRequest(TaxonomyRequest, (params) => this.answering(() => service.taxonomyView(params)));
     connection.onRequest(LabelRequest, (params, token) =>
       this.answering(() => service.label(params, cancelledBy(client, token))),
+    );
+    connection.onRequest(ImportLogRequest, (params, token) =>
+      this.answering(() => service.importLog(params, cancelledBy(client, token))),
     );
     connection.onRequest(UpdateStoreRequest, (token) =>
       this.answering(() => service.writing('update of the store', cancelledBy(client, token), () => null)),

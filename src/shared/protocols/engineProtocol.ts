@@ -8,6 +8,7 @@ import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../mod
 import type { BucketView } from '../records/records.ts';
 import type { VerificationReport } from '../records/verification.ts';
 import type { ReplayResult, Settle } from '../records/settle.ts';
+import type { LogImport } from '../records/logImport.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
 
 /** The version of these messages; `initialize` and `engine/yield` stay as they are in every version. */
@@ -156,6 +157,13 @@ export interface TestModelProgress {
   readonly progress: SelfTestProgress;
 }
 
+export interface ImportLogParams {
+  /** Absolute path of the log. */
+  readonly path: string;
+  /** Whether texts that look like keys are masked before anything is stored. */
+  readonly maskSecrets: boolean;
+}
+
 /** Requests; `replay/start` and `verify/start` answer at the end of the work and honour JSON-RPC cancellation. */
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
 /** Asks an engine of another version to end where nothing is in progress in it. */
@@ -177,6 +185,8 @@ export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, voi
 export const UpdateStoreRequest = new RequestType0<null, void>('store/update');
 /** Appends a label; waits while another process writes the store. */
 export const LabelRequest = new RequestType<LabelParams, CaseLabel, void>('taxonomy/label');
+/** Stores what other programs recorded of their agents; a log that is stored already changes nothing. */
+export const ImportLogRequest = new RequestType<ImportLogParams, LogImport, void>('log/import');
 /** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
 export const ContextTokensRequest = new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens');
 /** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */

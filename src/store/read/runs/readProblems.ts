@@ -49,6 +49,8 @@ const evaluation = (stage: EvaluationRound['stage'], kind: EvaluationKind): stri
   const iteration = EVALUATION_ROUNDS.find((round) => round.stage === stage && round.kind === kind)?.iteration ?? 0;
   return `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration = ${String(iteration)})`;
 };
+/** Where messages are stored that another program recorded: without a score they are of no episode. */
+const RECORDED = { phase: 'evaluate', iteration: EVALUATION_ROUNDS[1].iteration } as const;
 const trained = (order: 'ASC' | 'DESC'): string =>
   `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'train' AND returns > 0 ORDER BY iteration ${order} LIMIT 1)`;
 
@@ -132,6 +134,12 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
     SELECT leaf FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`,
     )
     .pluck();
+  const unscored = db
+    .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
+      `
+    SELECT id FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY id LIMIT 1`,
+    )
+    .pluck();
 
   return {
     problemIds: guarded(session, (query) => {
@@ -173,11 +181,10 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
         }
       }
       const at = round ?? newestRound.get(id);
-      const leaf =
-        at === undefined
-          ? undefined
-          : lostLeaf.get({ run: of.run, phase: at.phase, iteration: at.iteration, instance: of.instance });
-      return at === undefined || leaf === undefined ? null : { target: group(at.phase, at.iteration), message: leaf };
+      const { phase, iteration } = at ?? RECORDED;
+      const where = { run: of.run, phase, iteration, instance: of.instance };
+      const leaf = lostLeaf.get(where) ?? unscored.get(where);
+      return leaf === undefined ? null : { target: group(phase, iteration), message: leaf };
     }),
   };
 }

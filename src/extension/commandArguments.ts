@@ -1,0 +1,28 @@
+/** What a command is about, from what the menu or the palette gives it. */
+import { isRecord } from '../shared/guard.ts';
+import type { EpisodeNode, RoundNode, RunNode } from './sidebar/runsModel.ts';
+
+/** A run given by its id, by its item in the tree or by one of a step. */
+export function runOf(argument: unknown): string | undefined {
+  if (typeof argument === 'string') {
+    return argument;
+  }
+  if (isNode<RoundNode>(argument, 'round')) {
+    return argument.run;
+  }
+  return isNode<RunNode>(argument, 'run') ? argument.run.id : undefined;
+}
+
+/** The message on which a context menu was opened, in the transcript panel or in the side bar. */
+export function messageOfMenu(argument: unknown): number | undefined {
+  if (isNode<EpisodeNode>(argument, 'episode')) {
+    return argument.episode.leaf;
+  }
+  const message = isRecord(argument) ? argument['message'] : undefined;
+  return typeof message === 'number' && Number.isSafeInteger(message) ? message : undefined;
+}
+
+/** Whether a value is a node of a tree view. */
+export function isNode<T extends { readonly kind: string }>(value: unknown, kind: T['kind']): value is T {
+  return isRecord(value) && value['kind'] === kind;
+}

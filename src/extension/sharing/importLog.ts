@@ -1,0 +1,71 @@
+/** "Import agent log": what another program recorded of its agents, as a run of its own. */
+import { ProgressLocation, window, type Uri } from 'vscode';
+import { importLines } from '../../shared/records/logImport.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../shared/records/problems.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { withoutLinks } from '../common/plainText.ts';
+import type { Services } from '../services.ts';
+
+/** What opens an imported run: its transcript, or the list of its episodes. */
+export interface ImportedViews {
+  readonly transcript: (opening: NonNullable<ReturnType<StoreReader['problemOpening']>>) => void;
+  readonly episodes: (run: string) => void;
+}
+
+/**
+ * Asks for the file and whether keys are masked, imports it, and opens the transcript; of several episodes, their list.
+ * A dialog that is left imports nothing.
+ */
+export async function importLog({ engine, log, store }: Services, views: ImportedViews): Promise<void> {
+  const client = engine.client();
+  const wanted = await askForLog();
+  if (wanted === null) {
+    return;
+  }
+  const report = await window.withProgress({ location: ProgressLocation.Window, title: 'Importing the log' }, () =>
+    client.importLog({ path: wanted.file.fsPath, maskSecrets: wanted.maskSecrets }),
+  );
+  const lines = importLines(report);
+  for (const line of lines) {
+    log.info(line);
+  }
+  void window.showInformationMessage(withoutLinks(`${lines[0] ?? ''} C3: Show log has the report.`));
+  if (report.episodes === 0) {
+    return;
+  }
+  store.touch();
+  // The first import makes the store.
+  await store.pending();
+  const reader = store.reader();
+  const query = { run: report.run, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} };
+  const [only, ...others] = reader?.problemIds(query) ?? [];
+  const opening = only === undefined || others.length > 0 ? null : (reader?.problemOpening(only, null) ?? null);
+  if (opening === null) {
+    views.episodes(report.run);
+  } else {
+    views.transcript(opening);
+  }
+}
+
+/** The file, and whether its keys are masked; null where a dialog was left. */
+async function askForLog(): Promise<{ readonly file: Uri; readonly maskSecrets: boolean } | null> {
+  const [file] =
+    (await window.showOpenDialog({
+      title: 'Import agent log',
+      openLabel: 'Import',
+      filters: { 'OpenTelemetry spans or conversations': ['json', 'jsonl', 'ndjson'], 'All files': ['*'] },
+    })) ?? [];
+  if (file === undefined) {
+    return null;
+  }
+  const masked = {
+    label: 'Mask keys',
+    detail: 'Texts that look like API keys or bearer tokens are masked before anything is stored.',
+  };
+  const kept = { label: 'Keep texts as they are', detail: 'The log is stored as it is.' };
+  const choice = await window.showQuickPick([masked, kept], {
+    title: 'Import agent log',
+    placeHolder: 'Mask what looks like a key?',
+  });
+  return choice === undefined ? null : { file, maskSecrets: choice === masked };
+}

@@ -1,0 +1,157 @@
+/**
+ * Which spans are calls of models and tools, and what was said in them, in the conventions in use: OpenTelemetry GenAI
+ * with messages as attributes (from 1.37), or as events (before); OpenInference; OpenLLMetry; the AI SDK.
+ */
+import { isRecord } from '../shared/guard.ts';
+import { asText, parsedJson, parsedMessages, textAt, valueAt, type ParsedMessage } from './chat.ts';
+import { listAt, type Attributes, type Span } from './spans.ts';
+
+const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content'];
+
+/** Whether a span is a call of a model. */
+export function isModelCall({ name, attributes }: Span): boolean {
+  const operation = textAt(attributes, 'gen_ai.operation.name');
+  const kind = textAt(attributes, 'openinference.span.kind');
+  return (
+    MODEL_OPERATIONS.includes(operation ?? '') ||
+    kind === 'LLM' ||
+    /\.(doGenerate|doStream)$/u.test(name) ||
+    (operation === null &&
+      kind === null &&
+      ('gen_ai.prompt.0.role' in attributes || 'gen_ai.request.model' in attributes))
+  );
+}
+
+/** Whether a span is a call of a tool. */
+export const isToolCall = ({ name, attributes }: Span): boolean =>
+  textAt(attributes, 'gen_ai.operation.name') === 'execute_tool' ||
+  textAt(attributes, 'openinference.span.kind') === 'TOOL' ||
+  textAt(attributes, 'traceloop.span.kind') === 'tool' ||
+  name === 'ai.toolCall';
+
+/** What a tool is called, and what it gave. */
+export const toolResult = ({ name, attributes }: Span): { readonly source: string; readonly text: string } => ({
+  source: textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name') ?? name,
+  text: asText(
+    valueAt(attributes, 'gen_ai.tool.call.result', 'output.value', 'ai.toolCall.result', 'traceloop.entity.output'),
+  ),
+});
+
+/** The agent that a span names; null where it names none. */
+export function agentOf({ name, attributes }: Span): string | null {
+  const metadata = parsedJson(attributes['metadata']);
+  const node = isRecord(metadata) ? textAt(metadata, 'langgraph_node') : null;
+  const isAgent =
+    textAt(attributes, 'openinference.span.kind') === 'AGENT' || textAt(attributes, 'traceloop.span.kind') === 'agent';
+  return (
+    textAt(attributes, 'gen_ai.agent.name', 'agent.name', 'graph.node.id', 'ai.telemetry.functionId') ??
+    node ??
+    (isAgent ? (textAt(attributes, 'traceloop.entity.name') ?? name) : null)
+  );
+}
+
+/** What a model was asked with, and what it said; empty where the log does not hold it. */
+export interface ModelCall {
+  readonly input: readonly ParsedMessage[];
+  readonly output: readonly ParsedMessage[];
+  readonly model: string | null;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+export function modelCall(span: Span): ModelCall {
+  const { attributes } = span;
+  const forms = [asAttributes, asOpenInference, asIndexed, asAiSdk, asEvents, asContentEvents];
+  const found = forms.map((form) => form(span)).find(({ output }) => output.length > 0);
+  return {
+    input: found?.input ?? [],
+    output: found?.output ?? [],
+    model: textAt(attributes, 'gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name', 'ai.model.id'),
+    promptTokens: tokensAt(
+      attributes,
+      'gen_ai.usage.input_tokens',
+      'gen_ai.usage.prompt_tokens',
+      'llm.token_count.prompt',
+    ),
+    completionTokens: tokensAt(
+      attributes,
+      'gen_ai.usage.output_tokens',
+      'gen_ai.usage.completion_tokens',
+      'llm.token_count.completion',
+    ),
+  };
+}
+
+type Said = Pick<ModelCall, 'input' | 'output'>;
+
+/** `gen_ai.input.messages` and `gen_ai.output.messages`, as JSON texts or structured. */
+function asAttributes({ attributes }: Span): Said {
+  const instructions = parsedJson(attributes['gen_ai.system_instructions']);
+  const system = instructions === undefined ? [] : parsedMessages([{ role: 'system', content: instructions }]);
+  return {
+    input: [...system, ...parsedMessages(parsedJson(attributes['gen_ai.input.messages']))],
+    output: parsedMessages(parsedJson(attributes['gen_ai.output.messages'])),
+  };
+}
+
+const asOpenInference = ({ attributes }: Span): Said => ({
+  input: parsedMessages(listAt(attributes, 'llm.input_messages')),
+  output: parsedMessages(listAt(attributes, 'llm.output_messages')),
+});
+
+/** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. */
+const asIndexed = ({ attributes }: Span): Said => ({
+  input: parsedMessages(listAt(attributes, 'gen_ai.prompt')),
+  output: parsedMessages(listAt(attributes, 'gen_ai.completion').map(assistant)),
+});
+
+function asAiSdk({ attributes }: Span): Said {
+  const text = textAt(attributes, 'ai.response.text', 'ai.response.object', 'ai.result.text');
+  const calls = parsedJson(valueAt(attributes, 'ai.response.toolCalls', 'ai.result.toolCalls'));
+  const message = { role: 'assistant', content: text ?? '', tool_calls: calls };
+  const finish = textAt(attributes, 'ai.response.finishReason', 'ai.finishReason');
+  return {
+    input: parsedMessages(parsedJson(attributes['ai.prompt.messages'])),
+    output: text === null && !Array.isArray(calls) ? [] : parsedMessages([{ ...message, finish_reason: finish }]),
+  };
+}
+
+/** Events `gen_ai.user.message`, ..., `gen_ai.choice`, one for each message. */
+function asEvents({ events }: Span): Said {
+  const said = events.flatMap(({ name, attributes }) => {
+    const kind = /^gen_ai\.(system|user|assistant|tool)\.message$/u.exec(name)?.[1];
+    return kind === undefined ? [] : [{ role: kind, ...attributes, tool_calls: parsedJson(attributes['tool_calls']) }];
+  });
+  const choices = events.flatMap(({ name, attributes }) => {
+    const message = parsedJson(attributes['message']);
+    return name === 'gen_ai.choice'
+      ? [
+          assistant({
+            ...attributes,
+            ...(isRecord(message) ? message : typeof message === 'string' && { content: message }),
+            message: undefined,
+          }),
+        ]
+      : [];
+  });
+  return { input: parsedMessages(said), output: parsedMessages(choices) };
+}
+
+/** Events `gen_ai.content.prompt` and `gen_ai.content.completion`, each with a list of messages as JSON. */
+function asContentEvents({ events }: Span): Said {
+  const listOf = (name: string, key: string): unknown[] =>
+    events.filter((event) => event.name === name).flatMap(({ attributes }) => parsedJson(attributes[key]) ?? []);
+  return {
+    input: parsedMessages(listOf('gen_ai.content.prompt', 'gen_ai.prompt')),
+    output: parsedMessages(listOf('gen_ai.content.completion', 'gen_ai.completion').map(assistant)),
+  };
+}
+
+/** A message whose role is left out where it can only be the model's. */
+const assistant = (value: unknown): unknown =>
+  isRecord(value) && !('role' in value) && !isRecord(value['message']) ? { ...value, role: 'assistant' } : value;
+
+function tokensAt(attributes: Attributes, ...keys: readonly string[]): number {
+  const value = Number(valueAt(attributes, ...keys) ?? 0);
+  return Number.isSafeInteger(value) && value > 0 ? value : 0;
+}

@@ -1,0 +1,44 @@
+/** What an import of recorded agents found and stored. */
+
+/** How it is known who spoke: the log names it, or its system prompt sets it apart, or there is one speaker only. */
+export type SpeakerSource = 'name' | 'system prompt' | 'only speaker';
+
+export interface LogImport {
+  readonly run: string;
+  /** True where the same log is in the store already, and nothing was stored. */
+  readonly known: boolean;
+  readonly format: string;
+  readonly episodes: number;
+  readonly messages: number;
+  readonly events: number;
+  /** Episodes with a score. */
+  readonly scored: number;
+  readonly speakers: readonly { readonly name: string; readonly by: SpeakerSource; readonly messages: number }[];
+  readonly leftOut: Readonly<Record<string, number>>;
+  /** Secret-like texts that were masked; null where nobody asked. */
+  readonly masked: number | null;
+}
+
+const BY: Readonly<Record<SpeakerSource, string>> = {
+  name: 'named by the log',
+  'system prompt': 'recognized by its system prompt',
+  'only speaker': 'the log names nobody',
+};
+
+const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
+
+/** An import in lines: what was stored, who spoke and how sure that is, and what was left out. */
+export function importLines(report: LogImport): string[] {
+  const { run, known, format, episodes, messages, events, scored, speakers, leftOut, masked } = report;
+  const found = `${counted(episodes, 'episode')} from ${format}, with ${counted(messages, 'message')} and ${counted(events, 'event')} from outside; ${String(scored)} with a score.`;
+  return [
+    known
+      ? `Run ${run} holds this log already; nothing was stored.`
+      : episodes === 0
+        ? 'Nothing was stored: the log holds no episode.'
+        : `Run ${run}: ${found}`,
+    ...speakers.map(({ name, by, messages: said }) => `  ${name}: ${counted(said, 'message')}, ${BY[by]}`),
+    ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${String(count)} ${reason}.`),
+    ...(masked === null ? [] : [`Masked: ${counted(masked, 'text')} that look like keys.`]),
+  ];
+}

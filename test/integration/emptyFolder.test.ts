@@ -1,0 +1,47 @@
+/** What works in a folder without runs, in a real VS Code: the guide, and opening what another program recorded. */
+import assert from 'node:assert/strict';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { c3, transcriptOf } from './team.ts';
+
+const LOG = join(import.meta.dirname, '..', 'fixtures', 'logs', 'aiSdk.json');
+
+const scenario = workbenchScenarios();
+
+scenario('a page of the guide opens in the Markdown preview', async (workbench) => {
+  const { page } = workbench;
+  await workbench.runCommandAndPick('C3: Open guide', 'Replay and credit');
+  const preview = page
+    .locator('iframe.webview.ready[src*="extensionId=vscode.markdown-language-features"]:visible')
+    .contentFrame()
+    .locator('iframe#active-frame')
+    .contentFrame();
+  await preview.getByRole('heading', { name: 'Why a replay is exact' }).waitFor();
+  await workbench.screenshot('guide');
+});
+
+scenario('the log of another program opens as a transcript, and its messages are not replayed', async (workbench) => {
+  const { page, folder } = workbench;
+  const path = join(folder, 'trace.json');
+  await copyFile(LOG, path);
+  await workbench.runCommand('C3: Import agent log');
+  const dialog = page.locator('.quick-input-widget:visible').filter({ hasText: 'Import agent log' });
+  const field = dialog.locator('input.input');
+  await eventually('the file dialog', async () => (await field.inputValue()).startsWith(folder));
+  await field.fill(path);
+  const question = dialog.getByText('Mask keys', { exact: true });
+  await eventually('the question about keys', async () => {
+    if ((await question.count()) === 0) {
+      await field.press('Enter', { timeout: 1_000 }).catch(() => undefined);
+    }
+    return (await question.count()) > 0;
+  });
+  await question.click();
+  await eventually('the transcript', async () => (await workbench.tab('How warm is it in Paris?').count()) > 0);
+  const transcript = await transcriptOf(workbench, 'How warm is it in Paris?');
+  await transcript.getByText('It is 18 degrees in Paris.').first().waitFor();
+  await transcript.getByText('Plan: say 18 degrees.').first().waitFor();
+  await workbench.screenshot('imported');
+  await assert.rejects(c3(folder, 'replay', '1'), /was imported, and what made it is not known here/u);
+});

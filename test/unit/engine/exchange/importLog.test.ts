@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts';
+import { importedText, importLog } from '../../../../src/engine/exchange/importLog.ts';
+import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
+import type { LogImport } from '../../../../src/shared/records/logImport.ts';
+import { C3Error } from '../../../../src/shared/errors.ts';
+import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
+
+const NOW = '2026-01-01T00:00:00.000Z';
+
+function storeOf(t: TestContext): StoreWriter {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-logs-'));
+  const store = openStoreForWriting(join(folder, 'c3.sqlite'));
+  t.after(() => {
+    store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return store;
+}
+const importText = (store: StoreWriter, text: string, maskSecrets = false): LogImport =>
+  importLog(store, { text, path: '/logs/mine.json', maskSecrets }, NOW);
+
+const conversation = (...messages: readonly unknown[]): string => JSON.stringify({ messages });
+const user = (content: string): unknown => ({ role: 'user', content });
+const by = (name: string, content: string): unknown => ({ role: 'assistant', name, content });
+
+describe('a log', () => {
+  it('becomes a run whose episode has its messages, contexts and results of tools, in order', (t) => {
+    const store = storeOf(t);
+    const text = readFileSync(join(import.meta.dirname, '../../../fixtures/logs/aiSdk.json'), 'utf8');
+    const { run, ...report } = importText(store, text);
+    assert.deepEqual(report, {
+      known: false,
+      format: 'OpenTelemetry spans',
+      episodes: 1,
+      messages: 3,
+      events: 1,
+      scored: 0,
+      speakers: [
+        { name: 'planner', by: 'name', messages: 2 },
+        { name: 'writer', by: 'name', messages: 1 },
+      ],
+      leftOut: { 'spans that are no calls of models or tools': 3 },
+      masked: null,
+    });
+    assert.deepEqual(
+      [store.run(run).status, store.snapshots('imported')[0]?.base],
+      ['done', 'mock-planner, mock-writer'],
+    );
+    assert.deepEqual(
+      protocolOfRun(store, run).occurrences.map(({ role }) => role),
+      ['planner', 'writer'],
+    );
+    const [root] = store.searchMessages({ query: 'look', run, offset: 0, limit: 10 }).messages;
+    assert.ok(root !== undefined);
+    const chain: number[] = [root.id];
+    for (let next = store.children(root.id); next.length > 0; next = store.children(chain.at(-1) ?? 0)) {
+      chain.push(...next.map(({ id }) => id));
+    }
+    const decisions = chain.map((id) => store.decision(id));
+    assert.deepEqual(
+      decisions.map(({ eventType, turn, position, text: said }) => [eventType, turn, position, said]),
+      [
+        ['planner', 0, 0, 'I look it up.\nlookup {"city":"Paris"}'],
+        ['planner', 1, 0, 'Plan: say 18 degrees.'],
+        ['writer', 0, 1, 'It is 18 degrees in Paris.'],
+      ],
+    );
+    assert.equal(decisions[0]?.context, '### system\nYou plan.\n\n### user\nHow warm is it in Paris?');
+    assert.deepEqual(
+      store.environmentEvents(chain[1] ?? 0, 'before').map(({ event }) => [event.source, event.text]),
+      [['lookup', '{"degrees":18}']],
+    );
+    // Nobody scored it: no episode is masked, and none has a return.
+    assert.equal(store.maskedEpisodes(run), 0);
+  });
+
+  it('is stored once', (t) => {
+    const store = storeOf(t);
+    const text = conversation(user('Hi'), by('a', 'Yes'));
+    const first = importText(store, text);
+    const before = store.counts();
+    assert.deepEqual(importText(store, text), { ...first, known: true });
+    assert.deepEqual(store.counts(), before);
+    assert.notEqual(importText(store, conversation(user('Hi'), by('a', 'No'))).run, first.run);
+  });
+
+  it('keeps scores and several episodes of one question, and what came after the last message', (t) => {
+    const store = storeOf(t);
+    const lines = [0, 1].map((score) =>
+      JSON.stringify({ messages: [user('Hi'), by('a', `Answer ${String(score)}`), user('Thanks')], score }),
+    );
+    const { run, scored, events } = importText(store, lines.join('\n'));
+    assert.deepEqual([scored, events], [2, 2]);
+    const episodes = store.episodes({ run, phase: 'evaluate', iteration: 2, offset: 0, limit: 10 });
+    assert.deepEqual(
+      episodes.map(({ return: value, question }) => [value, question]),
+      [
+        [0, 'Hi'],
+        [1, 'Hi'],
+      ],
+    );
+    assert.equal(new Set(episodes.map(({ instance }) => instance)).size, 1);
+    assert.deepEqual(
+      store.environmentEvents(episodes[0]?.leaf ?? 0, 'after').map(({ event }) => [event.source, event.text]),
+      [['user', 'Thanks']],
+    );
+  });
+
+  it('may name its speakers as it likes', (t) => {
+    const store = storeOf(t);
+    const names = ['{question}', 'question', 'a\u0000b', 'x'.repeat(500), 'plan_output', '  ', 'A', '__proto__'];
+    const { run } = importText(store, conversation(user('Hi'), ...names.map((name) => by(name, name))));
+    const roles = protocolOfRun(store, run).occurrences.map(({ role }) => role);
+    assert.equal(new Set(roles).size, names.length);
+  });
+
+  it('leaves no secret in the store where they are masked', (t) => {
+    const store = storeOf(t);
+    const secret = 'sk-proj-abcdefghijklmnop1234';
+    const text = conversation(user(`My key is ${secret}`), by('a', secret));
+    const { masked, run } = importText(store, text, true);
+    assert.equal(masked, 2);
+    const [message] = store.searchMessages({ query: 'masked', run, offset: 0, limit: 10 }).messages;
+    const stored = store.decision(message?.id ?? 0);
+    assert.deepEqual([stored.text, stored.context.includes(secret)], ['sk-proj-[masked]', false]);
+  });
+
+  it('that is none is refused, and nothing is stored', async (t) => {
+    const store = storeOf(t);
+    const before = store.counts();
+    const isInput = (words: RegExp) => (error: unknown) =>
+      error instanceof C3Error && error.kind === 'input' && words.test(error.message);
+    assert.throws(() => importText(store, '{"a":1}'), isInput(/no log of a known form/u));
+    assert.throws(() => importText(store, '{"a":1}\n{'), isInput(/mine\.json:2/u));
+    const none = importText(store, '{"resourceSpans":[]}');
+    assert.deepEqual([none.episodes, store.counts()], [0, before]);
+    const path = join(mkdtempSync(join(tmpdir(), 'c3-logs-')), 'latin.json');
+    writeFileSync(path, Buffer.from([0x7b, 0xe9, 0x7d]));
+    await assert.rejects(importedText(path), isInput(/not UTF-8/u));
+  });
+
+  it('is told from buckets by the first line that says anything', () => {
+    assert.equal(isBucketFile('# a comment\n\n{"bucket_id":"b","ctx_hash":1}\n'), true);
+    assert.equal(isBucketFile('{"messages":[]}\n{"ctx_hash":1}'), false);
+    assert.equal(isBucketFile(''), false);
+  });
+});
