@@ -7,6 +7,16 @@ import type { Examined } from '../shared/records/examination.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { DecisionEvent, LogEvent } from '../shared/records/events.ts';
 
+/**
+ * Asks a model, sampled anew with each number of an attempt; the same for the same arguments where the policy takes
+ * seeds.
+ * @returns its answer, or one sentence why there is none
+ */
+export type Ask = (
+  prompt: { readonly system: string; readonly user: string },
+  attempt: number,
+) => Promise<{ readonly text: string } | { readonly failed: string }>;
+
 export interface EnvironmentInput {
   readonly instance: Instance;
   /** All events so far. */
@@ -21,6 +31,8 @@ export interface EnvironmentInput {
    * @param slice the first n tests, the last |n| where it is below 0, all for 0
    */
   readonly examine?: (instance: Instance, program: string, slice: number) => Promise<Examined>;
+  /** Asks the policy of the role `expert`; absent where no episode is sampled. */
+  readonly ask?: Ask;
   /** The number at a place of the event's own stream, uniform in [0, 1). */
   readonly uniform: (place: number) => number;
 }
@@ -33,6 +45,8 @@ export interface EnvironmentOutcome {
   readonly answers?: readonly string[];
   /** Why the episode ends here, in a few words. */
   readonly done?: string;
+  /** False where this one is recorded as it came, though its kind is derived. */
+  readonly derived?: false;
 }
 
 /** An option that is a whole number, as text; some words may stand for 0. */

@@ -1,6 +1,6 @@
 /** What comes next below a branch: the environments' events are made and scored here, up to the next message. */
 import { environmentKind } from '../environment/kinds.ts';
-import type { EnvironmentKind } from '../environment/kind.ts';
+import type { EnvironmentInput, EnvironmentKind } from '../environment/kind.ts';
 import { EvaluatorLost, type Evaluator } from '../evaluate/evaluator.ts';
 import { onEvents } from '../evaluate/events.ts';
 import { Stream, streamKey } from '../runtime/random.ts';
@@ -10,6 +10,7 @@ import type { Instance } from '../shared/records/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { discountOf, next, readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
+import { askerOf } from './askExpert.ts';
 import type { TreeSettings } from './grow.ts';
 import { TERMINATION } from './jointTree.ts';
 import { depthOf, logOf, type Branch, type EnvironmentNode, type Score } from './tree.ts';
@@ -36,6 +37,8 @@ export async function advance(
 ): Promise<Advanced> {
   const { protocol } = settings;
   const { instance, node } = branch;
+  const { examine } = settings.evaluator;
+  const examining = examine === undefined ? {} : { examine };
   let events = branch.events ?? node?.after ?? [];
   // A rollout tree ends a message for what was said beside it: a replay of it goes on, as those of its alternatives do.
   if (branch.events === undefined && events[0]?.event.source === TERMINATION) {
@@ -59,7 +62,7 @@ export async function advance(
         step,
         key,
         settings.environments,
-        settings.evaluator,
+        { ...examining, ask: askerOf(settings, instance, (attempt) => keyOf(`{expert ${String(attempt)}}`), signal) },
         signal,
       );
       events = [...events, { event, stored: undefined }];
@@ -87,7 +90,7 @@ function keyAt(
 /**
  * What an environment adds to a log; the same call with the same log and stream gives the same event where its kind
  * derives it.
- * @param evaluator executes code for it, where it executes some
+ * @param outside executes code for it, and asks a model, where it has that done
  * @throws C3Error('engine') where it fails or says too much; CancelledError; EvaluatorLost
  */
 export async function eventOf(
@@ -97,7 +100,7 @@ export async function eventOf(
   { call, closing }: { readonly call: EnvironmentCall; readonly closing: string | null },
   key: string,
   environments: Environments = environmentKind,
-  evaluator?: Pick<Evaluator, 'examine'>,
+  outside: Pick<Evaluator, 'examine'> & Pick<EnvironmentInput, 'ask'> = {},
   signal?: AbortSignal,
 ): Promise<EnvironmentEvent> {
   const { name, options } = call;
@@ -114,7 +117,7 @@ export async function eventOf(
   const stream = new Stream(key);
   try {
     const messages = readBy(protocol, call, log);
-    const { examine } = evaluator ?? {};
+    const { examine, ask } = outside;
     const outcome = await kind.run({
       instance,
       log,
@@ -122,6 +125,7 @@ export async function eventOf(
       options,
       uniform: (place) => stream.uniform(place),
       ...(examine !== undefined && { examine: (...[of, program, slice]) => examine(of, program, slice, signal) }),
+      ...(ask !== undefined && { ask }),
     });
     const text = outcome.text.toWellFormed();
     if (text.length > MAX_EVENT_TEXT) {
@@ -135,7 +139,7 @@ export async function eventOf(
       json,
       ...(answers !== undefined && { answers: answers.map((answer) => answer.toWellFormed()) }),
       done,
-      derived: kind.derived,
+      derived: outcome.derived ?? kind.derived,
       streamKey: key,
       closing: closing !== null,
     };

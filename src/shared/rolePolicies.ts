@@ -13,6 +13,9 @@ export interface PolicyCapabilities {
   readonly learns: boolean;
 }
 
+/** The role of `policies` that answers what environments ask; it is in no protocol. */
+export const EXPERT_ROLE = 'expert';
+
 /** What a kind of policy is and can do. */
 export interface PolicyKind {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Whether the policies of a configuration fit its team and its questions. */
-import { learns, type RolePolicySettings } from '../shared/rolePolicies.ts';
+import { EXPERT_ROLE, learns, type RolePolicySettings } from '../shared/rolePolicies.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -36,14 +36,23 @@ function answererOf(settings: RolePolicySettings): string {
 /** What is wrong with the policies of a team, as one sentence after a key; null where nothing is. */
 export function policiesProblem(
   { policies = {}, steps }: Policies,
-  { name: protocol, roles }: Protocol,
+  { name: protocol, roles, rounds }: Pick<Protocol, 'name' | 'roles' | 'rounds'>,
 ): { readonly path: KeyPath; readonly sentence: string } | null {
   const names = roles.map(({ name }) => name);
-  const unknown = Object.keys(policies).find((role) => !names.includes(role));
+  const calls = rounds === undefined ? [] : [...rounds.between, ...[...rounds.after.values()].flat()];
+  const isAsked = calls.some(({ options }) => options['expert'] === 'policy');
+  if (isAsked && !Object.hasOwn(policies, EXPERT_ROLE)) {
+    return {
+      path: ['policies'],
+      sentence: `the environment expert_edits asks the role ${EXPERT_ROLE}, which has no policy; add ${EXPERT_ROLE}: {model: FOLDER}, or let rules propose the edits.`,
+    };
+  }
+  const known = isAsked ? [...names, EXPERT_ROLE] : names;
+  const unknown = Object.keys(policies).find((role) => !known.includes(role));
   if (unknown !== undefined) {
     return {
       path: ['policies', unknown],
-      sentence: `the protocol ${protocol} has no such role; ${suggestion(unknown, names)}`,
+      sentence: `the protocol ${protocol} has no such role; ${suggestion(unknown, known)}`,
     };
   }
   if (steps > 0 && !names.some((role) => learns(policies, role))) {

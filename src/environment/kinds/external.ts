@@ -12,6 +12,7 @@ import {
   programOfTurn,
 } from '../../evaluate/python/functionSource.ts';
 import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
+import { editsIn, expertPrompt, type ExpertEdits } from './expertAnswer.ts';
 import { editsOf } from './expertRules.ts';
 import { diagnostics, signals, verdict, type Part } from './externalWords.ts';
 
@@ -75,30 +76,72 @@ export const plain: EnvironmentKind = {
   run: (input) => asked(input, () => []),
 };
 
+/** Of why a model failed, as much is said. */
+const MOST_FAILURE = 300;
+/** How often a model is asked for edits that can be read. */
+const ATTEMPTS = 3;
+
 export const expertEdits: EnvironmentKind = {
   name: 'expert_edits',
   words:
-    'Shows a helper and a main agent the edits that rules propose; they know the problem and the program, never the tests.',
-  options: {},
+    'Shows a helper and a main agent the edits that an expert proposes, rules or a model; it knows the problem and the program, never the tests.',
+  options: { expert: ['rules', 'policy'] },
   derived: true,
   runsCode: true,
   run: async (input) => {
-    const { instance, messages, examine } = input;
-    const program = programOfTurn(
-      instance,
-      messages.map(({ text }) => text),
-    );
-    // Tests are left out of what the expert reads.
-    const found = examine === undefined ? null : await examine({ ...instance, ...untested(instance) }, program, 0);
-    const edits = found === null || 'masked' in found ? null : { ...editsOf(found) };
+    const isAsked = input.options['expert'] === 'policy';
+    const edits = await (isAsked ? editsOfModel(input) : editsOfRules(input));
     const outcome = asked(input, ({ isMain }) =>
-      edits === null
-        ? ['The expert proposes no edits: it could not read the program.']
+      'note' in edits
+        ? [`The expert proposes no edits: ${edits.note}.`]
         : [`Edits that an expert proposes:\n${isMain ? edits.main : edits.aux}`],
     );
-    return edits === null ? outcome : { ...outcome, json: { ...recordOf(outcome.json), edits } };
+    const said = 'note' in edits ? { edits: null, note: edits.note } : { edits: { ...edits } };
+    return {
+      ...outcome,
+      ...('note' in edits && !isAsked ? {} : { json: { ...recordOf(outcome.json), ...said } }),
+      // A model's answer is its own machine's: it is kept, not asked for again.
+      ...(isAsked && { derived: false }),
+    };
   },
 };
+
+/** Why there are no edits, in a few words. */
+interface NoEdits {
+  readonly note: string;
+}
+
+async function editsOfRules({ instance, messages, examine }: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
+  const program = programOfTurn(
+    instance,
+    messages.map(({ text }) => text),
+  );
+  // Tests are left out of what the expert reads.
+  const found = examine === undefined ? null : await examine({ ...instance, ...untested(instance) }, program, 0);
+  return found === null || 'masked' in found ? { note: 'it could not read the program' } : { ...editsOf(found) };
+}
+
+/** Asks until there are edits; a model that fails, or says none, proposes none. */
+async function editsOfModel(input: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
+  const { instance, ask } = input;
+  const { parts } = partsOf(input);
+  const isPair = parts.length === 2;
+  const program = parts.map(({ name, source }) => source ?? `# ${name} is missing`).join('\n\n\n');
+  const prompt = expertPrompt(instance.question, program, parts.at(-1)?.name ?? '', isPair);
+  let note = 'nobody can be asked here';
+  for (let attempt = 0; ask !== undefined && attempt < ATTEMPTS; attempt++) {
+    const answer = await ask(prompt, attempt);
+    const edits = 'failed' in answer ? null : editsIn(answer.text, isPair);
+    if (edits !== null) {
+      return edits;
+    }
+    note =
+      'failed' in answer
+        ? `it failed (${answer.failed.replace(/\.$/, '').slice(0, MOST_FAILURE)})`
+        : 'its answer held no JSON object with a text for each function';
+  }
+  return { note };
+}
 
 const recordOf = (json: EnvironmentOutcome['json']): object => (typeof json === 'object' && json !== null ? json : {});
 

@@ -109,7 +109,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe(
       'Roles that the weights in training do not answer for, by name: `{checker: {kind: scripted, answers: [...]}, critic: {model: FOLDER}}`. ' +
-        'What they say is credited and replayed, and never trained on.',
+        'What they say is credited and replayed, and never trained on. `expert` is what the mode expert_edits asks.',
     ),
   task: z
     .strictObject({

@@ -52,11 +52,15 @@ export const externalSchema = z
         choices: { all: 'All of them, as 0 and null.' },
       } satisfies KeyMeta),
     expert_edits_model: z
-      .literal('rules', 'must be rules; no model is asked for edits')
+      .enum(['rules', 'policy'], 'must be rules, or policy and a model as `expert` in policies')
       .default('rules')
       .meta({
-        description: 'Who proposes edits with `mode: expert_edits`. No model is asked for them.',
-        choices: { rules: 'Rules that come with the product; they read the program, and never its tests.' },
+        description:
+          'Who proposes edits with `mode: expert_edits`; it reads the problem and the program, never the tests.',
+        choices: {
+          rules: 'Rules that come with the product; no model is asked.',
+          policy: 'What `policies` has for the role `expert`, such as `{expert: {model: FOLDER}}`.',
+        },
       } satisfies KeyMeta),
   })
   .nullable()
@@ -86,7 +90,11 @@ export function externalRounds(settings: ExternalSettings | null): Pick<GivenRou
   }
   const { mode, sandbox_slice: slice, memory_mode: memory, previous_prompts: prompts } = settings;
   return {
-    environment: { name: mode, ...(runsTests(mode) && { sandbox_slice: slice }) },
+    environment: {
+      name: mode,
+      ...(runsTests(mode) && { sandbox_slice: slice }),
+      ...(mode === 'expert_edits' && { expert: settings.expert_edits_model }),
+    },
     history: { memory, prompts, responses: settings.previous_responses },
   };
 }

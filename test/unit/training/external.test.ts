@@ -63,9 +63,17 @@ describe('external', () => {
         });
       }
     }
-    for (const mode of ['plain', 'expert_edits']) {
-      assert.deepEqual(read(`{mode: ${mode}, sandbox_slice: 3}`), { name: mode, options: {}, of: null });
+    for (const [mode, options] of [
+      ['plain', {}],
+      ['expert_edits', { expert: 'rules' }],
+    ] as const) {
+      assert.deepEqual(read(`{mode: ${mode}, sandbox_slice: 3}`), { name: mode, options, of: null });
     }
+    assert.deepEqual(read('{mode: expert_edits, expert_edits_model: policy}'), {
+      name: 'expert_edits',
+      options: { expert: 'policy' },
+      of: null,
+    });
     assert.deepEqual(
       roundsOf('external: {memory_mode: last, previous_prompts: true, previous_responses: false}\n').history,
       { memory: 'last', prompts: true, responses: false },

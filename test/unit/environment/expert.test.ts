@@ -1,0 +1,219 @@
+/** A model as the expert of expert_edits: what it reads, the edits in its answer, and what happens where it fails. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Ask, EnvironmentOutcome } from '../../../src/environment/kind.ts';
+import { editsIn } from '../../../src/environment/kinds/expertAnswer.ts';
+import { environmentKind } from '../../../src/environment/kinds.ts';
+import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { teamPolicy } from '../../../src/policy/teamPolicy.ts';
+import { EvaluatorBudget } from '../../../src/replay/budget.ts';
+import { grow } from '../../../src/replay/episodes.ts';
+import { leavesOf, logOf } from '../../../src/replay/tree.ts';
+import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
+import type { DecisionEvent } from '../../../src/shared/records/events.ts';
+import type { Instance } from '../../../src/shared/records/records.ts';
+import { parseProtocol } from '../../../src/team/parseProtocol.ts';
+import type { Protocol } from '../../../src/team/protocol.ts';
+import { renderPlain } from '../../../src/team/render.ts';
+import { policiesProblem } from '../../../src/training/policies.ts';
+import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
+
+const [ONE] = instances(1);
+const INSTANCE: Instance = {
+  ...(ONE as Instance),
+  question: 'def f(n):\n    """Twice n."""',
+  tests: { tests: ['assert f(21) == 42'], test: '', entryPoint: 'f', setup: '', prefix: '' },
+};
+const AUX = 'def aux(n):\n    return n';
+const MAIN = 'def f(n):\n    h = aux(n)\n    return h';
+const EDITS = '{"aux": "perfect", "main": "Return 2 * h."}';
+
+async function said(ask: Ask | undefined, texts: readonly string[] = [AUX, MAIN]): Promise<EnvironmentOutcome> {
+  const messages = texts.map((text, index): DecisionEvent => {
+    const role = index === texts.length - 1 ? 'main' : 'aux';
+    return { kind: 'decision', position: index, role, text };
+  });
+  const kind = environmentKind('expert_edits') ?? assert.fail();
+  return kind.run({
+    instance: INSTANCE,
+    log: messages,
+    messages,
+    options: { expert: 'policy' },
+    uniform: () => 0,
+    ...(ask !== undefined && { ask }),
+  });
+}
+
+describe('the edits in an answer', () => {
+  it('are the last JSON object with a text for each function', () => {
+    const found = { aux: 'perfect', main: 'Return 2 * h.' };
+    assert.deepEqual(editsIn(EDITS, true), found);
+    assert.deepEqual(
+      editsIn(`First {"aux": "a", "main": "b"}, then\n\`\`\`json\n${EDITS}\n\`\`\` {"aux": 1}`, true),
+      found,
+    );
+    assert.deepEqual(editsIn(`The set {1, 2} and {"edits": ${EDITS}}`, true), found);
+    assert.deepEqual(editsIn('{"main": "s = \\"}\\" {", "aux": " x "}', true), { aux: 'x', main: 's = "}" {' });
+    assert.deepEqual(editsIn('{"main": "shorter"}', false), { aux: '', main: 'shorter' });
+  });
+
+  it('are none where a function has no text, or nothing can be parsed', () => {
+    for (const answer of [
+      '',
+      'perfect',
+      '{"main": "x"}',
+      '{"aux": "", "main": "x"}',
+      '{"aux": ["x"], "main": "x"}',
+      '{"aux',
+    ]) {
+      assert.equal(editsIn(answer, true), null, answer);
+    }
+    // Bounded work on braces that never close.
+    assert.equal(editsIn('{'.repeat(200_000), true), null);
+  });
+});
+
+describe('a model as the expert', () => {
+  it('reads problem and program without any test, and each role reads its edits', async () => {
+    const prompts: string[] = [];
+    const outcome = await said(({ system, user }) => {
+      prompts.push(`${system}\n${user}`);
+      return Promise.resolve({ text: EDITS });
+    });
+    assert.equal(prompts.length, 1);
+    assert.ok(prompts[0]?.includes(`Problem:\n${INSTANCE.question}\n\nProgram:\n${AUX}\n\n\n${MAIN}`));
+    assert.doesNotMatch(prompts[0] ?? '', /assert|42/u);
+    assert.match(outcome.text, /To aux:\nEdits that an expert proposes:\nperfect\nRevise your function aux\./u);
+    assert.match(outcome.text, /To main:\nEdits that an expert proposes:\nReturn 2 \* h\.\nRevise your function f\./u);
+    assert.equal(outcome.derived, false);
+  });
+
+  it('is asked three times, and proposes nothing with a note after that', async () => {
+    const attempts: number[] = [];
+    const late = await said((_, attempt) => {
+      attempts.push(attempt);
+      return Promise.resolve(attempt === 0 ? { failed: 'No weights.' } : { text: attempt === 1 ? 'Well.' : EDITS });
+    });
+    assert.deepEqual(attempts, [0, 1, 2]);
+    assert.match(late.text, /Return 2 \* h/u);
+    const failed = await said(() => Promise.resolve({ failed: 'The context is too long.' }));
+    assert.match(
+      failed.text,
+      /To main:\nThe expert proposes no edits: it failed \(The context is too long\)\.\nRevise your function f\./u,
+    );
+    assert.match(JSON.stringify(failed.json), /"edits":null,"note":"it failed/u);
+    assert.match((await said(() => Promise.resolve({ text: '' }))).text, /no edits: its answer held no JSON object/u);
+    assert.match((await said(undefined)).text, /no edits: nobody can be asked here/u);
+  });
+
+  it('reviews the function of a single agent alone', async () => {
+    let asked = '';
+    const { text } = await said(
+      ({ system, user }) => {
+        asked = system + user;
+        return Promise.resolve({ text: '{"main": "Return 2 * n."}' });
+      },
+      ['def f(n):\n    return n'],
+    );
+    assert.doesNotMatch(asked, /aux/u);
+    assert.equal(text, 'Edits that an expert proposes:\nReturn 2 * n.\nRevise your function f. Write the code only.');
+  });
+});
+
+const protocolOf = (expert: string): Protocol =>
+  parseProtocol(
+    JSON.stringify({
+      name: 'pair',
+      roles: ['aux', 'main'].map((role) => ({ role, prompt: `Write ${role}.` })),
+      scored: ['main'],
+      rounds: { turns: 2, environment: { name: 'expert_edits', expert }, history: { memory: 'full' } },
+    }),
+    'pair.json',
+  );
+
+describe('an episode with a model as the expert', () => {
+  const settings = (answers: readonly string[]): Parameters<typeof grow>[0] => {
+    const own = new ScriptedPolicy(({ agent, context }) =>
+      agent === 'aux' ? AUX : context.includes('Return 2 * h.') ? MAIN.replace('return h', 'return 2 * h') : MAIN,
+    );
+    const unused = { functions: () => Promise.reject(new Error('Nothing is executed.')) };
+    const script = answers.map((answer, index) => ({ answer, turn: index + 1 }));
+    return {
+      protocol: protocolOf('policy'),
+      render: renderPlain,
+      policy: teamPolicy(own, { expert: { kind: 'scripted', answers: script } }, null),
+      evaluator: {
+        ...ladderEvaluator(unused, 'ladder', 'checked'),
+        evaluate: (_, text) => Promise.resolve({ score: text.includes('2 * h') ? 1 : 0, rule: 'seen' }),
+      },
+      budget: new EvaluatorBudget(100),
+      sampling: SAMPLING,
+      seed: 0,
+      scope: 'evaluation:greedy',
+      commonRandomNumbers: false,
+    };
+  };
+  const scores = async (answers: readonly string[]): Promise<unknown[]> => {
+    const roots = await grow(settings(answers), starts([INSTANCE]), [1, 2], NEVER);
+    const leaves = roots.flatMap(leavesOf);
+    return leaves.map((node) => {
+      const events = logOf(settings(answers).protocol, { node }).filter((event) => event.kind === 'environment');
+      return [node.score?.score, ...events.map(({ derived, text }) => [derived, /no edits: it failed/u.test(text)])];
+    });
+  };
+
+  it('hands its edits to the next turn of every branch, and is recorded as it came', async () => {
+    const edited = [1, [false, false]];
+    assert.deepEqual(await scores([EDITS]), [edited, edited]);
+  });
+
+  it('goes on without edits where the expert fails', async () => {
+    // The table has no row for a second attempt, and the first is no JSON.
+    const unedited = [0, [false, true]];
+    assert.deepEqual(await scores(['Well.']), [unedited, unedited]);
+  });
+
+  it('ends where it is cancelled', async () => {
+    const stopped = new AbortController();
+    const cancelling = settings([EDITS]);
+    const { policy } = cancelling;
+    await assert.rejects(
+      grow(
+        {
+          ...cancelling,
+          policy: {
+            snapshot: policy.snapshot,
+            environment: policy.environment,
+            seeded: policy.seeded,
+            typed: (...given) => policy.typed(...given),
+            answer: (requests, control) => {
+              if (requests.some(({ agent }) => agent === 'expert')) {
+                stopped.abort();
+                return Promise.reject(new CancelledError());
+              }
+              return policy.answer(requests, control);
+            },
+          },
+        },
+        starts([INSTANCE]),
+        [1, 1],
+        { signal: stopped.signal },
+      ),
+      CancelledError,
+    );
+  });
+});
+
+describe('the role expert of policies', () => {
+  const of = (expert: string, policies: Parameters<typeof policiesProblem>[0]['policies']): string | undefined =>
+    policiesProblem({ policies, steps: 1 }, protocolOf(expert))?.sentence;
+
+  it('is needed where a model is the expert, and unknown elsewhere', () => {
+    const policies = { expert: { kind: 'model', model: '../coder' } } as const;
+    assert.equal(of('policy', policies), undefined);
+    assert.match(of('policy', {}) ?? '', /asks the role expert, which has no policy; add expert: \{model: FOLDER\}/u);
+    assert.match(of('rules', policies) ?? '', /has no such role/u);
+    assert.equal(of('rules', {}), undefined);
+    assert.throws(() => protocolOf('gpt'), C3Error);
+  });
+});
