@@ -54,8 +54,6 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): De
   const options = shuffled(stream, [right, ...wrong]);
   const question = [premises, asked, ...options.map((option, at) => `${LETTERS[at] ?? ''} ${option}`)].join('\n');
   const answer = LETTERS[options.indexOf(right)] ?? '';
-  // Voters are asked the same, so that one demonstration serves all of them.
-  const said = [`so ${steps.join(' ')} thus ${right}\n#### ${answer}`];
   return {
     uid: `logic-${seed}-${index}`,
     uidSha: uidSha(question),
@@ -63,8 +61,10 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): De
     answer,
     source: 'logic',
     level,
-    said,
-    saidInHaste: said,
+    // Voters are asked the same, so that one demonstration serves all of them.
+    said: [`so ${steps.join(' ')} thus ${right}\n#### ${answer}`],
+    // Without the steps it is hard to be right.
+    saidInHaste: [`#### ${answer}`],
     short: level <= LAST_SHORT,
   };
 }

@@ -94,7 +94,7 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
       floorFraction: 0.05,
     },
   ],
-  // The easier half first. It ends where most conclusions are written down and many letters are still wrong.
+  // The easier half first; then answers in haste too, mostly guesses, so that there is a better way to choose.
   logic: [
     {
       steps: 1500,
@@ -111,6 +111,14 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
       peak: 2.5e-3,
       warmupFraction: 0.03,
       floorFraction: 0.05,
+    },
+    {
+      steps: 60,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0.6, long: 0.6 },
+      peak: 1e-3,
+      warmupFraction: 0,
+      floorFraction: 0.5,
     },
   ],
   // The form and what is asked; then the slips of haste, each of which costs a level of the reward.

@@ -129,12 +129,13 @@ describe('the logic task', () => {
     }
   });
 
-  it('shows how it is concluded, in a form whose vote counts', () => {
-    for (const { said, question, answer } of questions(200)) {
+  it('shows how it is concluded, in a form whose vote counts, and in haste the answer alone', () => {
+    for (const { said, saidInHaste, question, answer } of questions(200)) {
       const [text = ''] = said;
       const [, conclusion = '', letter = ''] = /^so [\w ]+ thus ([\w ]+)\n#### ([A-D])$/u.exec(text) ?? [];
       assert.ok(question.includes(`\n${letter} ${conclusion}`), `${question}\n${text}`);
       assert.deepEqual([ballotOf(text)?.answer, gradeAnswer(answer, text).score], [answer, 1]);
+      assert.deepEqual(saidInHaste, [`#### ${answer}`]);
       const others = LETTERS.filter((other) => other !== answer);
       assert.ok(others.every((other) => gradeAnswer(answer, `#### ${other}`).score === 0));
     }

@@ -247,7 +247,7 @@ describe('the bundled team of logic', () => {
     );
   });
 
-  it('answers greedily with its steps, what they come to, and a letter', async () => {
+  it('answers greedily with a letter, after its steps or at once', async () => {
     const instances = problemsOf('logic', 24);
     await withTeam('logic', bundledTeam('logic'), undefined, async (speak) => {
       const answers = await speak(
@@ -256,7 +256,7 @@ describe('the bundled team of logic', () => {
         0,
       );
       assert.ok(
-        answers.filter((answer) => /^so [\w ]+ thus [\w ]+\n#### [A-D]$/u.test(answer)).length >= 22,
+        answers.filter((answer) => /^(?:so [\w ]+ thus [\w ]+\n)?#### [A-D]$/u.test(answer)).length >= 22,
         answers.join('\n\n'),
       );
     });
