@@ -59,7 +59,7 @@ function episodeOf(trace: string, spans: readonly Span[], reading: Reading): Rec
     const call = reading.calls.get(span);
     const said = call?.output[0];
     if (call === undefined || said === undefined) {
-      leftOut.add('calls of models without what they said: most libraries record it only when they are told to');
+      leftOut.add('calls of models without what they said: most libraries record it only when asked to');
       continue;
     }
     const context = withToolNames(call.input);

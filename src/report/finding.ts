@@ -3,7 +3,7 @@ import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
 import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/records/continuation.ts';
 import { drawsOf } from '../shared/records/draws.ts';
-import { roundTitle } from '../shared/records/evaluationRounds.ts';
+import { roundTitleOf } from '../shared/records/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
 import {
   stepOfWeights,
@@ -102,7 +102,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     run: reportedRun(store, run),
     phase,
     iteration,
-    place: roundTitle(phase, iteration),
+    place: roundTitleOf(store.run(run).method, phase, iteration),
     instance,
     message: said,
     context,

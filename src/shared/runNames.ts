@@ -4,9 +4,6 @@
 export const TASK_NAMES = ['arithmetic', 'python', 'dealer', 'functions', 'logic'] as const;
 export type TaskName = (typeof TASK_NAMES)[number];
 
-/** What runs are called whose messages come from a file: their method, weights, environment and the rule of scores. */
-export const IMPORTED = 'imported';
-
 /** How many roles the bundled team of a task may have, that of `protocol.json` first. Values of `task.roles`. */
 export const TEAM_SIZES: Readonly<Record<TaskName, readonly number[]>> = {
   arithmetic: [2],

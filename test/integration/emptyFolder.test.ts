@@ -40,6 +40,7 @@ scenario('the log of another program opens as a transcript, and its messages are
   await question.click();
   await eventually('the transcript', async () => (await workbench.tab('How warm is it in Paris?').count()) > 0);
   const transcript = await transcriptOf(workbench, 'How warm is it in Paris?');
+  await transcript.getByRole('heading', { name: 'As recorded', exact: true }).waitFor();
   await transcript.getByText('It is 18 degrees in Paris.').first().waitFor();
   await transcript.getByText('Plan: say 18 degrees.').first().waitFor();
   await workbench.screenshot('imported');

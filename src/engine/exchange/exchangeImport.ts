@@ -10,7 +10,7 @@ import type { StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
 import { IMPORT_LIMITS, protocolFor, readBuckets } from './importFile.ts';
-import { IMPORTED } from '../../shared/runNames.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
 import { BucketImport } from './importBucket.ts';
 
 export interface ImportReport {

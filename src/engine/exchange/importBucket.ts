@@ -6,7 +6,7 @@ import { contextKey } from '../../team/contextKey.ts';
 import { isObject } from './exchangeBucket.ts';
 import { JsonNumber } from './exchangeJson.ts';
 import { contextText, MOST, type Imported, type OwnPart } from './importFile.ts';
-import { IMPORTED } from '../../shared/runNames.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
 
 interface Place {
   readonly run: string;

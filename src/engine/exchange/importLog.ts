@@ -18,7 +18,7 @@ import type { StoreWriter } from '../../store/types.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
-import { IMPORTED } from '../../shared/runNames.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
 
 /** Bounds of one file. */
 const MOST_BYTES = 2 ** 28;

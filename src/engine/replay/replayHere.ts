@@ -5,7 +5,7 @@ import { replayMessage } from '../../replay/replayMessage.ts';
 import type { ReplayControl } from '../../replay/request.ts';
 import { verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
 import { onAbort, throwIfAborted, unlessCancelled } from '../../shared/cancellation.ts';
-import { IMPORTED } from '../../shared/runNames.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
 import type { Decision, Replay } from '../../shared/records/records.ts';

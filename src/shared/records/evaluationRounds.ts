@@ -1,3 +1,4 @@
+import { IMPORTED } from './logImport.ts';
 import type { EvaluationKind, Phase } from './records.ts';
 
 /** One evaluation of a run: its number is the `iteration` of its decisions and episodes under phase `evaluate`. */
@@ -81,6 +82,10 @@ export function roundTitle(phase: Phase, iteration: number): string {
   const round = evaluationRound(iteration);
   return round === null ? `Evaluation ${String(iteration)}` : evaluationTitle(round);
 }
+
+/** The same for a round of a run; of one that was imported nothing but that it was recorded. */
+export const roundTitleOf = (method: string, phase: Phase, iteration: number): string =>
+  method === IMPORTED ? 'As recorded' : roundTitle(phase, iteration);
 
 /** `Evaluation before, greedy`, or `Evaluation after step 6, greedy`. */
 export function evaluationTitle({ stage, kind, step }: EvaluationRound): string {

@@ -1,5 +1,8 @@
 /** What an import of recorded agents found and stored. */
 
+/** What runs are called whose messages come from a file: their method, weights, environment and the rule of scores. */
+export const IMPORTED = 'imported';
+
 /** How it is known who spoke: the log names it, or its system prompt sets it apart, or there is one speaker only. */
 export type SpeakerSource = 'name' | 'system prompt' | 'only speaker';
 

@@ -170,7 +170,7 @@ describe('spans of OpenTelemetry', () => {
     assert.deepEqual([...log.leftOut], [['spans that are no calls of models or tools', 1]]);
   });
 
-  it('are read with messages as events, as before, and agents told apart by their system prompts', () => {
+  it('are read with messages as events, as before, and agents by their system prompts', () => {
     const call = (id: string, start: number, system: string, answer: string): SpanSettings => ({
       id,
       start,

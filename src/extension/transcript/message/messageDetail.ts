@@ -9,7 +9,7 @@ import type {
   TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import { drawsOf } from '../../../shared/records/draws.ts';
-import { roundTitle } from '../../../shared/records/evaluationRounds.ts';
+import { roundTitleOf } from '../../../shared/records/evaluationRounds.ts';
 import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
 import type { Message } from '../../../shared/records/records.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
@@ -36,9 +36,10 @@ export function headerOf(
   protocols: ProtocolReader | null,
 ): TranscriptHeader {
   const { question, answer, source } = reader.instance(target.instance);
+  const { title, method } = reader.run(target.run);
   return {
-    title: roundTitle(target.phase, target.iteration),
-    subtitle: reader.run(target.run).title,
+    title: roundTitleOf(method, target.phase, target.iteration),
+    subtitle: title,
     question,
     answer,
     source,

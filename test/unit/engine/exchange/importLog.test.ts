@@ -144,7 +144,7 @@ describe('a log', () => {
     await assert.rejects(importedText(path), isInput(/not UTF-8/u));
   });
 
-  it('is told from buckets by the first line that says anything', () => {
+  it('is known from a file of buckets by the first line that says anything', () => {
     assert.equal(isBucketFile('# a comment\n\n{"bucket_id":"b","ctx_hash":1}\n'), true);
     assert.equal(isBucketFile('{"messages":[]}\n{"ctx_hash":1}'), false);
     assert.equal(isBucketFile(''), false);
