@@ -1,10 +1,12 @@
 /** The page of `c3 bench rho-map`: one HTML file without scripts or anything from elsewhere. Pure: text out. */
+import { mean } from '../../../credit/describe.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { decimal, escaped, NOT_MEASURED, percentage, signed } from '../../../report/words.ts';
 import type { Interval } from '../../../shared/records/records.ts';
 import { levelRule } from '../../../tasks/dealer/dealer.ts';
 import { mapPicture, teamWords } from './mapPicture.ts';
 import {
+  gainOf,
   mapCells,
   mapTrends,
   verdictOf,
@@ -168,24 +170,21 @@ function searchSection(search: readonly MapRun[]): string {
     return '';
   }
   const rates = [...new Set(search.map(({ rate }) => rate))].sort((a, b) => a - b);
-  const rows = [
-    ...new Map(search.map((run) => [`${run.level} ${run.roles} ${run.learns} ${run.method}`, run])).values(),
-  ];
-  const lines = rows.map(({ level, roles, learns, method }) => {
-    const cells = rates.map((rate) => {
-      const found = search.find(
-        (run) =>
-          run.level === level &&
-          run.roles === roles &&
-          run.learns === learns &&
-          run.method === method &&
-          run.rate === rate,
-      );
-      return found === undefined ? '<td class="none"></td>' : `<td>${percentage(found.after)}</td>`;
-    });
-    return `<tr><th scope="row">${teamWords(roles)}, level ${level}${learns ? '' : ', the dealer does not learn'}, ${method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
-  });
-  return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['right after training, %, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, on a seed outside the map.</p></section>`;
+  const lines = [...Map.groupBy(search, ({ level, method }) => `${String(level)} ${method}`).values()].flatMap(
+    (runs) => {
+      const [first] = runs;
+      const cells = rates.map((rate) => {
+        const gains = runs.flatMap((run) => (run.rate === rate ? (gainOf(run) ?? []) : []));
+        return gains.length === 0
+          ? '<td class="none"></td>'
+          : `<td>${percentage(mean(gains))}<small>${seedWords(gains.length)}</small></td>`;
+      });
+      return first === undefined
+        ? []
+        : `<tr><th scope="row">rho about ${String(levelRule(first.level).rho)}, ${first.method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
+    },
+  );
+  return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['% of the gain, mean, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, with a team of two whose dealer does not learn, on seeds outside the map. Each method has the best of its level for all teams.</p></section>`;
 }
 
 const READING = `<section class="reading"><h2>How to read this page</h2><dl>

@@ -8,11 +8,10 @@ export interface MapScale {
   /** In the order in which they are measured: row by row, and in a row seed by seed. */
   readonly rows: readonly (readonly MapPlace[])[];
   readonly seeds: readonly number[];
-  /**
-   * Tried by each method at each level with a team of two, on a seed outside the map, where the dealer learns and where
-   * it does not; of one there is no choice.
-   */
+  /** Tried by each method at each level with a team of two whose dealer does not learn; of one there is no choice. */
   readonly rates: readonly number[];
+  /** Outside the map: what the rates are tried with. */
+  readonly searchSeeds: readonly number[];
   /** Configuration keys of all runs. */
   readonly run: Keys;
   /** Those that a team size needs besides. */
@@ -52,10 +51,15 @@ const COMMON: Keys = {
   'device.threads': 1,
 };
 
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
 const row = (levels: readonly number[], teams: readonly number[], learns: boolean): MapPlace[] =>
   teams.flatMap((roles) => levels.map((level) => ({ level, roles, learns })));
 
-/** Rows that show most first: what there is after a stop. */
+/**
+ * Rows that show most first: what there is after a stop. Single runs differ by 7 points per doubling of rho, so 24
+ * seeds show a trend of 4.
+ */
 export const FULL: MapScale = {
   rows: [
     row(ENDS, [2], false),
@@ -67,8 +71,9 @@ export const FULL: MapScale = {
     row(ENDS, [6], false),
     row(LEARNED_LEVELS, [2], true),
   ],
-  seeds: Array.from({ length: 8 }, (_, seed) => seed),
-  rates: [1e-3],
+  seeds: upTo(24),
+  rates: [3e-4, 1e-3, 3e-3],
+  searchSeeds: [1000, 1001, 1002, 1003],
   run: COMMON,
   teams: TEAMS,
   pilot: { questions: 128, alternatives: 8, replays: 8 },

@@ -17,6 +17,7 @@ import { earlierMapAt, interval, MapLines, outcome, pilotOutcome } from './mapLi
 import { mapPage, type MapReport } from './mapPage.ts';
 import { FULL, QUICK, type Keys, type MapScale } from './mapScale.ts';
 import {
+  gainOf,
   MAP_METHODS,
   mapCells,
   mapTrends,
@@ -37,8 +38,10 @@ export interface RhoMapOptions extends BenchOptions {
 
 /** Of one evaluation of a run. */
 const MOST_EPISODES = 1_000_000;
-/** Of the search: not one of the map's. */
-const SEARCH_SEED = 1000;
+/** Of pilots and of the variance: not one of the map's. */
+const OTHER_SEED = 1000;
+/** What a map may have more of than the one that it continues. */
+const EXTENDED = ['seeds', 'learning rates tried', 'seeds of the search'];
 /** A learning rate whose steps are lost in the rounding of the weights. */
 const RESTING = 1e-15;
 
@@ -86,7 +89,7 @@ class RhoMap {
         this.variances.push(...(await this.variance(place)));
         for (const method of MAP_METHODS) {
           const name = rateName(place, method);
-          rates.set(name, rates.get(name) ?? (await this.bestRate(place, method)));
+          rates.set(name, rates.get(name) ?? (await this.bestRate(place.level, method)));
         }
       }
       for (const seed of seeds) {
@@ -112,16 +115,20 @@ class RhoMap {
     };
   }
 
-  /** The rate after which a method has most right on the seed of the search. */
-  private async bestRate({ level, learns }: MapPlace, method: MapMethod): Promise<number> {
-    const { rates } = this.scale;
-    const tried: MapRun[] = [];
-    for (const rate of rates.length === 1 ? [] : rates) {
-      tried.push(await this.run({ level, roles: 2, learns }, method, SEARCH_SEED, rate));
-    }
-    this.search.push(...tried);
+  /** The rate with which a method gains most of what it can, as the mean over the seeds of the search. */
+  private async bestRate(level: number, method: MapMethod): Promise<number> {
+    const { rates, searchSeeds } = this.scale;
     const [first = 0] = rates;
-    return tried.toSorted((a, b) => b.after - a.after)[0]?.rate ?? first;
+    const tried: { readonly rate: number; readonly gain: number }[] = [];
+    for (const rate of rates.length === 1 ? [] : rates) {
+      const runs: MapRun[] = [];
+      for (const seed of searchSeeds) {
+        runs.push(await this.run({ level, roles: 2, learns: false }, method, seed, rate));
+      }
+      this.search.push(...runs);
+      tried.push({ rate, gain: mean(runs.flatMap((run) => gainOf(run) ?? [])) });
+    }
+    return tried.toSorted((a, b) => b.gain - a.gain)[0]?.rate ?? first;
   }
 
   private async pilot(place: MapPlace): Promise<MapPilot> {
@@ -143,7 +150,7 @@ class RhoMap {
   private pilotNamed(place: MapPlace): { overrides: string[]; name: string[] } {
     const { pilot, run } = this.scale;
     // The untrained team is the same whoever learns.
-    const overrides = overridesOf({ ...run, ...this.keysOf({ ...place, learns: true }), seed: SEARCH_SEED });
+    const overrides = overridesOf({ ...run, ...this.keysOf({ ...place, learns: true }), seed: OTHER_SEED });
     return { overrides, name: [...overrides, `pilot=${JSON.stringify(pilot)}`] };
   }
 
@@ -182,7 +189,7 @@ class RhoMap {
       ...this.scale.run,
       ...this.keysOf(place),
       method,
-      seed: SEARCH_SEED,
+      seed: OTHER_SEED,
       steps: this.scale.noiseSteps,
       'evaluation.instances': 0,
       'ppo.learning_rate': RESTING,
@@ -232,7 +239,7 @@ class RhoMap {
     }
     const settings = this.settings();
     const others = Object.keys({ ...settings, ...earlier.settings }).filter(
-      (key) => key !== 'seeds' && settings[key] !== earlier.settings[key],
+      (key) => !EXTENDED.includes(key) && settings[key] !== earlier.settings[key],
     );
     if (others.length > 0) {
       this.options.note(`${path} has other settings (${others.join(', ')}): what it recorded is not continued`);
@@ -267,12 +274,13 @@ class RhoMap {
 
   /** What a map is made with, in words. */
   private settings(): Record<string, string> {
-    const { run, seeds, rates, teams, pilot, noiseSteps } = this.scale;
+    const { run, seeds, rates, searchSeeds, teams, pilot, noiseSteps } = this.scale;
     const measured = new Set(this.runs.map(({ seed }) => seed));
     const settings: Keys = {
       ...run,
       seeds: seeds.filter((seed) => measured.has(seed)).join(', '),
       'learning rates tried': rates.join(', '),
+      'seeds of the search': searchSeeds.join(', '),
       ...Object.fromEntries(Object.entries(teams).map(([roles, keys]) => [`${roles} roles`, JSON.stringify(keys)])),
       pilot: JSON.stringify(pilot),
       'steps of the variance': noiseSteps,
@@ -333,8 +341,7 @@ class RhoMap {
   }
 }
 
-const rateName = ({ level, learns }: MapPlace, method: MapMethod): string =>
-  `${String(level)} ${String(learns)} ${method}`;
+const rateName = ({ level }: MapPlace, method: MapMethod): string => `${String(level)} ${method}`;
 
 const overridesOf = (keys: Keys): string[] =>
   Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);

@@ -12,6 +12,7 @@ const SCALE: MapScale = {
   rows: [[{ level: 4, roles: 2, learns: false }], [{ level: 1, roles: 3, learns: true }]],
   seeds: [0, 1],
   rates: [1e-3, 3e-3],
+  searchSeeds: [1000],
   run: {
     steps: 1,
     instances_per_step: 2,
