@@ -46,6 +46,7 @@ const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = {
   dealer: 'team-dealer',
   functions: 'team-functions-turns',
   logic: 'team-logic',
+  chain: 'team-chain',
 };
 /** Of earlier versions: stored runs that began with them name their folders. */
 const EARLIER_TEAM_FOLDERS = ['team-functions'];

@@ -3,6 +3,7 @@ import type { DecisionEvent } from '../shared/records/events.ts';
 import type { Examined } from '../shared/records/examination.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
+import { gradeChain, parseChain } from './chain.ts';
 import { examineProgram } from './examine.ts';
 import { EvaluatorLost } from './lost.ts';
 import { climb, LADDER_POINTS, ladderWords, type LadderRules } from './ladder.ts';
@@ -75,6 +76,20 @@ export const pointsEvaluator: Evaluator = {
       key === null
         ? { score: null, rule: 'no-gold', masked: `The answer of instance ${uid} lists no points.` }
         : gradePoints(key, text),
+    );
+  },
+};
+
+/** Checks the chain that the messages of a turn are; what has no rule of a chain is masked. */
+export const chainEvaluator: Evaluator = {
+  name: 'chain',
+  ofTurn: (_, messages) => messages.map(({ text }) => text).join(', '),
+  evaluate: ({ answer, uid }, text) => {
+    const key = parseChain(answer);
+    return Promise.resolve(
+      key === null
+        ? { score: null, rule: 'no-gold', masked: `The answer of instance ${uid} is no rule of a chain.` }
+        : gradeChain(key, text),
     );
   },
 };

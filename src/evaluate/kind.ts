@@ -14,6 +14,8 @@ export interface EvaluatorParts {
   readonly answer: Evaluator;
   /** Adds up the points of the parts of a message. */
   readonly points: Evaluator;
+  /** Checks a chain of letters. */
+  readonly chain: Evaluator;
   /** Compares answers as mathematics. */
   readonly math: (grader: Grader) => Evaluator;
   /**

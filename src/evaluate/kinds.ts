@@ -2,6 +2,7 @@
 import type { EvaluatorKind } from './kind.ts';
 import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';
+import { chain } from './kinds/chain.ts';
 import { ladder } from './kinds/ladder.ts';
 import { ladderPublished } from './kinds/ladderPublished.ts';
 import { math } from './kinds/math.ts';
@@ -15,6 +16,7 @@ const TABLE = [
   auto,
   answer,
   points,
+  chain,
   math,
   mathLenient,
   python,

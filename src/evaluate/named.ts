@@ -1,6 +1,7 @@
 /** Evaluators by the names of their kinds. */
 import {
   answerEvaluator,
+  chainEvaluator,
   ladderEvaluator,
   mathEvaluator,
   pointsEvaluator,
@@ -14,10 +15,10 @@ import type { TaskName } from '../shared/runNames.ts';
 
 /**
  * What the answers of a task are: a number or letter that is stated, where an expression that has its value is none
- * (`#### 10+4` for 14); points for each part of a message; mathematics; or a helper and a function, which `auto` scores
- * as `ladder`.
+ * (`#### 10+4` for 14); points for each part of a message; mathematics; a helper and a function, which `auto` scores as
+ * `ladder`; or the rule of a chain, which it scores as `chain`.
  */
-export type AnswerForm = 'stated' | 'points' | 'mathematics' | 'functions';
+export type AnswerForm = 'stated' | 'points' | 'mathematics' | 'functions' | 'chain';
 
 const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
   arithmetic: 'stated',
@@ -25,10 +26,14 @@ const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
   dealer: 'points',
   functions: 'functions',
   logic: 'stated',
+  chain: 'chain',
 };
 
 /** What the answers of a bundled task are; those of files, null, are mathematics. */
 export const answerFormOf = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
+
+/** The evaluator that `auto` is for a form whose messages are scored together. */
+const OF_TURNS: Readonly<Partial<Record<AnswerForm, EvaluatorName>>> = { functions: 'ladder', chain: 'chain' };
 
 /**
  * The evaluator of a name.
@@ -40,11 +45,18 @@ export function evaluatorNamed(
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
 ): Evaluator {
   const math = mathEvaluator('strict');
-  const own = form === 'functions' && name === 'auto' ? 'ladder' : name;
+  const own = name === 'auto' ? (OF_TURNS[form] ?? name) : name;
   return evaluatorKind(own).make({
-    plain: { stated: answerEvaluator, points: pointsEvaluator, mathematics: math, functions: math }[form],
+    plain: {
+      stated: answerEvaluator,
+      points: pointsEvaluator,
+      mathematics: math,
+      functions: math,
+      chain: chainEvaluator,
+    }[form],
     answer: answerEvaluator,
     points: pointsEvaluator,
+    chain: chainEvaluator,
     math: mathEvaluator,
     python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers),
     ladder: (rules, named) => ladderEvaluator(grader('fraction'), named, rules),

@@ -5,6 +5,7 @@
 import { C3Error } from '../shared/errors.ts';
 import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
 import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
+import { distinctChains } from './chain/chain.ts';
 import { distinctHands } from './dealer/dealer.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { distinctFunctions } from './functions/functions.ts';
@@ -24,6 +25,7 @@ const PROBLEMS: Readonly<
   dealer: distinctHands,
   functions: distinctFunctions,
   logic: distinctLogic,
+  chain: distinctChains,
 };
 
 export type Side = 'train' | 'evaluation';

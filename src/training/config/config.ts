@@ -100,7 +100,7 @@ export const configSchema = z.strictObject({
     .describe('How a model reads its contexts.'),
   protocol: pathTo('protocol', {
     bundled:
-      'That of the bundled task: a reasoner and an actor, a planner and a coder for python, a dealer and players for dealer, a helper and a main agent for functions, or three voters for logic.',
+      'That of the bundled task: a reasoner and an actor, a planner and a coder for python, a dealer and players for dealer, a helper and a main agent for functions, three voters for logic, or one role for each letter of a chain.',
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
@@ -119,6 +119,7 @@ export const configSchema = z.strictObject({
         dealer: 'Hands of a card game, in which the first message decides as much of the score as the level says.',
         functions: 'Functions in two parts, a helper and the function that calls it, which do not see each other.',
         logic: 'Logic questions with four options, about orders and implications. Needs `roles: 3` (voters) or 1.',
+        chain: 'Chains of letters, in which each of 2 to 8 roles adds one and the last has to be the goal.',
       })
         .default('arithmetic')
         .describe(
@@ -198,13 +199,13 @@ export const configSchema = z.strictObject({
         .max(8)
         .default([1, 1, 1, 1])
         .describe(
-          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python and logic 6, functions 4. Those of dealer are games: ' +
+          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python and logic 6, functions and chain 4. Those of dealer are games: ' +
             'the dealer weighs 0.2, 1, 3 and 8 times what follows, by luck (1 to 4) or by what it can learn (5 to 8).',
         ),
       roles: positive
         .default(2)
         .describe(
-          'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 or 1 for functions, 3 or 1 for logic, 2 for the others. `fanout` has a number for each.',
+          'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 to 8 for chain, 2 or 1 for functions, 3 or 1 for logic, 2 for the others. `fanout` has a number for each.',
         ),
       refuse_overlap: z
         .boolean()

@@ -94,6 +94,25 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
       floorFraction: 0.05,
     },
   ],
+  // Every size of team alike. It learns where the steps lead, and hardly anything of the goal.
+  chain: [
+    {
+      steps: 1500,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 5e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.1,
+    },
+    {
+      steps: 800,
+      levels: [1, 1, 1, 1],
+      hasty: { short: 0, long: 0 },
+      peak: 2e-3,
+      warmupFraction: 0.03,
+      floorFraction: 0.1,
+    },
+  ],
   // The easier half first; then answers in haste too, mostly guesses, so that there is a better way to choose.
   logic: [
     {
@@ -185,6 +204,20 @@ const SMALLER: Readonly<Partial<Record<TaskName, Partial<PretrainRecipe>>>> = {
       keyValueHeads: 6,
       headDim: 16,
       maxPositions: 512,
+    },
+  },
+  chain: {
+    problemsPerStep: 16,
+    vocabularySize: 300,
+    architecture: {
+      ...COMMON.architecture,
+      hiddenSize: 96,
+      intermediateSize: 192,
+      layers: 3,
+      heads: 6,
+      keyValueHeads: 6,
+      headDim: 16,
+      maxPositions: 256,
     },
   },
   logic: {

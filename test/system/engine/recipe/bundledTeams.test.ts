@@ -35,6 +35,10 @@ const TURNS: Readonly<Record<TaskName, readonly Turn[]>> = {
     ['aux', false, []],
     ['main', true, []],
   ],
+  chain: [
+    ['first', false, []],
+    ['second', true, [0]],
+  ],
   // Their vote is scored.
   logic: [
     ['voter1', false, []],
@@ -42,7 +46,14 @@ const TURNS: Readonly<Record<TaskName, readonly Turn[]>> = {
     ['voter3', false, []],
   ],
 };
-const LEVELS: Readonly<Record<TaskName, number>> = { arithmetic: 8, python: 6, dealer: 8, functions: 4, logic: 6 };
+const LEVELS: Readonly<Record<TaskName, number>> = {
+  arithmetic: 8,
+  python: 6,
+  dealer: 8,
+  functions: 4,
+  logic: 6,
+  chain: 4,
+};
 /** What chooses a task with its team. */
 const chosen = (task: TaskName): string[] => [
   `task.name=${task}`,
@@ -68,6 +79,7 @@ describe('`bundled` in a configuration', () => {
       [['task.name=dealer'], 'team-dealer'],
       [['task.name=functions'], 'team-functions-turns'],
       [['task.name=logic', 'task.roles=3', 'method=ccpo'], 'team-logic'],
+      [['task.name=chain'], 'team-chain'],
     ] as const) {
       const { modelFolder, protocolSource } = await recipeOf(...overrides);
       assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
@@ -208,14 +220,15 @@ describe('greedy messages', () => {
   });
 });
 
-describe('the bundled teams of dealer', () => {
-  it('are chains of 2, 3, 4 and 6 roles: each sees all before it, the last is scored, and the first are the same', async () => {
-    const largest = protocolOf(await recipeOf('task.name=dealer', 'task.roles=6', 'fanout=[2,2,2,1,1,1]'));
-    for (const size of TEAM_SIZES.dealer) {
+for (const task of ['dealer', 'chain'] as const) {
+  it(`the bundled teams of ${task} are chains: each role sees all before it, the last is scored, and the first are the same`, async () => {
+    const teamOf = async (size: number): Promise<ReturnType<typeof protocolOf>> => {
       const fanout = JSON.stringify(Array.from({ length: size }, () => 1));
-      const { roles, occurrences } = protocolOf(
-        await recipeOf('task.name=dealer', `task.roles=${String(size)}`, `fanout=${fanout}`),
-      );
+      return protocolOf(await recipeOf(`task.name=${task}`, `task.roles=${String(size)}`, `fanout=${fanout}`));
+    };
+    const largest = await teamOf(Math.max(...TEAM_SIZES[task]));
+    for (const size of TEAM_SIZES[task]) {
+      const { roles, occurrences } = await teamOf(size);
       assert.deepEqual(roles, largest.roles.slice(0, size));
       assert.deepEqual(
         occurrences.map(({ ancestors, scored }) => [ancestors.length, scored]),
@@ -223,7 +236,9 @@ describe('the bundled teams of dealer', () => {
       );
     }
   });
+}
 
+describe('the bundled teams of dealer', () => {
   it('have no other size', async () => {
     await assert.rejects(
       recipeOf('task.name=dealer', 'task.roles=5'),
