@@ -100,7 +100,7 @@ export const configSchema = z.strictObject({
     .describe('How a model reads its contexts.'),
   protocol: pathTo('protocol', {
     bundled:
-      'That of the bundled task: a reasoner and an actor, a planner and a coder for python, a dealer and players for dealer, a helper and a main agent for functions, three voters for logic, or one role for each letter of a chain.',
+      'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and players, a helper and a main agent (functions), three voters (logic), or a role for each letter (chain).',
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
