@@ -32,13 +32,15 @@ export interface PaperReport {
   readonly progress: readonly { readonly of: string; readonly done: number; readonly all: number }[];
   readonly settings: Readonly<Record<string, string>>;
   /**
-   * The learning rates that were tried for each method. `value` is a share in [0, 1]; null where it was not measured.
+   * The learning rates that were tried for each method. `value` is the mean share over the seeds, in [0, 1]; null where
+   * it was not measured.
    */
   readonly search: readonly {
     readonly task: string;
     readonly method: string;
     readonly rate: number;
     readonly value: number | null;
+    readonly seeds: number;
     readonly chosen: boolean;
   }[];
   readonly table: MethodTable;
@@ -141,12 +143,15 @@ function searchPart(search: PaperReport['search']): string {
         return missing;
       }
       const value = found.value === null ? NOT_MEASURED : percentage(found.value);
-      return found.chosen ? `<td><strong>${value}</strong><small>chosen</small></td>` : `<td>${value}</td>`;
+      const seeds = `n ${String(found.seeds)}`;
+      return found.chosen
+        ? `<td><strong>${value}</strong><small>${seeds}, chosen</small></td>`
+        : `<td>${value}<small>${seeds}</small></td>`;
     });
     return `<tr><th scope="row">${nameOf(method)}</th>${cells.join('')}</tr>`;
   });
   const words = rates.length === 1 ? 'one rate' : `${rates.length} rates`;
-  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on seeds outside the table. Means are over the seeds with which all methods have tried a rate.</p>`;
+  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on seeds outside the table: all with the first seed, with the next ones those with which a method had solved most. Means are over n seeds; the choice is among the rates with most of them.</p>`;
 }
 
 const BUDGET_WORDS: Readonly<Record<Budget, string>> = {

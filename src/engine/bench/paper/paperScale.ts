@@ -27,6 +27,8 @@ export interface Scale {
   /** Learning rates that every method tries on seeds outside the table; of one there is nothing to choose. */
   readonly rates: readonly number[];
   readonly searchSeeds: readonly number[];
+  /** How many rates each method tries with the seeds after the first: those that did best with it. */
+  readonly ratesKept: number;
   /** Configuration keys of the table's runs, and what differs in those of the search. */
   readonly run: Readonly<Record<string, number>>;
   readonly search: Readonly<Record<string, number>>;
@@ -53,6 +55,7 @@ export const FULL: Scale = {
   budgets: BUDGETS,
   rates: [3e-5, 5.6e-5, 1e-4, 1.8e-4, 3e-4, 5.6e-4, 1e-3],
   searchSeeds: [1000, 1001],
+  ratesKept: 3,
   run: { instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
   search: { 'evaluation.samples': 4 },
   sample: { contexts: 40, alternatives: 8, replays: 4, valueSamples: 8 },
@@ -81,16 +84,26 @@ export interface PaperRun {
 }
 
 /**
- * All runs of the search: every rate of every method and task with one seed, then with the next, so that what there is
- * after a stop compares all methods.
+ * The runs of the search with one seed: all methods and tasks at a rate, then at the next, so that what there is after
+ * a stop compares all methods.
+ * @param tries whether a method tries a rate with this seed
  */
-export const searchRuns = ({ tasks, methods, rates, searchSeeds }: Scale): PaperRun[] =>
-  searchSeeds.flatMap((seed) =>
-    rates.flatMap((rate) =>
-      tasks.flatMap(({ name, searchSteps }) =>
-        methods
-          .filter((method) => methodWords(method).trains)
-          .map((method): PaperRun => ({ part: 'search', task: name, method, seed, rate, steps: searchSteps })),
-      ),
+export const searchRuns = (
+  { tasks, methods, rates }: Scale,
+  seed: number,
+  tries: (task: TaskName, method: MethodName, rate: number) => boolean,
+): PaperRun[] =>
+  rates.flatMap((rate) =>
+    tasks.flatMap(({ name, searchSteps }) =>
+      methods
+        .filter((method) => methodWords(method).trains && tries(name, method, rate))
+        .map((method): PaperRun => ({ part: 'search', task: name, method, seed, rate, steps: searchSteps })),
     ),
   );
+
+/** How many runs the whole search has. */
+export function searchLength({ tasks, methods, rates, searchSeeds, ratesKept }: Scale): number {
+  const training = methods.filter((method) => methodWords(method).trains).length;
+  const later = Math.max(0, searchSeeds.length - 1) * Math.min(ratesKept, rates.length);
+  return searchSeeds.length === 0 ? 0 : tasks.length * training * (rates.length + later);
+}

@@ -5,6 +5,7 @@ import { methodWords, type MethodName } from '../../../training/methods/methods.
 import type { PaperReport } from './paperPage.ts';
 import type { KeptRun } from './paperRecord.ts';
 import type { Scale, TaskName } from './paperScale.ts';
+import { medianOf } from '../report.ts';
 
 /** What a run of the search cost; all methods take as many steps there. */
 interface Cost {
@@ -27,10 +28,36 @@ export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matche
     : Math.max(1, Math.round((steps * matched[budget]) / cost[budget]));
 }
 
-/** The rate with which a method solved most of what was sampled in the whole search, and its cost there. */
+/**
+ * The rates that a method goes on with after the first seed of the search: those with which it solved most then; of
+ * equal ones the lower.
+ */
+export function keptRates(
+  { rates, searchSeeds: [first], ratesKept }: Scale,
+  task: TaskName,
+  method: MethodName,
+  search: readonly KeptRun[],
+): ReadonlySet<number> {
+  const solved = (rate: number): number =>
+    solvedShare(ofMethod(search, task, method).filter((one) => one.seed === first && one.rate === rate)) ?? -1;
+  const ranked = rates.map((rate) => ({ rate, share: solved(rate) }));
+  return new Set(
+    ranked
+      .toSorted((a, b) => b.share - a.share || a.rate - b.rate)
+      .slice(0, ratesKept)
+      .map(({ rate }) => rate),
+  );
+}
+
+/**
+ * Of the rates that a method tried with most seeds the one with which it solved most, and its cost: tokens are those
+ * at this rate; seconds, which no rate changes, the median of its whole search, which other work hardly moves.
+ */
 export function bestOf({ rates }: Scale, task: TaskName, method: MethodName, search: readonly KeptRun[]): Searched {
-  const own = search.filter((one) => one.task === task && one.method === method);
-  const [first, ...others] = rates.map((rate) => own.filter((one) => one.rate === rate));
+  const own = ofMethod(search, task, method);
+  const tried = rates.map((rate) => own.filter((one) => one.rate === rate));
+  const seeds = Math.max(...tried.map((runs) => runs.length));
+  const [first, ...others] = tried.filter((runs) => runs.length === seeds);
   const best = others.reduce((a, b) => ((solvedShare(b) ?? -1) > (solvedShare(a) ?? -1) ? b : a), first ?? []);
   const [one] = best;
   return one === undefined
@@ -39,10 +66,13 @@ export function bestOf({ rates }: Scale, task: TaskName, method: MethodName, sea
         rate: one.rate,
         cost: {
           tokens: mean(best.map(({ run: { tokens } }) => tokens.prompt + tokens.completion)),
-          seconds: mean(best.map(({ run: { seconds } }) => seconds ?? 0)),
+          seconds: medianOf(own.map(({ run: { seconds } }) => seconds ?? 0)) ?? 0,
         },
       };
 }
+
+const ofMethod = (search: readonly KeptRun[], task: TaskName, method: MethodName): KeptRun[] =>
+  search.filter((one) => one.task === task && one.method === method);
 
 /** Mean pass@1 of runs; null where none was measured. */
 function solvedShare(runs: readonly KeptRun[]): number | null {
@@ -51,11 +81,12 @@ function solvedShare(runs: readonly KeptRun[]): number | null {
 }
 
 /**
- * What the page says of the search: a mean per rate and method over the seeds with which all methods have tried it.
+ * What the page says of the search: a mean per rate and method over the seeds with which it tried the rate, for rates
+ * that all methods have tried.
  * @param chosen by task and method; null while the search is not finished
  */
 export function searchLines(
-  { tasks, methods, rates, searchSeeds }: Scale,
+  { tasks, methods, rates }: Scale,
   search: readonly KeptRun[],
   chosen: ((task: TaskName, method: MethodName) => number) | null,
 ): PaperReport['search'] {
@@ -65,14 +96,20 @@ export function searchLines(
     : tasks.flatMap(({ name: task }) =>
         training.flatMap((method) =>
           rates.flatMap((rate) => {
-            const tried = search.filter((one) => one.task === task && one.rate === rate);
-            const seeds = searchSeeds.filter((seed) =>
-              training.every((other) => tried.some((one) => one.seed === seed && one.method === other)),
-            );
-            const own = tried.filter((one) => one.method === method && seeds.includes(one.seed));
-            return own.length === 0
+            const of = (one: MethodName): KeptRun[] => ofMethod(search, task, one).filter((run) => run.rate === rate);
+            const own = of(method);
+            return training.some((other) => of(other).length === 0)
               ? []
-              : [{ task, method, rate, value: solvedShare(own), chosen: chosen?.(task, method) === rate }];
+              : [
+                  {
+                    task,
+                    method,
+                    rate,
+                    value: solvedShare(own),
+                    seeds: own.length,
+                    chosen: chosen?.(task, method) === rate,
+                  },
+                ];
           }),
         ),
       );

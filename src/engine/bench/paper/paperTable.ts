@@ -16,8 +16,8 @@ import { VERSION } from '../../version.ts';
 import { methodRunOf } from './methodRun.ts';
 import { paperPage, type PaperReport } from './paperPage.ts';
 import { PaperRecord, recipeOf, type KeptRun } from './paperRecord.ts';
-import { FULL, QUICK, searchRuns, type PaperRun, type Scale, type Task } from './paperScale.ts';
-import { bestOf, hardwareWords, oneHardware, searchLines, stepsAt, type Searched } from './paperSearch.ts';
+import { FULL, QUICK, searchLength, searchRuns, type PaperRun, type Scale, type Task } from './paperScale.ts';
+import { bestOf, hardwareWords, keptRates, oneHardware, searchLines, stepsAt, type Searched } from './paperSearch.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 
 export interface PaperTableOptions extends BenchOptions {
@@ -94,13 +94,9 @@ class PaperTable {
   }
 
   async make(): Promise<BenchReport> {
-    const { tasks } = this.scale;
-    const rounds = Map.groupBy(searchRuns(this.scale), ({ seed, rate }) => `${String(seed)} ${String(rate)}`);
-    for (const runs of rounds.values()) {
-      for (const run of runs) {
-        this.searched.push(await this.finished(run, false));
-      }
-      await this.write();
+    const { tasks, searchSeeds } = this.scale;
+    for (const seed of searchSeeds) {
+      await this.search(seed);
     }
     // Seed by seed, so that what there is after a stop compares all methods.
     for (const seed of new Set(tasks.flatMap(({ seeds }) => seeds))) {
@@ -112,6 +108,23 @@ class PaperTable {
       }
     }
     return { suite: 'paper-table', figures: this.figures(), hardware: this.hardware };
+  }
+
+  /** All rates with the first seed, with another one those that came out best. */
+  private async search(seed: number): Promise<void> {
+    const { scale } = this;
+    const before = seed === scale.searchSeeds[0] ? null : [...this.searched];
+    const runs = searchRuns(
+      scale,
+      seed,
+      (task, method, rate) => before === null || keptRates(scale, task, method, before).has(rate),
+    );
+    for (const round of Map.groupBy(runs, ({ rate }) => rate).values()) {
+      for (const run of round) {
+        this.searched.push(await this.finished(run, false));
+      }
+      await this.write();
+    }
   }
 
   private bestOf(task: Task, method: MethodName): Searched {
@@ -231,7 +244,7 @@ class PaperTable {
 
   private async write(): Promise<void> {
     const { quick, from } = this.options;
-    const { tasks, rates, run, sample } = this.scale;
+    const { tasks, rates, ratesKept, run, sample } = this.scale;
     const settings = Object.fromEntries(
       Object.entries({
         ...Object.fromEntries(
@@ -242,10 +255,11 @@ class PaperTable {
         ),
         ...run,
         'learning rates tried': rates.join(', '),
+        'learning rates with further seeds': Math.min(ratesKept, rates.length),
         ...sample,
       }).map(([key, value]) => [key, String(value)]),
     );
-    const planned = searchRuns(this.scale).length;
+    const planned = searchLength(this.scale);
     const all = [...this.searched, ...this.kept];
     const report: PaperReport = {
       command: `c3 bench paper-table${quick ? ' --quick' : ''}${from === undefined || from === null ? '' : ` --continue ${from}`}`,

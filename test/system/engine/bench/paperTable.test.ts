@@ -24,6 +24,7 @@ const SCALE: Scale = {
   budgets: ['calls', 'tokens'],
   rates: [1e-4, 1e-3],
   searchSeeds: [1000],
+  ratesKept: 1,
   run: { instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': SAMPLES },
   search: { 'evaluation.samples': 1 },
   sample: { contexts: 2, alternatives: 2, replays: 2, valueSamples: 2 },

@@ -307,7 +307,7 @@ describe('paperPage', () => {
         hardware: evil,
         finishedAt: evil,
         settings: { [evil]: evil },
-        search: [{ task: evil, method: evil, rate: 1e-4, value: 0.5, chosen: true }],
+        search: [{ task: evil, method: evil, rate: 1e-4, value: 0.5, seeds: 1, chosen: true }],
       },
     );
     assertBalanced(html);
@@ -387,7 +387,7 @@ describe('paperPage', () => {
       rate: number,
       value: number | null,
       chosen = false,
-    ): PaperReport['search'][number] => ({ task: 'sums', method, rate, value, chosen });
+    ): PaperReport['search'][number] => ({ task: 'sums', method, rate, value, seeds: chosen ? 2 : 1, chosen });
     const html = page(
       { rows: [C3] },
       {
@@ -407,11 +407,11 @@ describe('paperPage', () => {
     assert.deepEqual(
       [cellsOf(search, 'C3'), cellsOf(search, 'MAGRPO')],
       [
-        ['50.0', '51.2 | chosen'],
-        ['not measured', '40.0 | chosen'],
+        ['50.0 | n 1', '51.2 | n 2, chosen'],
+        ['not measured', '40.0 | n 2, chosen'],
       ],
     );
-    assert.match(search, /The same 2 rates for every method, on seeds outside the table\./u);
+    assert.match(search, /The same 2 rates for every method, on seeds outside the table: all with the first seed/u);
     assert.doesNotMatch(page({ rows: [C3] }), /Search of the learning rate/u);
   });
 
@@ -473,15 +473,15 @@ describe('paperPage', () => {
   });
 
   it('says how far it is, and shows the search alone before a seed is measured', () => {
-    const search = [{ task: 'sums', method: 'c3', rate: 1e-4, value: 0.5, chosen: false }];
+    const search = [{ task: 'sums', method: 'c3', rate: 1e-4, value: 0.5, seeds: 1, chosen: false }];
     const progress = [
-      { of: 'runs of the search', done: 3, all: 140 },
+      { of: 'runs of the search', done: 3, all: 100 },
       { of: 'seeds of sums', done: 0, all: 5 },
     ];
     const html = page({}, { search, progress });
     assert.match(html, /<strong>Not finished:<\/strong>/);
-    assert.ok(html.includes('<dd>3 of 140 runs of the search, 0 of 5 seeds of sums</dd>'));
-    assert.ok(html.includes('No seed is measured yet.') && html.includes('<td>50.0</td>'));
+    assert.ok(html.includes('<dd>3 of 100 runs of the search, 0 of 5 seeds of sums</dd>'));
+    assert.ok(html.includes('No seed is measured yet.') && html.includes('<td>50.0<small>n 1</small></td>'));
     assert.ok(!html.includes('Results at equal evaluator calls'));
     assert.ok(!page({ rows: [C3] }).includes('Not finished'));
   });

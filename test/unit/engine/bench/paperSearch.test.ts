@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KeptRun } from '../../../../src/engine/bench/paper/paperRecord.ts';
-import { searchRuns, type Scale } from '../../../../src/engine/bench/paper/paperScale.ts';
-import { bestOf, hardwareWords, oneHardware, searchLines } from '../../../../src/engine/bench/paper/paperSearch.ts';
+import { searchLength, searchRuns, type Scale } from '../../../../src/engine/bench/paper/paperScale.ts';
+import {
+  bestOf,
+  hardwareWords,
+  keptRates,
+  oneHardware,
+  searchLines,
+} from '../../../../src/engine/bench/paper/paperSearch.ts';
 
 const SCALE: Scale = {
   tasks: [
@@ -11,8 +17,9 @@ const SCALE: Scale = {
   ],
   methods: ['sft', 'magrpo', 'c3'],
   budgets: ['calls'],
-  rates: [1e-4, 1e-3],
+  rates: [1e-4, 3e-4, 1e-3],
   searchSeeds: [1000, 1001],
+  ratesKept: 2,
   run: {},
   search: {},
   sample: { contexts: 1, alternatives: 1, replays: 1, valueSamples: 1 },
@@ -58,23 +65,55 @@ const tried = (
 });
 
 describe('the search', () => {
-  it('tries all rates of all methods that train with one seed, then with the next', () => {
-    const runs = searchRuns(SCALE);
-    assert.equal(runs.length, 16);
-    assert.deepEqual([...new Set(runs.slice(0, 8).map(({ seed }) => seed))], [1000]);
+  it('tries all rates of all methods that train with the first seed', () => {
+    const runs = searchRuns(SCALE, 1000, () => true);
+    assert.equal(runs.length, 12);
+    assert.ok(runs.every(({ seed }) => seed === 1000));
     assert.deepEqual(
-      runs.slice(0, 4).map(({ task, method, rate, steps }) => [task, method, rate, steps]),
+      runs.slice(0, 5).map(({ task, method, rate, steps }) => [task, method, rate, steps]),
       [
         ['arithmetic', 'magrpo', 1e-4, 1],
         ['arithmetic', 'c3', 1e-4, 1],
         ['python', 'magrpo', 1e-4, 3],
         ['python', 'c3', 1e-4, 3],
+        ['arithmetic', 'magrpo', 3e-4, 1],
       ],
     );
   });
 
-  it('chooses the rate with the best mean over seeds, not the best run, and costs what that cost', () => {
+  it('goes on with the rates that did best for a method', () => {
     const found = [
+      tried('c3', 1000, 1e-4, 5),
+      tried('c3', 1000, 3e-4, 4),
+      tried('c3', 1000, 1e-3, 9),
+      tried('magrpo', 1000, 1e-4, 3),
+      tried('magrpo', 1000, 3e-4, 3),
+      tried('magrpo', 1000, 1e-3, 3),
+      // What another seed or task came to is none of its business.
+      tried('c3', 1001, 3e-4, 10),
+      tried('c3', 1000, 3e-4, 10, { task: 'python' }),
+    ];
+    assert.deepEqual(keptRates(SCALE, 'arithmetic', 'c3', found), new Set([1e-3, 1e-4]));
+    assert.deepEqual(keptRates(SCALE, 'arithmetic', 'magrpo', found), new Set([1e-4, 3e-4]));
+    const runs = searchRuns(SCALE, 1001, (task, method, rate) => keptRates(SCALE, task, method, found).has(rate));
+    assert.deepEqual(
+      runs.filter(({ task }) => task === 'arithmetic').map(({ method, rate }) => [method, rate]),
+      [
+        ['magrpo', 1e-4],
+        ['c3', 1e-4],
+        ['magrpo', 3e-4],
+        ['c3', 1e-3],
+      ],
+    );
+    // Two methods and two tasks: three rates with the first seed, two with the second.
+    assert.equal(searchLength(SCALE), 2 * 2 * (3 + 2));
+    assert.equal(searchLength({ ...SCALE, ratesKept: 7 }), 2 * 2 * (3 + 3));
+    assert.equal(searchLength({ ...SCALE, searchSeeds: [1000] }), 2 * 2 * 3);
+  });
+
+  it('chooses the rate with the best mean over seeds, not the best run, among those with most seeds', () => {
+    const found = [
+      tried('c3', 1000, 3e-4, 8),
       tried('c3', 1000, 1e-4, 5),
       tried('c3', 1001, 1e-4, 6),
       tried('c3', 1000, 1e-3, 9),
@@ -83,11 +122,12 @@ describe('the search', () => {
     ];
     const { rate, cost } = bestOf(SCALE, 'arithmetic', 'c3', found);
     assert.equal(rate, 1e-4);
-    assert.deepEqual(cost, { tokens: (50 + 60 + 1000 + 1001) / 2, seconds: 5.5 });
+    // Tokens at this rate; seconds are the median of 8, 5, 6, 9 and 1.
+    assert.deepEqual(cost, { tokens: (50 + 60 + 1000 + 1001) / 2, seconds: 6 });
     assert.deepEqual(bestOf(SCALE, 'arithmetic', 'sft', found), { rate: 1e-4, cost: null });
   });
 
-  it('shows means over the seeds with which all methods have tried a rate', () => {
+  it('shows means of the rates that all methods have tried, over the seeds of each', () => {
     const found = [
       tried('c3', 1000, 1e-4, 5),
       tried('magrpo', 1000, 1e-4, 4),
@@ -95,8 +135,8 @@ describe('the search', () => {
       tried('c3', 1000, 1e-3, 9),
     ];
     assert.deepEqual(searchLines(SCALE, found, null), [
-      { task: 'arithmetic', method: 'magrpo', rate: 1e-4, value: 0.4, chosen: false },
-      { task: 'arithmetic', method: 'c3', rate: 1e-4, value: 0.5, chosen: false },
+      { task: 'arithmetic', method: 'magrpo', rate: 1e-4, value: 0.4, seeds: 1, chosen: false },
+      { task: 'arithmetic', method: 'c3', rate: 1e-4, value: 0.7, seeds: 2, chosen: false },
     ]);
     const chosen = searchLines(SCALE, found, () => 1e-4);
     assert.ok(chosen.every((line) => line.chosen));
