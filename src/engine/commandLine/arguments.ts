@@ -7,8 +7,22 @@ export interface ParsedArguments {
   readonly positionals: readonly string[];
 }
 
+/** A setting as `--override` takes it: a dotted key, `=` and a value. */
+const SETTING = /^[A-Za-z_][\w.]*=/;
+
+/** The arguments with `--override` before each setting that follows one, as the published scripts take several. */
+function withEachOverride(args: readonly string[]): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  let inOverride = false;
+  return args.flatMap((argument, index) => {
+    const isFirst = args[index - 1] === '--override';
+    inOverride = isFirst || argument.startsWith('--override=') || (inOverride && SETTING.test(argument));
+    return inOverride && index < end && !isFirst && !argument.startsWith('-') ? ['--override', argument] : [argument];
+  });
+}
+
 /**
- * Parses the arguments of one command.
+ * Parses the arguments of one command. `--override` takes one setting or several.
  * @param most positional arguments allowed
  * @throws C3Error('input')
  */
@@ -37,7 +51,8 @@ export function readArguments(
   }
   let parsed: ReturnType<typeof parseArgs>;
   try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    const each = Object.hasOwn(options, 'override') ? withEachOverride(args) : [...args];
+    parsed = parseArgs({ args: each, options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new C3Error('input', `c3 ${command}: ${messageOf(error).split('.')[0] ?? ''}; see \`c3 help\`.`);
   }
