@@ -193,6 +193,11 @@ export class PythonGrader {
     return this.pool.lost;
   }
 
+  /** Processor seconds of all its sandboxes so far; 0 where the system does not say them. */
+  get processorSeconds(): number {
+    return this.pool.processorSeconds;
+  }
+
   /** Ends all processes; what still runs ends as masked. */
   close(): void {
     this.pool.giveUp('the sandbox was ended');

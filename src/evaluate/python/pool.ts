@@ -48,6 +48,8 @@ export class SandboxPool {
   private readonly begin: StartSandbox;
   private readonly shelves: Readonly<Record<SandboxRole, Shelf>> = { candidate: new Shelf(), tests: new Shelf() };
   private readonly living = new Set<SandboxProcess>();
+  /** Processor seconds of those that are gone. */
+  private spent = 0;
   /** Failures in a row; those of attempts that were begun together count as one. */
   private failures = 0;
   /** Why no sandbox starts any more. */
@@ -60,6 +62,11 @@ export class SandboxPool {
   /** Whether this pool has given up: all that is asked of it from now on fails. */
   get lost(): boolean {
     return this.given !== null;
+  }
+
+  /** Processor seconds of all sandboxes so far; 0 where the system does not say them. */
+  get processorSeconds(): number {
+    return [...this.living].reduce((sum, sandbox) => sum + (sandbox.processorSeconds() ?? 0), this.spent);
   }
 
   /** A fresh sandbox: the first that is ready. @throws SandboxFailure when none starts */
@@ -89,6 +96,7 @@ export class SandboxPool {
           return sandbox;
         }
         this.living.delete(sandbox);
+        this.spent += sandbox.processorSeconds() ?? 0;
         return this.start(sandbox.role);
       }),
     );

@@ -299,7 +299,7 @@ export class Trial {
         return content;
       }
       const final = finalSchema.safeParse(JSON.parse(decode(kind === 'V' ? content.subarray(1) : content)));
-      return final.success && (kind === 'V' || kind === 'F')
+      return final.success && (kind === 'V' || kind === 'D' || kind === 'F')
         ? this.stop(...final.data)
         : this.stop('crash', 'it broke the sandbox');
     } catch (error) {

@@ -118,6 +118,7 @@ export function nativeCommand(
     env: ENVIRONMENT,
     folder: '/',
     guarded: true,
+    patience: 0,
   };
 }
 

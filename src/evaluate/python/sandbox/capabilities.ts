@@ -5,13 +5,16 @@
  */
 import { CHANNEL, CLOCK } from './harness.ts';
 
-/** Ends the run of a candidate from inside an import. */
+/** Ends the run of a candidate. */
 export class Ended extends Error {
   readonly rule: string;
+  /** Whether the interpreter can be put back: the run was ended in order, by a call of the interpreter's. */
+  readonly clean: boolean;
 
-  constructor(rule: string, detail: string) {
+  constructor(rule: string, detail: string, clean = true) {
     super(detail);
     this.rule = rule;
+    this.clean = clean;
   }
 }
 
@@ -22,7 +25,6 @@ const PASSED = new Set([
   // The runtime's own gears.
   ...[
     '_Py_emscripten_runtime',
-    '_Py_CheckEmscriptenSignals_Helper',
     '_PyEM_TrampolineCall_JS',
     'emscripten_get_heap_max',
     'JsvError_Check',
@@ -69,7 +71,12 @@ const EPOCH_NANOSECONDS = 1_767_225_600_000_000_000n;
 const TICK_NANOSECONDS = 1000n;
 const LONGEST_SLEEP = 1e9;
 
+/** How often it is looked at how long a run takes. */
+const LOOK_MILLISECONDS = 10;
+
 export interface Bounds {
+  /** Of processor time of this process, for one run. */
+  readonly seconds: number;
   /** Bytes of the interpreter's memory, and of what may be printed. */
   readonly memory: number;
   readonly output: number;
@@ -80,6 +87,11 @@ export interface Bounds {
  * whenever it is made.
  */
 const FIXED = new Set(['random_get', 'emscripten_get_now', 'emscripten_date_now', 'clock_res_get', 'clock_time_get']);
+
+function processorMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
 
 type Import = (...args: unknown[]) => unknown;
 
@@ -93,6 +105,9 @@ export class Capabilities {
   private clock = 0n;
   private random = 0;
   private printed = 0;
+  /** Microseconds of processor time at which this run began; null before its first request. */
+  private began: number | null = null;
+  private looked = 0;
   private written: Uint8Array[] = [];
   private answer = new Uint8Array();
 
@@ -117,8 +132,14 @@ export class Capabilities {
     this.clock = 0n;
     this.random = 0;
     this.printed = 0;
+    this.began = null;
     this.written = [];
     this.answer = new Uint8Array();
+  }
+
+  /** Counts the time of a run from its first request on. */
+  begin(): void {
+    this.began ??= processorMicroseconds();
   }
 
   /**
@@ -173,6 +194,7 @@ export class Capabilities {
       }
       return original(...args);
     },
+    _Py_CheckEmscriptenSignals_Helper: () => this.look(),
     emscripten_get_now: () => Number(this.tick() - EPOCH_NANOSECONDS) / 1e6,
     emscripten_date_now: () => Number(this.tick() / 1_000_000n),
     clock_res_get: (_, [, at]) => this.put64(at, TICK_NANOSECONDS),
@@ -196,6 +218,21 @@ export class Capabilities {
 
   private exit(code: unknown): never {
     throw new Ended('exit', `left the interpreter with ${String(code).slice(0, 20)}`);
+  }
+
+  /**
+   * Ends a run that takes too long. Python asks here for signals, of which there are none, after some steps of a
+   * program; where it does not ask, the parent ends the process.
+   */
+  private look(): number {
+    const now = performance.now();
+    if (this.began !== null && now - this.looked >= LOOK_MILLISECONDS) {
+      this.looked = now;
+      if (processorMicroseconds() - this.began > this.bounds.seconds * 1e6) {
+        throw new Ended('time-limit', `took more than ${String(this.bounds.seconds)} s`);
+      }
+    }
+    return 0;
   }
 
   private tick(): bigint {

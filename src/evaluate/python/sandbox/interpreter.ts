@@ -47,6 +47,9 @@ interface Exports {
   PyErr_Clear(): void;
   malloc(size: number): Pointer;
   emscripten_stack_get_current(): Pointer;
+  _emscripten_stack_restore(at: Pointer): void;
+  /** Where a byte says whether Python asks for signals while it runs. */
+  readonly Py_EMSCRIPTEN_SIGNAL_HANDLING: WebAssembly.Global;
 }
 
 const NAMES = [
@@ -59,6 +62,7 @@ const NAMES = [
   'PyErr_Clear',
   'malloc',
   'emscripten_stack_get_current',
+  '_emscripten_stack_restore',
 ];
 
 function isExports(exports: object): exports is Exports {
@@ -66,6 +70,7 @@ function isExports(exports: object): exports is Exports {
   return (
     known.get('memory') instanceof WebAssembly.Memory &&
     known.get('__indirect_function_table') instanceof WebAssembly.Table &&
+    known.get('Py_EMSCRIPTEN_SIGNAL_HANDLING') instanceof WebAssembly.Global &&
     NAMES.every((name) => typeof known.get(name) === 'function')
   );
 }
@@ -136,6 +141,7 @@ export class Interpreter {
   private readonly handler: Pointer;
   /** The state to which a reset returns: memory, and what lies outside it. */
   private readonly baseline: Uint8Array;
+  private readonly stack: Pointer;
   private readonly outside: string;
   /** The files that are open then: standard input, output and error. */
   private readonly standard: ReadonlySet<Stream>;
@@ -150,7 +156,10 @@ export class Interpreter {
     if (this.handler === 0) {
       throw new Error('the harness is not in the memory image');
     }
+    // So that a run without an end meets the look at the clock (capabilities.ts).
+    new Uint8Array(exports.memory.buffer)[Number(exports.Py_EMSCRIPTEN_SIGNAL_HANDLING.value) >>> 0] = 1;
     this.baseline = new Uint8Array(exports.memory.buffer).slice();
+    this.stack = exports.emscripten_stack_get_current();
     this.standard = new Set(python.FS.streams.filter((stream) => stream !== null && stream !== undefined));
     this.outside = this.describeOutside();
     capabilities.armed = true;
@@ -164,6 +173,7 @@ export class Interpreter {
   /** What the harness answers to a request. @throws Ended when the run is over */
   handle(request: Uint8Array): Uint8Array {
     const exports = this.exports;
+    this.capabilities.begin();
     try {
       const argument = exports.PyBytes_FromStringAndSize(0, request.length);
       new Uint8Array(exports.memory.buffer).set(request, exports.PyBytes_AsString(argument) >>> 0);
@@ -183,11 +193,15 @@ export class Interpreter {
         throw error;
       }
       // Exhausted stacks and traps of the machine below.
-      throw new Ended('crash', error instanceof Error ? error.message.slice(0, 200) : 'the interpreter broke');
+      throw new Ended('crash', error instanceof Error ? error.message.slice(0, 200) : 'the interpreter broke', false);
     }
   }
 
-  /** Puts everything back bit for bit. @returns false when only a new process is clean */
+  /**
+   * Puts everything back bit for bit, after a run that was ended inside an import too: all that a WebAssembly program
+   * has are its memory, its tables and its globals, and of these only the pointer to its stack changes while it runs.
+   * @returns false when only a new process is clean
+   */
   reset(): boolean {
     const { memory } = this.exports;
     if (memory.buffer.byteLength > this.baseline.length + KEPT_GROWTH) {
@@ -202,6 +216,7 @@ export class Interpreter {
     const all = new Uint8Array(memory.buffer);
     all.set(this.baseline);
     all.fill(0, this.baseline.length);
+    this.exports._emscripten_stack_restore(this.stack);
     this.capabilities.reset();
     return this.describeOutside() === this.outside;
   }

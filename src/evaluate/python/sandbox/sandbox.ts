@@ -1,11 +1,12 @@
 /**
- * Entry of the sandbox's process: `sandbox FOLDER ROLE MEMORY OUTPUT MESSAGE`, messages on standard input and output
- * (frames.ts).
+ * Entry of the sandbox's process: `sandbox FOLDER ROLE SECONDS MEMORY OUTPUT MESSAGE`, messages on standard input and
+ * output (frames.ts).
  *
  * From the parent: `M` make a memory image; `S` start from this one; `H` a request for the harness; `R` put everything
  * back; `B` the answer to an `A`. To the parent: `M` the image; `O` ready; `N` only a new process is clean; `V` the
- * harness's reply; `A` what the tests ask of the candidate; `F` the run has ended, by the rule in it, and so has this
- * process; `E` the sandbox cannot work here.
+ * harness's reply; `A` what the tests ask of the candidate; `D` the run has ended, by the rule in it, and must be put
+ * back; `T` the same, by its time; `F` the run has ended, by the rule in it, and so has this process; `E` the sandbox
+ * cannot work here.
  *
  * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a candidate leaves
  * behind can run.
@@ -15,7 +16,7 @@ import { Capabilities, Ended } from './capabilities.ts';
 import { framePieces, HEADER, readHeader, type Frame } from './frames.ts';
 import { Interpreter, makeImage } from './interpreter.ts';
 
-const [folder = '', role = '', memory = '', output = '', message = ''] = process.argv.slice(2);
+const [folder = '', role = '', seconds = '', memory = '', output = '', message = ''] = process.argv.slice(2);
 
 /** Retries a read or write that a pipe was not ready for; 0 at the end of a pipe, which Windows reports as an error. */
 function whenReady(work: () => number): number {
@@ -136,7 +137,7 @@ async function work(): Promise<void> {
     return receive().content;
   };
   const capabilities = new Capabilities(
-    { memory: Number(memory), output: Number(output) },
+    { seconds: Number(seconds), memory: Number(memory), output: Number(output) },
     role === 'tests' ? exchange : null,
   );
   const first = receive();
@@ -146,6 +147,8 @@ async function work(): Promise<void> {
   }
   const interpreter = await Interpreter.start(folder, capabilities, first.content);
   send('O', new Uint8Array());
+  /** Whether a run has ended here that is not put back. */
+  let over = false;
   for (;;) {
     const { kind, content } = receive();
     if (kind === 'R') {
@@ -155,21 +158,35 @@ async function work(): Promise<void> {
       if (!clean) {
         return;
       }
+      over = false;
       continue;
     }
-    const reply = interpreter.handle(content);
-    if (reply.length > Number(message)) {
-      throw new Ended('message-limit', 'returned more than a message may hold');
+    if (over) {
+      throw new Error('asked again before it was put back');
     }
-    send('V', reply);
+    try {
+      const reply = interpreter.handle(content);
+      if (reply.length > Number(message)) {
+        throw new Ended('message-limit', 'returned more than a message may hold');
+      }
+      send('V', reply);
+    } catch (error) {
+      if (!(error instanceof Ended) || !error.clean) {
+        throw error;
+      }
+      over = true;
+      sendText(error.rule === 'time-limit' ? 'T' : 'D', ending(error));
+    }
   }
 }
+
+const ending = ({ rule, message }: Ended): string => JSON.stringify([rule, message]);
 
 try {
   await work();
 } catch (error) {
   if (error instanceof Ended) {
-    sendText('F', JSON.stringify([error.rule, error.message]));
+    sendText('F', ending(error));
   } else {
     sendText('E', error instanceof Error ? error.message.slice(0, 300) : 'unknown');
   }

@@ -21,6 +21,8 @@ export interface SandboxCommand {
   readonly folder: string;
   /** Whether every end of what runs in it is reported: one without a word came from outside. */
   readonly guarded: boolean;
+  /** Seconds beyond its time in which what runs in it ends a run itself, and can be put back then. */
+  readonly patience: number;
 }
 
 /** Only a process for tests has a channel to a candidate's. */
@@ -48,6 +50,7 @@ const START_SECONDS = 120;
 /** What waits without computing ends after this many times its seconds by the clock. */
 const WALL_FACTOR = 10;
 const WATCH_MILLISECONDS = 50;
+const PATIENCE = 0.1;
 /**
  * What a shell lays around the process for the case that no parent is left to end it: no core, no file that grows,
  * limited processor time, and, where the system can, its end with its parent's.
@@ -97,7 +100,7 @@ function bundledCommand(
     '--disallow-code-generation-from-strings',
     '--no-warnings',
     '--max-old-space-size=512',
-    ...[program, pyodide, role, String(memory * 2 ** 20), String(output), String(message)],
+    ...[program, pyodide, role, ...[seconds, memory * 2 ** 20, output, message].map(String)],
   ];
   const line =
     process.platform === 'win32'
@@ -108,12 +111,14 @@ function bundledCommand(
     env: process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' },
     folder: pyodide,
     guarded: false,
+    patience: PATIENCE,
   };
 }
 
 export class SandboxProcess {
   readonly role: SandboxRole;
   private readonly child: ChildProcess;
+  private readonly patience: number;
   private readonly reader = new FrameReader();
   private waiting: { readonly resolve: (frame: Frame) => void; readonly reject: (error: Error) => void } | null = null;
   /** Why its process has ended; null while it lives. */
@@ -121,10 +126,12 @@ export class SandboxProcess {
   /** Time that is allowed in all until the next reset, and what of the clock has been used. */
   private allowed = START_SECONDS;
   private processorBegan: number | null = null;
+  private spent: number | null = null;
   private clockUsed = 0;
 
-  private constructor({ line, env, folder, guarded }: SandboxCommand, role: SandboxRole) {
+  private constructor({ line, env, folder, guarded, patience }: SandboxCommand, role: SandboxRole) {
     this.role = role;
+    this.patience = patience;
     this.child = spawn(line[0] ?? '', line.slice(1), {
       stdio: ['pipe', 'pipe', 'ignore'],
       env,
@@ -257,21 +264,26 @@ export class SandboxProcess {
     const clock = this.clockUsed + (performance.now() - began) / 1000;
     const now = this.processorBegan === null ? null : this.processorSeconds();
     const used = this.processorBegan === null || now === null ? clock : now - this.processorBegan;
-    if (used > this.allowed || clock > this.allowed * WALL_FACTOR) {
-      this.end(new OutOfTime(`took more than ${String(this.allowed)} s`));
+    if (used > this.allowed + this.patience || clock > this.allowed * WALL_FACTOR) {
+      this.end(this.outOfTime());
     }
   }
 
-  /** Processor seconds that the process has used; null where the system does not say. */
-  private processorSeconds(): number | null {
-    if (process.platform !== 'linux') {
-      return null;
+  private outOfTime(): OutOfTime {
+    return new OutOfTime(`took more than ${String(this.allowed)} s`);
+  }
+
+  /** Processor seconds that the process has used, as last seen of one that has ended; null where no system says it. */
+  processorSeconds(): number | null {
+    if (process.platform !== 'linux' || this.failure !== null) {
+      return this.spent;
     }
     try {
       // Fields 14 and 15 (utime, stime); the second, the command's name, may hold spaces and ends with a bracket.
       const stat = readFileSync(`/proc/${String(this.child.pid)}/stat`, 'latin1');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return (Number(fields[11]) + Number(fields[12])) / TICKS;
+      this.spent = (Number(fields[11]) + Number(fields[12])) / TICKS;
+      return this.spent;
     } catch {
       return null;
     }
@@ -310,6 +322,8 @@ export class SandboxProcess {
       this.waiting = null;
       if (waiting === null) {
         this.end(new SandboxFailure('the sandbox spoke without being asked'));
+      } else if (kind === 'T') {
+        waiting.reject(this.outOfTime());
       } else {
         waiting.resolve({ kind, content: content.slice() });
       }
@@ -324,6 +338,7 @@ export class SandboxProcess {
     if (this.failure !== null) {
       return;
     }
+    this.processorSeconds();
     this.failure = failure;
     this.child.kill('SIGKILL');
     this.waiting?.reject(failure);

@@ -49,16 +49,23 @@ describe('the report of a load', () => {
     seconds: 0.25,
   });
   const value = (all: readonly Graded[], name: string, connections = 0, files = 0): number | null | undefined =>
-    report(all, { connections, files }, 2).figures.find((one) => one.name === name)?.value;
+    report(all, { connections, files }, { clock: 2, processor: 0.5 }).figures.find((one) => one.name === name)?.value;
   const well = [graded('right', 1, 1), graded('wrong', 0, 0), graded('loop', 0, 0), graded('file', 0, 0)];
 
   it('counts programs by the second, and none scored wrongly where each has what it deserves', () => {
     assert.equal(value(well, 'programs'), 2);
+    // Four programs in half a second of the processor, two cores.
+    assert.equal(value(well, 'programs, by processor time on free cores'), 16);
     assert.equal(value(well, 'of them hostile'), 2);
     assert.equal(value(well, 'scored wrongly'), 0);
     assert.equal(value(well, 'escaped'), 0);
     assert.equal(value(well, 'stopped at 1 s of processor time'), 1);
     assert.equal(value(well, 'one honest program, median'), 250);
+  });
+
+  it('says nothing of processor time where the system does not', () => {
+    const { figures } = report(well, { connections: 0, files: 0 }, { clock: 2, processor: null });
+    assert.equal(figures.find(({ name }) => name.startsWith('programs, by processor time'))?.value, null);
   });
 
   it('counts an honest program without a score, and a wrong one that passes, as scored wrongly', () => {
