@@ -80,6 +80,16 @@ export function processedReward(
   return shift === null ? scaled : scaled + shift;
 }
 
+/** Says of a threshold that no node passes that none does; null where one can, or nothing would follow. */
+export function thresholdWords(settings: JointSettings, protocol: Protocol): string | null {
+  const threshold = settings.termination_threshold;
+  // Scores are from 0 to 1; a negative factor turns them around.
+  const ceiling = Math.max(processedReward(0, settings), processedReward(1, settings));
+  return threshold === null || turnsOf(protocol) === 1 || threshold < ceiling
+    ? null
+    : `magrpo.termination_threshold is ${String(threshold)}, and no processed reward is above ${String(Number(ceiling.toFixed(6)))}, so no node ends early; write a smaller one, or null.`;
+}
+
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Why a node ends; what was masked does not count. */

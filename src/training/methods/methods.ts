@@ -9,7 +9,7 @@ import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';
 import { c3NoReplay } from './c3NoReplay.ts';
 import { ccpo } from './ccpo.ts';
-import { treeWords } from './joint.ts';
+import { thresholdWords, treeWords } from './joint.ts';
 import { magrpo } from './magrpo.ts';
 import { mappo } from './mappo.ts';
 import type { Method, MethodKey, MethodSettings, MethodWords, Rollout } from './method.ts';
@@ -100,6 +100,9 @@ export function methodRemarks(settings: NamedSettings, protocol: Protocol): read
   const calls = callsPerInstance(settings, protocol);
   const made = `${method} makes ${String(calls)} of ${String(budget)} evaluator calls per instance and step`;
   const unused = calls < budget ? [`${made}: its budget is not that of a method that makes all of them.`] : [];
-  const tree = settings.magrpo === null ? [] : [treeWords(settings.magrpo, protocol)];
+  const tree =
+    settings.magrpo === null
+      ? []
+      : [treeWords(settings.magrpo, protocol), thresholdWords(settings.magrpo, protocol) ?? []].flat();
   return [...tree, ...unused, ...methodNamed(method).remarks(settings, protocol)];
 }

@@ -169,6 +169,25 @@ it('what a tree costs is said before a run', () => {
   );
 });
 
+it('a threshold that no node passes is said before a run, and one that can be passed is not', () => {
+  const said = (g: Omit<Vector, 'n' | 'mode'>, processing: object): string | undefined => {
+    const config = configOf({ n: 2, mode: 'align', ...g });
+    const magrpo = { ...(config.magrpo ?? assert.fail()), ...processing };
+    return methodRemarks({ ...config, magrpo }, teamOf(2, config, ['main'])).find((one) => one.includes('threshold'));
+  };
+  const points = { reward_processor: { enabled: true, scale_factor: 4 }, reward_shift: -4 };
+  assert.equal(
+    said({ g: 2, t: 2, threshold: 1.5 }, {}),
+    'magrpo.termination_threshold is 1.5, and no processed reward is above 1, so no node ends early; write a smaller one, or null.',
+  );
+  // Strictly above: at the ceiling nothing ends either.
+  assert.match(said({ g: 2, t: 2, threshold: 0 }, points) ?? '', /is 0, and no processed reward is above 0,/);
+  // The shift of the scripts without their scale: rewards end at -3.
+  assert.match(said({ g: 2, t: 2, threshold: -0.2 }, { reward_shift: -4 }) ?? '', /is above -3,/);
+  assert.equal(said({ g: 2, t: 2, threshold: -0.2 }, points), undefined);
+  assert.equal(said({ g: 2, t: 1, threshold: 1.5 }, {}), undefined);
+});
+
 describe('a configuration that cannot be', () => {
   const problemOf = (protocol: Protocol, overrides: readonly string[]): string | null =>
     methodNamed('magrpo').problem(
