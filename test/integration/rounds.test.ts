@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
+import { sentence } from '../../src/shared/credit/headline.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import {
   assertQuiet,
@@ -18,11 +19,24 @@ import {
 } from './team.ts';
 
 const example = (file: string): string => readFileSync(join(import.meta.dirname, '../../media/examples', file), 'utf8');
+/** A helper and a main function that revise after what the tests say of their first attempt. */
+const TURNS = `title: Functions in turns
+method: magrpo
+task: {name: functions}
+evaluator: ladder
+external: {mode: level_feedback}
+magrpo: {num_turns: 2, num_generations: 2}
+evaluator_budget: 6
+steps: 1
+instances_per_step: 1
+evaluation: {instances: 1}
+`;
 /** One step, and hardly an evaluation: what the tree shows is the training. */
 const SHORT = ['--override', 'steps=1', '--override', 'evaluation.instances=2'];
 const scenario = workbenchScenarios({
   files: {
     'feedback.json': example('feedback.json'),
+    'turns.c3.yaml': TURNS,
     'tiny.c3.yaml': `${TINY.replace('evaluator_budget: 4', 'evaluator_budget: 12')}protocol: feedback.json\n`,
     ...Object.fromEntries(
       ['calculator.json', 'calculator.c3.yaml', 'voters.json', 'voters.c3.yaml'].map((file) => [file, example(file)]),
@@ -54,6 +68,49 @@ scenario(
     }
 
     await replayFirst(workbench, transcript, 'reasoner', message);
+  },
+);
+
+scenario(
+  'a tree of functions is started from the palette, its turns and feedback are read, and a message of turn 2 is replayed',
+  async (workbench) => {
+    await workbench.runCommandAndPick('C3: Start C3 run', 'turns.c3.yaml', 'Default length');
+    const { question, message } = await eventually(
+      'the end of the run',
+      () =>
+        reading(workbench, (store) => {
+          const run = store
+            .runs(0, 10)
+            .find(({ title, status }) => title === 'Functions in turns' && status === 'done');
+          const [episode] =
+            run === undefined ? [] : store.episodes({ run: run.id, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+          // Two messages in a turn: the third is the helper's of the second.
+          const message = episode === undefined ? undefined : store.chain(episode.leaf)[2];
+          return episode === undefined || message === undefined ? undefined : { question: episode.question, message };
+        }),
+      180_000,
+    );
+    await openFromEpisodes(workbench, question, 'Functions in turns');
+    const transcript = await workbench.webview(question.replaceAll(/\s+/gu, ' ').slice(0, 40));
+    await transcript.getByRole('group', { name: 'Protocol', exact: true }).waitFor();
+    await transcript.locator('[role="treeitem"][aria-label^="aux 1 of"]').nth(1).click();
+    await paneReady(transcript);
+    await transcript.getByRole('heading', { name: 'aux round 2' }).waitFor();
+    const before = transcript.getByRole('region', { name: 'Before the message' });
+    await before
+      .getByRole('heading', { name: /^level feedback|feedback/u })
+      .first()
+      .waitFor();
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.screenshot('turns', theme);
+    }
+    await replayShown(workbench, transcript, 'aux', message.id);
+    const { credit } = reading(workbench, (store) => store.message(message.id));
+    assert.ok(credit);
+    const shown = transcript.locator('.fact-credit');
+    await shown.getByText(sentence(credit), { exact: true }).waitFor();
+    assert.ok((await shown.innerText()).includes(Math.abs(credit.value).toFixed(2)), await shown.innerText());
+    await workbench.screenshot('turns-replayed');
   },
 );
 
@@ -119,6 +176,16 @@ async function replayFirst(
   message: number,
 ): Promise<void> {
   await choose(transcript, role);
+  await replayShown(workbench, transcript, role, message);
+}
+
+/** Replays the message in the pane, and sees the credit that the store has for it; its run verifies as identical. */
+async function replayShown(
+  workbench: Workbench,
+  transcript: FrameLocator,
+  role: string,
+  message: number,
+): Promise<void> {
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
   const bucket = await eventually(
     'the replays',
