@@ -80,14 +80,21 @@ export function processedReward(
   return shift === null ? scaled : scaled + shift;
 }
 
-/** Says of a threshold that no node passes that none does; null where one can, or nothing would follow. */
+/** Says of a threshold that no node passes, or that each does; null where rewards decide, or nothing would follow. */
 export function thresholdWords(settings: JointSettings, protocol: Protocol): string | null {
   const threshold = settings.termination_threshold;
+  if (threshold === null || turnsOf(protocol) === 1) {
+    return null;
+  }
   // Scores are from 0 to 1; a negative factor turns them around.
-  const ceiling = Math.max(processedReward(0, settings), processedReward(1, settings));
-  return threshold === null || turnsOf(protocol) === 1 || threshold < ceiling
-    ? null
-    : `magrpo.termination_threshold is ${String(threshold)}, and no processed reward is above ${String(Number(ceiling.toFixed(6)))}, so no node ends early; write a smaller one, or null.`;
+  const [floor = 0, ceiling = 0] = [0, 1].map((score) => processedReward(score, settings)).sort((a, b) => a - b);
+  const words = (bound: number): string => String(Number(bound.toFixed(6)));
+  if (threshold >= ceiling) {
+    return `magrpo.termination_threshold is ${String(threshold)}, and no processed reward is above ${words(ceiling)}, so no node ends early; write a smaller one, or null.`;
+  }
+  return threshold < floor
+    ? `magrpo.termination_threshold is ${String(threshold)}, and no processed reward is below ${words(floor)}, so every node ends after its first turn; write a larger one, or null.`
+    : null;
 }
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

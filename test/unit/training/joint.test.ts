@@ -169,7 +169,7 @@ it('what a tree costs is said before a run', () => {
   );
 });
 
-it('a threshold that no node passes is said before a run, and one that can be passed is not', () => {
+it('a threshold that no node passes, or each, is said before a run, and one that rewards decide on is not', () => {
   const said = (g: Omit<Vector, 'n' | 'mode'>, processing: object): string | undefined => {
     const config = configOf({ n: 2, mode: 'align', ...g });
     const magrpo = { ...(config.magrpo ?? assert.fail()), ...processing };
@@ -184,6 +184,12 @@ it('a threshold that no node passes is said before a run, and one that can be pa
   assert.match(said({ g: 2, t: 2, threshold: 0 }, points) ?? '', /is 0, and no processed reward is above 0,/);
   // The shift of the scripts without their scale: rewards end at -3.
   assert.match(said({ g: 2, t: 2, threshold: -0.2 }, { reward_shift: -4 }) ?? '', /is above -3,/);
+  // The threshold of the scripts without their shift: rewards begin at 0.
+  assert.equal(
+    said({ g: 2, t: 2, threshold: -0.2 }, {}),
+    'magrpo.termination_threshold is -0.2, and no processed reward is below 0, so every node ends after its first turn; write a larger one, or null.',
+  );
+  assert.equal(said({ g: 2, t: 2, threshold: 0 }, {}), undefined);
   assert.equal(said({ g: 2, t: 2, threshold: -0.2 }, points), undefined);
   assert.equal(said({ g: 2, t: 1, threshold: 1.5 }, {}), undefined);
 });
