@@ -42,6 +42,30 @@ export interface EvaluatorKind {
 /** Of a kind that scores every instance. */
 export const noProblem = (): null => null;
 
+/**
+ * Why a kind cannot read what the answers of its instances are to be, in one sentence; null where it can.
+ * @param wrong why an answer is not usable, as a part of a sentence; null where it is
+ */
+export function unusable(
+  name: string,
+  what: string,
+  instances: readonly Instance[],
+  wrong: (answer: string) => string | null,
+): string | null {
+  for (const { uid, answer } of instances) {
+    const reason = wrong(answer);
+    if (reason !== null) {
+      const shown = JSON.stringify(uid.slice(0, 120));
+      return `evaluator: ${name} needs ${what} in each answer, and that of instance ${shown} is none (${reason.slice(0, 200)}); change it, or choose evaluator: auto.`;
+    }
+  }
+  return null;
+}
+
+/** Why a kind that compares with the answer cannot score these instances. */
+export const blankAnswer = (name: string, instances: readonly Instance[]): string | null =>
+  unusable(name, 'a text', instances, (answer) => (answer.trim() === '' ? 'it is blank' : null));
+
 /** Why a kind that only runs tests cannot score these instances. */
 export function withoutTests(name: string, instances: readonly Instance[]): string | null {
   const bare = instances.find(({ tests }) => tests === undefined);

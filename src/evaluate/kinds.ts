@@ -3,18 +3,26 @@ import type { EvaluatorKind } from './kind.ts';
 import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';
 import { chain } from './kinds/chain.ts';
+import { exact } from './kinds/exact.ts';
+import { jsonSchema } from './kinds/jsonSchema.ts';
 import { ladder } from './kinds/ladder.ts';
 import { ladderPublished } from './kinds/ladderPublished.ts';
 import { math } from './kinds/math.ts';
 import { mathLenient } from './kinds/mathLenient.ts';
+import { pattern } from './kinds/pattern.ts';
 import { points } from './kinds/points.ts';
 import { python } from './kinds/python.ts';
 import { pythonFraction } from './kinds/pythonFraction.ts';
+import { tolerance } from './kinds/tolerance.ts';
 
 /** In the order in which they are listed to users. */
 const TABLE = [
   auto,
   answer,
+  exact,
+  pattern,
+  tolerance,
+  jsonSchema,
   points,
   chain,
   math,

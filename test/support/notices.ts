@@ -19,6 +19,7 @@ const lockSchema = z.object({
 
 /** Packages without a license file of their own: who holds the copyright, and the text. */
 const WITHOUT_FILE: readonly (readonly [name: RegExp, copyright: string, text: string])[] = [
+  [/^@cfworker\/json-schema$/u, 'Copyright (c) 2020 Jeremy Danyow', 'MIT.txt'],
   [/^onnxruntime-/u, 'Copyright (c) 2018 - present Microsoft Corporation', 'MIT.txt'],
   [/^@microsoft\/fast-/u, 'Copyright (c) Microsoft Corporation. All rights reserved.', 'MIT.txt'],
   [

@@ -28,11 +28,23 @@ export function beginsWithFence(text: string): boolean {
 
 const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n');
 
+/**
+ * The first block fenced as one of some languages, else the first block of no named language; null where the message
+ * holds neither.
+ */
+export function fencedBlock(message: string, languages: readonly string[]): string | null {
+  const blocks = blocksIn(bounded(message));
+  const block =
+    blocks.find(({ language }) => languages.includes(language)) ?? blocks.find(({ language }) => language === '');
+  return block?.code ?? null;
+}
+
+function blocksIn(text: string): { readonly language: string; readonly code: string }[] {
+  return [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({ language: language.toLowerCase(), code }));
+}
+
 function fencedIn(text: string): string | null {
-  const blocks = [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({
-    language: language.toLowerCase(),
-    code,
-  }));
+  const blocks = blocksIn(text);
   const block =
     blocks.find(({ language }) => ['python', 'python3', 'py'].includes(language)) ??
     blocks.find(({ language }) => language === '') ??

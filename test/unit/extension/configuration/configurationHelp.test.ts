@@ -343,7 +343,9 @@ describe('what is loaded when', () => {
     // functionSource.ts, which descriptors of evaluators use, takes texts apart. The others count a stored vote again
     // for the transcript, by evaluators that compare answers; what would run code is not among them.
     const pure = new Set([
-      ...['answer', 'chain', 'evaluator', 'examine', 'lost', 'named'].map((name) => `src/evaluate/${name}.ts`),
+      ...['answer', 'chain', 'evaluator', 'examine', 'jsonSchema', 'lost', 'named', 'pattern', 'tolerance'].map(
+        (name) => `src/evaluate/${name}.ts`,
+      ),
       ...['functionSource', 'rules'].map((name) => `src/evaluate/python/${name}.ts`),
       'src/replay/countedVote.ts',
       'src/runtime/random.ts',

@@ -1,0 +1,123 @@
+/** Scores the JSON that a message holds by a JSON Schema (draft 2020-12). */
+import { dereference, Validator, type Schema } from '@cfworker/json-schema';
+import { fencedBlock } from './python/code.ts';
+
+export interface SchemaVerdict {
+  readonly score: 0 | 1;
+  /** `json-schema: valid`, the first keyword that is not fulfilled and where, or `no-json`. */
+  readonly rule: string;
+}
+
+export type SchemaCheck = (message: string) => SchemaVerdict;
+
+/** Longer JSON is not read: `uniqueItems` compares all pairs. */
+const MAX_JSON = 32_768;
+/** Keywords whose values are schemas by names of the user's. */
+const NAMED = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
+/** Keywords whose values are no schemas. */
+const VALUES = new Set(['const', 'enum', 'default', 'examples', 'required', 'dependentRequired']);
+/** A regular expression of a schema could take exponential time on a message; the other references are rare. */
+const REFUSED = new Set(['pattern', 'patternProperties', '$dynamicRef', '$recursiveRef']);
+
+/**
+ * Reads a JSON Schema. `format` is an annotation, as the draft has it by default; `pattern` and `patternProperties` are
+ * refused, and so are references that lead out of the schema.
+ * @returns why it cannot be used, as a part of a sentence, in the place of the check
+ */
+export function readSchema(text: string): SchemaCheck | string {
+  const parsed = jsonOf(text);
+  if (parsed === undefined || (typeof parsed.value !== 'boolean' && !isObject(parsed.value))) {
+    return 'it is not a JSON object';
+  }
+  const schema = typeof parsed.value === 'boolean' ? parsed.value : plainSchema(parsed.value);
+  if (typeof schema === 'string') {
+    return `it has the keyword ${schema}, which is not supported`;
+  }
+  if (leadsOut(schema)) {
+    return 'a reference of it leads nowhere';
+  }
+  const validator = new Validator(schema, '2020-12');
+  return (message) => checked(validator, message);
+}
+
+/** Whether a reference names a place that the schema does not have. */
+function leadsOut(schema: Schema | boolean): boolean {
+  const places = dereference(schema);
+  return Object.values(places).some((place) => {
+    const to = typeof place === 'boolean' ? undefined : (place.__absolute_ref__ ?? place.$ref);
+    return to !== undefined && places[to] === undefined;
+  });
+}
+
+function checked(validator: Validator, message: string): SchemaVerdict {
+  const json = jsonOf(message) ?? jsonOf(fencedBlock(message, ['json']) ?? '');
+  if (json === undefined) {
+    return { score: 0, rule: 'no-json' };
+  }
+  try {
+    const { valid, errors } = validator.validate(json.value);
+    const [first] = errors;
+    const failed = first === undefined ? 'not valid' : `${first.keyword} at ${first.instanceLocation.slice(0, 200)}`;
+    return valid ? { score: 1, rule: 'json-schema: valid' } : { score: 0, rule: `json-schema: ${failed}` };
+  } catch (error) {
+    // A message that is nested too deeply must not be left out as if the evaluator had failed.
+    if (error instanceof RangeError) {
+      return { score: 0, rule: 'json-schema: nested too deeply' };
+    }
+    throw error;
+  }
+}
+
+/** A text as JSON; undefined where it is none or too long. */
+function jsonOf(text: string): { readonly value: unknown } | undefined {
+  try {
+    return text.length > MAX_JSON ? undefined : { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A schema without its formats, or the keyword for which it is refused. */
+function plainSchema(schema: Record<string, unknown>): Schema | string {
+  const plain: Schema = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (REFUSED.has(key)) {
+      return key;
+    }
+    if (key !== 'format') {
+      const inner = VALUES.has(key) ? value : plainPart(value, NAMED.has(key));
+      if (inner instanceof Refusal) {
+        return inner.keyword;
+      }
+      plain[key] = inner;
+    }
+  }
+  return plain;
+}
+
+class Refusal {
+  readonly keyword: string;
+  constructor(keyword: string) {
+    this.keyword = keyword;
+  }
+}
+
+/** What is below a keyword: schemas by name, a list of them, one, or a value of another kind. */
+function plainPart(value: unknown, isNamed: boolean): unknown {
+  if (Array.isArray(value)) {
+    const parts = value.map((one) => plainPart(one, false));
+    return parts.find((one) => one instanceof Refusal) ?? parts;
+  }
+  if (!isObject(value)) {
+    return value;
+  }
+  if (!isNamed) {
+    const schema = plainSchema(value);
+    return typeof schema === 'string' ? new Refusal(schema) : schema;
+  }
+  const parts = Object.entries(value).map(([name, one]) => [name, plainPart(one, false)] as const);
+  return parts.find(([, one]) => one instanceof Refusal)?.[1] ?? Object.fromEntries(parts);
+}
