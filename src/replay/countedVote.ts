@@ -1,5 +1,5 @@
 /** A stored vote counted again to be shown: who voted what, and what the vote is without each voter. */
-import { removalContributions } from '../credit/coalitions.ts';
+import { MOST_AGENTS, removalContributions, shapleyValues } from '../credit/coalitions.ts';
 import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
@@ -45,10 +45,12 @@ export async function countedVote(
   const most = Math.max(0, ...tally.map(({ count }) => count));
   const chosen = new Set(chosenBy(ballots).map(({ name }) => name));
   const scored = await scoredBallots(ballots, instance, evaluator);
-  const contributions =
+  const each = (worthOf: typeof removalContributions): readonly number[] | null =>
     scored === null
       ? null
-      : removalContributions(asked.length, (members) => rewardOfVote({ ballots: scored, ties, uniform }, members));
+      : worthOf(asked.length, (members) => rewardOfVote({ ballots: scored.ballots, ties, uniform }, members));
+  const contributions = each(removalContributions);
+  const shapley = asked.length > MOST_AGENTS ? null : each(shapleyValues);
   return {
     voters: asked.map(({ id, eventType: role }, voter) => {
       const without = chosenBy(ballots.filter((_, other) => other !== voter));
@@ -59,11 +61,13 @@ export async function countedVote(
         without: without.map(({ answer }) => answer),
         pivotal: without.length !== chosen.size || without.some(({ name }) => !chosen.has(name)),
         contribution: contributions?.[voter] ?? null,
+        shapley: shapley?.[voter] ?? null,
       };
     }),
     tally: tally.map(({ first, count }) => ({ answer: first.answer, votes: count, chosen: chosen.has(first.name) })),
     ties,
     tied: tally.filter(({ count }) => count === most).length > 1,
+    evaluatorCalls: scored?.calls ?? 0,
   };
 }
 
@@ -87,20 +91,32 @@ function askedIn(
   return log.flatMap(({ message, event }) => (read.has(event) ? [message] : []));
 }
 
-/** The ballots with what each answer scores by itself; null where one cannot be scored. */
+/**
+ * The ballots with what each answer scores by itself, each scored once; null where one cannot be scored.
+ * @returns with the evaluator calls that it took
+ */
 async function scoredBallots(
   ballots: readonly (Ballot | null)[],
   instance: Instance,
   evaluator: Evaluator,
-): Promise<(ScoredBallot | null)[] | null> {
+): Promise<{ readonly ballots: (ScoredBallot | null)[]; readonly calls: number } | null> {
+  const scores = new Map<string, number>();
   const scored: (ScoredBallot | null)[] = [];
   for (const ballot of ballots) {
-    // In the form in which a vote states what it chose.
-    const { score } = ballot === null ? { score: 0 } : await evaluator.evaluate(instance, `#### ${ballot.answer}`);
-    if (score === null) {
-      return null;
+    if (ballot === null) {
+      scored.push(null);
+      continue;
     }
-    scored.push(ballot === null ? null : { name: ballot.name, score });
+    let score = scores.get(ballot.answer) ?? null;
+    if (score === null) {
+      // In the form in which a vote states what it chose.
+      ({ score } = await evaluator.evaluate(instance, `#### ${ballot.answer}`));
+      if (score === null) {
+        return null;
+      }
+      scores.set(ballot.answer, score);
+    }
+    scored.push({ name: ballot.name, score });
   }
-  return scored;
+  return { ballots: scored, calls: scores.size };
 }

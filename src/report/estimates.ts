@@ -3,6 +3,7 @@ import { sideBySide } from '../credit/sideBySide.ts';
 import type { MessageEstimate } from '../shared/records/estimates.ts';
 import { sentence, type Headline } from '../shared/credit/headline.ts';
 import type { BucketView, Message } from '../shared/records/records.ts';
+import type { ShownVote, ShownVoter } from '../shared/transcript/shownVote.ts';
 import type { MeasuredCredit, ReportedCredit } from './types.ts';
 
 /** A headline credit as reports hold it. */
@@ -38,4 +39,38 @@ export function estimatesOf(
   return whole.length === spoken.length
     ? estimates
     : estimates.map((estimate) => (estimate.credit === null ? { ...estimate, reason: OMITTED } : estimate));
+}
+
+const UNSCORED = 'an answer of the vote cannot be scored here';
+
+/**
+ * The same of a message whose episode ended in a vote, with what the vote is without it: at no sampling cost, of one
+ * episode, and so without an interval.
+ * @param vote null where there was none
+ */
+export function withVote(
+  estimates: readonly MessageEstimate[],
+  message: number,
+  vote: ShownVote | null,
+): readonly MessageEstimate[] {
+  const voter = vote?.voters.find((one) => one.message === message);
+  return vote === null || voter === undefined
+    ? estimates
+    : [...estimates, voteEstimate('revote', vote, voter.contribution), voteEstimate('shapley', vote, voter.shapley)];
+}
+
+function voteEstimate(
+  name: 'revote' | 'shapley',
+  { evaluatorCalls }: ShownVote,
+  value: ShownVoter['contribution'],
+): MessageEstimate {
+  const none = { bucket: null, measurable: false };
+  return value === null
+    ? { name, ...none, credit: null, reason: UNSCORED }
+    : {
+        name,
+        ...none,
+        credit: { estimator: name, value, low: null, high: null, n: 1, evaluatorCalls, interval: 'none' },
+        reason: null,
+      };
 }

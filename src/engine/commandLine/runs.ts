@@ -1,6 +1,6 @@
 /** `c3 run`, `replay` and `verify`. */
 import { resolve } from 'node:path';
-import { estimatesOf } from '../../report/estimates.ts';
+import { estimatesOf, withVote } from '../../report/estimates.ts';
 import type { ContinuationChoice } from '../../shared/records/continuation.ts';
 import { DRAWS_WORDS, drawsOf } from '../../shared/records/draws.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -14,6 +14,7 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { defaultReplays, settledWords } from '../replay/settling.ts';
+import { storedVote, votedEpisode } from '../replay/storedVote.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
 import { detach } from './jobs.ts';
 import {
@@ -193,9 +194,11 @@ export async function replay(args: readonly string[], context: CommandContext): 
       onRemark: note,
     });
     const verified = await service.proveBucket(bucket.id, context.signal);
+    const episode = service.reading((store) => votedEpisode(store, message));
+    const vote = episode === null ? null : await storedVote(episode);
     const { stored, estimates, draws } = service.reading((store) => ({
       stored: store.message(message),
-      estimates: estimatesOf(store.message(message), store.bucketsFor(message)),
+      estimates: withVote(estimatesOf(store.message(message), store.bucketsFor(message)), message, vote),
       draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey),
     }));
     if (parsed.values['json'] === true) {

@@ -25,6 +25,17 @@ export const ESTIMATE_WORDS = {
     action: null,
     detail: 'The mean return with this message less the mean of all messages sampled in its place, including itself.',
   },
+  revote: {
+    label: 'Vote without it',
+    action: null,
+    detail:
+      'Of this episode, the reward of the vote less that of the vote without this voter, by the same rule and draw (CCPO). Nothing is sampled; each answer is scored by itself.',
+  },
+  shapley: {
+    label: 'Shapley value',
+    action: null,
+    detail: 'Of this episode, what the voter adds to the vote of those before it, the mean over all orders of voters.',
+  },
 } as const satisfies Readonly<Record<string, EstimateWords>>;
 
 export type EstimateName = keyof typeof ESTIMATE_WORDS;

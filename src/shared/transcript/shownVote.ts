@@ -13,6 +13,8 @@ export interface ShownVoter {
   readonly pivotal: boolean;
   /** What the reward of the vote loses without the voter; null where an answer cannot be scored here. */
   readonly contribution: number | null;
+  /** Its Shapley value; null where that is so, and in votes of very many. */
+  readonly shapley: number | null;
 }
 
 /** The votes for one answer. */
@@ -32,6 +34,8 @@ export interface ShownVote {
   readonly ties: 'first' | 'expected' | 'abstain' | 'seeded';
   /** Whether several answers had the most votes, so that the rule decided. */
   readonly tied: boolean;
+  /** Evaluator calls that contributions took: each answer that is stated is scored once. */
+  readonly evaluatorCalls: number;
 }
 
 /** What a rule for ties makes of them. */

@@ -53,7 +53,9 @@ describe('a vote counted again', () => {
       ['BAB', [-1, 0, 0], [0, 0, 0], [-0.5, 0, -0.5]],
       ['BBA', [0, 0, 0], [0, 0, 0], [-0.5, -0.5, 0]],
       ['ABC', [1, 0, 0], [0, 0, 0], [third, -third / 2, -third / 2]],
+      ['BAC', [-1, 0, 0], [0, 0, 0], [-third / 2, third, -third / 2]],
       ['BCA', [0, 0, 0], [0, 0, 0], [-third / 2, -third / 2, third]],
+      ['BBC', [0, 0, 0], [0, 0, 0], [0, 0, 0]],
       ['BBB', [0, 0, 0], [0, 0, 0], [0, 0, 0]],
     ] as const) {
       for (const [ties, values] of [
@@ -112,6 +114,16 @@ describe('a vote counted again', () => {
     );
     const nobody = await counted('xx');
     assert.deepEqual([nobody.tally, nobody.tied, contributionsOf(nobody)], [[], false, [0, 0]]);
+  });
+
+  it('gives Shapley values, and scores each answer once', async () => {
+    // Of A A B by hand: a voter for A adds 1 first, 0 after the other, 1/2 after B, and 1/2 last.
+    const { voters, evaluatorCalls } = await counted('AAB');
+    const expected = [7 / 12, 7 / 12, -1 / 6];
+    voters.forEach(({ shapley }, voter) => {
+      assert.ok(Math.abs((shapley ?? NaN) - (expected[voter] ?? NaN)) < 1e-12, String(shapley));
+    });
+    assert.deepEqual([evaluatorCalls, (await counted('xx')).evaluatorCalls], [2, 0]);
   });
 
   it('draws as the vote drew', async () => {

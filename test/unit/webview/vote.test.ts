@@ -12,13 +12,22 @@ const TALLY = [
 ];
 const VOTE: ShownVote = {
   voters: [
-    { message: 7, role: 'voter1', answer: 'B', without: ['A', 'B'], pivotal: true, contribution: 0.5 },
-    { message: 8, role: 'voter2', answer: null, without: ['B'], pivotal: false, contribution: null },
-    { message: 9, role: 'voter3', answer: '<b>\u202e</b>', without: ['B'], pivotal: false, contribution: -0.25 },
+    { message: 7, role: 'voter1', answer: 'B', without: ['A', 'B'], pivotal: true, contribution: 0.5, shapley: 0.25 },
+    { message: 8, role: 'voter2', answer: null, without: ['B'], pivotal: false, contribution: null, shapley: null },
+    {
+      message: 9,
+      role: 'voter3',
+      answer: '<b>\u202e</b>',
+      without: ['B'],
+      pivotal: false,
+      contribution: -0.25,
+      shapley: 0,
+    },
   ],
   tally: TALLY,
   ties: 'expected',
   tied: false,
+  evaluatorCalls: 2,
 };
 
 function drawn(current: number, open: (message: number) => void = () => undefined): MadeElement {
@@ -53,10 +62,10 @@ it('the table has a row for each voter, the one on screen marked, the others ope
   assert.deepEqual(
     rows.map((row) => row.children.map(({ textContent }) => textContent)),
     [
-      ['Voter', 'Answer', 'Without it', 'Contribution'],
-      ['voter1', 'B', 'A or B (pivotal)', '+0.50'],
-      ['voter2', 'no answer', 'the same', 'not measured'],
-      ['voter3', '<b>⟨U+202E⟩</b>', 'the same', '−0.25'],
+      ['Voter', 'Answer', 'Without it', 'Contribution', 'Shapley'],
+      ['voter1', 'B', 'A or B (pivotal)', '+0.50', '+0.25'],
+      ['voter2', 'no answer', 'the same', 'not measured', 'not measured'],
+      ['voter3', '<b>⟨U+202E⟩</b>', 'the same', '−0.25', '0.00'],
     ],
   );
   assert.deepEqual(

@@ -45,9 +45,11 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
   if (vote === null) {
     return null;
   }
-  const heads = ['Voter', 'Answer', 'Without it', 'Contribution'].map((name) => h('th', { scope: 'col' }, name));
+  const heads = ['Voter', 'Answer', 'Without it', 'Contribution', 'Shapley'].map((name) =>
+    h('th', { scope: 'col' }, name),
+  );
   const rows = vote.voters.map((voter) => {
-    const { message, role, answer, contribution } = voter;
+    const { message, role, answer, contribution, shapley } = voter;
     const own = message === current;
     return h(
       'tr',
@@ -56,6 +58,7 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
       h('td', {}, answer === null ? h('span', { class: 'muted' }, 'no answer') : shown(answer)),
       h('td', { class: voter.pivotal ? 'pivotal' : null }, withoutWords(voter)),
       h('td', { class: 'number' }, contribution === null ? NOT_MEASURED : signed(contribution)),
+      h('td', { class: 'number' }, shapley === null ? NOT_MEASURED : signed(shapley)),
     );
   });
   return h(
@@ -64,7 +67,11 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
     h('h3', {}, 'Vote'),
     h('p', {}, tallyWords(vote)),
     h('table', {}, h('thead', {}, h('tr', {}, ...heads)), h('tbody', {}, ...rows)),
-    h('p', { class: 'muted' }, 'Contribution: the reward of the vote less that without the voter.'),
+    h(
+      'p',
+      { class: 'muted' },
+      `Contribution: the reward of the vote less that without the voter. Shapley: what it adds to those before it, over all orders of voters. Nothing was sampled for them; ${count(vote.evaluatorCalls)} evaluator ${vote.evaluatorCalls === 1 ? 'call' : 'calls'}.`,
+    ),
   );
 }
 

@@ -1,5 +1,5 @@
 /** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
-import { estimatesOf } from '../../../report/estimates.ts';
+import { estimatesOf, withVote } from '../../../report/estimates.ts';
 import type {
   DrawnBucket,
   MarkedRow,
@@ -96,18 +96,19 @@ export async function messageDetail(
     .reverse();
   const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
   const graph = protocols?.(reader, target.run) ?? null;
+  const vote = graph === null || closesWithVote(graph) ? await shownVote(reader, id) : null;
   return {
     message,
     policy: policyOfRole(reader, message.run, message.eventType),
     code: isCode(reader, target, graph, message),
     events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
-    vote: graph === null || closesWithVote(graph) ? await shownVote(reader, id) : null,
+    vote,
     round: graph === null ? null : roundOf(graph, message.eventType, message.turn),
     context: decision.context,
     streamKey: decision.streamKey,
     tokenHash: decision.tokenHash,
     buckets: shown,
-    estimates: estimatesOf(message, known),
+    estimates: withVote(estimatesOf(message, known), id, vote),
     ...continuationsOf(reader, decision),
   };
 }

@@ -1,15 +1,13 @@
 /** The vote that ended the episode of a message, read from the store. */
 import { isRecord } from '../../../shared/guard.ts';
-import type { Message } from '../../../shared/records/records.ts';
+import { oneEpisode } from '../../../shared/transcript/oneEpisode.ts';
 import type { ShownVote } from '../../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { loadService, type Service } from '../../configuration/load.ts';
 
 export type VoteReader = Pick<StoreReader, 'chain' | 'children' | 'environmentEvents' | 'instance' | 'runConfig'>;
 
-/** Longer episodes have no view of their vote: a transcript may be one chain without end. */
-const MOST_MESSAGES = 200;
-/** Nor is a longer configuration read for it. */
+/** A longer configuration is not read for it. */
 const MOST_CHARACTERS = 1 << 18;
 
 /**
@@ -23,7 +21,7 @@ export async function shownVote(
   id: number,
   service: () => Promise<Pick<Service, VoteParts>> = loadService,
 ): Promise<ShownVote | null> {
-  const messages = episodeOf(reader, id);
+  const messages = oneEpisode(reader, id);
   const leaf = messages?.at(-1);
   if (messages === null || leaf === undefined) {
     return null;
@@ -49,25 +47,6 @@ export async function shownVote(
 
 type VoteParts =
   'parseProtocol' | 'storedRounds' | 'storedScoring' | 'countedVote' | 'answerFormOf' | 'evaluatorWithoutCode';
-
-/** The messages of the one episode that a message is part of; null where it is part of several. */
-function episodeOf(reader: VoteReader, id: number): readonly Message[] | null {
-  const messages = [...reader.chain(id)];
-  for (let last = messages.at(-1); last !== undefined; last = messages.at(-1)) {
-    const { phase, iteration } = last;
-    const [next, ...others] = reader
-      .children(last.id)
-      .filter((child) => child.phase === phase && child.iteration === iteration);
-    if (next === undefined) {
-      return messages;
-    }
-    if (others.length > 0 || messages.length >= MOST_MESSAGES) {
-      return null;
-    }
-    messages.push(next);
-  }
-  return null;
-}
 
 /** What a run was made with; null where it has no recipe, as one that was imported. */
 function recipeOf(stored: string): { readonly config: Record<string, unknown>; readonly text: string } | null {

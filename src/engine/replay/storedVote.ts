@@ -1,0 +1,41 @@
+/** The vote that ended the episode of a stored message, counted again without each voter. */
+import { countedVote } from '../../replay/countedVote.ts';
+import type { EnvironmentEvent } from '../../shared/records/events.ts';
+import type { Instance, Message } from '../../shared/records/records.ts';
+import { oneEpisode } from '../../shared/transcript/oneEpisode.ts';
+import type { ShownVote } from '../../shared/transcript/shownVote.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { Evaluators } from '../recipe/evaluators.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+
+/** What a store knows of a vote. */
+export interface VotedEpisode {
+  readonly run: string;
+  readonly config: string;
+  readonly instance: Instance;
+  readonly messages: readonly Message[];
+  readonly event: EnvironmentEvent;
+}
+
+/** Reads it; null where no vote ended the one episode that the message is part of. */
+export function votedEpisode(store: StoreReader, id: number): VotedEpisode | null {
+  const messages = oneEpisode(store, id);
+  const leaf = messages?.at(-1);
+  const event = leaf === undefined ? undefined : store.environmentEvents(leaf.id, 'after').at(-1)?.event;
+  if (messages === null || leaf === undefined || event?.closing !== true || event.source !== 'vote') {
+    return null;
+  }
+  return { run: leaf.run, config: store.runConfig(leaf.run), instance: store.instance(leaf.instance), messages, event };
+}
+
+/** Counts it again by the run's own rule and evaluator. @throws C3Error where the run's recipe cannot be read */
+export async function storedVote({ run, config, instance, messages, event }: VotedEpisode): Promise<ShownVote | null> {
+  const recipe = parseRecipe(config, run);
+  const episode = { instance, protocol: protocolOf(recipe), messages, event };
+  const evaluators = new Evaluators();
+  try {
+    return await evaluators.using(recipe.config, (evaluator) => countedVote(episode, evaluator));
+  } finally {
+    evaluators.close();
+  }
+}
