@@ -6,6 +6,7 @@ import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { measuredCredit, reportedCredit } from './estimates.ts';
 import { keyOf, reportedRun } from './finding.ts';
+import { removalReport } from './removal.ts';
 import {
   REPORT_VERSION,
   type Cost,
@@ -36,6 +37,7 @@ export function runReport(store: StoreReader, id: string): RunReport {
   const steps = stepsOf(store, id, allowance);
   const verified = store.verdictsOfRun(id);
   const configuration = keyOf(store.runConfig(id), 'config');
+  const removal = removalReport(store, id);
   const { store: _, ...summary } = record.summary ?? { store: '' };
   return {
     report: 'run',
@@ -55,6 +57,7 @@ export function runReport(store: StoreReader, id: string): RunReport {
       .clearestMessages(id, CREDITED)
       .map((found) => creditedMessage(store, found, allowance))
       .filter((one) => one !== null),
+    ...(removal !== null && { removal }),
     configuration: allowance.excerpt(
       configuration === undefined ? '' : JSON.stringify(configuration, null, 2),
       CONFIGURATION_CHARACTERS,

@@ -20,6 +20,7 @@ import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { EvaluationPoint } from '../shared/records/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';
+import type { RemovalReport } from './removal.ts';
 
 /** Changes when a key changes its meaning or goes; not when one is added. */
 export const REPORT_VERSION = 2;
@@ -260,6 +261,8 @@ export interface RunReport {
   readonly creditByRole: readonly RoleCredits[];
   /** First those whose interval stays farthest from 0, then those nearest to a decision. */
   readonly credited: readonly CreditedMessage[];
+  /** Of a run that credits by removal; absent for every other. */
+  readonly removal?: RemovalReport;
   /** The configuration as it was stored. */
   readonly configuration: Excerpt;
   readonly leftOut: readonly LeftOut[];

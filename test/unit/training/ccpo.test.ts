@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TreeNode } from '../../../src/replay/tree.ts';
+import { removalReport } from '../../../src/report/removal.ts';
 import { frozenBranch } from '../../../src/replay/storedBranch.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -366,6 +367,30 @@ describe('a run of CCPO', () => {
       [statistics.contribution.mean, statistics.joint.mean, statistics.solo.mean, gateOf(statistics, 1)],
     );
     assert.equal(statistics.count, 12);
+    // A report has every rollout beside the solo rollout of its number.
+    const removal = removalReport(store, 'run-1') ?? assert.fail();
+    assert.deepEqual([removal.rollouts, removal.others], [12, 0]);
+    const returnsOf = (without: boolean): (number | null)[] =>
+      [1, 2, 3].flatMap((number) =>
+        store
+          .episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 99 })
+          .filter(({ instance }) => instance === sums(3)[number - 1]?.uidSha)
+          .filter(({ leaf }) => (store.chain(leaf)[0]?.text === '') === without)
+          .map((episode) => episode.return),
+      );
+    const [joints, solos] = [returnsOf(false), returnsOf(true)];
+    for (const { joint, solo, role, credits, shared } of removal.outcomes) {
+      const expected = joints.filter((value, place) => value === joint && solos[place] === solo).length;
+      assert.deepEqual([credits?.n ?? 0, shared?.n ?? 0], [expected, expected], `${role} ${String([joint, solo])}`);
+    }
+    assert.deepEqual(removal.contributions, [
+      {
+        role: 'thinker',
+        points: [
+          { step: 1, mean: statistics.contribution.mean, deviation: Math.sqrt(statistics.contribution.variance) },
+        ],
+      },
+    ]);
   });
 
   it('keeps the heading of an empty plan where it is asked to, and replays such a message', async (t) => {

@@ -1,0 +1,70 @@
+/** The part of a run's page about credit by removal. Pure: a report in, text out. */
+import { boxesPicture, type BoxRow } from './boxes.ts';
+import { curvePicture } from './curves.ts';
+import { figure, table } from './page.ts';
+import type { OutcomeCredits, RemovalReport } from './removal.ts';
+import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
+
+/** Nothing where the run credits otherwise. */
+export function removalSection(report: RemovalReport | undefined): string {
+  return report === undefined
+    ? ''
+    : `<section><h2>Credit by removal</h2><div class="figures">${outcomesFigure(report)}${contributionsFigure(report)}</div></section>`;
+}
+
+const cellOf = ({ joint, solo }: OutcomeCredits): string => `(${String(joint)}, ${String(solo)})`;
+
+function outcomesFigure({ outcomes, rollouts, others }: RemovalReport): string {
+  if (outcomes.length === 0) {
+    return '';
+  }
+  const rows = outcomes.flatMap((one): BoxRow[] => [
+    { label: `${one.role} ${cellOf(one)}`, spread: one.credits, place: 0 },
+    { label: 'shared', spread: one.shared, place: 1 },
+  ]);
+  const lines = outcomes.flatMap((one) =>
+    ([one.credits, one.shared] as const).map((spread, index) => {
+      const head = `<th scope="row">${escaped(one.role, 60)} ${cellOf(one)}${index === 0 ? '' : ', shared'}</th>`;
+      return spread === null
+        ? `<tr>${head}<td>0</td><td colspan="5" class="none">${NOT_MEASURED}</td></tr>`
+        : `<tr>${head}<td>${count(spread.n)}</td>${[spread.low, spread.lower, spread.middle, spread.upper, spread.high].map((value) => `<td>${signed(value)}</td>`).join('')}</tr>`;
+    }),
+  );
+  const numbers = table(
+    'Credit by outcome in numbers',
+    ['role (with, without the thinker)', 'n', 'lowest', 'lower quartile', 'median', 'upper quartile', 'highest'],
+    lines,
+    'numbers',
+  );
+  const left = others === 0 ? '' : ` ${count(others)} of other returns than 0 and 1 are left out.`;
+  return figure(
+    'Credit by outcome with and without the thinker',
+    boxesPicture('outcomes', 'Credit by outcome with and without the thinker', rows, 'training credit'),
+    `Of ${count(rollouts)} rollouts: whether the episode was right, and the solo rollout of its number. Upper box of each pair: what training learned from; lower: the shared return, scaled within the question. Boxes span the quartiles, with the median; lines reach the extremes.${left}`,
+    numbers,
+  );
+}
+
+function contributionsFigure({ contributions }: RemovalReport): string {
+  const curves = contributions.map(({ role, points }, place) => ({
+    label: role,
+    place,
+    points: points.map(({ step, mean }) => ({ x: step, y: { value: mean, low: null, high: null, n: 0 } })),
+  }));
+  const lines = contributions.flatMap(({ role, points }) =>
+    points.map(
+      ({ step, mean, deviation }) =>
+        `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(step)}</td><td>${signed(mean)}</td><td>${decimal(deviation, 3)}</td></tr>`,
+    ),
+  );
+  return figure(
+    'Contribution by agent',
+    curvePicture('contributions', 'Contribution by agent', curves, {
+      x: 'step',
+      y: 'running mean of the contribution',
+      unit: 'steps',
+    }),
+    'The return with the agent less that without it: the running mean that the method keeps.',
+    table('Contribution by agent in numbers', ['agent', 'step', 'mean', 'deviation'], lines, 'numbers'),
+  );
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { boxesPicture } from '../../../src/report/boxes.ts';
+import type { RemovalReport } from '../../../src/report/removal.ts';
+import { removalSection } from '../../../src/report/removalPage.ts';
+import { spreadOf } from '../../../src/shared/records/stepRows.ts';
+import { assertBalanced, textOf } from './page.ts';
+
+const REPORT: RemovalReport = {
+  outcomes: [
+    { joint: 1, solo: 0, role: 'thinker', credits: spreadOf([0, 1, 2]), shared: spreadOf([0.5]) },
+    { joint: 0, solo: 1, role: '<b>', credits: null, shared: null },
+  ],
+  rollouts: 3,
+  others: 1,
+  contributions: [{ role: '<b>', points: [{ step: 1, mean: -0.25, deviation: 0.5 }] }],
+};
+
+it('the part of a run about removal has its numbers as text, and is not there for another method', () => {
+  const html = removalSection(REPORT);
+  assertBalanced(html);
+  assert.ok(!html.includes('<b>'));
+  const text = textOf(html);
+  assert.match(text, /Of 3 rollouts: .* 1 of other returns than 0 and 1 are left out\./u);
+  assert.match(text, /thinker \(1, 0\)\s*3\s*0\.000\s*\+0\.500\s*\+1\.000\s*\+1\.500\s*\+2\.000/u);
+  assert.match(text, /not measured/u);
+  assert.equal(removalSection(undefined), '');
+  // A team that votes has no solo rollouts.
+  assert.doesNotMatch(removalSection({ ...REPORT, outcomes: [] }), /outcome/u);
+});
+
+it('boxes are drawn where values are, with the median in words', () => {
+  const row = (values: readonly number[]) => ({ label: 'one', spread: spreadOf(values), place: 0 }) as const;
+  assert.equal(boxesPicture('a', 'a', [row([])], 'x'), null);
+  assert.equal(boxesPicture('a', 'a', [row([Number.NaN])], 'x'), null);
+  const drawn = boxesPicture('a', 'a', [row([-1, 0, 3]), row([2])], 'x') ?? '';
+  assert.match(drawn, /one: median 0\.00; one: median 2\.00\./u);
+  assert.doesNotMatch(drawn, /NaN|Infinity/u);
+});
