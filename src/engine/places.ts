@@ -47,6 +47,7 @@ const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = {
   functions: 'team-functions-turns',
   logic: 'team-logic',
   chain: 'team-chain',
+  hints: 'team-hints',
 };
 /** Of earlier versions: stored runs that began with them name their folders. */
 const EARLIER_TEAM_FOLDERS = ['team-functions'];

@@ -23,7 +23,7 @@ if (task === undefined) {
   process.stderr.write(`--task knows ${TASK_NAMES.join(', ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
   process.exit(1);
 }
-const recipe = pretrainRecipe(task);
+const { begins, ...recipe } = pretrainRecipe(task);
 const steps = recipe.phases.reduce((sum, phase) => sum + phase.steps, 0);
 const after = Number(values.after);
 if (!Number.isInteger(after) || after < 0 || after >= steps) {
@@ -47,6 +47,7 @@ try {
   await pretrain(
     {
       ...recipe,
+      ...(begins !== undefined && { beginning: bundledTeam(begins) }),
       folder,
       workFolder,
       checkpointEvery: 50,

@@ -27,6 +27,7 @@ const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
   functions: 'functions',
   logic: 'stated',
   chain: 'chain',
+  hints: 'stated',
 };
 
 /** What the answers of a bundled task are; those of files, null, are mathematics. */

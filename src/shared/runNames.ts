@@ -1,7 +1,7 @@
 /** The names that a run configuration may use; each room that gives them their meaning takes them from here. */
 
 /** The bundled tasks. */
-export const TASK_NAMES = ['arithmetic', 'python', 'dealer', 'functions', 'logic', 'chain'] as const;
+export const TASK_NAMES = ['arithmetic', 'python', 'dealer', 'functions', 'logic', 'chain', 'hints'] as const;
 export type TaskName = (typeof TASK_NAMES)[number];
 
 /** How many roles the bundled team of a task may have, that of `protocol.json` first. Values of `task.roles`. */
@@ -12,6 +12,7 @@ export const TEAM_SIZES: Readonly<Record<TaskName, readonly number[]>> = {
   functions: [2, 1],
   logic: [3, 1],
   chain: [2, 3, 4, 5, 6, 7, 8],
+  hints: [2],
 };
 
 /** Values of `task.format`. */

@@ -9,6 +9,8 @@ export interface DemonstratedProblem extends Instance {
    * people leave such examples too. Equal to `said` where a task has none.
    */
   readonly saidInHaste: readonly string[];
+  /** What the last role says where those before it say nothing; left out where a task shows no such thing. */
+  readonly alone?: string;
   /** The easier half of the task. */
   readonly short: boolean;
 }

@@ -9,6 +9,7 @@ import { distinctChains } from './chain/chain.ts';
 import { distinctHands } from './dealer/dealer.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { distinctFunctions } from './functions/functions.ts';
+import { distinctHints } from './hints/hints.ts';
 import { distinctLogic } from './logic/logic.ts';
 import { distinctPythonProblems } from './python/python.ts';
 
@@ -26,6 +27,7 @@ const PROBLEMS: Readonly<
   functions: distinctFunctions,
   logic: distinctLogic,
   chain: distinctChains,
+  hints: distinctHints,
 };
 
 export type Side = 'train' | 'evaluation';

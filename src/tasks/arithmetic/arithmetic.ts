@@ -200,6 +200,30 @@ function fill(template: string, words: Readonly<Record<string, string>>): string
   return template.replace(/\{(\w)\}/gu, (_, key: string) => words[key] ?? '');
 }
 
+/**
+ * A plan worked out, one step a line, then the answer: `12+7=19\n19-5=14\n#### 14`.
+ * @param plan of whole numbers, read strictly left to right; divisions without a remainder
+ */
+export function workedOut(plan: string): string {
+  const [first, ...rest] = plan.match(/\d+|[-+*/]\d+/gu) ?? [];
+  const start = Number(first);
+  let value = start;
+  const steps = rest.map((text): Step => {
+    const [operator, operand] = [text.charAt(0), Number(text.slice(1))];
+    if (operator === '+') {
+      value += operand;
+    } else if (operator === '-') {
+      value -= operand;
+    } else if (operator === '*') {
+      value *= operand;
+    } else {
+      value /= operand;
+    }
+    return { operator: operator as Operator, operand, value };
+  });
+  return `${workOut(start, steps)}#### ${value}`;
+}
+
 function workOut(start: number, steps: readonly Step[]): string {
   let lines = '';
   let value = start;

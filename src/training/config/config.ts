@@ -120,6 +120,7 @@ export const configSchema = z.strictObject({
         functions: 'Functions in two parts, a helper and the function that calls it, which do not see each other.',
         logic: 'Logic questions with four options, about orders and implications. Needs `roles: 3` (voters) or 1.',
         chain: 'Chains of letters, in which each of 2 to 8 roles adds one and the last has to be the goal.',
+        hints: 'Expressions of two steps for a thinker and a solver, with hints that help, are redundant or mislead.',
       })
         .default('arithmetic')
         .describe(
@@ -199,7 +200,7 @@ export const configSchema = z.strictObject({
         .max(8)
         .default([1, 1, 1, 1])
         .describe(
-          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8 levels, python and logic 6, functions and chain 4. Those of dealer are games: ' +
+          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8, python and logic 6, functions and chain 4, hints 3 (help, redundant, mislead). Those of dealer are games: ' +
             'the dealer weighs 0.2, 1, 3 and 8 times what follows, by luck (1 to 4) or by what it can learn (5 to 8).',
         ),
       roles: positive

@@ -2,7 +2,7 @@
  * Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed,
  * step) alone.
  */
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeWhole } from '../../runtime/files/wholeFile.ts';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../policy/tokenizer.ts';
@@ -42,6 +42,8 @@ export interface PretrainSettings {
   readonly device: DeviceSettings;
   /** Executes drafts for the feedback on them; needed where a phase has second turns. */
   readonly examine?: Examine;
+  /** The folder of the team whose weights and tokenizer it begins with; from nothing unless given. */
+  readonly beginning?: string;
   /** Steps of the recipe that the folder's weights already had: the tokenizer stays, the rest follows. */
   readonly after?: number;
   readonly signal: AbortSignal;
@@ -77,7 +79,9 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   await mkdir(settings.folder, { recursive: true });
   const { after = 0 } = settings;
   if (after === 0) {
-    await writeTokenizer(settings, protocol, problemsOf(settings, 0, TOKENIZER_SAMPLE));
+    await (settings.beginning === undefined
+      ? writeTokenizer(settings, protocol, problemsOf(settings, 0, TOKENIZER_SAMPLE))
+      : copyTokenizer(settings.beginning, settings.folder));
   }
   const tokenizer = await loadTokenizer(settings.folder);
   const config: TransformerConfig = { ...settings.architecture, vocabularySize: tokenizer.vocabularySize };
@@ -153,11 +157,14 @@ async function contextsOf(
   return (await Promise.all(shown)).flat();
 }
 
-/** The parameters before the first step: those that the folder holds, or drawn from the seed. */
-const firstParameters = async (
-  { after = 0, folder, seed }: PretrainSettings,
+/** The parameters before the first step: those that the folder or the beginning holds, or drawn from the seed. */
+async function firstParameters(
+  { after = 0, folder, beginning, seed }: PretrainSettings,
   config: TransformerConfig,
-): Promise<Float32Array> => (after === 0 ? initialParameters(config, seed) : (await loadModel(folder)).parameters);
+): Promise<Float32Array> {
+  const held = after === 0 ? beginning : folder;
+  return held === undefined ? initialParameters(config, seed) : (await loadModel(held)).parameters;
+}
 
 /** Leaves the lines of a log that are of the steps before. */
 async function keepLog(path: string, after: number): Promise<void> {
@@ -189,11 +196,15 @@ export function demonstrations(
   protocol: Protocol,
   tokenizer: LoadedTokenizer,
 ): TrainingContext[] {
-  const { question } = problem;
+  const { question, alone } = problem;
   const said = shownOf(problem, shares);
-  return said.map((message, position) =>
+  const shown = said.map((message, position) =>
     demonstration(tokenizer, contextAt(protocol, position, question, said), message),
   );
+  const silent = said.map(() => '');
+  return alone === undefined
+    ? shown
+    : [...shown, demonstration(tokenizer, contextAt(protocol, said.length - 1, question, silent), alone)];
 }
 
 /** The messages that a demonstration shows. */
@@ -233,6 +244,12 @@ async function writeTokenizer(
   const { tokenizer, config } = trainBpe(texts, settings.vocabularySize);
   await writeFile(join(settings.folder, TOKENIZER_FILE), JSON.stringify(tokenizer));
   await writeFile(join(settings.folder, TOKENIZER_CONFIG_FILE), `${JSON.stringify(config, null, 2)}\n`);
+}
+
+async function copyTokenizer(from: string, to: string): Promise<void> {
+  for (const file of [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE]) {
+    await copyFile(join(from, file), join(to, file));
+  }
 }
 
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;

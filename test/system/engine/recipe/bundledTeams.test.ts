@@ -39,6 +39,10 @@ const TURNS: Readonly<Record<TaskName, readonly Turn[]>> = {
     ['first', false, []],
     ['second', true, [0]],
   ],
+  hints: [
+    ['reasoner', false, []],
+    ['actor', true, [0]],
+  ],
   // Their vote is scored.
   logic: [
     ['voter1', false, []],
@@ -53,6 +57,7 @@ const LEVELS: Readonly<Record<TaskName, number>> = {
   functions: 4,
   logic: 6,
   chain: 4,
+  hints: 3,
 };
 /** What chooses a task with its team. */
 const chosen = (task: TaskName): string[] => [
@@ -80,6 +85,7 @@ describe('`bundled` in a configuration', () => {
       [['task.name=functions'], 'team-functions-turns'],
       [['task.name=logic', 'task.roles=3', 'method=ccpo'], 'team-logic'],
       [['task.name=chain'], 'team-chain'],
+      [['task.name=hints'], 'team-hints'],
     ] as const) {
       const { modelFolder, protocolSource } = await recipeOf(...overrides);
       assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
@@ -139,7 +145,9 @@ for (const task of TASK_NAMES) {
             protocol,
             tokenizer,
           ).entries()) {
-            const most = roleNamed(protocol, occurrenceAt(protocol, position).role).maxNewTokens ?? 0;
+            // What the last role says alone comes after what all say.
+            const place = Math.min(position, protocol.occurrences.length - 1);
+            const most = roleNamed(protocol, occurrenceAt(protocol, place).role).maxNewTokens ?? 0;
             // The last token of a message ends it and is sampled too.
             const length = messages[0]?.tokens.length ?? Infinity;
             assert.ok(

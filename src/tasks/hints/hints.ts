@@ -1,0 +1,92 @@
+/**
+ * The arithmetic task for a thinker and a solver, with hints in known shares: the levels are the kinds of hints, and
+ * their mix weights are the shares. What a thinker says is its hint, a plan of two steps.
+ *
+ *   1, helps:     only the story is asked, and the solver needs the plan
+ *   2, redundant: the question states the expression, and the solver needs no plan
+ *   3, misleads:  the question states it, and something else that is wrong, which the thinker is shown to repeat
+ */
+import { distinctProblems, workedOut } from '../arithmetic/arithmetic.ts';
+import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
+import { HashedStream } from '../hashedStream.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { distinctQuestions, uidSha } from '../uid.ts';
+
+/** A problem with what its solver says where the thinker says nothing. */
+export interface HintProblem extends PlannedProblem {
+  readonly alone: string;
+}
+
+interface HintRule {
+  readonly level: number;
+  readonly hint: 'helps' | 'redundant' | 'misleads';
+}
+
+const RULES: readonly HintRule[] = [
+  { level: 1, hint: 'helps' },
+  { level: 2, hint: 'redundant' },
+  { level: 3, hint: 'misleads' },
+];
+const DEFAULT_MIX: readonly number[] = [1, 1, 1];
+/** The stories of the two easiest levels of the arithmetic task: two steps. */
+const STORIES: readonly number[] = [1, 1];
+
+/**
+ * Every distinct question of a seed, without end.
+ * @param levels mix weights of hints that help, are redundant and mislead; missing ones are 0
+ * @throws C3Error('input') for levels that are no mix
+ */
+export function distinctHints(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<HintProblem> {
+  const valid = levels.slice(RULES.length).every((weight) => weight === 0) && levels.every((weight) => weight >= 0);
+  if (!valid || !levels.some((weight) => weight > 0 && Number.isFinite(weight))) {
+    throw new C3Error(
+      'input',
+      `Hints [${levels.join(', ')}] are not valid: give the shares of hints that help, are redundant and mislead, from 0 up, at least one above 0.`,
+    );
+  }
+  return distinctQuestions(drawProblems(seed, levels));
+}
+
+function* drawProblems(seed: string, levels: readonly number[]): Generator<HintProblem, void, undefined> {
+  let index = 0;
+  for (const { question: story, plan, answer } of distinctProblems(`hints-${seed}`, STORIES)) {
+    const stream = new HashedStream(`hints\0${seed}\0${String(index)}`);
+    const { level, hint } = stream.weighted(RULES, levels);
+    const slip = slipOf(plan, stream);
+    const stated = hint === 'helps' ? '' : ` That is ${plan}.`;
+    const question = `${story}${stated}${hint === 'misleads' ? ` Hint: ${slip}` : ''}`;
+    const [right, wrong] = [demonstrated(plan), demonstrated(slip)];
+    yield {
+      uid: `hints-${seed}-${String(index)}`,
+      uidSha: uidSha(question),
+      question,
+      answer,
+      source: 'hints',
+      level,
+      ...(hint === 'misleads' ? planned(wrong, right) : planned(right, wrong)),
+      // The story alone has no plan to read: an answer at once.
+      alone: hint === 'helps' ? `#### ${answer}` : right.solution,
+      short: hint !== 'misleads',
+    };
+    index++;
+  }
+}
+
+const demonstrated = (plan: string): Demonstration => ({ plan, solution: workedOut(plan) });
+
+/** A plan whose last step is another one, with another result that is not negative. */
+function slipOf(plan: string, stream: HashedStream): string {
+  const [, before = '', operator = '+', operand = '1'] = /^(.*)([-+*/])(\d+)$/u.exec(plan) ?? [];
+  const value = valueOf(plan);
+  const slips = ['+', '-'].flatMap((sign) =>
+    [-2, -1, 0, 1, 2].flatMap((off) => {
+      const number = Number(operand) + off;
+      const slip = `${before}${sign}${String(number)}`;
+      const result = valueOf(slip);
+      return number < 1 || (sign === operator && off === 0) || result < 0 || result === value ? [] : [slip];
+    }),
+  );
+  return stream.pick(slips);
+}
+
+const valueOf = (plan: string): number => Number(/#### (-?\d+)$/u.exec(workedOut(plan))?.[1]);
