@@ -16,7 +16,7 @@ after(() => {
   team.remove();
 });
 
-type Kind = 'statistics' | 'stages' | 'teamtr' | 'ccpo';
+type Kind = 'statistics' | 'stages' | 'teamtr' | 'ccpo' | 'voting';
 
 /**
  * Runs until a line, after which it is killed some milliseconds later; null lets it come to its end.
@@ -145,15 +145,23 @@ it('comes to the same states, messages and weights over kills in the middle of i
   assertSame(whole.tables, killed.tables);
 });
 
-it('comes to the same statistics, solo rollouts and weights of CCPO over kills', async (t) => {
-  const moments = sampleOf(
-    Array.from({ length: 8 }, (_, number) => [0, 7, 14].map((later) => step(number, later + number))).flat(),
-    9,
-  );
-  const [whole, killed] = [await interrupted(t, 'ccpo', []), await interrupted(t, 'ccpo', moments)];
-  // On a busy machine a step may have ended before its last one.
-  assert.ok(killed.kills >= 0.75 * moments.length, `${String(killed.kills)} kills`);
-  const states = whole.tables['method_state'] ?? [];
-  assert.deepEqual([states.length, new Set(states.map(({ json }) => String(json))).size], [8, 8]);
-  assertSame(whole.tables, killed.tables);
-});
+for (const [kind, words, sample] of [
+  ['ccpo', 'statistics, solo rollouts and weights of CCPO', 9],
+  ['voting', 'statistics, votes and weights of CCPO with voters', 3],
+] as const) {
+  it(`comes to the same ${words} over kills`, async (t) => {
+    // In whichever step it is at: some come to its end, and most do not.
+    const moments = sampleOf(
+      Array.from({ length: 24 }, (_, number): [RegExp, number] => [/^Training: step \d of 8/mu, (7 * number) % 30]),
+      sample,
+    );
+    const [whole, killed] = [await interrupted(t, kind, []), await interrupted(t, kind, moments)];
+    t.diagnostic(`${String(killed.kills)} kills`);
+    // On a busy machine the run may have ended before the last ones.
+    assert.ok(killed.kills >= Math.floor(0.75 * moments.length), `${String(killed.kills)} kills`);
+    const states = whole.tables['method_state'] ?? [];
+    assert.deepEqual([states.length, new Set(states.map(({ json }) => String(json))).size], [8, 8]);
+    assert.equal((whole.tables['environment_event'] ?? []).length > 0, kind === 'voting');
+    assertSame(whole.tables, killed.tables);
+  });
+}

@@ -1,12 +1,13 @@
 /**
  * A process that takes a run of a method with a state to its end: begins it, or resumes it where it was killed.
- * Arguments: the model's folder, the run's folder, `statistics`, `stages`, `teamtr` or `ccpo`.
+ * Arguments: the model's folder, the run's folder, `statistics`, `stages`, `teamtr`, `ccpo` or `voting`.
  */
 import { join } from 'node:path';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
+import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../src/team/render.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
 import type { Method } from '../../src/training/methods/method.ts';
@@ -33,7 +34,17 @@ const METHODS: Readonly<Record<string, Method>> = {
 const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
   teamtr: ['method=teamtr', 'adapter={per: role, rank: 2}', 'teamtr.delta=0.002', 'teamtr.order=random'],
   ccpo: ['method=ccpo'],
+  voting: ['method=ccpo', 'evaluator_budget=4'],
 };
+/** Three voters who are asked as the second role of the pair is. */
+const VOTERS = parseProtocol(
+  JSON.stringify({
+    name: 'voters',
+    roles: [1, 2, 3].map((number) => ({ role: `voter${String(number)}`, prompt: 'Solve.' })),
+    rounds: { turns: 1, closing: { name: 'vote', ties: 'expected' } },
+  }),
+  'voters.json',
+);
 
 const [team = '', folder = '', kind = ''] = process.argv.slice(2);
 const store = openStoreForWriting(join(folder, 'c3.sqlite'));
@@ -51,7 +62,7 @@ await work(
     runtime: host,
     base,
     tokenizer: await loadTokenizer(team),
-    protocol: PAIR,
+    protocol: kind === 'voting' ? VOTERS : PAIR,
     render: renderPlain,
     maxPositions,
     evaluator: answerEvaluator,

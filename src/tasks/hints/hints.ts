@@ -28,23 +28,26 @@ const RULES: readonly HintRule[] = [
   { level: 3, hint: 'misleads' },
 ];
 const DEFAULT_MIX: readonly number[] = [1, 1, 1];
+const MOST_WEIGHTS = 4;
 /** The stories of the two easiest levels of the arithmetic task: two steps. */
 const STORIES: readonly number[] = [1, 1];
 
 /**
  * Every distinct question of a seed, without end.
- * @param levels mix weights of hints that help, are redundant and mislead; missing ones are 0
+ * @param levels mix weights of hints that help, are redundant and mislead; missing ones are 0, and a fourth, which the
+ *   mix of a configuration has unless set, counts nothing
  * @throws C3Error('input') for levels that are no mix
  */
 export function distinctHints(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<HintProblem> {
-  const valid = levels.slice(RULES.length).every((weight) => weight === 0) && levels.every((weight) => weight >= 0);
-  if (!valid || !levels.some((weight) => weight > 0 && Number.isFinite(weight))) {
+  const shares = levels.slice(0, RULES.length);
+  const valid = levels.length <= MOST_WEIGHTS && shares.every((weight) => Number.isFinite(weight) && weight >= 0);
+  if (!valid || !shares.some((weight) => weight > 0)) {
     throw new C3Error(
       'input',
       `Hints [${levels.join(', ')}] are not valid: give the shares of hints that help, are redundant and mislead, from 0 up, at least one above 0.`,
     );
   }
-  return distinctQuestions(drawProblems(seed, levels));
+  return distinctQuestions(drawProblems(seed, shares));
 }
 
 function* drawProblems(seed: string, levels: readonly number[]): Generator<HintProblem, void, undefined> {

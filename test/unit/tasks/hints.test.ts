@@ -55,7 +55,10 @@ describe('the hints task', () => {
 
   it('refuses shares of other hints', () => {
     assert.throws(() => distinctHints('a', [0, 0, 0]), isInputError(/at least one above 0/u));
-    assert.throws(() => distinctHints('a', [1, 1, 1, 1]), isInputError(/not valid/u));
+    assert.throws(() => distinctHints('a', [0, 0, 0, 1]), isInputError(/not valid/u));
+    assert.throws(() => distinctHints('a', [1, 1, 1, 1, 1]), isInputError(/not valid/u));
+    // The mix of a configuration unless set.
+    assert.deepEqual(drawn(20, 'd', [1, 1, 1, 1]), drawn(20, 'd'));
     assert.throws(() => distinctHints('a', [-1, 1]), isInputError(/not valid/u));
   });
 
