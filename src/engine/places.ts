@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxPlaces } from '../evaluate/python/sandbox/sandboxProcess.ts';
 import type { TextPlaces } from '../policy/textProcess.ts';
-import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
+import { C3Error } from '../shared/errors.ts';
+import { hasTeam, TEAM_SIZES, type TaskName, type TeamTask } from '../shared/runNames.ts';
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
@@ -40,7 +41,7 @@ export const SANDBOX_PLACES: SandboxPlaces = {
   pyodide: packageFolder('pyodide'),
 };
 
-const TEAM_FOLDERS: Readonly<Record<TaskName, string>> = {
+const TEAM_FOLDERS: Readonly<Record<TeamTask, string>> = {
   arithmetic: 'team',
   python: 'team-python',
   dealer: 'team-dealer',
@@ -55,16 +56,26 @@ const EARLIER_TEAM_FOLDERS = ['team-functions'];
 const inMedia = (folder: string): string =>
   fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${folder}`, import.meta.url));
 
-/** The folder of the team that comes with a bundled task: weights, tokenizer, protocol. */
-export const bundledTeam = (task: TaskName): string => inMedia(TEAM_FOLDERS[task]);
+/**
+ * The folder of the team that comes with a bundled task: weights, tokenizer, protocol.
+ * @throws C3Error('input') for a task without one
+ */
+export function bundledTeam(task: TaskName): string {
+  if (!hasTeam(task)) {
+    throw new C3Error('input', `Task ${task} comes without a team; name the folder of a model with the key model.`);
+  }
+  return inMedia(TEAM_FOLDERS[task]);
+}
 
 /** The folders of all teams that come with the product, those that new runs no longer begin with among them. */
 export const bundledTeams = (): readonly string[] =>
   [...Object.values(TEAM_FOLDERS), ...EARLIER_TEAM_FOLDERS].map(inMedia);
 
-/** The protocol of the bundled team of a task that has so many roles: one of its TEAM_SIZES. */
-export const bundledProtocol = (task: TaskName, roles: number): string =>
-  join(bundledTeam(task), roles === TEAM_SIZES[task][0] ? 'protocol.json' : `protocol-${String(roles)}.json`);
+/** The protocol of a bundled task that has so many roles: one of its TEAM_SIZES. */
+export function bundledProtocol(task: TaskName, roles: number): string {
+  const file = `${roles === TEAM_SIZES[task][0] ? '' : `-${String(roles)}`}.json`;
+  return hasTeam(task) ? join(bundledTeam(task), `protocol${file}`) : inMedia(`protocols/${task}${file}`);
+}
 
 /** The package's own description; it lies beside the sources and beside the bundles. */
 export const PACKAGE_FILE = fileURLToPath(

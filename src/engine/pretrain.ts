@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { examineProgram } from '../evaluate/examine.ts';
 import { PythonGrader } from '../evaluate/python/grader.ts';
-import { TASK_NAMES, TEAM_SIZES } from '../shared/runNames.ts';
+import { TEAM_SIZES, TEAM_TASKS } from '../shared/runNames.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import { pretrain } from '../training/pretrain/pretrain.ts';
 import { pretrainRecipe } from '../training/pretrain/pretrainRecipes.ts';
@@ -18,9 +18,9 @@ const { values, positionals } = parseArgs({
   options: { task: { type: 'string', default: 'arithmetic' }, after: { type: 'string', default: '0' } },
   allowPositionals: true,
 });
-const task = TASK_NAMES.find((name) => name === values.task);
+const task = TEAM_TASKS.find((name) => name === values.task);
 if (task === undefined) {
-  process.stderr.write(`--task knows ${TASK_NAMES.join(', ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
+  process.stderr.write(`--task knows ${TEAM_TASKS.join(', ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
   process.exit(1);
 }
 const { begins, ...recipe } = pretrainRecipe(task);

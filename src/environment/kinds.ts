@@ -5,6 +5,7 @@ import { expertEdits, levelFeedback, levelPassed, passed, plain } from './kinds/
 import { feedback } from './kinds/feedback.ts';
 import { join } from './kinds/join.ts';
 import { last } from './kinds/last.ts';
+import { referee } from './kinds/referee.ts';
 import { vote } from './kinds/vote.ts';
 
 export const ENVIRONMENT_KINDS: readonly EnvironmentKind[] = [
@@ -13,6 +14,7 @@ export const ENVIRONMENT_KINDS: readonly EnvironmentKind[] = [
   vote,
   join,
   last,
+  referee,
   levelFeedback,
   levelPassed,
   passed,

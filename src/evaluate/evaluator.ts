@@ -1,7 +1,7 @@
 /** What scores a message. */
 import type { DecisionEvent } from '../shared/records/events.ts';
 import type { Examined } from '../shared/records/examination.ts';
-import type { Instance } from '../shared/records/records.ts';
+import type { Instance, InstanceTests } from '../shared/records/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeChain, parseChain } from './chain.ts';
 import { examineProgram } from './examine.ts';
@@ -12,6 +12,7 @@ import { gradePoints, parsePoints } from './points.ts';
 import { extractCode } from './python/code.ts';
 import { programOfTurn } from './python/functionSource.ts';
 import type { PythonGrader } from './python/grader.ts';
+import { valueIn, valueProgram } from './python/value.ts';
 
 export { EvaluatorLost } from './lost.ts';
 
@@ -122,18 +123,26 @@ export function pythonEvaluator(
       if (tests === undefined) {
         return answers.evaluate(instance, text);
       }
-      const { score, rule, masked } = await grader.grade(
-        tests.prefix + extractCode(text),
-        tests,
-        instance.uidSha,
-        signal,
-      );
+      const code = programOf(tests, text);
+      if (code === null) {
+        return { score: 0, rule: 'no-value' };
+      }
+      const { score, rule, masked } = await grader.grade(code, tests, instance.uidSha, signal);
       if (rule === 'sandbox') {
         throw new EvaluatorLost(masked ?? '');
       }
       return masked === null ? { score, rule } : { score, rule, masked };
     },
   };
+}
+
+/** What the tests run against: the code of a message, or a function that gives back its value; null for none. */
+function programOf({ prefix, reads, entryPoint }: InstanceTests, text: string): string | null {
+  if (reads !== 'value') {
+    return prefix + extractCode(text);
+  }
+  const value = valueIn(text);
+  return value === null || entryPoint === null ? null : valueProgram(value, entryPoint);
 }
 
 const examiner =

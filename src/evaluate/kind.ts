@@ -3,6 +3,7 @@ import type { Instance } from '../shared/records/records.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { LadderRules } from './ladder.ts';
 import type { Grader } from './math/grade.ts';
+import type { ZebraRule } from './puzzles/zebra.ts';
 import { entryPointOf } from './python/functionSource.ts';
 import type { PassRule } from './python/rules.ts';
 
@@ -16,6 +17,12 @@ export interface EvaluatorParts {
   readonly points: Evaluator;
   /** Checks a chain of letters. */
   readonly chain: Evaluator;
+  /** Checks grids of houses, guesses of a secret number, and plans. */
+  readonly puzzles: {
+    readonly zebra: (by: ZebraRule) => Evaluator;
+    readonly numbers: Evaluator;
+    readonly blocksworld: Evaluator;
+  };
   /** Compares answers as mathematics. */
   readonly math: (grader: Grader) => Evaluator;
   /**
@@ -84,4 +91,20 @@ export function withoutFunction(name: string, instances: readonly Instance[]): s
   }
   const uid = JSON.stringify(bare.uid.slice(0, 120));
   return `evaluator: ${name} runs tests of a function, and instance ${uid} ${bare.tests === undefined ? 'has none; give it tests' : 'names no function; give it an entry_point'}, or choose evaluator: auto.`;
+}
+
+/**
+ * Why a kind that reads answers of a form of its own cannot score these instances.
+ * @param example of such an answer
+ */
+export function withoutForm(
+  name: string,
+  isOne: (answer: string) => boolean,
+  example: string,
+  instances: readonly Instance[],
+): string | null {
+  const wrong = instances.find(({ answer }) => !isOne(answer));
+  return wrong === undefined
+    ? null
+    : `evaluator: ${name} needs answers such as \`${example}\`, and that of instance ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
 }

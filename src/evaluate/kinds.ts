@@ -2,6 +2,7 @@
 import type { EvaluatorKind } from './kind.ts';
 import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';
+import { blocksworld } from './kinds/blocksworld.ts';
 import { chain } from './kinds/chain.ts';
 import { exact } from './kinds/exact.ts';
 import { jsonSchema } from './kinds/jsonSchema.ts';
@@ -9,11 +10,14 @@ import { ladder } from './kinds/ladder.ts';
 import { ladderPublished } from './kinds/ladderPublished.ts';
 import { math } from './kinds/math.ts';
 import { mathLenient } from './kinds/mathLenient.ts';
+import { numbers } from './kinds/numbers.ts';
 import { pattern } from './kinds/pattern.ts';
 import { points } from './kinds/points.ts';
 import { python } from './kinds/python.ts';
 import { pythonFraction } from './kinds/pythonFraction.ts';
 import { tolerance } from './kinds/tolerance.ts';
+import { zebra } from './kinds/zebra.ts';
+import { zebraCells } from './kinds/zebraCells.ts';
 
 /** In the order in which they are listed to users. */
 const TABLE = [
@@ -25,6 +29,10 @@ const TABLE = [
   jsonSchema,
   points,
   chain,
+  zebra,
+  zebraCells,
+  numbers,
+  blocksworld,
   math,
   mathLenient,
   python,

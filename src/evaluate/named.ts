@@ -9,6 +9,7 @@ import {
   type Evaluator,
 } from './evaluator.ts';
 import { evaluatorKind, type EvaluatorName } from './kinds.ts';
+import { blocksworldEvaluator, numbersEvaluator, puzzleEvaluatorOf, zebraEvaluator } from './puzzleEvaluators.ts';
 import type { PythonGrader } from './python/grader.ts';
 import { masked, type PassRule } from './python/rules.ts';
 import type { TaskName } from '../shared/runNames.ts';
@@ -16,9 +17,9 @@ import type { TaskName } from '../shared/runNames.ts';
 /**
  * What the answers of a task are: a number or letter that is stated, where an expression that has its value is none
  * (`#### 10+4` for 14); points for each part of a message; mathematics; a helper and a function, which `auto` scores as
- * `ladder`; or the rule of a chain, which it scores as `chain`.
+ * `ladder`; the rule of a chain, which it scores as `chain`; or the key of a puzzle.
  */
-export type AnswerForm = 'stated' | 'points' | 'mathematics' | 'functions' | 'chain';
+export type AnswerForm = 'stated' | 'points' | 'mathematics' | 'functions' | 'chain' | 'puzzle';
 
 const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
   arithmetic: 'stated',
@@ -28,9 +29,12 @@ const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
   logic: 'stated',
   chain: 'chain',
   hints: 'stated',
+  zebra: 'puzzle',
+  numbers: 'puzzle',
+  blocksworld: 'puzzle',
 };
 
-/** What the answers of a bundled task are; those of files, null, are mathematics. */
+/** What the answers of a bundled task are; those of files, null, are mathematics, or the key of a puzzle. */
 export const answerFormOf = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
 
 /** The evaluator that `auto` is for a form whose messages are scored together. */
@@ -46,23 +50,32 @@ export function evaluatorNamed(
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
 ): Evaluator {
   const math = mathEvaluator('strict');
+  const answers = byAnswer(math);
   const own = name === 'auto' ? (OF_TURNS[form] ?? name) : name;
   return evaluatorKind(own).make({
     plain: {
       stated: answerEvaluator,
       points: pointsEvaluator,
-      mathematics: math,
+      mathematics: answers,
       functions: math,
       chain: chainEvaluator,
+      puzzle: answers,
     }[form],
     answer: answerEvaluator,
     points: pointsEvaluator,
     chain: chainEvaluator,
+    puzzles: { zebra: zebraEvaluator, numbers: numbersEvaluator, blocksworld: blocksworldEvaluator },
     math: mathEvaluator,
     python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers),
     ladder: (rules, named) => ladderEvaluator(grader('fraction'), named, rules),
   });
 }
+
+/** Scores each instance by what its answer is: the key of a puzzle, or else an answer that `others` compares. */
+const byAnswer = (others: Evaluator): Evaluator => ({
+  name: others.name,
+  evaluate: (instance, text) => (puzzleEvaluatorOf(instance.answer) ?? others).evaluate(instance, text),
+});
 
 const WITHOUT_CODE = masked('no-tests', 'No code is run here.');
 

@@ -1,10 +1,18 @@
 /** The names that a run configuration may use; each room that gives them their meaning takes them from here. */
 
-/** The bundled tasks. */
-export const TASK_NAMES = ['arithmetic', 'python', 'dealer', 'functions', 'logic', 'chain', 'hints'] as const;
+/** The bundled tasks that come with a team of their own. */
+export const TEAM_TASKS = ['arithmetic', 'python', 'dealer', 'functions', 'logic', 'chain', 'hints'] as const;
+/** Those that come with a protocol and without weights: their model is the user's. */
+export const MODELLESS_TASKS = ['zebra', 'numbers', 'blocksworld'] as const;
+export const TASK_NAMES = [...TEAM_TASKS, ...MODELLESS_TASKS] as const;
 export type TaskName = (typeof TASK_NAMES)[number];
+/** A task with a bundled team. */
+export type TeamTask = (typeof TEAM_TASKS)[number];
 
-/** How many roles the bundled team of a task may have, that of `protocol.json` first. Values of `task.roles`. */
+/** Whether a team comes with a task. */
+export const hasTeam = (task: TaskName): task is TeamTask => TEAM_TASKS.some((name) => name === task);
+
+/** How many roles the team of a task may have, that of its first protocol first. Values of `task.roles`. */
 export const TEAM_SIZES: Readonly<Record<TaskName, readonly number[]>> = {
   arithmetic: [2],
   python: [2],
@@ -13,6 +21,9 @@ export const TEAM_SIZES: Readonly<Record<TaskName, readonly number[]>> = {
   logic: [3, 1],
   chain: [2, 3, 4, 5, 6, 7, 8],
   hints: [2],
+  zebra: [2, 3],
+  numbers: [2, 3],
+  blocksworld: [2, 3],
 };
 
 /** Values of `task.format`. */
@@ -26,6 +37,12 @@ export const TASK_FORMATS = [
   'mbppplus',
   'humaneval',
   'logiqa',
+  'aime',
+  'zebralogic',
+  'autologi',
+  'arbench',
+  'planbench',
+  'pddl',
   'jsonl',
   'csv',
 ] as const;

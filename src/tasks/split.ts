@@ -5,13 +5,16 @@
 import { C3Error } from '../shared/errors.ts';
 import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
 import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
+import { distinctBlocks } from './blocksworld/blocksworld.ts';
 import { distinctChains } from './chain/chain.ts';
 import { distinctHands } from './dealer/dealer.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { distinctFunctions } from './functions/functions.ts';
 import { distinctHints } from './hints/hints.ts';
 import { distinctLogic } from './logic/logic.ts';
+import { distinctNumbers } from './numbers/numbers.ts';
 import { distinctPythonProblems } from './python/python.ts';
+import { distinctZebras } from './zebra/zebra.ts';
 
 export { TASK_NAMES, type TaskName } from '../shared/runNames.ts';
 
@@ -28,6 +31,9 @@ const PROBLEMS: Readonly<
   logic: distinctLogic,
   chain: distinctChains,
   hints: distinctHints,
+  zebra: distinctZebras,
+  numbers: distinctNumbers,
+  blocksworld: distinctBlocks,
 };
 
 export type Side = 'train' | 'evaluation';

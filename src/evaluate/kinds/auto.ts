@@ -4,7 +4,7 @@ import { noProblem, type EvaluatorKind } from '../kind.ts';
 export const auto = {
   name: 'auto',
   words:
-    'Code by its tests, all of which must pass; numbers of arithmetic, letters of logic, cards by points, functions by ladder, chains by chain; other answers as mathematics, strictly.',
+    'Code by its tests, all of which must pass; answers of bundled tasks and of puzzles by the rule of each, such as letters of logic or plans; other answers as mathematics, strictly.',
   runsCode: true,
   problem: noProblem,
   make: ({ plain, python }) => python('strict', 'auto', plain),

@@ -49,6 +49,8 @@ export interface InstanceTests {
   readonly setup: string;
   /** Code that a message continues from: it is before the message's own. Empty where a message is whole. */
   readonly prefix: string;
+  /** Present where a message is no code: it states the value that `entryPoint` gives back, as AutoLogi has it. */
+  readonly reads?: 'value';
 }
 
 /** The iteration of weights that a run never trained: another model's, which continued replays of it. */

@@ -13,8 +13,8 @@ export function testsText(tests: InstanceTests | undefined): string | null {
   if (tests === undefined) {
     return null;
   }
-  const { tests: statements, test, entryPoint, setup, prefix } = tests;
-  return JSON.stringify({ tests: statements, test, entryPoint, setup, prefix });
+  const { tests: statements, test, entryPoint, setup, prefix, reads } = tests;
+  return JSON.stringify({ tests: statements, test, entryPoint, setup, prefix, ...(reads !== undefined && { reads }) });
 }
 
 /** A row as an instance. */

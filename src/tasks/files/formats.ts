@@ -1,20 +1,17 @@
 /** The forms of data that are known by name: what each row must hold, and what becomes of it. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance, InstanceTests } from '../../shared/records/records.ts';
+import { isRecord } from '../../shared/guard.ts';
+import type { InstanceTests } from '../../shared/records/records.ts';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
 import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
 import { boxedGold, hashGold } from '../gold.ts';
-import type { Row } from './rows.ts';
+import { aimeRow, arBenchRow, autoLogiRow, pddlRow, planBenchRow, zebraLogicRow } from './puzzleRows.ts';
+import type { Row, RowContent } from './rows.ts';
 
 export { SHOWN_TESTS, TASK_FORMATS, type ShownTests, type TaskFormat } from '../../shared/runNames.ts';
 
 /** The forms of a row; CSV is a form of the file. */
 export type RowFormat = Exclude<TaskFormat, 'auto' | 'csv'>;
-
-/** What a row says of its instance. */
-export type RowContent = Pick<Instance, 'question' | 'answer' | 'level' | 'tests'> & {
-  readonly uid: string | undefined;
-};
 
 /** Column names in the order in which they are tried, as in the C3 repository's loader; a null counts as absent. */
 export const QUESTION_COLUMNS: readonly string[] = [
@@ -40,6 +37,18 @@ export function recogniseRow(row: Row): RowFormat {
   }
   if (has('test_list')) {
     return has('test') ? 'mbppplus' : 'mbpp';
+  }
+  if (has('puzzle', 'solution')) {
+    return 'zebralogic';
+  }
+  if (has('prompt', 'code') && isRecord(column(row, 'code'))) {
+    return 'autologi';
+  }
+  if (has('query', 'ground_truth_plan')) {
+    return 'planbench';
+  }
+  if (has('Problem', 'Answer')) {
+    return 'aime';
   }
   if (has('problem', 'answer', 'unique_id')) {
     return 'math500';
@@ -80,6 +89,18 @@ export function readRow(row: Row, format: RowFormat, shown: ShownTests): RowCont
       return mbpp(row, format, shown);
     case 'humaneval':
       return humanEval(row);
+    case 'aime':
+      return aimeRow(row);
+    case 'zebralogic':
+      return zebraLogicRow(row);
+    case 'autologi':
+      return autoLogiRow(row);
+    case 'arbench':
+      return arBenchRow(row);
+    case 'planbench':
+      return planBenchRow(row);
+    case 'pddl':
+      return pddlRow(row);
     case 'logiqa':
     case 'jsonl':
       return plain(row);

@@ -2,8 +2,10 @@
 import { basename } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
 import type { Instance } from '../../shared/records/records.ts';
+import { readDocumentRows } from './document.ts';
 import { readRow, recogniseRow, type RowFormat, type ShownTests, type TaskFormat } from './formats.ts';
 import { readLogiqaRows } from './logiqa.ts';
+import { readPddlRows } from './pddlFile.ts';
 import { readCsvRows, readJsonRows, type Row } from './rows.ts';
 import { uidSha } from '../uid.ts';
 
@@ -35,6 +37,8 @@ const FILES = {
   csv: { read: readCsvRows, holds: 'a header and one record with a question and an answer on each line' },
   jsonl: { read: readJsonRows, holds: 'one JSON object with a question and an answer on each line' },
   logiqa: { read: readLogiqaRows, holds: 'a blank line and the seven lines of a question for each' },
+  document: { read: readDocumentRows, holds: 'one JSON list of items, or one JSON object on each line' },
+  pddl: { read: readPddlRows, holds: 'one or more problems as (define (problem NAME) ...)' },
 } as const;
 
 /**
@@ -52,10 +56,9 @@ export async function loadInstances(
   }
   const seen = new Map<string, Instance>();
   const contradicted = new Set<string>();
-  const csv = format === 'csv' || path.toLowerCase().endsWith('.csv');
   const formats = new Map<RowFormat, number>();
   let rows = 0;
-  const { read, holds } = FILES[csv ? 'csv' : format === 'logiqa' ? 'logiqa' : 'jsonl'];
+  const { read, holds } = FILES[fileKind(path, format)];
   for await (const row of read(path)) {
     const rowFormat = format === 'auto' || format === 'csv' ? atRow(row, path, () => recogniseRow(row)) : format;
     formats.set(rowFormat, (formats.get(rowFormat) ?? 0) + 1);
@@ -77,8 +80,18 @@ export async function loadInstances(
   return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
 }
 
+function fileKind(path: string, format: TaskFormat): keyof typeof FILES {
+  if (format === 'csv' || path.toLowerCase().endsWith('.csv')) {
+    return 'csv';
+  }
+  if (format === 'logiqa' || format === 'pddl') {
+    return format;
+  }
+  return format === 'arbench' || format === 'planbench' ? 'document' : 'jsonl';
+}
+
 /** What is wrong with a row can be gone to. */
-function atRow<Result>({ number }: Row, path: string, work: () => Result): Result {
+function atRow<Result>({ number, line = number }: Row, path: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
@@ -87,7 +100,7 @@ function atRow<Result>({ number }: Row, path: string, work: () => Result): Resul
     }
     throw new C3Error(error.kind, error.message, {
       cause: error,
-      action: { kind: 'openPlace', file: path, line: number, column: 1 },
+      action: { kind: 'openPlace', file: path, line, column: 1 },
     });
   }
 }

@@ -1,5 +1,6 @@
 /** The rows of a data file, each with its place: JSON objects one a line, or CSV under a header. */
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
+import type { Instance } from '../../shared/records/records.ts';
 import { readCsvRecords } from './csv.ts';
 import { readLines } from './lines.ts';
 
@@ -9,8 +10,15 @@ export interface Row {
   readonly number: number;
   /** `file:line`, as messages name it. */
   readonly place: string;
+  /** Where a row is no line of its file: the line to open for it. */
+  readonly line?: number;
   readonly columns: Readonly<Record<string, unknown>>;
 }
+
+/** What a row says of its instance. */
+export type RowContent = Pick<Instance, 'question' | 'answer' | 'level' | 'tests'> & {
+  readonly uid: string | undefined;
+};
 
 /**
  * Reads a JSONL file as a stream; blank lines and lines starting with # are skipped.

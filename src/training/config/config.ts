@@ -5,10 +5,10 @@ import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { Sampling } from '../../shared/records/records.ts';
-import { ADAPTER_MODULES, SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
+import { ADAPTER_MODULES } from '../../shared/runNames.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { described, oneOf, pathTo, positive, rowSlice, type KeyMeta } from './configKeys.ts';
+import { described, oneOf, pathTo, positive, type KeyMeta } from './configKeys.ts';
 import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
@@ -17,6 +17,7 @@ import { magrpoSchema } from './magrpoKeys.ts';
 import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
 import { ppoSchema, valueHeadSchema } from './ppoKeys.ts';
+import { taskSchema } from './taskKeys.ts';
 import { teamTrSchema } from './teamTrKeys.ts';
 
 /**
@@ -100,7 +101,7 @@ export const configSchema = z.strictObject({
     .describe('How a model reads its contexts.'),
   protocol: pathTo('protocol', {
     bundled:
-      'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and players, a helper and a main agent (functions), three voters (logic), or a role for each letter (chain).',
+      'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and players, a helper and a main agent (functions), voters (logic), or roles who speak in turn (the others).',
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
@@ -111,112 +112,7 @@ export const configSchema = z.strictObject({
       'Roles that the weights in training do not answer for, by name: `{checker: {kind: scripted, answers: [...]}, critic: {model: FOLDER}}`. ' +
         'What they say is credited and replayed, and never trained on. `expert` is what the mode expert_edits asks.',
     ),
-  task: z
-    .strictObject({
-      name: oneOf(TASK_NAMES, {
-        arithmetic: 'Expressions of one to four steps, answered with a number.',
-        python: 'Small functions, scored by unit tests that run in the sandbox.',
-        dealer: 'Hands of a card game, in which the first message decides as much of the score as the level says.',
-        functions: 'Functions in two parts, a helper and the function that calls it, which do not see each other.',
-        logic: 'Logic questions with four options, about orders and implications. Needs `roles: 3` (voters) or 1.',
-        chain: 'Chains of letters, in which each of 2 to 8 roles adds one and the last has to be the goal.',
-        hints: 'Expressions of two steps for a thinker and a solver, with hints that help, are redundant or mislead.',
-      })
-        .default('arithmetic')
-        .describe(
-          'A bundled task: its questions are generated unless files are given, and its team and protocol are what `bundled` means. ' +
-            'For your own questions omit it and write `train_file`, with `evaluation_file` or `split`, and `format` if need be.',
-        ),
-      train_file: pathTo('rows')
-        .nullable()
-        .default(null)
-        .describe(
-          'Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.',
-        ),
-      evaluation_file: pathTo('rows')
-        .nullable()
-        .default(null)
-        .describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
-      split: z
-        .strictObject({
-          evaluation: z
-            .number()
-            .gt(0)
-            .lt(1)
-            .default(0.2)
-            .describe('The share of the questions of `train_file` that are evaluated and never trained on.'),
-          seed: z
-            .int()
-            .min(0)
-            .default(0)
-            .describe(
-              'Another seed holds out other questions. It is separate from the seed of the run, so that runs can be compared.',
-            ),
-        })
-        .nullable()
-        .default(null)
-        .describe(
-          'Splits `train_file` by the hash of each question, whatever the order of the file: equal questions are on one side. ' +
-            'null holds out its first questions, at most `evaluation.instances` and a quarter.',
-        ),
-      train_split: rowSlice
-        .nullable()
-        .default(null)
-        .describe(
-          'The questions of `train_file` that are trained on, by their places in it, such as `train[16:]`; the name before the brackets says nothing. null: all that are not evaluated.',
-        ),
-      evaluation_split: rowSlice
-        .nullable()
-        .default(null)
-        .describe(
-          'The questions that are evaluated, such as `test[:16]`: of `evaluation_file`, or else of `train_file`. At most `evaluation.instances` are.',
-        ),
-      format: oneOf(TASK_FORMATS, {
-        auto: 'Recognized row by row.',
-        gsm8k: 'GSM8K: the answer comes after ####.',
-        math: 'MATH: the answer is in \\boxed{} of the solution.',
-        math500: 'MATH-500: a separate column for the answer.',
-        cmath: 'CMATH: the answer is the column golden.',
-        mbpp: 'MBPP: code with a list of tests.',
-        mbppplus: 'MBPP+: code with a test program.',
-        humaneval: 'HumanEval: a prompt with its entry point and test.',
-        logiqa:
-          'LogiQA: plain text, eight lines a question: blank, letter, context, question, four options. Never recognized by itself.',
-        jsonl: 'Columns such as question and answer, as JSON Lines.',
-        csv: 'Columns such as question and answer, as CSV.',
-      })
-        .default('auto')
-        .describe('The form of the rows of the files.'),
-      show_tests: oneOf(SHOWN_TESTS, {
-        none: 'None: the text alone asks.',
-        first: 'The first one.',
-        all: 'All of them.',
-      })
-        .default('first')
-        .describe('How many of its tests an MBPP question shows; they alone name the function.'),
-      levels: z
-        .array(z.number().min(0))
-        .min(1)
-        .max(8)
-        .default([1, 1, 1, 1])
-        .describe(
-          'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8, python and logic 6, functions and chain 4, hints 3 (help, redundant, mislead). Those of dealer are games: ' +
-            'the dealer weighs 0.2, 1, 3 and 8 times what follows, by luck (1 to 4) or by what it can learn (5 to 8).',
-        ),
-      roles: positive
-        .default(2)
-        .describe(
-          'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 to 8 for chain, 2 or 1 for functions, 3 or 1 for logic, 2 for the others. `fanout` has a number for each.',
-        ),
-      refuse_overlap: z
-        .boolean()
-        .default(true)
-        .describe(
-          'Stops the run if a training question is also evaluated, even with different case or whitespace; false only warns.',
-        ),
-    })
-    .prefault({})
-    .describe('What the team works on.'),
+  task: taskSchema,
   evaluator: described(EVALUATOR_KINDS).default('auto').describe('What scores the last message.'),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
   instances_per_step: positive.default(32).describe('Questions that each training step works on.'),

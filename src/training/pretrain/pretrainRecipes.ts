@@ -1,5 +1,5 @@
 /** How the bundled team of each bundled task is made: all that its pretraining depends on. */
-import type { TaskName } from '../../tasks/split.ts';
+import type { TeamTask } from '../../shared/runNames.ts';
 import type { PretrainSettings } from './pretrain.ts';
 
 export interface PretrainRecipe extends Pick<
@@ -7,7 +7,7 @@ export interface PretrainRecipe extends Pick<
   'task' | 'seed' | 'phases' | 'problemsPerStep' | 'vocabularySize' | 'architecture'
 > {
   /** The task whose bundled team it begins with, with its tokenizer; from nothing unless given. */
-  readonly begins?: TaskName;
+  readonly begins?: TeamTask;
 }
 
 /** What the teams have in common: about 1.8 million parameters. */
@@ -30,7 +30,7 @@ const COMMON: Omit<PretrainRecipe, 'task' | 'phases'> = {
 };
 
 /** Careful work first; then demonstrations of mixed care, at the levels that the team is trained on. */
-const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
+const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
   arithmetic: [
     {
       steps: 1200,
@@ -207,7 +207,7 @@ const PHASES: Readonly<Record<TaskName, PretrainRecipe['phases']>> = {
 };
 
 /** A team whose answers are single words needs less: about 0.2 million parameters. */
-const SMALLER: Readonly<Partial<Record<TaskName, Partial<PretrainRecipe>>>> = {
+const SMALLER: Readonly<Partial<Record<TeamTask, Partial<PretrainRecipe>>>> = {
   dealer: {
     problemsPerStep: 16,
     architecture: {
@@ -263,10 +263,10 @@ const SMALLER: Readonly<Partial<Record<TaskName, Partial<PretrainRecipe>>>> = {
   },
 };
 
-const BEGINNINGS: Readonly<Partial<Record<TaskName, TaskName>>> = { hints: 'arithmetic' };
+const BEGINNINGS: Readonly<Partial<Record<TeamTask, TeamTask>>> = { hints: 'arithmetic' };
 
 /** Everything that decides the weights of a task's bundled team. */
-export function pretrainRecipe(task: TaskName): PretrainRecipe {
+export function pretrainRecipe(task: TeamTask): PretrainRecipe {
   const begins = BEGINNINGS[task];
   return { task, ...COMMON, ...SMALLER[task], phases: PHASES[task], ...(begins !== undefined && { begins }) };
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
 import type { DecisionEvent } from '../../../src/shared/records/events.ts';
+import type { Instance } from '../../../src/shared/records/records.ts';
 import { instances } from '../replay/helpers.ts';
 
 const [INSTANCE = assert.fail()] = instances(1);
@@ -11,7 +12,11 @@ async function outcome(
   name: string,
   texts: readonly string[],
   options: Readonly<Record<string, string>> = {},
-  { reward, uniform = 0 }: { readonly reward?: number | null; readonly uniform?: number } = {},
+  {
+    reward,
+    uniform = 0,
+    instance = INSTANCE,
+  }: { readonly reward?: number | null; readonly uniform?: number; readonly instance?: Instance } = {},
 ): Promise<EnvironmentOutcome> {
   const kind = environmentKind(name) ?? assert.fail(name);
   const messages = texts.map((text, position): DecisionEvent => ({
@@ -27,13 +32,7 @@ async function outcome(
       'number' in values ? values.number : values[0],
     ]),
   );
-  return kind.run({
-    instance: INSTANCE,
-    log: messages,
-    messages,
-    options: { ...defaults, ...options },
-    uniform: () => uniform,
-  });
+  return kind.run({ instance, log: messages, messages, options: { ...defaults, ...options }, uniform: () => uniform });
 }
 
 describe('the calculator', () => {
@@ -111,4 +110,26 @@ it('every environment has a name of its own, words, and options with values', ()
       ),
     );
   }
+});
+
+describe('the referee', () => {
+  it('says of the newest guess what AR-Bench says, and ends with the right one', async () => {
+    const secret = { ...INSTANCE, answer: 'secret number 6850' };
+    const said = (texts: readonly string[], options = {}): Promise<EnvironmentOutcome> =>
+      outcome('referee', texts, options, { instance: secret });
+    assert.deepEqual(await said(['Guess: 6850', 'Guess: 5680']), {
+      text: '5680: 1 in place, 3 elsewhere.',
+      json: { guess: '5680', inPlace: 1, elsewhere: 3 },
+    });
+    assert.equal(
+      (await said(['Guess: 1234'], { words: 'published' })).text,
+      '0 digits are present in the answer and in the correct positions\n0 digits are present in the answer but in the different positions',
+    );
+    assert.equal((await said(['Guess: 6850'])).done, 'the guess is right');
+    assert.deepEqual(await said(['six']), {
+      text: 'No guess of 4 digits. Write one such as Guess: 0123',
+      json: { guess: null },
+    });
+    await assert.rejects(outcome('referee', ['Guess: 1234']), /is no secret number such as/u);
+  });
 });

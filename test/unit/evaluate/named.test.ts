@@ -86,7 +86,7 @@ test('each kind is described once, is what a configuration may name, and names w
   }
   assert.throws(
     () => readConfig('', 'test', ['evaluator=maths']),
-    /did you mean math\? It must be one of auto, answer, exact, pattern, tolerance, json-schema, points, chain, math, math-lenient, python, python-fraction/u,
+    /did you mean math\? It must be one of auto, answer, exact, pattern, tolerance, json-schema, points, chain, zebra, zebra-cells, numbers, blocksworld, math, math-lenient, python, python-fraction/u,
   );
   for (const name of ['auto', 'python', 'python-fraction'] as const) {
     assert.equal(evaluatorKind(name).runsCode, true, name);

@@ -6,8 +6,8 @@ import { bundledProtocol, bundledTeam } from '../../../../src/engine/places.ts';
 import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { loadModel, parameterCount } from '../../../../src/runtime/model/model.ts';
-import { TEAM_SIZES } from '../../../../src/shared/runNames.ts';
-import { generateSplit, TASK_NAMES, type TaskName } from '../../../../src/tasks/split.ts';
+import { TEAM_SIZES, TEAM_TASKS, type TeamTask } from '../../../../src/shared/runNames.ts';
+import { generateSplit } from '../../../../src/tasks/split.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { occurrenceAt, roleNamed } from '../../../../src/team/protocol.ts';
 import { runSampling } from '../../../../src/training/config/config.ts';
@@ -17,7 +17,7 @@ import { revisions, type Examine } from '../../../../src/training/pretrain/revis
 import { withTeam } from '../../../team/speak.ts';
 
 type Turn = readonly [role: string, scored: boolean, parents: readonly number[]];
-const TURNS: Readonly<Record<TaskName, readonly Turn[]>> = {
+const TURNS: Readonly<Record<TeamTask, readonly Turn[]>> = {
   arithmetic: [
     ['reasoner', false, []],
     ['actor', true, [0]],
@@ -50,7 +50,7 @@ const TURNS: Readonly<Record<TaskName, readonly Turn[]>> = {
     ['voter3', false, []],
   ],
 };
-const LEVELS: Readonly<Record<TaskName, number>> = {
+const LEVELS: Readonly<Record<TeamTask, number>> = {
   arithmetic: 8,
   python: 6,
   dealer: 8,
@@ -60,13 +60,13 @@ const LEVELS: Readonly<Record<TaskName, number>> = {
   hints: 3,
 };
 /** What chooses a task with its team. */
-const chosen = (task: TaskName): string[] => [
+const chosen = (task: TeamTask): string[] => [
   `task.name=${task}`,
   ...(task === 'logic' ? ['task.roles=3', 'method=ccpo'] : []),
 ];
 
 const recipeOf = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, import.meta.dirname);
-const problemsOf = (task: TaskName, count: number): ReturnType<typeof generateSplit>['evaluation'] =>
+const problemsOf = (task: TeamTask, count: number): ReturnType<typeof generateSplit>['evaluation'] =>
   generateSplit({
     task,
     seed: 'bundled',
@@ -103,7 +103,7 @@ describe('`bundled` in a configuration', () => {
   });
 });
 
-for (const task of TASK_NAMES) {
+for (const task of TEAM_TASKS) {
   describe(`the bundled team of ${task}`, () => {
     it("loads: small weights of the recipe's architecture, a tokenizer of their vocabulary, roles of which the last or the vote is scored", async () => {
       const folder = bundledTeam(task);

@@ -343,10 +343,19 @@ describe('what is loaded when', () => {
     // functionSource.ts, which descriptors of evaluators use, takes texts apart. The others count a stored vote again
     // for the transcript, by evaluators that compare answers; what would run code is not among them.
     const pure = new Set([
-      ...['answer', 'chain', 'evaluator', 'examine', 'jsonSchema', 'lost', 'named', 'pattern', 'tolerance'].map(
-        (name) => `src/evaluate/${name}.ts`,
-      ),
-      ...['functionSource', 'rules'].map((name) => `src/evaluate/python/${name}.ts`),
+      ...[
+        'answer',
+        'chain',
+        'evaluator',
+        'examine',
+        'jsonSchema',
+        'lost',
+        'named',
+        'pattern',
+        'puzzleEvaluators',
+        'tolerance',
+      ].map((name) => `src/evaluate/${name}.ts`),
+      ...['functionSource', 'rules', 'value'].map((name) => `src/evaluate/python/${name}.ts`),
       'src/replay/countedVote.ts',
       'src/runtime/random.ts',
     ]);
@@ -356,7 +365,7 @@ describe('what is loaded when', () => {
     // Descriptors of methods, estimators, evaluators and environments are words and pure functions, like the ladder.
     assert.deepEqual(
       files.filter((path) =>
-        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|ladder\.ts|math\/|python\/code\.ts))|tasks|replay(?!\/(?:tree|jointTree|votes)\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
+        /src\/(?:engine|runtime|store|evaluate(?!\/(?:kind|points\.ts|ladder\.ts|math\/|puzzles\/|python\/code\.ts))|tasks|replay(?!\/(?:tree|jointTree|votes)\.ts)|policy)\/|better-sqlite3|onnxruntime/u.test(
           path,
         ),
       ),

@@ -1,0 +1,34 @@
+/** The exact referee of guessing numbers. */
+import { compareGuess, guessIn, parseSecret } from '../../evaluate/puzzles/numbers.ts';
+import type { EnvironmentKind } from '../kind.ts';
+
+export const referee: EnvironmentKind = {
+  name: 'referee',
+  words:
+    'Says how many digits of the newest guess are in place and how many elsewhere, for secret numbers; the right guess ends the episode.',
+  // As AR-Bench words it, or in short.
+  options: { words: ['short', 'published'] },
+  derived: true,
+  run({ instance, messages, options }) {
+    const secret = parseSecret(instance.answer);
+    if (secret === null) {
+      throw new Error(
+        'the answer of the instance is no secret number such as `secret number 0427`; take the environment out, or choose task: {name: numbers}',
+      );
+    }
+    const guess = guessIn(messages.at(-1)?.text ?? '', secret.length);
+    if (guess === null) {
+      const example = '0123456789'.slice(0, secret.length);
+      return {
+        text: `No guess of ${String(secret.length)} digits. Write one such as Guess: ${example}`,
+        json: { guess },
+      };
+    }
+    const { inPlace, elsewhere } = compareGuess(secret, guess);
+    const text =
+      options['words'] === 'published'
+        ? `${String(inPlace)} digits are present in the answer and in the correct positions\n${String(elsewhere)} digits are present in the answer but in the different positions`
+        : `${guess}: ${String(inPlace)} in place, ${String(elsewhere)} elsewhere.`;
+    return { text, json: { guess, inPlace, elsewhere }, ...(guess === secret && { done: 'the guess is right' }) };
+  },
+};

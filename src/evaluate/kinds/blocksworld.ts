@@ -1,0 +1,15 @@
+/** Plans of Blocksworld. */
+import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { parseBlocks } from '../puzzles/blocks.ts';
+
+const NAME = 'blocksworld';
+const EXAMPLE = '(define (problem p) (:domain blocksworld-4ops) (:objects red) ...)';
+
+export const blocksworld = {
+  name: NAME,
+  words:
+    'Plans of Blocksworld, in PDDL or in English: whether every action can be done and the goal holds in the end. The answer of the instance is the problem in PDDL.',
+  runsCode: false,
+  problem: (instances) => withoutForm(NAME, (answer) => parseBlocks(answer) !== null, EXAMPLE, instances),
+  make: ({ puzzles }) => puzzles.blocksworld,
+} as const satisfies EvaluatorKind;

@@ -1,0 +1,15 @@
+/** Guesses of a secret number. */
+import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { parseSecret } from '../puzzles/numbers.ts';
+
+const NAME = 'numbers';
+const EXAMPLE = 'secret number 0427';
+
+export const numbers = {
+  name: NAME,
+  words:
+    'Whether the last guess in a message is the secret number in the answer of the instance, such as `secret number 0427`.',
+  runsCode: false,
+  problem: (instances) => withoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, instances),
+  make: ({ puzzles }) => puzzles.numbers,
+} as const satisfies EvaluatorKind;

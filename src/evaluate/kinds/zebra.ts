@@ -1,0 +1,15 @@
+/** Grids of houses, all or nothing. */
+import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { parseZebra } from '../puzzles/zebra.ts';
+
+const NAME = 'zebra';
+const EXAMPLE = '{"House 1": {"Name": "Arnold"}, "House 2": {"Name": "Eric"}}';
+
+export const zebra = {
+  name: NAME,
+  words:
+    'Grids of houses (ZebraLogic): the last JSON object of a message needs every cell of the solution in the answer of the instance, or it has nothing.',
+  runsCode: false,
+  problem: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
+  make: ({ puzzles }) => puzzles.zebra('all'),
+} as const satisfies EvaluatorKind;

@@ -1,0 +1,14 @@
+/** Grids of houses by the share of their cells. */
+import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { parseZebra } from '../puzzles/zebra.ts';
+
+const NAME = 'zebra-cells';
+const EXAMPLE = '{"House 1": {"Name": "Arnold"}, "House 2": {"Name": "Eric"}}';
+
+export const zebraCells = {
+  name: NAME,
+  words: 'Grids of houses: the share of the cells of the solution that are right.',
+  runsCode: false,
+  problem: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
+  make: ({ puzzles }) => puzzles.zebra('cells'),
+} as const satisfies EvaluatorKind;

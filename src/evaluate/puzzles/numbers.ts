@@ -1,0 +1,49 @@
+/** Guessing numbers (AR-Bench): a secret of different digits, and what the referee says of a guess. */
+
+/** How many digits of a guess are right where they are, and how many elsewhere. */
+export interface Feedback {
+  readonly inPlace: number;
+  readonly elsewhere: number;
+}
+
+const SECRET = /^secret number ([0-9]{1,10})$/u;
+
+/** Reads `secret number 0427`. @returns the digits; null where the text has another form or repeats a digit */
+export function parseSecret(text: string): string | null {
+  const digits = SECRET.exec(text.trim())?.[1] ?? '';
+  return digits !== '' && new Set(digits).size === digits.length ? digits : null;
+}
+
+/** The text that parseSecret reads. */
+export const secretText = (digits: string): string => `secret number ${digits}`;
+
+/**
+ * What a message guesses: the last group of so many digits in it, read from the left, so that 12345 holds 1234.
+ * @returns null where it has none
+ */
+export const guessIn = (message: string, length: number): string | null =>
+  [...message.matchAll(new RegExp(`[0-9]{${String(length)}}`, 'gu'))].at(-1)?.[0] ?? null;
+
+/** Compares a guess with a secret, whose digits are all different; a digit that a guess repeats counts once. */
+export function compareGuess(secret: string, guess: string): Feedback {
+  let [inPlace, common] = [0, 0];
+  for (let index = 0; index < secret.length; index++) {
+    const digit = secret.charAt(index);
+    inPlace += guess.charAt(index) === digit ? 1 : 0;
+    common += guess.includes(digit) ? 1 : 0;
+  }
+  return { inPlace, elsewhere: common - inPlace };
+}
+
+/** Scores the guess of a message: 1 where it is the secret. */
+export function gradeGuess(secret: string, message: string): { readonly score: 0 | 1; readonly rule: string } {
+  const guess = guessIn(message, secret.length);
+  if (guess === null) {
+    return { score: 0, rule: `numbers: no guess of ${String(secret.length)} digits` };
+  }
+  const { inPlace, elsewhere } = compareGuess(secret, guess);
+  return {
+    score: guess === secret ? 1 : 0,
+    rule: `numbers: ${String(inPlace)} in place, ${String(elsewhere)} elsewhere`,
+  };
+}

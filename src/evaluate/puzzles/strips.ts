@@ -1,0 +1,63 @@
+/** Plans in a STRIPS domain: what an action changes, and whether a plan reaches the goal. */
+import type { Domain, Problem } from './pddl.ts';
+
+/** An action: the name of an operator and an object for each of its parameters. */
+export interface Action {
+  readonly name: string;
+  readonly objects: readonly string[];
+}
+
+/** What an action needs and changes. */
+export interface Grounded {
+  readonly needs: readonly string[];
+  readonly adds: readonly string[];
+  readonly removes: readonly string[];
+}
+
+export const actionText = ({ name, objects }: Action): string => `(${[name, ...objects].join(' ')})`;
+
+/** An action with its objects in the place of the parameters; null where the domain has no such action. */
+export function grounded({ operators }: Domain, { name, objects }: Action): Grounded | null {
+  const operator = operators.get(name);
+  if (operator?.parameters.length !== objects.length) {
+    return null;
+  }
+  const { parameters, needs, adds, removes } = operator;
+  const values = new Map(parameters.map((parameter, index) => [parameter, objects[index] ?? '']));
+  const filled = (facts: readonly string[]): string[] =>
+    facts.map((one) => one.replaceAll(/\?[a-z0-9_-]+/gu, (parameter) => values.get(parameter) ?? parameter));
+  return { needs: filled(needs), adds: filled(adds), removes: filled(removes) };
+}
+
+export interface PlanVerdict {
+  readonly score: 0 | 1;
+  /** `plan: 4 actions reach the goal`, or what the first problem is. */
+  readonly rule: string;
+}
+
+/**
+ * Executes a plan from the initial state: 1 where each action can be done and all goals hold in the end. A fact that an
+ * action both adds and removes holds after it, as in PDDL.
+ */
+export function validatePlan(domain: Domain, { init, goal }: Problem, plan: readonly Action[]): PlanVerdict {
+  const wrong = (why: string): PlanVerdict => ({ score: 0, rule: `plan: ${why}` });
+  const state = new Set(init);
+  for (const [index, action] of plan.entries()) {
+    const what = grounded(domain, action);
+    const missing = what?.needs.find((one) => !state.has(one));
+    if (what === null || missing !== undefined) {
+      const place = `action ${String(index + 1)}, ${actionText(action).slice(0, 80)},`;
+      return wrong(what === null ? `${place} is not of the domain` : `${place} needs ${missing ?? ''}`);
+    }
+    for (const one of what.removes) {
+      state.delete(one);
+    }
+    for (const one of what.adds) {
+      state.add(one);
+    }
+  }
+  const unmet = goal.find((one) => !state.has(one));
+  return unmet === undefined
+    ? { score: 1, rule: `plan: ${String(plan.length)} actions reach the goal` }
+    : wrong(`${unmet} does not hold after ${String(plan.length)} actions`);
+}

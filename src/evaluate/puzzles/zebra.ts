@@ -1,0 +1,110 @@
+/** Grids of houses (ZebraLogic): read in the public form of answers, and compared cell by cell as published. */
+import { isRecord } from '../../shared/guard.ts';
+import { lastBraced } from '../../shared/text/braces.ts';
+
+/** What belongs to each house, by the house and by the attribute, such as `House 1`, `Drink`: `tea`. */
+export type ZebraGrid = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** all: every cell has to be right, else nothing. cells: the share of cells that are. */
+export type ZebraRule = 'all' | 'cells';
+
+export interface ZebraVerdict {
+  /** In [0, 1]. */
+  readonly score: number;
+  /** `zebra: 5 of 6 cells`, or why nothing can be compared. */
+  readonly rule: string;
+}
+
+const MOST_HOUSES = 26;
+const MOST_ATTRIBUTES = 26;
+const MOST_LENGTH = 100_000;
+/** What the public files write in the place of a solution that they hide. */
+const HIDDEN = /^_+$/u;
+
+/**
+ * Reads `{"House 1": {"Name": "Arnold", "Drink": "tea"}, "House 2": {"Name": "Eric", "Drink": "milk"}}`.
+ * @returns null where the text has another form, houses differ in their attributes, or a cell is blank or hidden
+ */
+export function parseZebra(text: string): ZebraGrid | null {
+  const value = text.length > MOST_LENGTH ? undefined : parsed(text);
+  const houses = isRecord(value) ? Object.entries(value) : [];
+  const attributes = isRecord(houses[0]?.[1]) ? Object.keys(houses[0][1]) : [];
+  const grid = new Map<string, ReadonlyMap<string, string>>();
+  for (const [index, [house, cells]] of houses.entries()) {
+    const own = isRecord(cells) ? Object.entries(cells) : [];
+    const row = new Map(own.flatMap(([name, cell]) => (isCell(cell) ? [[name, cell] as const] : [])));
+    if (
+      house !== `House ${String(index + 1)}` ||
+      row.size !== own.length ||
+      attributes.join() !== [...row.keys()].join()
+    ) {
+      return null;
+    }
+    grid.set(house, row);
+  }
+  const fits =
+    grid.size >= 1 && grid.size <= MOST_HOUSES && attributes.length >= 1 && attributes.length <= MOST_ATTRIBUTES;
+  return fits ? grid : null;
+}
+
+/** The text that parseZebra reads. */
+export const zebraText = (grid: ZebraGrid): string =>
+  JSON.stringify(Object.fromEntries([...grid].map(([house, row]) => [house, Object.fromEntries(row)])));
+
+/** The words with which a question asks for its answer, every cell of it left open. */
+export function zebraForm(grid: ZebraGrid): string {
+  const open = [...grid].map(([house, row]): [string, unknown] => [
+    house,
+    Object.fromEntries([...row.keys()].map((name) => [name, '___'])),
+  ]);
+  return `Answer with JSON of this form, with a value for every ___:\n${JSON.stringify({ reasoning: '___', solution: Object.fromEntries(open) })}`;
+}
+
+/**
+ * Scores a message by the last complete JSON object in it, whose `solution` is compared without regard to case and the
+ * blanks around a cell (WildEval/ZeroEval, zebra_grid_eval.py). Of a list the first item counts.
+ */
+export function gradeZebra(key: ZebraGrid, message: string, by: ZebraRule): ZebraVerdict {
+  const found = lastBraced(message);
+  const wrong = (why: string): ZebraVerdict => ({ score: 0, rule: `zebra: ${why}` });
+  if (found === null) {
+    return wrong('no complete JSON object');
+  }
+  const answer = own(parsed(found.replaceAll('\n', '')), 'solution');
+  if (!isRecord(answer)) {
+    return wrong('its last object is no JSON with a solution');
+  }
+  let [right, all] = [0, 0];
+  for (const [house, row] of key) {
+    for (const [name, cell] of row) {
+      const given = own(own(answer, house), name);
+      const said = firstOf(given);
+      all += 1;
+      right += typeof said === 'string' && comparable(said) === comparable(cell) ? 1 : 0;
+    }
+  }
+  const score = by === 'cells' ? right / all : Number(right === all);
+  return { score, rule: `zebra: ${String(right)} of ${String(all)} cells` };
+}
+
+const comparable = (text: string): string => text.toLowerCase().trim();
+
+const isCell = (value: unknown): value is string =>
+  typeof value === 'string' && value.trim() !== '' && !HIDDEN.test(value.trim());
+
+const own = (value: unknown, key: string): unknown =>
+  isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+
+/** Of a list its first item. */
+const firstOf = (value: unknown): unknown => {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return list[0];
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // What models write between braces is often no JSON.
+  }
+}

@@ -1,0 +1,21 @@
+/** What is between braces in a text of others. */
+
+/**
+ * The last stretch from a brace that opens at the outermost level to the one that closes it; braces alone count, those
+ * inside quotes too.
+ * @returns null where no brace is closed at that level
+ */
+export function lastBraced(text: string): string | null {
+  let [depth, start] = [0, 0];
+  let found: string | null = null;
+  for (const { 0: brace, index } of text.matchAll(/[{}]/gu)) {
+    if (brace === '{') {
+      start = depth === 0 ? index : start;
+      depth += 1;
+    } else if (depth > 0) {
+      depth -= 1;
+      found = depth === 0 ? text.slice(start, index + 1) : found;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,110 @@
+/**
+ * A bundled task: plans for 3 or 4 blocks in the English of PlanBench, executed exactly. The answer of an instance is
+ * its problem in PDDL, of which any plan that reaches the goal is right. It comes without a team, for a model of the
+ * user's.
+ */
+import { actionWords, BLOCK_COLORS, BLOCKS, blocksQuestion } from '../../evaluate/puzzles/blocks.ts';
+import { writeProblem, type Problem } from '../../evaluate/puzzles/pddl.ts';
+import type { DemonstratedProblem } from '../demonstration.ts';
+import { checkLevels, drawDistinct } from '../drawDistinct.ts';
+import { HashedStream } from '../hashedStream.ts';
+import { uidSha } from '../uid.ts';
+import { shortestPlan } from './shortestPlan.ts';
+
+interface LevelRule {
+  readonly level: number;
+  readonly blocks: number;
+  /** The goal names where one block lies, or every block that lies on another. */
+  readonly goal: 'one' | 'all';
+}
+
+const LEVEL_RULES: readonly LevelRule[] = [
+  { level: 1, blocks: 3, goal: 'one' },
+  { level: 2, blocks: 3, goal: 'all' },
+  { level: 3, blocks: 4, goal: 'one' },
+  { level: 4, blocks: 4, goal: 'all' },
+];
+
+const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
+
+/**
+ * Every distinct problem of a seed, until there are no more.
+ * @param levels mix weights of the levels 1 to 4 (3 and 4 blocks, each with one goal and with all), by position
+ * @param sizes team sizes, drawn alike
+ * @throws C3Error('input') for levels that are no mix; while it is read, where all problems of the mix were drawn
+ */
+export function distinctBlocks(
+  seed: string,
+  levels: readonly number[] = DEFAULT_MIX,
+  sizes: readonly number[] = [2],
+): Iterable<DemonstratedProblem> {
+  checkLevels('blocksworld', levels, LEVEL_RULES.length);
+  return drawDistinct('blocksworld', levels, (index) => drawBlocks(seed, index, levels, sizes));
+}
+
+/** Draw `index` of a seed; depends on nothing but its arguments. */
+function drawBlocks(
+  seed: string,
+  index: number,
+  levels: readonly number[],
+  sizes: readonly number[],
+): DemonstratedProblem {
+  const stream = new HashedStream(`blocksworld\0${seed}\0${index}`);
+  const { level, blocks, goal } = stream.weighted(LEVEL_RULES, levels);
+  const roles = sizes[stream.integer(0, sizes.length - 1)] ?? 2;
+  const { problem, plan } = solvable(stream, blocks, goal);
+  const question = blocksQuestion(problem);
+  const said = ['[PLAN]', ...plan, '[PLAN END]'].join('\n');
+  const messages = Array.from({ length: roles }, () => said);
+  return {
+    uid: `blocksworld-${seed}-${index}`,
+    uidSha: uidSha(question),
+    question,
+    answer: writeProblem(problem),
+    source: 'blocksworld',
+    level,
+    said: messages,
+    saidInHaste: messages,
+    short: blocks === 3,
+  };
+}
+
+/** Two arrangements of the same blocks: one to begin with, and one in which all holds that the goal names. */
+function solvable(
+  stream: HashedStream,
+  count: number,
+  goal: LevelRule['goal'],
+): { readonly problem: Problem; readonly plan: readonly string[] } {
+  for (;;) {
+    const rest = [...BLOCK_COLORS];
+    const objects = Array.from({ length: count }, () => rest.splice(stream.integer(0, rest.length - 1), 1)).flat();
+    const piles = drawPiles(stream, objects);
+    const lying = drawPiles(stream, objects).flatMap((pile) => factsOn(pile));
+    const wanted = goal === 'all' || lying.length < 2 ? lying : [stream.pick(lying)];
+    const init = [
+      ...piles.flatMap((pile) => pile.slice(-1).map((top) => `(clear ${top})`)),
+      '(handempty)',
+      ...piles.flatMap((pile) => factsOn(pile)),
+      ...piles.flatMap((pile) => pile.slice(0, 1).map((bottom) => `(ontable ${bottom})`)),
+    ];
+    const problem = { name: `blocks-${count}`, domain: BLOCKS.name, objects, init, goal: wanted };
+    const plan = wanted.length === 0 ? null : shortestPlan(BLOCKS, problem);
+    if (plan !== null && plan.length > 0) {
+      return { problem, plan: plan.map(actionWords) };
+    }
+  }
+}
+
+/** The blocks in piles, each from its bottom: one after another is put on the table or on a pile. */
+function drawPiles(stream: HashedStream, objects: readonly string[]): string[][] {
+  const rest = [...objects];
+  const piles: string[][] = [];
+  for (const block of Array.from(objects, () => rest.splice(stream.integer(0, rest.length - 1), 1)).flat()) {
+    const place = stream.integer(0, piles.length);
+    piles[place] = [...(piles[place] ?? []), block];
+  }
+  return piles;
+}
+
+const factsOn = (pile: readonly string[]): string[] =>
+  pile.slice(1).map((block, index) => `(on ${block} ${pile[index] ?? ''})`);

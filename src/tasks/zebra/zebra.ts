@@ -1,0 +1,171 @@
+/**
+ * A bundled task: logic grids of 2 and 3 houses in the form of ZebraLogic, whose clues leave exactly one solution. It
+ * comes without a team: its questions are English and its answers JSON, for a model of the user's.
+ */
+import { zebraForm, zebraText, type ZebraGrid } from '../../evaluate/puzzles/zebra.ts';
+import type { DemonstratedProblem } from '../demonstration.ts';
+import { checkLevels, drawDistinct } from '../drawDistinct.ts';
+import { HashedStream } from '../hashedStream.ts';
+import { uidSha } from '../uid.ts';
+import { ATTRIBUTES, NAMES, ORDINALS, type Attribute } from './zebraWords.ts';
+import { fewest, placings, type Cell, type Clue, type Placing } from './zebraSolver.ts';
+
+interface LevelRule {
+  readonly level: number;
+  readonly houses: number;
+  /** The names of the people among them. */
+  readonly attributes: number;
+}
+
+/** The sizes that ZebraLogic calls easy, up to 3*3. */
+const LEVEL_RULES: readonly LevelRule[] = [
+  { level: 1, houses: 2, attributes: 2 },
+  { level: 2, houses: 2, attributes: 3 },
+  { level: 3, houses: 3, attributes: 2 },
+  { level: 4, houses: 3, attributes: 3 },
+];
+
+const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
+
+const ALL = new Map(LEVEL_RULES.map(({ level, houses, attributes }) => [level, placings(houses, attributes)]));
+
+/**
+ * Every distinct grid of a seed, until there are no more.
+ * @param levels mix weights of the levels 1 to 4 (2*2, 2*3, 3*2, 3*3 houses and attributes), by position
+ * @param sizes team sizes, drawn alike
+ * @throws C3Error('input') for levels that are no mix; while it is read, where all grids of the mix were drawn
+ */
+export function distinctZebras(
+  seed: string,
+  levels: readonly number[] = DEFAULT_MIX,
+  sizes: readonly number[] = [2],
+): Iterable<DemonstratedProblem> {
+  checkLevels('zebra', levels, LEVEL_RULES.length);
+  return drawDistinct('zebra', levels, (index) => drawZebra(seed, index, levels, sizes));
+}
+
+/** Draw `index` of a seed; depends on nothing but its arguments. */
+function drawZebra(
+  seed: string,
+  index: number,
+  levels: readonly number[],
+  sizes: readonly number[],
+): DemonstratedProblem {
+  const stream = new HashedStream(`zebra\0${seed}\0${index}`);
+  const { level, houses, attributes: count } = stream.weighted(LEVEL_RULES, levels);
+  const roles = sizes[stream.integer(0, sizes.length - 1)] ?? 2;
+  const attributes = [NAMES, ...some(stream, ATTRIBUTES, count - 1)].map((one) => ({
+    ...one,
+    values: some(stream, one.values, houses),
+  }));
+  const all = ALL.get(level) ?? [];
+  const placing = all[stream.integer(0, all.length - 1)] ?? [];
+  const clues = some(stream, fewest(trueClues(stream, attributes, houses, placing), all), Infinity);
+  const said = clues.map((clue) => clueWords(clue, attributes));
+  const grid = gridOf(attributes, houses, placing);
+  const question = `${introWords(attributes, houses)}\n\n## Clues:\n${said.map((one, at) => `${String(at + 1)}. ${one}`).join('\n')}\n\n${zebraForm(grid)}`;
+  const answer = zebraText(grid);
+  const notes = attributes
+    .flatMap(({ values, who }, one) =>
+      values.map((value, at) => `${who(value)}: house ${String((placing[one]?.[at] ?? 0) + 1)}`),
+    )
+    .join('; ');
+  const solved = `{"reasoning": ${JSON.stringify(notes)}, "solution": ${answer}}`;
+  const messages = [notes, ...Array.from({ length: roles - 1 }, () => solved)];
+  return {
+    uid: `zebra-${seed}-${index}`,
+    uidSha: uidSha(question),
+    question,
+    answer,
+    source: 'zebra',
+    level,
+    said: messages,
+    saidInHaste: messages,
+    short: houses === 2,
+  };
+}
+
+/** The clues that hold in a placing, in any order but for those that name a house, which come first. */
+function trueClues(stream: HashedStream, attributes: readonly Attribute[], houses: number, placing: Placing): Clue[] {
+  const cells = attributes.flatMap(({ values }, one) => values.map((_, value): Cell => [one, value]));
+  const at = ([one, value]: Cell): number => placing[one]?.[value] ?? 0;
+  const clues = cells.flatMap((one): Clue[] => [
+    ...Array.from({ length: houses }, (_, house): Clue => ({ kind: at(one) === house ? 'at' : 'notAt', one, house })),
+    ...cells.flatMap((other): Clue[] => {
+      const step = at(other) - at(one);
+      const pair = (kind: Exclude<Clue['kind'], 'at' | 'notAt'>, isTrue: boolean): Clue[] =>
+        isTrue ? [{ kind, one, other }] : [];
+      const isFirst = one[0] < other[0] || (one[0] === other[0] && one[1] < other[1]);
+      return [
+        ...pair('same', step === 0 && one[0] < other[0]),
+        ...pair('directlyLeft', step === 1),
+        ...pair('left', step > 0),
+        ...pair('nextTo', isFirst && Math.abs(step) === 1),
+        ...pair('oneBetween', isFirst && Math.abs(step) === 2),
+      ];
+    }),
+  ]);
+  // What gives a house away is left out first, so that puzzles are mostly made of relations.
+  const isGiven = ({ kind }: Clue): boolean => kind === 'at';
+  return [
+    ...some(stream, clues.filter(isGiven), Infinity),
+    ...some(
+      stream,
+      clues.filter((clue) => !isGiven(clue)),
+      Infinity,
+    ),
+  ];
+}
+
+function clueWords(clue: Clue, attributes: readonly Attribute[]): string {
+  const who = ([one, value]: Cell): string => attributes[one]?.who(attributes[one].values[value] ?? '') ?? '';
+  const first = who(clue.one);
+  const begin = first.slice(0, 1).toUpperCase() + first.slice(1);
+  switch (clue.kind) {
+    case 'at':
+      return `${begin} is in the ${ORDINALS[clue.house + 1] ?? ''} house.`;
+    case 'notAt':
+      return `${begin} is not in the ${ORDINALS[clue.house + 1] ?? ''} house.`;
+    case 'same':
+      return `${begin} is ${who(clue.other)}.`;
+    case 'directlyLeft':
+      return `${begin} is directly left of ${who(clue.other)}.`;
+    case 'left':
+      return `${begin} is somewhere to the left of ${who(clue.other)}.`;
+    case 'nextTo':
+      return `${begin} and ${who(clue.other)} are next to each other.`;
+    case 'oneBetween':
+      return `There is one house between ${first} and ${who(clue.other)}.`;
+  }
+}
+
+function introWords(attributes: readonly Attribute[], houses: number): string {
+  // In alphabetical order, so that the list shows nothing of the solution.
+  const lists = attributes.map(
+    ({ intro, values }) =>
+      ` - ${intro}: ${values
+        .toSorted()
+        .map((one) => `\`${one}\``)
+        .join(', ')}`,
+  );
+  return [
+    `There are ${String(houses)} houses, numbered 1 to ${String(houses)} from left to right, as seen from across the street. Each house is occupied by a different person. Each house has a unique attribute for each of the following characteristics:`,
+    ...lists,
+  ].join('\n');
+}
+
+const gridOf = (attributes: readonly Attribute[], houses: number, placing: Placing): ZebraGrid =>
+  new Map(
+    Array.from({ length: houses }, (_, house) => [
+      `House ${String(house + 1)}`,
+      new Map(attributes.map(({ name, values }, one) => [name, values[placing[one]?.indexOf(house) ?? 0] ?? ''])),
+    ]),
+  );
+
+/** So many of the items or all, in any order, none twice. */
+function some<Item extends string | object>(stream: HashedStream, items: readonly Item[], count: number): Item[] {
+  const rest = [...items];
+  return Array.from({ length: Math.min(count, items.length) }, () =>
+    rest.splice(stream.integer(0, rest.length - 1), 1),
+  ).flat();
+}
