@@ -62,8 +62,11 @@ export class Run {
       throw new CancelledError();
     }
     const cost = account.ledger();
+    const isCompared = config.steps > 0 && evaluation.length > 0;
     const compare = (kind: EvaluationKind): RunSummary['accuracy'] =>
-      comparison(before[kind], after[kind], config.steps > 0 && evaluation.length > 0, config.seed);
+      comparison(before[kind], after[kind], isCompared, config.seed);
+    const { samples } = config.evaluation;
+    const once = (when: 'before' | 'after'): (number | null)[] => this.evaluations.solvedOnce(when);
     return {
       run: this.context.id,
       method: config.method,
@@ -77,6 +80,9 @@ export class Run {
       decisions: cost.decisions,
       accuracy: compare('greedy'),
       passAt1: compare('sampled'),
+      ...(samples > 1 && {
+        passAtK: { samples, ...comparison(once('before'), once('after'), isCompared, config.seed) },
+      }),
       seconds: account.trainingSeconds,
       store: store.path,
     };

@@ -77,13 +77,27 @@ function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
     : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they are not counted`]];
 }
 
+/** Only where an evaluation took several samples. */
+function passAtKRows({ passAtK }: RunSummary): [string, string][] {
+  return passAtK === undefined
+    ? []
+    : [
+        [`pass@${String(passAtK.samples)}`, `${proportion(passAtK.before)}  ->  ${proportion(passAtK.after)}`],
+        ['  difference', points(passAtK.difference)],
+      ];
+}
+
 export function summaryWords(summary: RunSummary): string {
   const { tokens, decisions } = summary;
   const rows: [string, string][] = [
     ['greedy accuracy', `${proportion(summary.accuracy.before)}  ->  ${proportion(summary.accuracy.after)}`],
     ['  difference', points(summary.accuracy.difference)],
-    ['pass@1 (sampled)', `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`],
+    [
+      summary.passAtK === undefined ? 'pass@1 (sampled)' : `avg@${String(summary.passAtK.samples)} (pass@1)`,
+      `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`,
+    ],
     ['  difference', points(summary.passAt1.difference)],
+    ...passAtKRows(summary),
     ['evaluator calls', `${String(summary.evaluatorCalls)}${reusedWords(summary)}${lostWords(summary)}`],
     ...maskedRow(summary),
     [

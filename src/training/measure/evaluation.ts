@@ -55,6 +55,18 @@ export function instanceMeans(episodes: readonly (number | null)[], samples: num
   });
 }
 
+/**
+ * Whether an instance is solved at least once, for every instance: 1 or 0; null where none is known to be solved and
+ * some are masked. Its mean is pass@k of k samples.
+ * @param episodes as of instanceMeans
+ */
+export function solvedOnce(episodes: readonly (number | null)[], samples: number): (number | null)[] {
+  return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
+    const own = episodes.slice(index * samples, (index + 1) * samples);
+    return own.includes(1) ? 1 : own.includes(null) ? null : 0;
+  });
+}
+
 /** 1 where an episode's return reaches what a solved one has, else 0; null where it is masked. */
 export const solved = (value: number | null, least: number): number | null =>
   value === null ? null : value >= least ? 1 : 0;

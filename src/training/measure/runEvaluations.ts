@@ -10,7 +10,7 @@ import type { EvaluationKind } from '../../shared/records/records.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 import { proportion } from './accuracy.ts';
 import { runSampling } from '../config/config.ts';
-import { samplesOf, instanceMeans, solved, evaluate } from './evaluation.ts';
+import { samplesOf, instanceMeans, solved, solvedOnce, evaluate } from './evaluation.ts';
 import type { RunContext } from '../runContext.ts';
 
 /**
@@ -54,6 +54,25 @@ export class RunEvaluations {
       }
     }
     return outcomes;
+  }
+
+  /** Of the sampled evaluation before or after training, as stored: the instances that one episode or more solves. */
+  solvedOnce(when: 'before' | 'after'): (number | null)[] {
+    const { protocol, evaluation, store } = this.context.dependencies;
+    const { samples } = this.context.config.evaluation;
+    const round = EVALUATION_ROUNDS.find(({ stage, kind }) => stage === when && kind === 'sampled');
+    const episodes = store.episodes({
+      run: this.context.id,
+      phase: 'evaluate',
+      iteration: round?.iteration ?? 0,
+      offset: 0,
+      limit: evaluation.length * samples,
+    });
+    const least = solvedReturn(protocol);
+    return solvedOnce(
+      episodes.map((episode) => solved(episode.return, least)),
+      samples,
+    );
   }
 
   /**

@@ -144,6 +144,8 @@ test('PlanBench is read as rows or as its document, and its last statement is th
     instances: [{ instance_id: 2, query, ground_truth_plan: plan }],
   };
   assert.deepEqual((await load(JSON.stringify(document, null, 2), 'planbench')).instances, [row]);
+  const mystery = JSON.stringify({ ...document, domain: 'mystery_blocksworld' });
+  await assert.rejects(load(mystery, 'planbench'), isInputError(/item 1: its domain is "mystery_blocksworld"/u));
   assert.deepEqual((await load(`${JSON.stringify(PLANBENCH)}\n`, 'planbench')).instances, [row]);
   assert.equal(await scoreOf(row, plan), 1);
   assert.equal(await scoreOf(row, 'unstack the red block from on top of the blue block\nput down the red block'), 0);
@@ -208,10 +210,7 @@ test('AutoLogi is checked by its own Python, in the sandbox, and a message is da
     const evaluator = auto(grader);
     const cases = [
       ['```json\n// the order\ninputs = ["Oil", "Wine", "Snacks"]\n```', 1, 'passed'],
-      ['So ["Snacks", "Wine", "Oil"]; no: ["Oil", "Wine", "Snacks"]', 1, 'passed'],
       ['["Wine", "Oil", "Snacks"]', 0, 'wrong-answer'],
-      ['{"a": true}', 0, 'wrong-answer'],
-      ['```\n__import__("os").listdir("/")\n```', 0, 'candidate-exception'],
       ['```\n")\nraise SystemExit\n(["Wine", "Snacks", "Oil"]\n```', 0, 'candidate-exception'],
       ['Wine, Snacks, Oil', 0, 'no-value'],
       [`${'['.repeat(30_000)}]`, 0, 'no-value'],

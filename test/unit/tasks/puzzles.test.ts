@@ -27,8 +27,8 @@ const permutations = (items: readonly string[]): string[][] =>
 
 type Table = readonly (readonly string[])[];
 
-/** A zebra question, read by itself: its values, and how many of its clues a table (a row for each house) breaks. */
-function readZebra(question: string): { readonly values: Table; readonly broken: (table: Table) => number } {
+/** A zebra question, read by itself: its values, and which of its clues a table (a row for each house) breaks. */
+function readZebra(question: string): { readonly values: Table; readonly broken: (table: Table) => number[] } {
   const values = [...question.matchAll(/^ - .*: (.*)$/gmu)].map(([, list = '']) =>
     [...list.matchAll(/`([^`]+)`/gu)].map(([, value = '']) => value),
   );
@@ -60,7 +60,7 @@ function readZebra(question: string): { readonly values: Table; readonly broken:
     }
     return assert.fail(clue);
   };
-  return { values, broken: (table) => clues.filter((clue) => breaks(clue, table)).length };
+  return { values, broken: (table) => clues.flatMap((clue, at) => (breaks(clue, table) ? [at] : [])) };
 }
 
 describe('the zebra task', () => {
@@ -78,8 +78,12 @@ describe('the zebra task', () => {
       );
       const rows = (columns: Table): Table =>
         columns[0]?.map((_, house) => columns.map((column) => column[house] ?? '')) ?? [];
-      const holding = tables.map(rows).filter((one) => broken(one) === 0);
+      const all = tables.map(rows).map((one) => ({ one, by: broken(one) }));
+      const holding = all.filter(({ by }) => by.length === 0).map(({ one }) => one);
       assert.deepEqual(holding, [table], question);
+      // No clue can be left out: each alone excludes a table.
+      const needed = new Set(all.flatMap(({ by }) => (by.length === 1 ? by : [])));
+      assert.equal(needed.size, question.match(/^\d+\. /gmu)?.length, question);
       assert.deepEqual(gradeZebra(key, said.at(-1) ?? '', 'all'), {
         score: 1,
         rule: `zebra: ${String(table.flat().length)} of ${String(table.flat().length)} cells`,
@@ -92,7 +96,8 @@ describe('the zebra task', () => {
               assert.equal(gradeZebra(key, `{"solution": ${zebraText(changed)}}`, 'all').score, 0);
               const [index] = /\d/u.exec(house) ?? [];
               seen.byClue += Number(
-                broken(table.map((cells, place) => (place + 1 === Number(index) ? cells.with(at, other) : cells))) > 0,
+                broken(table.map((cells, place) => (place + 1 === Number(index) ? cells.with(at, other) : cells)))
+                  .length > 0,
               );
               seen.changes += 1;
             }

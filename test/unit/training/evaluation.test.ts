@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { evaluate, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
+import { evaluate, solvedOnce, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { leavesOf } from '../../../src/replay/tree.ts';
 import { renderPlain } from '../../../src/team/render.ts';
@@ -142,5 +142,10 @@ describe('evaluate', () => {
       CancelledError,
     );
     assert.equal(ended, 1);
+  });
+
+  it('counts an instance as solved once by any of its samples, and knows nothing where one of the others is masked', () => {
+    assert.deepEqual(solvedOnce([0, 1, 0, 0, null, 1, null, 0, null, null], 2), [1, 0, 1, null, null]);
+    assert.deepEqual(solvedOnce([], 2), []);
   });
 });

@@ -93,13 +93,13 @@ describe('what a configuration is refused for', () => {
     const said = async (name: string): Promise<string> => (await refusal(`task: {name: ${name}}\n`)).message;
     assert.match(
       await said('mydata'),
-      /task\.name: must be one of arithmetic, python, dealer, functions, logic, chain, hints, the bundled tasks; for your own questions write task: \{train_file: FILE\} and leave name out\.$/u,
+      /task\.name: must be one of arithmetic, python, dealer, functions, logic, chain, hints, zebra, numbers, blocksworld, the bundled tasks; for your own questions write task: \{train_file: FILE\} and leave name out\.$/u,
     );
     assert.match(await said('GSM8K'), /task: \{train_file: FILE, format: gsm8k\}/u);
     assert.match(await said('data/mine.jsonl'), /task: \{train_file: "data\/mine\.jsonl"\}/u);
     assert.match(
       await said('pyhton'),
-      /did you mean python\? It must be one of arithmetic, python, dealer, functions, logic, chain, hints\.$/u,
+      /did you mean python\? It must be one of arithmetic, python, dealer, functions, logic, chain, hints, zebra, numbers, blocksworld\.$/u,
     );
   });
 });
