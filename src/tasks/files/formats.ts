@@ -38,17 +38,11 @@ export function recogniseRow(row: Row): RowFormat {
   if (has('test_list')) {
     return has('test') ? 'mbppplus' : 'mbpp';
   }
-  if (has('puzzle', 'solution')) {
-    return 'zebralogic';
-  }
-  if (has('prompt', 'code') && isRecord(column(row, 'code'))) {
-    return 'autologi';
-  }
-  if (has('query', 'ground_truth_plan')) {
-    return 'planbench';
-  }
-  if (has('Problem', 'Answer')) {
-    return 'aime';
+  if (!ANSWER_COLUMNS.some((name) => has(name))) {
+    const puzzle = recognisePuzzle(row);
+    if (puzzle !== null) {
+      return puzzle;
+    }
   }
   if (has('problem', 'answer', 'unique_id')) {
     return 'math500';
@@ -61,6 +55,21 @@ export function recogniseRow(row: Row): RowFormat {
   }
   const answer = Object.keys(row.columns).length === 2 && has('question') ? column(row, 'answer') : undefined;
   return typeof answer === 'string' && hashGold(answer) !== undefined ? 'gsm8k' : 'jsonl';
+}
+
+/** The form of a row of a public puzzle, none of which has a column for its answer that others have. */
+function recognisePuzzle(row: Row): RowFormat | null {
+  const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
+  if (has('puzzle') && isRecord(column(row, 'solution'))) {
+    return 'zebralogic';
+  }
+  if (has('prompt') && isRecord(column(row, 'code'))) {
+    return 'autologi';
+  }
+  if (has('query', 'ground_truth_plan')) {
+    return 'planbench';
+  }
+  return has('Problem', 'Answer') ? 'aime' : null;
 }
 
 /** Reads a row in a form. @throws C3Error('input') naming file and line */

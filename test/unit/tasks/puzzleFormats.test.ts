@@ -85,6 +85,9 @@ test('each public form is recognized by its columns and read the same when it is
     const found = await load(JSON.stringify(row));
     assert.deepEqual([...found.formats], [[format, 1]]);
     assert.deepEqual((await load(JSON.stringify(row), format)).instances, found.instances);
+    // With a question and an answer of its own a row is what it was before these forms were known.
+    const plain = await load(JSON.stringify({ ...row, question: 'q', answer: 1 }));
+    assert.deepEqual([...plain.formats], [['jsonl', 1]]);
   }
 });
 
@@ -106,7 +109,7 @@ test('a grid of ZebraLogic is asked with the form of its answer, and hidden solu
     [{ header, rows: 'none' }, /"solution" is not \{"header"/u],
     ['hidden', /"solution" is not \{"header"/u],
   ] as const) {
-    await assert.rejects(one({ ...ZEBRA, solution }), isInputError(message));
+    await assert.rejects(one({ ...ZEBRA, solution }, 'zebralogic'), isInputError(message));
   }
 });
 
