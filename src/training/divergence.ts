@@ -6,6 +6,8 @@ export interface Origin {
   /** Id of the first message of its episode. */
   readonly episode: number;
   readonly instance: string;
+  /** How many messages of the episode come before it. */
+  readonly place: number;
   /** The return less the mean return of the instance's other episodes. */
   readonly worth: number;
 }
@@ -14,6 +16,8 @@ export interface Origin {
 export interface Move extends Origin {
   /** log now - log sampled, summed over its tokens. */
   readonly logRatio: number;
+  /** The same of each of its tokens. */
+  readonly tokens: readonly number[];
 }
 
 /** Log-probabilities of a message's tokens under the policy that sampled it, and under the one of now. */
@@ -61,8 +65,12 @@ export function messageDivergence(messages: readonly MovedMessage[]): Divergence
     messages.length === 0 ? 0 : mean(messages.map(sumOf));
   const logRatioOf = ({ before, after }: MovedMessage): number =>
     after.reduce((sum, now, index) => sum + now - (before[index] ?? 0), 0);
+  const tokensOf = ({ before, after }: MovedMessage): number[] =>
+    Array.from(after, (now, index) => now - (before[index] ?? 0));
   const moves = messages.flatMap((message) =>
-    message.origin === undefined ? [] : [{ ...message.origin, logRatio: logRatioOf(message) }],
+    message.origin === undefined
+      ? []
+      : [{ ...message.origin, logRatio: logRatioOf(message), tokens: tokensOf(message) }],
   );
   const sumOver = (term: (d: number) => number): number =>
     meanOf(({ before, after }) => after.reduce((sum, now, index) => sum + term(now - (before[index] ?? 0)), 0));

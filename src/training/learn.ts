@@ -83,6 +83,8 @@ class Step {
   private stage = 0;
   private messages: StageMessages = { said: [], learned: [], groups: [], contexts: [], nodes: [], origins: new Map() };
   private last = '';
+  /** The messages with which the step began. */
+  private first = this.messages;
   private result: LearnReport = {
     loss: 0,
     kl: 0,
@@ -173,7 +175,8 @@ class Step {
         return {};
       case 'divergence': {
         const last = update.exact === true ? this.last : null;
-        return { divergence: await divergenceOf(this.input, this.contextsOf(update), this.messages.origins, last) };
+        const from = update.of === 'first' ? this.first : this.messages;
+        return { divergence: await divergenceOf(this.input, this.contextsOf(update, from), from.origins, last) };
       }
       case 'finish':
         this.result = { ...this.result, ...update.measures };
@@ -221,6 +224,7 @@ class Step {
     this.last = snapshot;
     this.updates = 0;
     this.messages = await stageMessages(this.input, this.iteration, stage);
+    this.first = stage === 0 ? this.messages : this.first;
     this.groups.push(...this.messages.groups);
     const signal = signalShare(this.groups);
     this.result = { ...this.result, creditVariance: creditVariance(this.groups), ...(signal !== null && { signal }) };
@@ -284,14 +288,19 @@ class Step {
   }
 
   /** The contexts of some agents, all of them or a part. */
-  private contextsOf({ batch, ...where }: Where & Pick<PolicyUpdate, 'batch'>): readonly TrainingContext[] {
-    const own = this.contextsAt(where);
+  private contextsOf(
+    { batch, ...where }: Where & Pick<PolicyUpdate, 'batch'>,
+    from = this.messages,
+  ): readonly TrainingContext[] {
+    const own = this.contextsAt(where, from);
     return batch === undefined ? own : miniBatchOf(own, batch);
   }
 
   /** The contexts of some agents, or of one node, with what their episodes count. */
-  private contextsAt({ agents, node, weights }: Where): readonly TrainingContext[] {
-    const { contexts, origins } = this.messages;
+  private contextsAt(
+    { agents, node, weights }: Where,
+    { contexts, origins }: StageMessages = this.messages,
+  ): readonly TrainingContext[] {
     const own = contexts.filter(
       (one) =>
         (agents === undefined || (one.agent !== undefined && agents.includes(one.agent))) &&

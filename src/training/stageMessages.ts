@@ -70,16 +70,16 @@ function originsOf(
   credits: ReadonlyMap<string, number[]>,
 ): ReadonlyMap<Int32Array, Origin> {
   const parents = new Map(said.map(({ decision, parent }) => [decision, parent]));
-  const firstOf = (decision: number): number => {
+  const startOf = (decision: number, place = 0): { readonly episode: number; readonly place: number } => {
     const parent = parents.get(decision) ?? null;
-    return parent === null ? decision : firstOf(parent);
+    return parent === null ? { episode: decision, place } : startOf(parent, place + 1);
   };
   return new Map(
     said.flatMap(({ decision, instance, credit, tokens }): [Int32Array, Origin][] => {
       const count = credits.get(instance)?.length ?? 0;
       return credit === null || count < 2
         ? []
-        : [[tokens, { episode: firstOf(decision), instance, worth: (credit * count) / (count - 1) }]];
+        : [[tokens, { ...startOf(decision), instance, worth: (credit * count) / (count - 1) }]];
     }),
   );
 }

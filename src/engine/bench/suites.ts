@@ -1,6 +1,7 @@
 /** The suites of `c3 bench` by name. */
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { benchActivation } from './activation.ts';
+import { benchTeamDrift } from './drift/teamDrift.ts';
 import { benchFirstRun } from './firstRun.ts';
 import { benchGeneration } from './speed/generation.ts';
 import { benchRhoMap } from './map/rhoMap.ts';
@@ -38,6 +39,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   activation: { measures: null, measure: (options) => benchActivation(options) },
   'paper-table': { measures: null, keeps: true, continues: true, measure: benchPaperTable },
   'rho-map': { measures: null, keeps: true, measure: benchRhoMap },
+  'team-drift': { measures: null, keeps: true, measure: benchTeamDrift },
 };
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES);

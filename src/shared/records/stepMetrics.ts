@@ -2,32 +2,10 @@
  * What a training step is measured by. One row of the table adds a measure: the store keeps it under its key, the
  * dashboard draws and lists it.
  */
+import { DRIFT_MEASURES, KL_TURN_MEASURES, type DriftMeasureName } from './driftMeasures.ts';
+import type { StepFigureWords, StepMeasure } from './stepMeasure.ts';
 
-/** A figure over training steps. */
-export interface StepFigureWords {
-  /** Names the figure in the state that a page keeps. */
-  readonly id: string;
-  readonly title: string;
-  /** The unit, as its axis names it. */
-  readonly unit: string;
-  /** Values that its axis always holds. */
-  readonly always: readonly number[];
-  /** Decimal places on its axis. */
-  readonly digits: number;
-}
-
-export interface StepMeasure {
-  /** As tables name it. */
-  readonly title: string;
-  /** Decimal places in tables; a duration for seconds. */
-  readonly written: number | 'duration';
-  /** Whether each step has it; else only those of methods that measure it. */
-  readonly everyStep: boolean;
-  /**
-   * The figure of its own, or the measure whose figure lists it too; null where only figures of other numbers use it.
-   */
-  readonly figure: StepFigureWords | { readonly beside: string } | null;
-}
+export type { StepFigureWords, StepMeasure } from './stepMeasure.ts';
 
 /** Turns of an episode whose ladders are measured by themselves; those of later ones are not. */
 const TURNS = [1, 2, 3, 4] as const;
@@ -144,6 +122,7 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'trust-region', title: 'Largest KL of an agent', unit: 'nats per message', always: [0], digits: 4 },
   },
+  ...KL_TURN_MEASURES,
   /** Of method teamtr: by the episodes that each agent learned from, the sum over the agents. */
   surrogateGain: {
     title: 'Surrogate gain',
@@ -241,6 +220,7 @@ export const STEP_MEASURES = {
       digits: 3,
     },
   },
+  ...DRIFT_MEASURES,
   loss: {
     title: 'Loss',
     written: 4,
@@ -346,6 +326,7 @@ export type OwnMeasures = Pick<
   | 'vacuousCertificate'
   | 'comparedCertificate'
   | 'measuredImprovement'
+  | DriftMeasureName
 >;
 
 /** The figure of a measure's own; null where another one lists it, or none does. */

@@ -63,6 +63,7 @@ const EARLIER = {
     certificate_gamma: 0.5,
     certificate_bound: 1,
     certificate_confidence: 0.95,
+    diagnostics: false,
   },
   output: { save_model: false, save_path: null, verbose: false },
 } as const satisfies Keys;

@@ -147,6 +147,12 @@ export const teamTrSchema = z
       .lt(1)
       .default(0.95)
       .describe('The probability of the high-probability certificate.'),
+    diagnostics: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Measures more in each step: how stale its first episodes become with each turn, how far the team drifts from what sampled them, the parts of the zeta proxy, and how reliable the KL is on a part of the tokens. It scores messages once more and changes nothing that is learned.',
+      ),
   })
   .prefault({})
   .describe('How method teamtr updates one agent after the other, each within its trust region.');

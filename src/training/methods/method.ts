@@ -101,6 +101,7 @@ export interface MethodSettings {
     readonly certificate_gamma: number;
     readonly certificate_bound: number;
     readonly certificate_confidence: number;
+    readonly diagnostics: boolean;
   };
 }
 
@@ -246,6 +247,8 @@ export type Update =
       readonly batch?: MiniBatch;
       /** Of the surrogate's gain, as of an update. */
       readonly weights?: ReadonlyMap<number, number>;
+      /** On the messages with which the step began; else on those of the newest stage. Not with `exact`. */
+      readonly of?: 'first';
     }
   /** Keeps the policy and its optimizer as they are, to go back to. */
   | { readonly kind: 'keep' }

@@ -40,6 +40,7 @@ import type {
   SampledStep,
   Update,
 } from './method.ts';
+import { DriftWatch } from './driftWatch.ts';
 import { measuresOf, type MeasuredTurn } from './teamTrMeasures.ts';
 
 type Settings = MethodSettings['teamtr'];
@@ -98,6 +99,7 @@ export const teamTr: Method = {
     const weights = numbersIn(step.state.json, 'beta');
     const gains = numbersIn(step.state.json, 'gain');
     const turns: Turn[] = [];
+    const watch = settings.teamtr.diagnostics ? new DriftWatch(step) : null;
     let returns = returnsIn(step.state.json);
     let updated: readonly string[] = [];
     for (const [place, agent] of orderOf(step, gains).entries()) {
@@ -111,6 +113,10 @@ export const teamTr: Method = {
       const episodes = yield* weightsSince(updated, settings.teamtr);
       const done = yield* turnOf(step, agent, { ...begin, ...(episodes !== undefined && { weights: episodes }) });
       updated = [...updated, agent];
+      if (watch !== null) {
+        const { divergence } = yield { kind: 'divergence', agents: watch.movedWith(agent), of: 'first' };
+        watch.turn(agent, done, divergence);
+      }
       const turn = { ...done, fresh };
       weights.set(agent, turn.weight);
       gains.set(agent, turn.gain);
@@ -125,6 +131,7 @@ export const teamTr: Method = {
           klWeight: mean(turns.map(({ weight }) => weight)),
           outOfRegion: mean(turns.map(({ left }) => (left ? 1 : 0))),
           ...measuresOf(turns, returns, settings.teamtr),
+          ...watch?.measures(),
         },
         state: stateOf(weights, gains),
       };
@@ -211,7 +218,7 @@ function* turnOf(
   }
   if (now.moved > delta) {
     yield { kind: 'revert', share: 0 };
-    now = { ...still, moves: now.moves.map((move) => ({ ...move, logRatio: 0 })) };
+    now = { ...still, moves: now.moves.map((move) => ({ ...move, logRatio: 0, tokens: move.tokens.map(() => 0) })) };
   }
   return { ...now, left, weight };
 }

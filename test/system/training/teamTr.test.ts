@@ -7,6 +7,7 @@ import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import type { Json, MethodState } from '../../../src/shared/records/methodState.ts';
+import type { StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
 import { samplingProblem } from '../../../src/training/iteration.ts';
@@ -319,6 +320,32 @@ describe('a run of teamtr', () => {
       close(first[2 * step + 1]?.weight ?? NaN, carried['actor'] ?? NaN, 1e-6);
     }
     assert.notDeepEqual(betaOf(store.methodState('run-1', STEPS, 2)), { reasoner: 1, actor: 1 });
+  });
+
+  it('measures drift where it is asked to, and learns the same', async (t: TestContext) => {
+    const found: (readonly [string, Json])[] = [];
+    for (const diagnostics of ['false', 'true']) {
+      const world = await tinyWorld(t, team.folder);
+      await start(world, undefined, [...RUN, 'steps=2', `teamtr.diagnostics=${diagnostics}`]);
+      const { store } = world;
+      const { trainSeconds, generateSeconds, ...metrics } = store.steps('run-1', 1, 1)[0]?.metrics ?? assert.fail();
+      assert.ok(trainSeconds >= 0 && generateSeconds >= 0);
+      found.push([snapshotAfter(store, 'run-1', 2).id, { ...metrics }]);
+      await world.giveBack();
+    }
+    const [[plain, without] = assert.fail(), [watched, measured] = assert.fail()] = found;
+    assert.equal(watched, plain);
+    const all = measured as StepMetrics;
+    for (const [name, value] of Object.entries(without as StepMetrics)) {
+      assert.equal(all[name as keyof StepMetrics], value, name);
+    }
+    // Two agents with weights of their own: the second's contexts are what the first one's update moved.
+    assert.ok((all.occupancyDrift ?? 0) > 0 && (all.occupancyDrift ?? 1) < 1);
+    assert.ok((all.staleGap ?? -1) >= 0 && (all.staleGap ?? 1) <= (all.staleGapBound ?? 0));
+    assert.equal(all.staleGapTurn2, all.staleGap);
+    assert.equal(Math.max(all.klTurn1 ?? NaN, all.klTurn2 ?? NaN), all.trustRegionKl);
+    assert.ok((all.zetaProxy ?? 0) > 0 && (all.monitorError25 ?? 0) > 0);
+    assert.equal(all.staleGapTurn1, undefined);
   });
 
   it('that samples once in a step learns the same in any order, on all of its budget', async (t: TestContext) => {

@@ -123,6 +123,7 @@ describe('readConfig', () => {
         certificate_gamma: 0.5,
         certificate_bound: 1,
         certificate_confidence: 0.95,
+        diagnostics: false,
       },
       memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
       evaluation: { instances: 512, samples: 1, before: true, every: 0, batch: 256 },

@@ -22,7 +22,9 @@ const turn = (weights: readonly number[], moved: number, fresh: boolean): Measur
     episode,
     instance: String(Math.floor(episode / 2)),
     worth: episode % 2 === 0 ? 0.5 : -0.5,
+    place: 0,
     logRatio: Math.log(weight),
+    tokens: [Math.log(weight)],
   })),
 });
 

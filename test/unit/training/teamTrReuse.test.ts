@@ -24,7 +24,9 @@ const moved = (agent: string): Divergence => ({
     episode: index + 1,
     instance: 'x',
     worth: 0,
+    place: 0,
     logRatio: Math.log(factor),
+    tokens: [Math.log(factor)],
   })),
 });
 

@@ -1,0 +1,52 @@
+/** How large a measurement of drift is: teams, seeds, and what every run has in common. */
+import type { DriftArm } from './driftTable.ts';
+
+/** Keys of a run configuration. */
+export type Keys = Readonly<Record<string, unknown>>;
+
+export interface DriftScale {
+  /** Roles of the chain, in the order of measuring. */
+  readonly sizes: readonly number[];
+  readonly seeds: readonly number[];
+  /** Evaluator calls of an instance in a step, for each role. */
+  readonly callsPerRole: number;
+  readonly run: Keys;
+}
+
+/** Each role has weights of its own, so that an update moves its agent alone. */
+const RUN: Keys = {
+  adapter: { per: 'role' },
+  steps: 2,
+  instances_per_step: 4,
+  'task.levels': [1],
+  'evaluation.instances': 48,
+  'evaluation.before': false,
+  'ppo.learning_rate': 5e-4,
+  'device.threads': 1,
+  snapshot_every: 2,
+  checkpoint_every: 2,
+};
+
+export const FULL: DriftScale = { sizes: [2, 3, 4, 6, 8], seeds: [0, 1, 2], callsPerRole: 4, run: RUN };
+export const QUICK: DriftScale = {
+  ...FULL,
+  sizes: [2, 3, 4],
+  seeds: [0],
+  run: { ...RUN, steps: 1, 'evaluation.instances': 16 },
+};
+
+/** What makes each arm what it is. */
+export const ARM_KEYS: Readonly<Record<DriftArm, Keys>> = {
+  teamtr: { method: 'teamtr', 'teamtr.diagnostics': true },
+  naive: { method: 'teamtr', 'teamtr.diagnostics': true, 'teamtr.resample_every': null },
+  // The same without a trust region: no bound, no penalty.
+  free: {
+    method: 'teamtr',
+    'teamtr.diagnostics': true,
+    'teamtr.resample_every': null,
+    'teamtr.delta': 100,
+    'teamtr.beta': 0,
+  },
+  c3: { method: 'c3' },
+  magrpo: { method: 'magrpo' },
+};

@@ -1,0 +1,166 @@
+/**
+ * How far a team that is updated agent by agent drifts within a step from what its episodes show, and how good the
+ * estimates are by which its updates go (TeamTR reference sections 5 and 6).
+ */
+import { mean } from '../credit/describe.ts';
+import { standardScore, type Standardisation } from '../credit/standardScore.ts';
+import type { Move } from './divergence.ts';
+import { shuffled } from './shuffled.ts';
+
+/** Bound on the logarithm of a weight, as in the loss. */
+const LARGEST_LOG = 10;
+const weightOf = (log: number): number => Math.exp(Math.min(LARGEST_LOG, Math.max(-LARGEST_LOG, log)));
+
+/** A message of the episodes with which a step began, as the team is before a turn and after it. */
+export type StaleMessage = Pick<Move, 'episode' | 'place' | 'worth'> & {
+  /** log now - log sampled, summed over its tokens. */
+  readonly before: number;
+  readonly after: number;
+  /** Whether the agent whose turn it is said it. */
+  readonly own: boolean;
+};
+
+export interface Staleness {
+  /**
+   * L of the turn on the occupancy of the team of then less L on the one with which the step began, without sign: the
+   * mean over the agent's messages of
+   *
+   *   (W - 1) (w~ - 1) A / (1 - gamma)
+   *
+   * W being the weight of the episode for the team before the turn, w the message's ratio in the turn and w~ the
+   * clipped one. An expectation over the team of then is one over the first episodes, each times W.
+   */
+  readonly gap: number;
+  /** Total variation of both teams' contexts, the mean over places: half the mean of |W of what came before - 1|. */
+  readonly drift: number;
+}
+
+/**
+ * What a turn would miss if it learned from the episodes with which its step began. It needs no others: both sides of a
+ * difference are estimated on the same episodes, so that it is 0, not noise, where nothing has changed.
+ * @param messages all of them
+ * @returns null without a message of the agent
+ */
+export function staleness(
+  messages: readonly StaleMessage[],
+  { clip, gamma }: { readonly clip: number; readonly gamma: number },
+): Staleness | null {
+  const gaps: number[] = [];
+  const distances: number[] = [];
+  for (const episode of Map.groupBy(messages, (one) => one.episode).values()) {
+    const inOrder = episode.toSorted((one, other) => one.place - other.place);
+    const whole = weightOf(inOrder.reduce((sum, { before }) => sum + before, 0));
+    let earlier = 0;
+    for (const { before, after, own, worth } of inOrder) {
+      distances.push(Math.abs(weightOf(earlier) - 1) / 2);
+      earlier += before;
+      if (own) {
+        const ratio = Math.min(1 + clip, Math.max(1 - clip, weightOf(after - before)));
+        gaps.push((whole - 1) * (ratio - 1) * worth);
+      }
+    }
+  }
+  return gaps.length === 0 ? null : { gap: Math.abs(mean(gaps)) / (1 - gamma), drift: mean(distances) };
+}
+
+/** The parts of zeta that show in an update, in standard deviations of the return (TeamTR reference section 5). */
+export interface ZetaProxy {
+  /** Mean of |a - a~|: standard scores, and clipped ones. */
+  readonly clip: number;
+  /** Mean of |a~| |w - w~|: ratios, and clipped ones. */
+  readonly ratio: number;
+  /**
+   * How much the statistics of a group of episodes decide: it is split in halves at random, and the clipped score of
+   * each episode by its own half compared with that by the other half; the mean of their distances over some splits.
+   */
+  readonly norm: number;
+}
+
+/** Splits of each group in halves. */
+const SPLITS = 4;
+
+/**
+ * @param moves of an agent's messages
+ * @param draw random numbers in [0, 1) by their position
+ * @returns null without a message
+ */
+export function zetaProxy(
+  moves: readonly Pick<Move, 'episode' | 'instance' | 'worth' | 'logRatio'>[],
+  { clip, standard }: { readonly clip: number; readonly standard: Standardisation },
+  draw: (position: number) => number,
+): ZetaProxy | null {
+  if (moves.length === 0) {
+    return null;
+  }
+  const cuts: number[] = [];
+  const ratios: number[] = [];
+  const halves: number[] = [];
+  let drawn = 0;
+  for (const group of Map.groupBy(moves, ({ instance }) => instance).values()) {
+    const worths = new Map(group.map(({ episode, worth }) => [episode, worth]));
+    const returns = [...worths.values()].map((worth) => (worth * (worths.size - 1)) / worths.size);
+    const [free, cut] = [null, standard.clip].map((most) => standardScore(returns, { ...standard, clip: most }));
+    for (const { worth, logRatio } of group) {
+      const value = (worth * (worths.size - 1)) / worths.size;
+      const score = cut?.(value) ?? 0;
+      const ratio = weightOf(logRatio);
+      cuts.push(Math.abs((free?.(value) ?? 0) - score));
+      ratios.push(Math.abs(score) * Math.abs(ratio - Math.min(1 + clip, Math.max(1 - clip, ratio))));
+    }
+    for (let split = 0; split < SPLITS && returns.length >= 4; split++) {
+      const begin = drawn;
+      drawn += returns.length;
+      const order = shuffled(returns, (position) => draw(begin + position));
+      const half = Math.floor(order.length / 2);
+      const [one, other] = [order.slice(0, half), order.slice(half)];
+      for (const [own, others] of [
+        [one, other],
+        [other, one],
+      ] as const) {
+        const [mine, theirs] = [standardScore(own, standard), standardScore(others, standard)];
+        halves.push(...own.map((value) => Math.abs(mine(value) - theirs(value))));
+      }
+    }
+  }
+  return { clip: mean(cuts), ratio: mean(ratios), norm: halves.length === 0 ? 0 : mean(halves) };
+}
+
+/** The KL of messages on a part of their tokens. */
+export interface Subsampled {
+  /** |KL of the part - KL| / delta of each sample. */
+  readonly errors: readonly number[];
+  /** Of each sample, whether it decides otherwise; empty where the KL is not near the bound. */
+  readonly flips: readonly boolean[];
+}
+
+/** Samples of the tokens. */
+const SAMPLES = 8;
+/** A KL between these shares of the bound is near it. */
+const NEAR = [0.8, 1.2] as const;
+
+/**
+ * How reliable the KL is where only a share of the token positions is looked at: each is kept with this probability,
+ * and what is kept is divided by it, so that the mean is the same.
+ * @param draw random numbers in [0, 1) by their position
+ */
+export function subsampledKl(
+  moves: readonly Pick<Move, 'tokens'>[],
+  { share, delta, estimator }: { readonly share: number; readonly delta: number; readonly estimator: 'k1' | 'k3' },
+  draw: (position: number) => number,
+): Subsampled {
+  const terms = moves.map(({ tokens }) => tokens.map((d) => (estimator === 'k1' ? -d : Math.expm1(d) - d)));
+  if (terms.length === 0) {
+    return { errors: [], flips: [] };
+  }
+  const whole = mean(terms.map((own) => own.reduce((sum, one) => sum + one, 0)));
+  let position = 0;
+  const found = Array.from({ length: SAMPLES }, () =>
+    mean(terms.map((own) => own.reduce((sum, one) => sum + (draw(position++) < share ? one / share : 0), 0))),
+  );
+  const [least, most] = NEAR;
+  const isNear = whole >= least * delta && whole <= most * delta;
+  return {
+    errors: found.map((kl) => Math.abs(kl - whole) / delta),
+    flips: isNear ? found.map((kl) => kl > delta !== whole > delta) : [],
+  };
+}
