@@ -8,7 +8,15 @@ import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import { initialAdapter, WHOLE_TEAM, withHalves } from './model/lora.ts';
-import { isAdapterFile, loadAdapterFile, loadAdapters, saveAdapterFile, saveAdapters } from './model/loraFolder.ts';
+import {
+  isAdapterFile,
+  loadAdapterFile,
+  loadAdapters,
+  saveAdapterFile,
+  saveAdapters,
+  settingsToJson,
+} from './model/loraFolder.ts';
+import type { AdapterSettings } from './model/transformer.ts';
 import { checkTables, trainable } from './model/modelLimits.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model/model.ts';
 import type { TrainingContext } from './train/graph/pack.ts';
@@ -28,6 +36,10 @@ import {
 import { loadValueHeadFile, saveValueHeadFile } from './train/valueHeadFile.ts';
 import { LoadedModel } from './loadedModel.ts';
 import type { AdapterStart, ModelInfo, ModelRuntime } from './modelRuntime.ts';
+
+/** Whether adapters have the same shape and count as much. */
+const sameAdapters = (one: AdapterSettings, other: AdapterSettings): boolean =>
+  JSON.stringify(settingsToJson(one)) === JSON.stringify(settingsToJson(other));
 
 /** The runtime in the calling thread; every native call blocks it. */
 export class ModelHost implements ModelRuntime {
@@ -145,7 +157,7 @@ export class ModelHost implements ModelRuntime {
   async beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
     const loaded = this.model();
     const { model, team } = loaded.held(snapshot);
-    if (team !== undefined) {
+    if (team !== undefined && adapter === undefined) {
       throw new C3Error(
         'model',
         `Snapshot ${snapshot.slice(0, 12)} has adapters; begin training from the model under them.`,
@@ -158,10 +170,21 @@ export class ModelHost implements ModelRuntime {
       loaded.training = new Map([[WHOLE_TEAM, initialState(trainable(model))]]);
     } else {
       const { settings, seed, agents = [WHOLE_TEAM] } = adapter;
+      if (team !== undefined && !sameAdapters(team.origin.settings, settings)) {
+        throw new C3Error(
+          'model',
+          `Snapshot ${snapshot.slice(0, 12)} has adapters of another rank, alpha or modules than those that are to be trained; name the same ones.`,
+        );
+      }
+      const base = team?.origin.base ?? snapshot;
       loaded.training = new Map(
         agents.map((agent) => [
           agent,
-          initialState(initialAdapter(loaded.config, settings, seed, agent), { settings, base: snapshot, model }),
+          initialState(team?.adapters.get(agent) ?? initialAdapter(loaded.config, settings, seed, agent), {
+            settings,
+            base,
+            model,
+          }),
         ]),
       );
     }

@@ -68,8 +68,9 @@ export interface ModelRuntime {
     signal: AbortSignal,
   ): Promise<Float32Array[][]>;
   /**
-   * Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them. The value head
-   * begins at 0.
+   * Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them, which go on from
+   * those that the snapshot has. The value head begins at 0.
+   * @throws C3Error('model') where the snapshot has adapters of other settings, or has some and none are to be trained
    */
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void>;
   /**

@@ -158,12 +158,13 @@ export async function readConfiguration(
  * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
  */
 async function checkPaths(
-  { config: { model, protocol, policies = {}, task, evaluation, output }, error }: ConfigDocument,
+  { config: { model, protocol, begin, policies = {}, task, evaluation, output }, error }: ConfigDocument,
   folder: string,
 ): Promise<void> {
   const named: readonly (readonly [key: KeyPath, names: NamedPath, path: string | null])[] = [
     [['model'], 'folder', model === 'bundled' ? null : model],
     [['protocol'], 'protocol', protocol === 'bundled' ? null : protocol],
+    [['begin', 'replace', 'with'], 'folder', begin?.replace?.with ?? null],
     ...Object.entries(policies).flatMap(([role, policy]) => [
       [['policies', role, 'adapter'], 'folder', policy.kind === 'adapter' ? policy.adapter : null] as const,
       [['policies', role, 'model'], 'folder', policy.kind === 'model' ? policy.model : null] as const,

@@ -1,6 +1,6 @@
 /** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
 import { C3Error } from '../../shared/errors.ts';
-import { stepNamed } from '../../shared/records/continuation.ts';
+import { LAST_SNAPSHOT, stepNamed } from '../../shared/records/continuation.ts';
 import { OTHER_MODEL } from '../../shared/records/records.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { snapshotAfter } from '../../training/state/restore.ts';
@@ -11,6 +11,9 @@ import type { StoredRecipe } from '../recipe/recipe.ts';
  * @throws C3Error('input') where it names none, or more than one
  */
 export function snapshotNamed(store: StoreReader, run: string, name: string): string {
+  if (name === LAST_SNAPSHOT) {
+    return snapshotAfter(store, run, store.run(run).steps).id;
+  }
   const step = stepNamed(name);
   if (step !== null) {
     const { steps } = store.run(run);

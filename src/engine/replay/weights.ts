@@ -9,6 +9,7 @@ import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts
 import { valuesStates } from '../../training/methods/methods.ts';
 import { lastIterationOf, restoreStage, restoreTraining, snapshotAfter } from '../../training/state/restore.ts';
 import type { ModelPool } from '../models/models.ts';
+import { beganWith } from '../run/beginning.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 
 /** When a run had weights that it trained: after a step, or when it sampled a stage; null for others. */
@@ -120,8 +121,8 @@ export class Weights {
    */
   private async rebuild({ store, run, recipe, signal }: WeightsRequest, moment: number | Stage): Promise<string> {
     return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
-      const base = info.snapshot;
-      if (snapshotAfter(store, run, 0).id !== base) {
+      const base = await beganWith(runtime, info.snapshot, snapshotAfter(store, run, 0).id, this.folder);
+      if (base === null) {
         throw new C3Error(
           'model',
           `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`,

@@ -14,7 +14,14 @@ import {
   type StoredRecipe,
 } from '../recipe/recipe.ts';
 import { teamRenderer } from '../../team/render.ts';
-import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
+import {
+  prepareRoles,
+  roleRenderers,
+  type EarlierSnapshot,
+  type PreparedRole,
+  type RunSources,
+} from './prepareRoles.ts';
+import { prepareBeginning } from './prepareBeginning.ts';
 import { memoryLine, planHere, shortage } from './plan.ts';
 import type { RunInputs } from './runDemand.ts';
 
@@ -32,6 +39,8 @@ export interface PreparedRun extends RunInputs {
   /** The run's recipe as the store keeps it. @param roles with weights of their own, which are known once loaded */
   readonly stored: (roles: Readonly<Record<string, RoleWeights>>) => string;
   readonly roles: readonly PreparedRole[];
+  /** The earlier run whose team it begins with; null where it begins with its model. */
+  readonly beginning: EarlierSnapshot | null;
   readonly remarks: readonly string[];
 }
 
@@ -71,6 +80,7 @@ export async function prepareRun(
   checkScripts(recipe.config, protocol, runInstances(recipe.config, data));
   const stored = interrupted?.recipe ?? null;
   const roles = await prepareRoles(texts, { recipe, protocol, own: fingerprint, find, stored, signal });
+  const beginning = interrupted === null ? prepareBeginning(recipe, protocol, { fingerprint, rendering }, find) : null;
   const inputs = { protocol, tokenizer, render: teamRenderer(own, roleRenderers(roles)), data, roles };
   const plan = await planHere(recipe, inputs);
   const short = shortage(plan);
@@ -82,6 +92,7 @@ export async function prepareRun(
     ...inputs,
     recipe,
     interrupted,
+    beginning,
     stored: (weights) => serialiseRecipe(recipe, fingerprint, rendering, weights),
     remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
   };

@@ -17,6 +17,8 @@ import type { Timing } from './timing.ts';
 import { loadingWords } from '../models/loadingWords.ts';
 import type { LentRoles } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
+import { beganWith, beginningOf } from './beginning.ts';
+import { snapshotAfter } from '../../training/state/restore.ts';
 import { keepAdapters, storedRoles, withRunRoles, type EarlierWeights } from './runRoles.ts';
 
 export interface TrainingPlace {
@@ -40,7 +42,7 @@ export async function trainHere(
   onRemark: (remark: string) => void,
   hold: () => Promise<Lease>,
 ): Promise<RunSummary> {
-  const { recipe, interrupted, stored, remarks, data, protocol, tokenizer, render, roles } = prepared;
+  const { recipe, interrupted, stored, remarks, data, protocol, tokenizer, render, roles, beginning } = prepared;
   const work = async (model: LoadedModel, lent: LentRoles, evaluator: Evaluator): Promise<RunSummary> => {
     const { runtime, info, remark } = model;
     if (remark !== null) {
@@ -77,10 +79,21 @@ export async function trainHere(
     for (const line of remarks) {
       onRemark(line);
     }
+    const base =
+      interrupted === null
+        ? await beginningOf(model, prepared, {
+            snapshotFolder,
+            store,
+            find: beginning === null ? () => Promise.resolve(null) : earlier(beginning, control.signal),
+            signal: control.signal,
+            onRemark,
+          })
+        : await beganWith(runtime, info.snapshot, snapshotAfter(store, interrupted.id, 0).id, snapshotFolder);
     const dependencies = {
       store,
       runtime,
-      base: info.snapshot,
+      // Where it is not there any more, resuming says so.
+      base: base ?? info.snapshot,
       tokenizer,
       protocol,
       render,

@@ -124,3 +124,6 @@ function settingWords({ snapshot, step, temperature }: OwnContinuation): readonl
     `temperature ${temperature === null ? 'unknown' : String(temperature)}`,
   ];
 }
+
+/** The name of a run's last snapshot. */
+export const LAST_SNAPSHOT = 'last';

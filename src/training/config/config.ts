@@ -18,6 +18,7 @@ import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
 import { ppoSchema, valueHeadSchema } from './ppoKeys.ts';
 import { taskSchema } from './taskKeys.ts';
+import { beginSchema } from './beginKeys.ts';
 import { teamTrSchema } from './teamTrKeys.ts';
 
 /**
@@ -105,6 +106,7 @@ export const configSchema = z.strictObject({
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
+  begin: beginSchema,
   policies: z
     .record(z.string().min(1), rolePolicySchema)
     .optional()
@@ -281,9 +283,7 @@ export function runSampling(config: RunConfig): Sampling {
   return { temperature, topP, topK, maxNewTokens };
 }
 
-/**
- * The adapters that a configuration asks for, drawn from the run's seed; undefined where the whole model is trained.
- */
+/** The adapters that a configuration asks for, drawn from its seed; undefined where the whole model is trained. */
 export function runAdapter(
   { adapter, seed }: Pick<RunConfig, 'adapter' | 'seed'>,
   { roles }: Pick<Protocol, 'roles'>,

@@ -117,6 +117,26 @@ const RULES: readonly Rule[] = [
       chat.thinking && chat.template === 'none' ? 'needs chat.template: auto; plain text has no reasoning part.' : null,
   },
   {
+    keys: ['begin', 'adapter'],
+    problem: ({ begin, adapter }) => {
+      if (begin === null) {
+        return null;
+      }
+      if (begin.run === null) {
+        return 'needs run: the earlier run that it begins with.';
+      }
+      if (begin.replace !== null && begin.replace.role === null) {
+        return 'needs replace.role: the role whose agent is replaced.';
+      }
+      if (adapter === null) {
+        return 'needs the section adapter: it begins with the adapters of that run.';
+      }
+      return begin.replace !== null && adapter.per !== 'role'
+        ? 'replaces an agent only where each role has an adapter of its own; write adapter: {per: role}.'
+        : null;
+    },
+  },
+  {
     keys: ['device.precision', 'adapter', 'steps', 'method'],
     problem: ({ device, adapter, steps }) =>
       device.precision === 'float16' && adapter === null && steps > 0
@@ -286,7 +306,14 @@ export interface Known {
 
 function everything(schema: Schema): Known {
   const values = {
-    ...schema.parse({ adapter: {}, magrpo: {}, external: {}, task: { split: {} }, ppo: { kl_against: 'reference' } }),
+    ...schema.parse({
+      adapter: {},
+      begin: { replace: {} },
+      magrpo: {},
+      external: {},
+      task: { split: {} },
+      ppo: { kl_against: 'reference' },
+    }),
     policies: { [ANY]: EVERY_POLICY_KEY },
   };
   const below = (value: unknown, prefix: string): string[] =>

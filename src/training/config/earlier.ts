@@ -36,6 +36,7 @@ const EARLIER = {
     voting: 'direct',
     contribution: 'removal',
   },
+  begin: null,
   magrpo: null,
   external: null,
   credit: { normalise_scope: 'group', merge_contexts: false, lone_messages: 'none' },

@@ -52,6 +52,7 @@ describe('readConfig', () => {
       fanout: [2, 4],
       fanout_unique: false,
       evaluator_budget: 8,
+      begin: null,
       magrpo: null,
       external: null,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },

@@ -35,6 +35,14 @@ export const QUICK: DriftScale = {
   run: { ...RUN, steps: 1, 'evaluation.instances': 16 },
 };
 
+/** C3 replays each message of larger teams along a spine: a nested fan-out gives most messages no sibling. */
+export const fanoutFor = (arm: DriftArm, roles: number, calls: number): Keys =>
+  arm !== 'c3'
+    ? {}
+    : roles === 2
+      ? { fanout: [2, calls] }
+      : { shape: 'spine', fanout: Array.from({ length: roles }, () => calls) };
+
 /** What makes each arm what it is. */
 export const ARM_KEYS: Readonly<Record<DriftArm, Keys>> = {
   teamtr: { method: 'teamtr', 'teamtr.diagnostics': true },

@@ -12,7 +12,7 @@ import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { MapLines } from '../map/mapLines.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
-import { ARM_KEYS, FULL, QUICK, type DriftScale, type Keys } from './driftScale.ts';
+import { ARM_KEYS, fanoutFor, FULL, QUICK, type DriftScale, type Keys } from './driftScale.ts';
 import { ARM_NAMES, exponentOf, outOfRegion, STAGED_ARMS, type DriftArm, type DriftRun } from './driftTable.ts';
 
 export interface TeamDriftOptions extends BenchOptions {
@@ -61,6 +61,7 @@ export async function measureTeamDrift(options: TeamDriftOptions, scale: DriftSc
             'task.roles': roles,
             evaluator_budget: scale.callsPerRole * roles,
             ...ARM_KEYS[arm],
+            ...fanoutFor(arm, roles, scale.callsPerRole),
             seed,
           });
           const found = await lines.of(overrides, outcome, () => runOf(options, overrides));

@@ -31,7 +31,7 @@ const snippet = (text: string, label: string): string | undefined =>
 
 /** Sections that are left out unless they are named. */
 const ALL_SECTIONS =
-  'adapter: {}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
+  'adapter: {per: role}\nbegin: {run: a, replace: {role: b}}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
 
 function leaves(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -66,10 +66,12 @@ describe('the words of the keys', () => {
   it('name the defaults that hold', () => {
     for (const key of allKeys()) {
       // What runs of earlier versions did not have is left out where it says the default.
-      if (key.kind === 'section' || key.path === 'ppo.kl_against') {
+      // Nor is there a section begin without its run and role.
+      if (key.kind === 'section' || ['ppo.kl_against', 'begin.run', 'begin.replace.role'].includes(key.path)) {
         continue;
       }
-      const config = readConfig(/^(?:adapter|magrpo|external|task\.split)\./u.test(key.path) ? ALL_SECTIONS : '', 'x');
+      const section = key.path.startsWith('adapter.') ? 'adapter: {}\n' : ALL_SECTIONS;
+      const config = readConfig(/^(?:adapter|begin|magrpo|external|task\.split)\./u.test(key.path) ? section : '', 'x');
       assert.deepEqual(
         key.path
           .split('.')

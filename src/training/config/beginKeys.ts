@@ -1,0 +1,67 @@
+/** The keys of a run configuration that say which trained team a run begins with, and which agent is replaced. */
+import { z } from 'zod';
+import { pathTo, positive } from './configKeys.ts';
+
+const MOST_NAME = 200;
+
+const replaceSchema = z
+  .strictObject({
+    role: z
+      .string()
+      .min(1)
+      .max(MOST_NAME)
+      .nullable()
+      .default(null)
+      .describe('The role whose agent is replaced; the section needs one.'),
+    with: pathTo('folder')
+      .nullable()
+      .default(null)
+      .describe(
+        "The folder of another agent's adapter in PEFT's layout, relative to this file, over the same model and of the same rank, alpha and modules; null puts the model without an adapter there.",
+      ),
+    align: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Stage 0: before the run begins, the new agent learns to say what the old one says, until its KL is at `delta`. false swaps directly.',
+      ),
+    probes: positive
+      .max(10_000)
+      .default(500)
+      .describe('Contexts of the role in the earlier run in which the old agent is asked, at most, the newest first.'),
+    delta: z
+      .number()
+      .positive()
+      .max(100)
+      .default(0.01)
+      .describe(
+        'Stage 0 ends where the mean KL of the old agent from the new one, summed over the tokens of a message, is at most this, in nats; measured on every fifth probe, which is not learned from.',
+      ),
+    learning_rate: z.number().positive().default(1e-3).describe('Of the optimizer (AdamW) in stage 0.'),
+    max_steps: positive.max(10_000).default(200).describe('Optimizer steps of stage 0, at most.'),
+  })
+  .nullable()
+  .default(null)
+  .describe('Replaces one agent of that team (plug and play). Needs `adapter: {per: role}`.');
+
+export const beginSchema = z
+  .strictObject({
+    run: z
+      .string()
+      .min(1)
+      .max(MOST_NAME)
+      .nullable()
+      .default(null)
+      .describe('The earlier run, in the same store, of the same model; the section needs one.'),
+    snapshot: z
+      .preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string().min(1).max(MOST_NAME))
+      .nullable()
+      .default(null)
+      .describe('A step of that run, or the first digits of one of its snapshots; null: its last step.'),
+    replace: replaceSchema,
+  })
+  .nullable()
+  .default(null)
+  .describe(
+    'Begins with the adapters that an earlier run trained, in the place of fresh ones. null begins with the model.',
+  );

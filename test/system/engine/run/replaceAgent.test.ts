@@ -1,0 +1,62 @@
+/** A run that begins with the team of an earlier one, an agent of it replaced: it answers, goes on, and is verified. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { c3, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+
+let folder = '';
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'c3-replace-agent-'));
+});
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (...overrides: readonly string[]) =>
+  c3(folder, [
+    'run',
+    '--json',
+    ...[
+      'method=teamtr',
+      'task={name: chain, roles: 2, levels: [1]}',
+      'instances_per_step=3',
+      'evaluator_budget=8',
+      'evaluation={instances: 4, before: false}',
+      'adapter={per: role, rank: 2}',
+      'ppo.learning_rate=0.01',
+      'teamtr.delta=1',
+      'device.threads=1',
+      ...overrides,
+    ].flatMap((one) => ['--override', one]),
+  ]);
+
+it('goes on with the trained team, and aligns a new agent first', async () => {
+  const first = await run('steps=1');
+  assert.equal(first.code, 0, first.stderr);
+  const earlier = String(parseLine(first.stdout)['run']);
+
+  const strange = await run('steps=1', `begin={run: ${earlier}, replace: {role: third}}`);
+  assert.equal(strange.code, 2);
+  assert.match(strange.stderr, /begin\.replace\.role: The protocol .* has no role third; it has first, second\./u);
+  const shared = await run('steps=1', 'adapter.per=team', `begin={run: ${earlier}}`);
+  assert.match(shared.stderr, /begin\.run: Run .* had adapters of other owners/u);
+
+  const begin = `begin={run: ${earlier}, replace: {role: second, max_steps: 30, delta: 0.00001, learning_rate: 0.001}}`;
+  const next = await run('steps=1', begin);
+  assert.equal(next.code, 0, next.stderr);
+  const [, from, to] = /stage 0 brought the KL from (\S+) nats per message to (\S+) nats/u.exec(next.stderr) ?? [];
+  assert.ok(Number(from) > Number(to), next.stderr);
+  const id = String(parseLine(next.stdout)['run']);
+  withStore(folder, (reader) => {
+    const last = reader.snapshotsOfRun(earlier).at(-1)?.id;
+    const began = reader.snapshotsOfRun(id)[0]?.id;
+    assert.notEqual(began, last);
+    assert.notEqual(began, reader.snapshotsOfRun(earlier)[0]?.id);
+  });
+  // Its first messages are of the team that it began with, which is kept beside the store.
+  const verified = parseLine((await c3(folder, ['verify', '--run', id, '--sample', '6', '--json'])).stdout);
+  assert.equal(verified['different'], 0);
+  assert.ok(Number(verified['identical']) > 0);
+});

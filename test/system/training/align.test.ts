@@ -1,0 +1,92 @@
+/** Stage 0 of a replacement: a fresh agent learns to say what another one says, and training goes on from adapters. */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { ModelHost } from '../../../src/runtime/host.ts';
+import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
+import { aligned } from '../../../src/training/align.ts';
+import { teamFolder } from '../../unit/training/tinyRun.ts';
+
+let team: Awaited<ReturnType<typeof teamFolder>>;
+before(async () => {
+  team = await teamFolder();
+});
+after(() => {
+  team.remove();
+});
+
+const { signal } = new AbortController();
+const START = {
+  settings: { rank: 4, alpha: 8, targetModules: ['q_proj', 'v_proj', 'up_proj'] },
+  seed: 1,
+  agents: ['old', 'other'],
+} as const;
+const STEP = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 } as const;
+
+it('brings the KL of a fresh agent below the bound, and leaves the others as they are', async () => {
+  const host = new ModelHost({ threads: 1 });
+  try {
+    const { snapshot: base } = await host.load(team.folder);
+    const context = (agent: string, index: number): TrainingContext => {
+      const tokens = Int32Array.of(5 + (index % 7), 9, 2);
+      const unused = new Float32Array(tokens.length);
+      return {
+        agent,
+        prompt: Int32Array.of(3, 4 + (index % 11), 6),
+        messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
+      };
+    };
+    // Both agents are trained away from the model.
+    await host.beginTraining(base, START);
+    for (let step = 0; step < 3; step++) {
+      const shown = ['old', 'other'].flatMap((agent) => [0, 1, 2, 3].map((index) => context(agent, index)));
+      await host.step(shown, STEP, signal);
+    }
+    const trained = await host.freeze();
+    const asked = Array.from({ length: 40 }, (_, index) => ({
+      agent: 'old',
+      prompt: Int32Array.of(3, 4 + (index % 11), 6),
+      maxNewTokens: 3,
+      endToken: 2,
+      streamKey: index.toString(16).padStart(32, '0'),
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+    }));
+    const said = await host.generate(trained, asked, { signal });
+    const probes = said.map(({ tokens, logprobs }, index) => ({
+      agent: 'old',
+      prompt: asked[index]?.prompt ?? new Int32Array(),
+      messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: new Float32Array(tokens.length) }],
+    }));
+
+    // Going on from a snapshot with adapters begins with them, to the bit.
+    await host.beginTraining(trained, START);
+    assert.equal(await host.freeze(), trained);
+    const same = await aligned(host, probes, { temperature: 1, delta: 1e-6, learningRate: 0.01, maxSteps: 5 }, signal);
+    assert.deepEqual([same.snapshot, same.kls.length, same.met], [trained, 1, true]);
+    await assert.rejects(
+      host.beginTraining(trained, { ...START, settings: { ...START.settings, rank: 8 } }),
+      /adapters of another rank/u,
+    );
+    await assert.rejects(host.beginTraining(trained), /has adapters/u);
+
+    // The team without its old agent: a fresh one is the model itself.
+    const others = [context('other', 1)];
+    const before = await host.score(trained, others, 1, signal);
+    await host.beginTraining(base, START);
+    const settings = { temperature: 1, delta: 0.02, learningRate: 0.01, maxSteps: 60 };
+    const { snapshot, kls, met } = await aligned(host, probes, settings, signal);
+    assert.ok((kls[0] ?? 0) > 0.1, String(kls[0]));
+    assert.ok(met && kls.length > 2, kls.map((kl) => kl.toFixed(3)).join(' '));
+    assert.notDeepEqual(before, await host.score(snapshot, others, 1, signal), 'its own adapter was never trained');
+    assert.deepEqual(
+      await host.score(base, others, 1, signal),
+      await host.score(snapshot, others, 1, signal),
+      'nothing but the agent of the probes is moved',
+    );
+    const stopped = await aligned(host, probes, { ...settings, delta: 1e-9, maxSteps: 2 }, signal);
+    assert.deepEqual([stopped.met, stopped.kls.length], [false, 3]);
+  } finally {
+    await host.close();
+  }
+});
