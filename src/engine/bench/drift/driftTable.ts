@@ -72,6 +72,14 @@ export function exponentOf(runs: readonly DriftRun[], arm: DriftArm, measure: Dr
   return student(slopes);
 }
 
+/** The same fitted once, to the means over seeds; null where it is not defined. */
+export function exponentOfMeans(runs: readonly DriftRun[], arm: DriftArm, measure: DriftMeasure): number | null {
+  const points = bySize(runs, arm, (run) => meanOf(run, measure)).flatMap(({ roles, value: { value } }) =>
+    value > 0 ? [{ x: Math.log(roles), y: Math.log(value) }] : [],
+  );
+  return points.length < 2 ? null : slopeOf(points);
+}
+
 function slopeOf(points: readonly { readonly x: number; readonly y: number }[]): number {
   const middle = mean(points.map(({ x }) => x));
   const spread = points.reduce((sum, { x }) => sum + (x - middle) ** 2, 0);

@@ -13,7 +13,15 @@ import { EngineService } from '../../service.ts';
 import { MapLines } from '../map/mapLines.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 import { ARM_KEYS, fanoutFor, FULL, QUICK, type DriftScale, type Keys } from './driftScale.ts';
-import { ARM_NAMES, exponentOf, outOfRegion, STAGED_ARMS, type DriftArm, type DriftRun } from './driftTable.ts';
+import {
+  ARM_NAMES,
+  exponentOf,
+  exponentOfMeans,
+  outOfRegion,
+  STAGED_ARMS,
+  type DriftArm,
+  type DriftRun,
+} from './driftTable.ts';
 
 export interface TeamDriftOptions extends BenchOptions {
   /** The current folder. */
@@ -127,7 +135,12 @@ async function write(
     exponents: Object.fromEntries(
       STAGED_ARMS.map((arm) => [
         arm,
-        { staleGap: exponentOf(runs, arm, 'staleGap'), occupancyDrift: exponentOf(runs, arm, 'occupancyDrift') },
+        {
+          staleGap: exponentOf(runs, arm, 'staleGap'),
+          staleGapOfMeans: exponentOfMeans(runs, arm, 'staleGap'),
+          occupancyDrift: exponentOf(runs, arm, 'occupancyDrift'),
+          occupancyDriftOfMeans: exponentOfMeans(runs, arm, 'occupancyDrift'),
+        },
       ]),
     ),
     runs,

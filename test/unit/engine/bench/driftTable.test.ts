@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import {
+  exponentOf,
+  exponentOfMeans,
+  outOfRegion,
+  type DriftRun,
+} from '../../../../src/engine/bench/drift/driftTable.ts';
+
+const run = (roles: number, seed: number, staleGap: number, share = 0): DriftRun => ({
+  arm: 'naive',
+  roles,
+  seed,
+  steps: [{ staleGap, outOfRegion: share }, { outOfRegion: 0 }],
+  greedy: 0,
+  sampled: 0,
+  evaluatorCalls: 0,
+  tokens: 0,
+  seconds: 0,
+});
+const close = (a: number | null | undefined, b: number): void =>
+  assert.ok(Math.abs((a ?? NaN) - b) < 1e-9, `${String(a)} is not ${String(b)}`);
+
+it('fits the exponent of each seed, and leaves out a seed that lacks a size or has a 0', () => {
+  const runs = [2, 4, 8].flatMap((roles) => [run(roles, 0, 3 * roles ** 2), run(roles, 1, 0.1 * roles)]);
+  const found = exponentOf([...runs, run(2, 2, 1), run(4, 2, 0), run(8, 2, 5)], 'naive', 'staleGap');
+  close(found?.value, 1.5);
+  assert.equal(found?.n, 2);
+  close(
+    exponentOfMeans(
+      [2, 4].map((roles) => run(roles, 0, roles ** 3)),
+      'naive',
+      'staleGap',
+    ),
+    3,
+  );
+  assert.deepEqual([exponentOf(runs, 'teamtr', 'staleGap'), exponentOfMeans(runs, 'c3', 'staleGap')], [null, null]);
+});
+
+it('counts updates out of region by agents', () => {
+  // Half of two agents and a quarter of four, in the first of two steps each.
+  close(outOfRegion([run(2, 0, 1, 0.5), run(4, 0, 1, 0.25)], 'naive'), 2 / 12);
+  assert.equal(outOfRegion([], 'naive'), null);
+});
