@@ -26,13 +26,13 @@ export const ESTIMATE_WORDS = {
     detail: 'The mean return with this message less the mean of all messages sampled in its place, including itself.',
   },
   revote: {
-    label: 'Vote without it',
+    label: 'Revote',
     action: null,
     detail:
       'Of this episode, the reward of the vote less that of the vote without this voter, by the same rule and draw (CCPO). Nothing is sampled; each answer is scored by itself.',
   },
   shapley: {
-    label: 'Shapley value',
+    label: 'Shapley',
     action: null,
     detail: 'Of this episode, what the voter adds to the vote of those before it, the mean over all orders of voters.',
   },
