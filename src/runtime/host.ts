@@ -92,7 +92,7 @@ export class ModelHost implements ModelRuntime {
   async generate(
     snapshot: string,
     requests: readonly GenerationRequest[],
-    { signal, onCompletion }: GenerationControl,
+    { signal, onCompletion, onToken }: GenerationControl,
   ): Promise<Completion[]> {
     const loaded = this.model();
     const held = loaded.held(snapshot);
@@ -102,7 +102,11 @@ export class ModelHost implements ModelRuntime {
       const answers = await generator.generate(
         weights,
         indices.flatMap((index) => requests[index] ?? []),
-        { signal, onCompletion: (place, completion) => onCompletion?.(indices[place] ?? place, completion) },
+        {
+          signal,
+          onCompletion: (place, completion) => onCompletion?.(indices[place] ?? place, completion),
+          onToken: (place, token, logprob) => onToken?.(indices[place] ?? place, token, logprob),
+        },
       );
       answers.forEach((answer, place) => (completions[indices[place] ?? place] = answer));
     }

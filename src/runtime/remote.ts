@@ -19,6 +19,7 @@ import type { Call, ReplyMessage, RequestMessage, Result, WorkerData } from './r
 /** Who hears of a call before its end. */
 interface Listeners {
   readonly onCompletion?: GenerationControl['onCompletion'];
+  readonly onToken?: GenerationControl['onToken'];
   readonly onLoading?: OnLoadProgress | undefined;
 }
 
@@ -229,6 +230,10 @@ class RemoteRuntime implements EndableRuntime {
     }
     if (message.kind === 'completion') {
       pending.listeners.onCompletion?.(message.index, message.completion);
+      return;
+    }
+    if (message.kind === 'token') {
+      pending.listeners.onToken?.(message.index, message.token, message.logprob);
       return;
     }
     if (message.kind === 'loading') {

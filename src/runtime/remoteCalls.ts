@@ -26,6 +26,13 @@ export type ReplyMessage =
   | { readonly kind: 'ready'; readonly environment: NumericEnvironment }
   | { readonly kind: 'loading'; readonly id: number; readonly done: number; readonly total: number }
   | { readonly kind: 'completion'; readonly id: number; readonly index: number; readonly completion: Completion }
+  | {
+      readonly kind: 'token';
+      readonly id: number;
+      readonly index: number;
+      readonly token: number;
+      readonly logprob: number;
+    }
   | { readonly kind: 'done'; readonly id: number; readonly result: Result }
   | {
       readonly kind: 'failed';

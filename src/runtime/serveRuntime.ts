@@ -24,6 +24,9 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
     const onCompletion = (index: number, completion: Completion): void => {
       send({ kind: 'completion', id, index, completion });
     };
+    const onToken = (index: number, token: number, logprob: number): void => {
+      send({ kind: 'token', id, index, token, logprob });
+    };
     const onLoading: OnLoadProgress = (done, total) => {
       send({ kind: 'loading', id, done, total });
     };
@@ -32,7 +35,8 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
         if (signal.aborted) {
           throw new CancelledError();
         }
-        send({ kind: 'done', id, result: await perform(host, call, { signal, onCompletion, onLoading }) });
+        const control = { signal, onCompletion, onToken, onLoading };
+        send({ kind: 'done', id, result: await perform(host, call, control) });
       } catch (error) {
         const errorKind = error instanceof C3Error ? error.kind : 'engine';
         send({ kind: 'failed', id, cancelled: error instanceof CancelledError, errorKind, message: messageOf(error) });

@@ -8,6 +8,7 @@ import { cancel, status } from './jobs.ts';
 import { generate, modelCommand, planCommand, score } from './models.ts';
 import { report } from './report.ts';
 import { replay, run, verify } from './runs.ts';
+import { serve } from './serve.ts';
 import type { Command } from './support.ts';
 
 const always = (): boolean => true;
@@ -99,6 +100,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     usage: 'score --model DIR [--adapter DIR]',
     summary: 'JSONL {id, prompt, completion} (token ids) -> {id, logprobs, sum}',
     run: score,
+  },
+  serve: {
+    usage: 'serve [--model DIR [--adapter DIR] | --task NAME] [--name NAME] [--port N] [--json]',
+    summary:
+      'a model at an OpenAI-compatible protocol on this machine, exact for a seed; the token is printed, or that of C3_SERVE_TOKEN',
+    run: serve,
   },
   model: {
     usage: 'model FOLDER [--test] [--json]',

@@ -26,6 +26,8 @@ export interface GenerationRequest extends TokenSampling {
   readonly otherEndTokens?: readonly number[];
   /** 32 hex digits; unused where the temperature is 0. */
   readonly streamKey: string;
+  /** Whether each token is reported as it is chosen. */
+  readonly followed?: boolean;
 }
 
 export interface Completion {
@@ -43,6 +45,8 @@ export interface GenerationControl {
   readonly signal: AbortFlag;
   /** Receives each completion as soon as it ends. */
   readonly onCompletion?: (index: number, completion: Completion) => void;
+  /** Receives each token of the requests that are followed as soon as it is chosen. */
+  readonly onToken?: (index: number, token: number, logprob: number) => void;
 }
 
 /** Rows decoded together at most, and the bytes that their cache may take. */
@@ -276,8 +280,12 @@ class Wave {
     const distribution = logprobs.subarray(source * this.vocabularySize, (source + 1) * this.vocabularySize);
     const token = sampleToken(distribution, row.request, row.stream?.uniform(row.length) ?? 0);
     row.tokens[row.length] = token;
-    row.logprobs[row.length] = distribution[token] ?? 0;
+    const logprob = distribution[token] ?? 0;
+    row.logprobs[row.length] = logprob;
     row.length++;
+    if (row.request.followed === true) {
+      this.control.onToken?.(row.index, token, logprob);
+    }
   }
 
   /** Hands out completed rows and closes the gaps with rows from the end. */

@@ -1,0 +1,84 @@
+/** `c3 serve`: the bundled or another model at the OpenAI-compatible protocol. */
+import { basename, resolve } from 'node:path';
+import { C3Error, nearestName } from '../../shared/errors.ts';
+import { TASK_NAMES } from '../../shared/runNames.ts';
+import { withLineModel } from '../lines/lineModel.ts';
+import { bundledTeam } from '../places.ts';
+import { drawToken } from '../serve/modelServer.ts';
+import { serveModel } from '../serve/serve.ts';
+import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
+import { JSON_FLAG, loadingPrinter, note, print, type CommandContext } from './support.ts';
+
+/** Where a token of the user's own is looked for: what stands in arguments can be read by every user of a machine. */
+const TOKEN_VARIABLE = 'C3_SERVE_TOKEN';
+const TOKEN = /^[\w.~+/=-]{16,512}$/u;
+const MOST_PORT = 65_535;
+
+/**
+ * Serves a model on the loopback interface until it is interrupted.
+ * @throws C3Error('input') for arguments that are wrong; C3Error('model') where the model cannot be loaded
+ */
+export async function serve(args: readonly string[], context: CommandContext): Promise<void> {
+  const options = {
+    ...JSON_FLAG,
+    model: { type: 'string' },
+    adapter: { type: 'string' },
+    task: { type: 'string' },
+    name: { type: 'string' },
+    port: { type: 'string' },
+  } as const;
+  const parsed = readArguments('serve', args, options, 0);
+  const { folder, name } = servedFolder(parsed, context);
+  const adapter = text(parsed, 'adapter');
+  const port = whole(parsed, 'port', 0, 0);
+  if (port > MOST_PORT) {
+    throw new C3Error('input', `--port needs a number of at most ${String(MOST_PORT)}, or 0 for one that is free.`);
+  }
+  const own = process.env[TOKEN_VARIABLE];
+  if (own !== undefined && !TOKEN.test(own)) {
+    throw new C3Error('input', `${TOKEN_VARIABLE} needs 16 to 512 letters, digits or any of -._~+/=.`);
+  }
+  const token = own ?? drawToken();
+  await withLineModel(
+    folder,
+    adapter === null ? null : resolve(context.folder, adapter),
+    (model) =>
+      serveModel(
+        model,
+        text(parsed, 'name') ?? name,
+        { port, token },
+        (served) => {
+          if (parsed.values['json'] === true) {
+            print(JSON.stringify({ ...served, ...(own === undefined && { token }) }));
+            return;
+          }
+          print(`${served.model} is served at ${served.url}; Ctrl+C ends it.`);
+          print(own === undefined ? `Bearer token: ${token}` : `The bearer token is that of ${TOKEN_VARIABLE}.`);
+        },
+        context.signal,
+      ),
+    loadingPrinter(context),
+  );
+  note('The server has ended.');
+}
+
+/** The folder that --model names, or that of a bundled team, and what it is called. */
+function servedFolder(parsed: ParsedArguments, context: CommandContext): { folder: string; name: string } {
+  const [model, task] = [text(parsed, 'model'), text(parsed, 'task')];
+  if (model !== null) {
+    if (task !== null) {
+      throw new C3Error('input', 'c3 serve takes --model or --task, not both.');
+    }
+    const folder = resolve(context.folder, model);
+    return { folder, name: basename(folder) };
+  }
+  const known = TASK_NAMES.find((one) => one === (task ?? TASK_NAMES[0]));
+  if (known === undefined) {
+    const nearest = nearestName(task ?? '', TASK_NAMES);
+    throw new C3Error(
+      'input',
+      `There is no bundled team for the task ${JSON.stringify((task ?? '').slice(0, 40))}; ${nearest === undefined ? `there are ${TASK_NAMES.join(', ')}` : `did you mean ${nearest}?`}`,
+    );
+  }
+  return { folder: bundledTeam(known), name: `c3-${known}` };
+}

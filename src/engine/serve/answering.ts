@@ -1,0 +1,129 @@
+/** From a request of the protocol to its choices. */
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { checkRequest, type GenerationRequest } from '../../runtime/generate/generate.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { streamKey } from '../../runtime/random.ts';
+import { anyOf } from '../../shared/cancellation.ts';
+import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import type { PromptMessage } from '../../team/render.ts';
+import type { Batches } from './batches.ts';
+import { choiceOf, FollowedChoice, type Choice, type Delta } from './choice.ts';
+import type { ServedPrompt, ServedRequest } from './serveRequest.ts';
+import { ServeError } from './serveError.ts';
+
+/** New tokens of a chat answer where the request names no number, at most. */
+const DEFAULT_CHAT = 2048;
+
+/** A model that is served. */
+export interface ServedModel {
+  /** How requests name it. */
+  readonly name: string;
+  readonly config: TransformerConfig;
+  readonly tokenizer: Tokenizer;
+  /** Writes a conversation as the model reads it. */
+  readonly chat: (messages: readonly PromptMessage[]) => string | Promise<string>;
+  readonly batches: Batches;
+}
+
+export interface Answered {
+  /** By prompt, then by choice, each with the number that the protocol gives it. */
+  readonly choices: readonly Choice[];
+  readonly prompts: readonly Int32Array[];
+}
+
+/**
+ * Answers a request. A choice depends on its prompt, the settings, the seed and its number, and on nothing else.
+ * @param seed the request's own, or one that was drawn for it
+ * @param onDelta hears what is settled of each choice
+ * @throws ServeError; CancelledError
+ */
+export async function answerServed(
+  model: ServedModel,
+  request: ServedRequest,
+  seed: number,
+  signal: AbortSignal,
+  onDelta: ((index: number, delta: Delta) => void) | null = null,
+): Promise<Answered> {
+  const prompts = await Promise.all(request.prompts.map((prompt) => tokensOf(model, prompt)));
+  const rows = prompts.map((prompt) => rowsOf(model, request, prompt, seed)).flat();
+  model.batches.checkRoom(rows.length);
+  const choices = await Promise.all(
+    rows.map((row, index) =>
+      answerRow(model, row, request.stop, signal, onDelta === null ? null : (delta) => onDelta(index, delta)),
+    ),
+  );
+  return { choices, prompts };
+}
+
+async function tokensOf({ tokenizer, chat }: ServedModel, prompt: ServedPrompt): Promise<Int32Array> {
+  try {
+    switch (prompt.kind) {
+      case 'ids':
+        return Int32Array.from(prompt.ids);
+      case 'text':
+        return await (prompt.whole ? tokenizer.encodeWhole(prompt.text) : tokenizer.encode(prompt.text));
+      case 'messages':
+        return await tokenizer.encode(await chat(prompt.messages));
+    }
+  } catch (error) {
+    if (error instanceof CancelledError || !(error instanceof C3Error)) {
+      throw error;
+    }
+    throw new ServeError(400, messageOf(error), prompt.kind === 'messages' ? 'messages' : 'prompt');
+  }
+}
+
+function rowsOf(
+  { config, tokenizer }: ServedModel,
+  { api, choices, maxTokens, temperature, topP, topK, stop, stream }: ServedRequest,
+  prompt: Int32Array,
+  seed: number,
+): GenerationRequest[] {
+  const room = Math.max(1, config.maxPositions - prompt.length);
+  const maxNewTokens = maxTokens ?? Math.min(DEFAULT_CHAT, room);
+  try {
+    checkRequest(config, { prompt, maxNewTokens }, 'The request');
+  } catch (error) {
+    throw new ServeError(400, messageOf(error), api === 'chat' ? 'messages' : 'prompt');
+  }
+  const { endToken, otherEndTokens } = tokenizer;
+  return Array.from({ length: choices }, (_, sibling) => ({
+    prompt,
+    maxNewTokens,
+    endToken,
+    otherEndTokens,
+    temperature,
+    topP,
+    topK,
+    streamKey: streamKey({ seed, scope: 'serve', uidSha: '', eventType: '', turn: 0, sibling }),
+    followed: stream || stop.length > 0,
+  }));
+}
+
+async function answerRow(
+  { tokenizer, batches }: ServedModel,
+  row: GenerationRequest,
+  stops: readonly string[],
+  signal: AbortSignal,
+  onDelta: ((delta: Delta) => void) | null,
+): Promise<Choice> {
+  const stopping = new AbortController();
+  const followed = new FollowedChoice(tokenizer, stops, onDelta, () => {
+    stopping.abort();
+  });
+  const promptTokens = row.prompt.length;
+  const completion = await batches
+    .answer(row, anyOf(signal, stopping.signal), (token, logprob) => {
+      followed.push(token, logprob);
+    })
+    .catch((error: unknown) => {
+      const stopped = signal.aborted ? null : followed.stoppedAt(promptTokens);
+      if (stopped === null) {
+        throw error;
+      }
+      return stopped;
+    });
+  const choice = await choiceOf(tokenizer, completion, stops);
+  await followed.end(choice);
+  return choice;
+}

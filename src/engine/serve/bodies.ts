@@ -1,0 +1,124 @@
+/** Answers as bodies of the OpenAI-compatible protocol, whole or in pieces. */
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import type { Answered } from './answering.ts';
+import type { Choice, Delta } from './choice.ts';
+import type { ServedRequest } from './serveRequest.ts';
+
+/** What all bodies of one answer share. */
+export interface BodyHead {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  readonly model: string;
+  /** Names weights and numeric environment: answers to one seed are equal where it is. */
+  readonly fingerprint: string;
+  /** With it, the request gets the same answer again. */
+  readonly seed: number;
+}
+
+const headOf = ({ id, created, model, fingerprint, seed }: BodyHead, object: string): object => ({
+  id,
+  object,
+  created,
+  model,
+  system_fingerprint: fingerprint,
+  seed,
+});
+
+/** The counts of tokens; a prompt counts once for all of its choices. */
+export const usageOf = ({ choices, prompts }: Answered): object => {
+  const prompt = prompts.reduce((total, { length }) => total + length, 0);
+  const completion = choices.reduce((total, { tokens }) => total + tokens.length, 0);
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+};
+
+/** The whole answer. */
+export async function wholeBody(
+  tokenizer: Tokenizer,
+  request: ServedRequest,
+  head: BodyHead,
+  answered: Answered,
+): Promise<object> {
+  const { api, tokenIds, choices: count } = request;
+  const chat = api === 'chat';
+  const choices = await Promise.all(
+    answered.choices.map(async (choice, index) => ({
+      index,
+      ...(chat ? { message: { role: 'assistant', content: choice.text } } : { text: choice.text }),
+      finish_reason: choice.finish,
+      logprobs: await logprobsOf(tokenizer, request, choice),
+      ...(tokenIds && {
+        token_ids: choice.tokens,
+        ...(!chat && { prompt_token_ids: [...(answered.prompts[Math.floor(index / count)] ?? [])] }),
+      }),
+    })),
+  );
+  return {
+    ...headOf(head, chat ? 'chat.completion' : 'text_completion'),
+    choices,
+    usage: usageOf(answered),
+    ...(tokenIds && chat && { prompt_token_ids: [...(answered.prompts[0] ?? [])] }),
+  };
+}
+
+/** A piece of one choice. @param finish null while more follows */
+export async function pieceBody(
+  tokenizer: Tokenizer,
+  request: ServedRequest,
+  head: BodyHead,
+  index: number,
+  delta: Delta,
+  finish: Choice['finish'] | null,
+): Promise<object> {
+  const chat = request.api === 'chat';
+  return {
+    ...headOf(head, chat ? 'chat.completion.chunk' : 'text_completion'),
+    choices: [
+      {
+        index,
+        ...(chat
+          ? { delta: delta.text === '' && finish !== null ? {} : { role: 'assistant', content: delta.text } }
+          : { text: delta.text }),
+        finish_reason: finish,
+        logprobs: await logprobsOf(tokenizer, request, delta),
+        ...(request.tokenIds && { token_ids: delta.tokens }),
+      },
+    ],
+  };
+}
+
+/** The last piece of a stream, where it was asked for. */
+export const usageBody = ({ api }: ServedRequest, head: BodyHead, answered: Answered): object => ({
+  ...headOf(head, api === 'chat' ? 'chat.completion.chunk' : 'text_completion'),
+  choices: [],
+  usage: usageOf(answered),
+});
+
+async function logprobsOf(
+  tokenizer: Tokenizer,
+  { api, logprobs: wanted }: ServedRequest,
+  { tokens, logprobs }: Pick<Delta, 'tokens' | 'logprobs'>,
+): Promise<object | null> {
+  if (!wanted) {
+    return null;
+  }
+  const pieces = await tokenizer.pieces(Int32Array.from(tokens));
+  const of = (index: number): number => logprobs[index] ?? 0;
+  if (api === 'chat') {
+    return {
+      content: pieces.map((token, index) => ({
+        token,
+        logprob: of(index),
+        bytes: [...Buffer.from(token, 'utf8')],
+        top_logprobs: [],
+      })),
+    };
+  }
+  const ends = pieces.reduce<number[]>((places, { length }) => [...places, (places.at(-1) ?? 0) + length], []);
+  return {
+    tokens: pieces,
+    token_logprobs: pieces.map((_, index) => of(index)),
+    top_logprobs: null,
+    text_offset: pieces.map((_, index) => ends[index - 1] ?? 0),
+  };
+}

@@ -1,0 +1,171 @@
+/** One choice of an answer: from tokens as they come to text, up to where a stop text begins. */
+import type { Completion } from '../../runtime/generate/generate.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+
+/** An answer that is whole. */
+export interface Choice {
+  readonly text: string;
+  readonly tokens: readonly number[];
+  readonly logprobs: readonly number[];
+  readonly finish: 'stop' | 'length';
+  readonly promptTokens: number;
+}
+
+/** What a stream says next of a choice. */
+export interface Delta {
+  readonly text: string;
+  readonly tokens: readonly number[];
+  readonly logprobs: readonly number[];
+}
+
+type Decode = Pick<Tokenizer, 'decode'>;
+
+/** What a decoder gives for bytes that do not yet make a character. */
+const INCOMPLETE = '\uFFFD';
+
+/** Where the first of several stop texts begins; -1 where none is there. */
+export function stopIn(text: string, stops: readonly string[]): number {
+  const places = stops.map((stop) => text.indexOf(stop)).filter((place) => place >= 0);
+  return places.length === 0 ? -1 : Math.min(...places);
+}
+
+/** How many characters of a text are settled: its end may become another character, or begin a stop text. */
+export function settledLength(text: string, stops: readonly string[]): number {
+  let length = text.length;
+  while (length > 0 && text[length - 1] === INCOMPLETE) {
+    length--;
+  }
+  const begins = (held: number): boolean => stops.some((stop) => stop.startsWith(text.slice(length - held, length)));
+  const longest = Math.min(length, Math.max(0, ...stops.map((stop) => stop.length - 1)));
+  for (let held = longest; held > 0; held--) {
+    if (begins(held)) {
+      return length - held;
+    }
+  }
+  return length;
+}
+
+/**
+ * A completion as a choice: cut before the first stop text, its tokens up to the one that completes that text.
+ * A function of the completion alone, however it was followed.
+ */
+export async function choiceOf(
+  tokenizer: Decode,
+  { tokens, logprobs, finish, promptTokens }: Omit<Completion, 'reusedTokens'>,
+  stops: readonly string[],
+): Promise<Choice> {
+  const text = await tokenizer.decode(tokens);
+  const place = stopIn(text, stops);
+  if (place < 0) {
+    const ended = finish === 'end' ? 'stop' : 'length';
+    return { text, tokens: [...tokens], logprobs: [...logprobs], finish: ended, promptTokens };
+  }
+  const count = await tokensUntilStop(tokenizer, tokens, stops);
+  return {
+    text: text.slice(0, place),
+    tokens: [...tokens.subarray(0, count)],
+    logprobs: [...logprobs.subarray(0, count)],
+    finish: 'stop',
+    promptTokens,
+  };
+}
+
+/** The fewest tokens whose text holds a stop text, by bisection: more tokens never lose one. */
+async function tokensUntilStop(tokenizer: Decode, tokens: Int32Array, stops: readonly string[]): Promise<number> {
+  let [low, high] = [1, tokens.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (stopIn(await tokenizer.decode(tokens.subarray(0, middle)), stops) >= 0) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+/** Follows the tokens of one choice, and says what is settled of its text. */
+export class FollowedChoice {
+  private readonly tokenizer: Decode;
+  private readonly stops: readonly string[];
+  private readonly onDelta: ((delta: Delta) => void) | null;
+  private readonly onStop: () => void;
+  private readonly tokens: number[] = [];
+  private readonly logprobs: number[] = [];
+  private sent = 0;
+  private sentTokens = 0;
+  private decoding: Promise<void> | null = null;
+  private stopped = false;
+
+  /**
+   * @param onDelta null where nobody reads along
+   * @param onStop hears that a stop text is there, so that no more tokens are needed
+   */
+  constructor(
+    tokenizer: Decode,
+    stops: readonly string[],
+    onDelta: ((delta: Delta) => void) | null,
+    onStop: () => void,
+  ) {
+    this.tokenizer = tokenizer;
+    this.stops = stops;
+    this.onDelta = onDelta;
+    this.onStop = onStop;
+  }
+
+  push(token: number, logprob: number): void {
+    this.tokens.push(token);
+    this.logprobs.push(logprob);
+    this.decoding ??= this.advance();
+  }
+
+  /** What came so far, as a completion that a stop text ended; null where none did. */
+  stoppedAt(promptTokens: number): Omit<Completion, 'reusedTokens'> | null {
+    return this.stopped
+      ? {
+          tokens: Int32Array.from(this.tokens),
+          logprobs: Float32Array.from(this.logprobs),
+          finish: 'end',
+          promptTokens,
+        }
+      : null;
+  }
+
+  /** Says the rest of a choice that is whole. */
+  async end(choice: Choice): Promise<void> {
+    await this.decoding;
+    this.say(choice.text, choice.tokens, choice.logprobs);
+  }
+
+  private async advance(): Promise<void> {
+    try {
+      for (let count = 0; count < this.tokens.length && !this.stopped;) {
+        count = this.tokens.length;
+        const text = await this.tokenizer.decode(Int32Array.from(this.tokens.slice(0, count)));
+        if (stopIn(text, this.stops) >= 0) {
+          this.stopped = true;
+          this.onStop();
+        } else {
+          this.say(text.slice(0, settledLength(text, this.stops)), this.tokens.slice(0, count), this.logprobs);
+        }
+      }
+    } catch {
+      // What cannot be decoded is an error of the whole choice, which its end finds.
+    } finally {
+      this.decoding = null;
+    }
+  }
+
+  private say(text: string, tokens: readonly number[], logprobs: readonly number[]): void {
+    if (this.onDelta !== null && (text.length > this.sent || tokens.length > this.sentTokens)) {
+      const delta = {
+        text: text.slice(this.sent),
+        tokens: tokens.slice(this.sentTokens),
+        logprobs: logprobs.slice(this.sentTokens, tokens.length),
+      };
+      this.sent = Math.max(this.sent, text.length);
+      this.sentTokens = Math.max(this.sentTokens, tokens.length);
+      this.onDelta(delta);
+    }
+  }
+}

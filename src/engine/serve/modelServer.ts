@@ -1,0 +1,259 @@
+/** A model at the OpenAI-compatible protocol, on this machine alone. */
+import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onAbort } from '../../shared/cancellation.ts';
+import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { answerServed, type ServedModel } from './answering.ts';
+import { pieceBody, usageBody, wholeBody, type BodyHead } from './bodies.ts';
+import type { Delta } from './choice.ts';
+import { readServedRequest, type ServedApi, type ServedRequest } from './serveRequest.ts';
+import { errorBody, ServeError } from './serveError.ts';
+
+const LOOPBACK = '127.0.0.1';
+/** Bytes of a request's body, and connections at once. */
+const MOST_BYTES = 8 * 2 ** 20;
+const MOST_CONNECTIONS = 512;
+/** Milliseconds in which a request must have arrived. */
+const ARRIVAL = 60_000;
+/** Largest seed that is drawn for a request without one. */
+const MOST_SEED = 2 ** 48 - 1;
+
+const APIS: Readonly<Record<string, ServedApi>> = { '/v1/chat/completions': 'chat', '/v1/completions': 'completions' };
+
+export interface ModelServerSettings {
+  /** 0 for one that is free. */
+  readonly port: number;
+  /** What requests must bear. */
+  readonly token: string;
+  /** Names weights and numeric environment. */
+  readonly fingerprint: string;
+}
+
+/** A bearer token that nobody can guess. */
+export const drawToken = (): string => randomBytes(24).toString('base64url');
+
+/** Serves until it is closed. */
+export class ModelServer {
+  private readonly model: ServedModel;
+  private readonly settings: ModelServerSettings;
+  private readonly stopping = new AbortController();
+  private readonly server: Server;
+  private readonly answering = new Set<Promise<void>>();
+  private port = 0;
+
+  constructor(model: ServedModel, settings: ModelServerSettings) {
+    this.model = model;
+    this.settings = settings;
+    this.server = createServer({ requestTimeout: ARRIVAL, headersTimeout: ARRIVAL }, (request, response) => {
+      const answered = this.receive(request, response);
+      this.answering.add(answered);
+      void answered.finally(() => this.answering.delete(answered));
+    });
+    this.server.maxConnections = MOST_CONNECTIONS;
+  }
+
+  /** Begins to serve. @returns where. @throws C3Error('input') where the port cannot be had */
+  async listen(): Promise<string> {
+    const { port } = this.settings;
+    try {
+      this.server.listen(port, LOOPBACK);
+      await once(this.server, 'listening');
+    } catch (error) {
+      throw new C3Error('input', `Port ${String(port)} cannot be had: ${messageOf(error)}; give another --port.`, {
+        cause: error,
+      });
+    }
+    this.port = (this.server.address() as AddressInfo).port;
+    return `http://${LOOPBACK}:${String(this.port)}/v1`;
+  }
+
+  /** Ends what is being answered, with an error for those who wait, and lets all connections go. */
+  async close(): Promise<void> {
+    this.stopping.abort();
+    const closed = once(this.server, 'close');
+    this.server.close();
+    await Promise.all(this.answering);
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const left = new AbortController();
+    response.once('close', () => {
+      left.abort();
+    });
+    const release = onAbort(this.stopping.signal, () => {
+      left.abort();
+    });
+    try {
+      await this.route(request, response, left.signal);
+    } catch (error) {
+      this.refuse(response, error);
+    } finally {
+      release();
+    }
+  }
+
+  private async route(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    this.admit(request);
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    const api = Object.hasOwn(APIS, path) ? APIS[path] : undefined;
+    if (api !== undefined) {
+      expect(request, 'POST');
+      await this.answer(api, await bodyOf(request), response, signal);
+      return;
+    }
+    const { name } = this.model;
+    const described = { id: name, object: 'model', created: 0, owned_by: 'c3' };
+    if (path === '/v1/models') {
+      expect(request, 'GET');
+      sendJson(response, 200, { object: 'list', data: [described] });
+    } else if (path === `/v1/models/${encodeURIComponent(name)}`) {
+      expect(request, 'GET');
+      sendJson(response, 200, described);
+    } else {
+      throw new ServeError(
+        404,
+        `There is nothing at ${JSON.stringify(path.slice(0, 80))}; this server has ${[...Object.keys(APIS), '/v1/models'].join(', ')}.`,
+      );
+    }
+  }
+
+  /** Whether a request may be answered: a page of a browser never is, whatever name it found for this machine. */
+  private admit({ headers }: IncomingMessage): void {
+    const hosts = [LOOPBACK, 'localhost'].map((host) => `${host}:${String(this.port)}`);
+    if (!hosts.includes(headers.host ?? '')) {
+      throw new ServeError(403, `The Host of the request is not ${hosts.join(' or ')}.`);
+    }
+    if (headers.origin !== undefined) {
+      throw new ServeError(403, 'Requests of web pages (with an Origin) are not answered.');
+    }
+    const [, given = ''] = /^Bearer +(\S+)$/iu.exec(headers.authorization ?? '') ?? [];
+    const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
+    if (!timingSafeEqual(digest(given), digest(this.settings.token))) {
+      throw new ServeError(401, 'The bearer token is missing or wrong; give the one that `c3 serve` printed.');
+    }
+  }
+
+  private async answer(api: ServedApi, body: unknown, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const request = readServedRequest(api, body, this.model.name);
+    const head: BodyHead = {
+      id: `${api === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomBytes(12).toString('hex')}`,
+      created: Math.floor(Date.now() / 1000),
+      model: this.model.name,
+      fingerprint: this.settings.fingerprint,
+      seed: request.seed ?? randomInt(MOST_SEED),
+    };
+    if (request.stream) {
+      await this.stream(request, head, response, signal);
+      return;
+    }
+    const answered = await answerServed(this.model, request, head.seed, signal);
+    sendJson(response, 200, await wholeBody(this.model.tokenizer, request, head, answered));
+  }
+
+  private async stream(
+    request: ServedRequest,
+    head: BodyHead,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { tokenizer } = this.model;
+    // Pieces are written in the order in which they came to be, though their tokens are named elsewhere.
+    let writing = Promise.resolve();
+    const begin = (): void => {
+      if (!response.headersSent) {
+        response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
+      }
+    };
+    const send = (make: () => object | Promise<object>): void => {
+      writing = writing.then(async () => {
+        const body = await make();
+        begin();
+        response.write(eventOf(body));
+      });
+      // Whoever waits for all of them hears of it.
+      writing.catch(() => undefined);
+    };
+    const onDelta = (index: number, delta: Delta): void => {
+      send(() => pieceBody(tokenizer, request, head, index, delta, null));
+    };
+    const answered = await answerServed(this.model, request, head.seed, signal, onDelta);
+    for (const [index, { finish }] of answered.choices.entries()) {
+      send(() => pieceBody(tokenizer, request, head, index, { text: '', tokens: [], logprobs: [] }, finish));
+    }
+    if (request.streamUsage) {
+      send(() => usageBody(request, head, answered));
+    }
+    await writing;
+    response.end('data: [DONE]\n\n');
+  }
+
+  private refuse(response: ServerResponse, error: unknown): void {
+    const refused =
+      error instanceof ServeError
+        ? error
+        : error instanceof CancelledError
+          ? new ServeError(503, 'The server was stopped before the answer was whole.')
+          : new ServeError(500, `The answer could not be computed: ${messageOf(error)}`);
+    if (response.destroyed) {
+      return;
+    }
+    if (response.headersSent) {
+      response.end(eventOf(errorBody(refused)));
+      return;
+    }
+    if (refused.retryAfter !== null) {
+      response.setHeader('retry-after', String(refused.retryAfter));
+    }
+    if (refused.status === 413 || refused.status === 408) {
+      response.setHeader('connection', 'close');
+    }
+    sendJson(response, refused.status, errorBody(refused));
+  }
+}
+
+const eventOf = (body: object): string => `data: ${JSON.stringify(body)}\n\n`;
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+  });
+  response.end(text);
+}
+
+function expect({ method }: IncomingMessage, wanted: string): void {
+  if (method !== wanted) {
+    throw new ServeError(405, `The method must be ${wanted}.`);
+  }
+}
+
+/** @throws ServeError where the body is too long, or no JSON */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  if (!/^application\/json\b/iu.test(request.headers['content-type'] ?? '')) {
+    throw new ServeError(415, 'The Content-Type must be application/json.');
+  }
+  const tooLong = new ServeError(413, `The body has more than ${String(MOST_BYTES)} bytes.`);
+  if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) {
+    throw tooLong;
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MOST_BYTES) {
+      throw tooLong;
+    }
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))) as unknown;
+  } catch (error) {
+    throw new ServeError(400, `The body is not JSON in UTF-8: ${messageOf(error)}.`);
+  }
+}
