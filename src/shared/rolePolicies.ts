@@ -59,6 +59,13 @@ export const POLICY_KINDS = [
   },
 ] as const satisfies readonly PolicyKind[];
 
+/** The two forms of requests that an endpoint may know. */
+export const ENDPOINT_APIS = [
+  { name: 'chat', words: 'Messages with roles; the server writes them as its model reads them.' },
+  { name: 'completions', words: "The exact text of the context, as the run's own model would read it." },
+] as const;
+export type EndpointApi = (typeof ENDPOINT_APIS)[number]['name'];
+
 /** An answer with the conditions under which it is given: all that are there must hold. */
 export interface ScriptRow {
   readonly answer: string;

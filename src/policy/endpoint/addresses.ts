@@ -1,0 +1,124 @@
+/** Several addresses share the requests: the one with the fewest under way is next; one that fails rests a while. */
+import { onAbort } from '../../shared/cancellation.ts';
+import { CancelledError } from '../../shared/errors.ts';
+
+/** Milliseconds that an address rests after its first failure in a row, and at most. */
+export interface Rests {
+  readonly first: number;
+  readonly most: number;
+}
+
+export interface AddressSettings {
+  /** Requests under way at one address at most. */
+  readonly concurrency: number;
+  /** Requests that begin in a minute at one address at most; null for any number. */
+  readonly perMinute: number | null;
+  readonly rests: Rests;
+}
+
+/** One address, as a request has it. */
+export interface Address {
+  readonly base: string;
+  underWay: number;
+  /** Failures in a row. */
+  failures: number;
+  /** Whether it could not be reached the last time. */
+  dead: boolean;
+  /** When it may be asked again. */
+  readyAt: number;
+}
+
+const MINUTE = 60_000;
+
+export class Addresses {
+  private readonly all: readonly Address[];
+  private readonly settings: AddressSettings;
+  /** Those who wait for a place, in the order in which they came. */
+  private readonly waiting = new Set<(address: Address) => void>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(bases: readonly string[], settings: AddressSettings) {
+    this.all = bases.map((base) => ({ base, underWay: 0, failures: 0, dead: false, readyAt: 0 }));
+    this.settings = settings;
+  }
+
+  /** Waits for a free address and takes a place at it. @throws CancelledError */
+  async take(signal: AbortSignal): Promise<Address> {
+    const { promise, resolve, reject } = Promise.withResolvers<Address>();
+    this.waiting.add(resolve);
+    const release = onAbort(signal, () => {
+      // One that has its place already keeps it until it gives it back.
+      if (this.waiting.delete(resolve)) {
+        reject(new CancelledError());
+      }
+    });
+    try {
+      this.serve();
+      return await promise;
+    } finally {
+      release();
+      if (this.waiting.size === 0) {
+        clearTimeout(this.timer);
+      }
+    }
+  }
+
+  /** Gives a place back. */
+  release(address: Address): void {
+    address.underWay--;
+    this.serve();
+  }
+
+  succeeded(address: Address): void {
+    address.failures = 0;
+    address.dead = false;
+  }
+
+  /** Whether there is an address that could be reached. */
+  get someAlive(): boolean {
+    return this.all.some(({ dead }) => !dead);
+  }
+
+  /**
+   * @param retryAfter milliseconds that it asked for; null where it asked for none
+   * @param dead whether it could not be reached
+   */
+  failed(address: Address, retryAfter: number | null, dead: boolean): void {
+    const { first, most } = this.settings.rests;
+    const rest = retryAfter ?? Math.min(most, first * 2 ** Math.min(20, address.failures));
+    address.failures++;
+    address.dead = dead;
+    address.readyAt = Math.max(address.readyAt, performance.now() + rest);
+  }
+
+  /** Gives free places to those who wait; where an address rests, again when it has rested. */
+  private serve(): void {
+    clearTimeout(this.timer);
+    const { concurrency, perMinute } = this.settings;
+    for (const resolve of this.waiting) {
+      const now = performance.now();
+      const free = this.all.filter(({ underWay }) => underWay < concurrency);
+      const [best] = free
+        .filter(({ readyAt }) => readyAt <= now)
+        .sort((a, b) => a.failures - b.failures || a.underWay - b.underWay);
+      if (best === undefined) {
+        if (free.length > 0) {
+          const soonest = Math.min(...free.map(({ readyAt }) => readyAt - now));
+          this.timer = setTimeout(
+            () => {
+              this.serve();
+            },
+            Math.max(1, Math.ceil(soonest)),
+          );
+        }
+        return;
+      }
+      this.waiting.delete(resolve);
+      best.underWay++;
+      if (perMinute !== null) {
+        best.readyAt = now + MINUTE / perMinute;
+      }
+      resolve(best);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** Server-sent events, as far as model servers use them: the data of each event, bounded. */
+
+/**
+ * The data of each event of a stream (WHATWG HTML, section 9.2.6); other fields are passed over.
+ * @param most characters of one event
+ * @throws RangeError for an event that is longer
+ */
+export async function* eventsIn(
+  chunks: AsyncIterable<Uint8Array>,
+  most: number,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let data: string[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    rest += decoder.decode(chunk, { stream: true });
+    // A carriage return at the end may be half of a line end.
+    const lines = rest.split(/\r\n|\n|\r(?!$)/u);
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line === '') {
+        if (data.length > 0) {
+          yield data.join('\n');
+        }
+        data = [];
+        length = 0;
+      } else if (line.startsWith('data:')) {
+        data.push(line.slice(line[5] === ' ' ? 6 : 5));
+        length += line.length;
+      }
+    }
+    if (rest.length + length > most) {
+      throw new RangeError(`an event has more than ${String(most)} characters`);
+    }
+  }
+}

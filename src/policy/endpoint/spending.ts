@@ -1,0 +1,108 @@
+/**
+ * What an endpoint costs: counted, and bounded before it is spent. Each request reserves the most that it can cost;
+ * where that does not fit, it waits for what is under way to be counted, and is refused where nothing is.
+ */
+import { C3Error } from '../../shared/errors.ts';
+
+/** Money for a million tokens. */
+export interface Prices {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** The most that may be spent; null where nothing is said. */
+export interface SpendingLimit {
+  readonly tokens: number | null;
+  readonly money: number | null;
+}
+
+/** Tokens of a prompt and of an answer. */
+export interface TokenCount {
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+/** What was spent so far. */
+export interface Spent extends TokenCount {
+  readonly calls: number;
+  readonly money: number;
+}
+
+/** Sums of prices carry rounding errors; no price is this small. */
+const ROUNDING = 1e-9;
+
+/** What tokens cost. */
+export const moneyOf = ({ prompt, completion }: TokenCount, { input, output }: Prices): number =>
+  (prompt * input + completion * output) / 1e6;
+
+export class Spending {
+  private readonly limit: SpendingLimit;
+  private readonly prices: Prices;
+  private spentTokens: TokenCount = { prompt: 0, completion: 0 };
+  private calls = 0;
+  private readonly reserved = new Set<TokenCount>();
+  private waiting: (() => void)[] = [];
+
+  constructor(limit: SpendingLimit, prices: Prices) {
+    this.limit = limit;
+    this.prices = prices;
+  }
+
+  get spent(): Spent {
+    return { ...this.spentTokens, calls: this.calls, money: moneyOf(this.spentTokens, this.prices) };
+  }
+
+  /**
+   * Reserves the most that a request can cost.
+   * @throws C3Error('budget') where the limit does not reach for it, whatever is under way
+   */
+  async reserve(most: TokenCount): Promise<TokenCount> {
+    const reservation = { ...most };
+    while (!this.fits([this.spentTokens, ...this.reserved, reservation])) {
+      if (this.reserved.size === 0) {
+        throw new C3Error('budget', this.refusal(reservation));
+      }
+      const { promise, resolve } = Promise.withResolvers<null>();
+      this.waiting.push(() => {
+        resolve(null);
+      });
+      await promise;
+    }
+    this.reserved.add(reservation);
+    return reservation;
+  }
+
+  /** Counts what a request did cost in the place of what it could. @param used null for nothing */
+  settle(reservation: TokenCount, used: TokenCount | null): void {
+    this.reserved.delete(reservation);
+    if (used !== null) {
+      const { prompt, completion } = this.spentTokens;
+      this.spentTokens = { prompt: prompt + used.prompt, completion: completion + used.completion };
+      this.calls++;
+    }
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const wake of waiting) {
+      wake();
+    }
+  }
+
+  private fits(counts: readonly TokenCount[]): boolean {
+    const prompt = counts.reduce((total, one) => total + one.prompt, 0);
+    const completion = counts.reduce((total, one) => total + one.completion, 0);
+    const { tokens, money } = this.limit;
+    return (
+      (tokens === null || prompt + completion <= tokens) &&
+      (money === null || moneyOf({ prompt, completion }, this.prices) <= money + ROUNDING)
+    );
+  }
+
+  private refusal(most: TokenCount): string {
+    const { prompt, completion, money } = this.spent;
+    const limits = [
+      ...(this.limit.tokens === null ? [] : [`${String(this.limit.tokens)} tokens`]),
+      ...(this.limit.money === null ? [] : [String(this.limit.money)]),
+    ];
+    return `The spending limit of ${limits.join(' and ')} does not reach for another request of at most ${String(most.prompt + most.completion)} tokens: ${String(prompt + completion)} tokens (${String(Number(money.toFixed(6)))}) are spent; raise it, or ask for less.`;
+  }
+}

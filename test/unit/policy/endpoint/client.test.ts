@@ -1,0 +1,219 @@
+/** The client against servers that misbehave: nothing lost, nothing doubled, no hang, errors in plain words. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { EndpointClient, Unanswered, type ClientSettings } from '../../../../src/policy/endpoint/client.ts';
+import { EndpointFailure, retryAfterOf } from '../../../../src/policy/endpoint/failure.ts';
+import { Spending } from '../../../../src/policy/endpoint/spending.ts';
+import { NEVER } from '../../../../src/shared/cancellation.ts';
+import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
+import { answersWell, answerTo, badServer, FAULTS, promptOf, type BadServer, type Behaviour } from './badServer.ts';
+
+const FREE = { input: 0, output: 0 };
+const UNLIMITED = { tokens: null, money: null };
+const MOST = { prompt: 8, completion: 8 };
+
+const clientOf = (bases: readonly string[], more: Partial<ClientSettings> = {}): EndpointClient =>
+  new EndpointClient({
+    bases,
+    api: 'completions',
+    keyOf: () => null,
+    concurrency: 32,
+    perMinute: null,
+    retries: 6,
+    timeLimit: 500,
+    spending: new Spending(UNLIMITED, FREE),
+    rests: { first: 1, most: 4 },
+    ...more,
+  });
+const ask = (client: EndpointClient, prompt: string): Promise<string> =>
+  client.ask(prompt, { prompt }, MOST, NEVER).then(({ text }) => text);
+
+/** A server of which every prompt first meets one fault after the other, by its number. */
+const faulty = (server: BadServer): Behaviour => {
+  const faults = Object.values(FAULTS).filter((fault) => fault !== FAULTS['no answer at all']);
+  const well = answersWell(server);
+  return (response, asked) => {
+    const number = Number(promptOf(asked));
+    const kinds = number % (faults.length + 1);
+    const fault = asked.before < kinds % 4 ? faults[(number + asked.before) % faults.length] : undefined;
+    return (number === 7 && asked.before === 0 ? FAULTS['no answer at all'] : (fault ?? well))?.(response, asked);
+  };
+};
+
+/** An address at which nothing listens. */
+async function deadBase(t: TestContext): Promise<string> {
+  const server = await badServer(t, answersWell);
+  server.close();
+  return server.base;
+}
+
+describe('1,000 requests', () => {
+  it('are each answered once with their own answer, whatever goes wrong, one of three addresses being dead', async (t) => {
+    const servers = [await badServer(t, faulty), await badServer(t, faulty)];
+    const spending = new Spending(UNLIMITED, FREE);
+    const bases = [...servers.map(({ base }) => base), await deadBase(t)];
+    const client = clientOf(bases, { spending, concurrency: 16, timeLimit: 4000 });
+    const prompts = Array.from({ length: 1000 }, (_, index) => String(index));
+    const got = await Promise.all(prompts.map((prompt) => ask(client, prompt)));
+    assert.deepEqual(
+      got,
+      prompts.map((prompt) => `echo ${prompt}`),
+    );
+    const answered = prompts.map((prompt) =>
+      servers.reduce((total, server) => total + (server.answered.get(prompt) ?? 0), 0),
+    );
+    assert.ok(answered.every((count) => count === 1));
+    assert.ok(servers.every(({ most }) => most <= 16));
+    assert.ok(servers.every((server) => server.answered.size > 100));
+    assert.ok(spending.spent.calls >= 1000);
+  });
+});
+
+describe('a request that is never answered', () => {
+  const words: Readonly<Record<string, RegExp>> = {
+    'too many, with a time': /^127\.0\.0\.1:\d+ has too many requests \(429\): no luck \(429\), asked 3 times$/,
+    'too many, without': /has too many requests/,
+    'an error of the server': /failed with 500: no luck/,
+    'no JSON': /gave an answer that cannot be read/,
+    'another form': /gave an answer that cannot be read \(choices: /,
+    'a stream that is cut in the middle': /broke off its answer/,
+    'a stream that ends early': /ended its answer in the middle/,
+    'an error within a stream': /failed within its answer: overloaded/,
+    'a connection that is cut': /cannot be reached/,
+    'no answer at all': /did not answer within 0\.3 s/,
+  };
+  for (const [name, fault] of Object.entries(FAULTS)) {
+    it(`says why: ${name}`, async (t) => {
+      const server = await badServer(t, () => fault);
+      const client = clientOf([server.base], { retries: 2, timeLimit: 300 });
+      await assert.rejects(ask(client, '1'), (error) => {
+        assert.ok(error instanceof Unanswered);
+        assert.match(error.message, words[name] ?? /^$/);
+        return true;
+      });
+      assert.equal(server.requests.length, 3);
+    });
+  }
+
+  it('is given up where the server asks to wait for hours, and at once where it withholds the text', async (t) => {
+    const patient = await badServer(t, () => (response) => {
+      response.writeHead(429, { 'retry-after': '7200' }).end();
+    });
+    await assert.rejects(ask(clientOf([patient.base]), '1'), /asks to wait too long/);
+    const filtered = await badServer(t, () => (response, asked) => {
+      const choices = [{ index: 0, text: '', finish_reason: 'content_filter' }];
+      response.writeHead(200, { 'content-type': 'application/json' }).end(answerTo(promptOf(asked), { choices }));
+    });
+    await assert.rejects(ask(clientOf([filtered.base]), '1'), /gave no text: it ended with content_filter/);
+    assert.deepEqual([patient.requests.length, filtered.requests.length], [1, 1]);
+  });
+});
+
+describe('what no attempt can help', () => {
+  it('is not asked again, and its key is in no message', async (t) => {
+    const key = 'sk-very-secret-0123456789';
+    for (const [status, says] of [
+      [401, /refuses the key \(401\): bad key \*\*\*/],
+      [404, /has no such model or address \(404\)/],
+      [400, /refuses the request \(400\)/],
+    ] as const) {
+      const server = await badServer(t, () => (response, { authorization }) => {
+        assert.equal(authorization, `Bearer ${key}`);
+        response.writeHead(status).end(JSON.stringify({ error: { message: `bad key ${key}` } }));
+      });
+      await assert.rejects(ask(clientOf([server.base], { keyOf: () => key }), '1'), (error) => {
+        assert.ok(error instanceof EndpointFailure && error.kind === 'refused');
+        assert.match(error.message, says);
+        assert.ok(!error.message.includes(key));
+        return true;
+      });
+      assert.equal(server.requests.length, 1);
+    }
+  });
+
+  it('is another model than the one that answered before', async (t) => {
+    const server = await badServer(t, () => (response, asked) => {
+      const model = promptOf(asked) === '2' ? 'other' : 'm';
+      response.writeHead(200, { 'content-type': 'application/json' }).end(answerTo(promptOf(asked), { model }));
+    });
+    const client = clientOf([server.base]);
+    assert.equal(await ask(client, '1'), 'echo 1');
+    await assert.rejects(ask(client, '2'), /answers as the model other, and not as m as before/);
+  });
+
+  it('is a redirect: a key goes to no other address', async (t) => {
+    const other = await badServer(t, answersWell);
+    const server = await badServer(t, () => (response) => {
+      response.writeHead(307, { location: `${other.base}/completions` }).end();
+    });
+    await assert.rejects(ask(clientOf([server.base], { retries: 0, keyOf: () => 'k' }), '1'), Unanswered);
+    assert.equal(other.requests.length, 0);
+  });
+});
+
+it('a cancel ends what waits and what is under way', async (t) => {
+  const server = await badServer(t, () => FAULTS['no answer at all'] ?? answersWell(server));
+  const client = clientOf([server.base], { concurrency: 2, timeLimit: 60_000 });
+  const leaving = new AbortController();
+  const asked = ['1', '2', '3', '4'].map((prompt) => client.ask(prompt, { prompt }, MOST, leaving.signal));
+  while (server.requests.length < 2) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  leaving.abort();
+  for (const one of asked) {
+    await assert.rejects(one, CancelledError);
+  }
+});
+
+describe('a spending limit', () => {
+  // One request costs 3 and 2 tokens, and at most 8 and 8: 0.003 * 1000 and so on at these prices for a million.
+  const PRICES = { input: 1000, output: 2000 };
+
+  it('is reached and never passed, with many requests at once', async (t) => {
+    const server = await badServer(t, answersWell);
+    for (const limit of [
+      { tokens: 100, money: null },
+      { tokens: null, money: 0.1 },
+    ]) {
+      const spending = new Spending(limit, PRICES);
+      const client = clientOf([server.base], { spending });
+      const results = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, index) => ask(client, `${JSON.stringify(limit)} ${String(index)}`)),
+      );
+      const refused = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+      assert.ok(refused.length > 0 && refused.length < 60);
+      for (const error of refused) {
+        assert.ok(error instanceof C3Error && error.kind === 'budget');
+        assert.match(error.message, /^The spending limit of (100 tokens|0\.1) does not reach/);
+      }
+      const { calls, prompt, completion, money } = spending.spent;
+      assert.equal(calls, 60 - refused.length);
+      assert.deepEqual([prompt, completion], [3 * calls, 2 * calls]);
+      assert.ok(Math.abs(money - (calls * (3 * 1000 + 2 * 2000)) / 1e6) < 1e-12);
+      // As far as it goes: another request could have passed it.
+      assert.ok(limit.tokens === null || (prompt + completion <= 100 && prompt + completion + 16 > 100));
+      assert.ok(limit.money === null || (money <= 0.1 && money + (8 * 1000 + 8 * 2000) / 1e6 > 0.1));
+    }
+  });
+
+  it('counts what may have been charged: an answer that broke off as the most that it can have cost', async (t) => {
+    const server = await badServer(
+      t,
+      (own) => (response, asked) =>
+        (asked.before === 0 ? FAULTS['a stream that ends early'] : answersWell(own))?.(response, asked),
+    );
+    const spending = new Spending(UNLIMITED, PRICES);
+    await ask(clientOf([server.base], { spending }), '1');
+    assert.deepEqual(spending.spent.calls, 2);
+    assert.deepEqual([spending.spent.prompt, spending.spent.completion], [8 + 3, 8 + 2]);
+  });
+});
+
+it('Retry-After is seconds or a date', () => {
+  const now = Date.parse('2025-01-01T00:00:00Z');
+  assert.equal(retryAfterOf('2', now), 2000);
+  assert.equal(retryAfterOf('Wed, 01 Jan 2025 00:00:05 GMT', now), 5000);
+  assert.equal(retryAfterOf('Wed, 01 Jan 2020 00:00:05 GMT', now), 0);
+  assert.equal(retryAfterOf('soon', now), null);
+  assert.equal(retryAfterOf(null, now), null);
+});
