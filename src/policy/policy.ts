@@ -51,6 +51,8 @@ export interface PolicyAnswer {
    * answer already.
    */
   readonly reusedTokens: number;
+  /** Why there is no message, where a server gave none: its episode is masked. */
+  readonly lost?: string;
 }
 
 export interface PolicyControl {
@@ -60,6 +62,8 @@ export interface PolicyControl {
 
 /** What answers the requests of a role. */
 export interface RolePolicy {
+  /** False where its answers do not depend on their stream keys, so that they cannot be had again. */
+  readonly seeded?: boolean;
   /** Answers in the order of the requests; the same request always gets the same answer, whatever is beside it. */
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
   /** A message that somebody typed: its tokens and what the policy would have given them. */
@@ -75,7 +79,13 @@ export interface Policy extends RolePolicy {
    * seeds.
    */
   readonly seeded: boolean;
+  /** The same for one role; missing where it holds for all. */
+  readonly seededFor?: (role: string) => boolean;
 }
+
+/** Whether the answers of a role can be had again by their stream keys. */
+export const takesSeeds = ({ seeded, seededFor }: Pick<Policy, 'seeded' | 'seededFor'>, role: string): boolean =>
+  seededFor?.(role) ?? seeded;
 
 /**
  * @throws C3Error('input') where a context and its answer do not fit: a context that was cut would be another one, and

@@ -7,7 +7,7 @@ import type { Tokenizer } from './tokenizer.ts';
 /**
  * The policy of a team in which some roles have a policy of their own; the model's itself where none has.
  * @param tokenizer gives tokens to what no model says
- * @param weights of the roles that weights of their own answer for
+ * @param weights what answers for roles with weights of their own, and for those that a server answers
  */
 export function teamPolicy(
   model: Policy,
@@ -21,7 +21,7 @@ export function teamPolicy(
     }
     const own = weights.get(role);
     if (own === undefined) {
-      throw new Error(`The weights that answer for the role ${role} were not loaded.`);
+      throw new Error(`What answers for the role ${role} was not made ready.`);
     }
     return own;
   };
@@ -46,7 +46,7 @@ class TeamPolicy implements Policy {
     this.own = own;
     this.snapshot = model.snapshot;
     this.environment = model.environment;
-    this.seeded = model.seeded;
+    this.seeded = model.seeded && [...own.values()].every(({ seeded = true }) => seeded);
   }
 
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
@@ -63,6 +63,11 @@ class TeamPolicy implements Policy {
     }
     return answers;
   }
+
+  seededFor = (role: string): boolean => {
+    const own = this.own.get(role);
+    return own === undefined ? this.model.seeded : (own.seeded ?? true);
+  };
 
   typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
     return this.of(request.agent).typed(request, control);

@@ -1,6 +1,6 @@
 /** How environments ask a model: the policy of the role `expert`, one question after the other. */
 import type { Ask } from '../environment/kind.ts';
-import type { Policy } from '../policy/policy.ts';
+import { takesSeeds, type Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Instance, Sampling } from '../shared/records/records.ts';
 import { EXPERT_ROLE } from '../shared/rolePolicies.ts';
@@ -34,7 +34,7 @@ export function askerOf(
             context: await render(prompt, EXPERT_ROLE),
             messages: promptMessages(prompt),
             sampling: SAMPLING,
-            streamKey: policy.seeded ? streamOf(attempt) : '',
+            streamKey: takesSeeds(policy, EXPERT_ROLE) ? streamOf(attempt) : '',
             place: `the ${EXPERT_ROLE} for the instance ${JSON.stringify(uid.slice(0, 120))}`,
             question,
             turn: attempt,

@@ -2,7 +2,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { EnvironmentKind } from '../environment/kind.ts';
 import { scoredText, type Evaluator } from '../evaluate/evaluator.ts';
-import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../policy/policy.ts';
+import {
+  takesSeeds,
+  type Policy,
+  type PolicyAnswer,
+  type PolicyControl,
+  type PolicyRequest,
+} from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
@@ -14,7 +20,7 @@ import { discountOf, turnOf } from '../team/rounds.ts';
 import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
 import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
-import { depthOf, logOf, type Branch, type TreeNode } from './tree.ts';
+import { depthOf, lostIn, logOf, type Branch, type TreeNode } from './tree.ts';
 
 /**
  * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
@@ -135,7 +141,7 @@ function streamAt(
   { role, turn }: Occurrence,
   { sibling, alternative, replay }: Place,
 ): string {
-  if (!settings.policy.seeded) {
+  if (!takesSeeds(settings.policy, role)) {
     return '';
   }
   const scope =
@@ -337,6 +343,11 @@ export async function scoreNode(
   signal?: AbortSignal,
 ): Promise<void> {
   if (!occurrenceAt(protocol, node.position).scored) {
+    return;
+  }
+  const lost = lostIn(node);
+  if (lost !== null) {
+    node.score = { score: null, rule: `no message: ${lost}` };
     return;
   }
   budget.spend(1);

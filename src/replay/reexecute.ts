@@ -1,5 +1,5 @@
 /** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
-import type { Policy, PolicyAnswer } from '../policy/policy.ts';
+import { takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
 import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { Decision, NumericEnvironment } from '../shared/records/records.ts';
@@ -89,13 +89,13 @@ export async function reexecute(
 /** Why a message cannot be expected to come out the same; null where it can. */
 function reasonAgainst(
   store: StoreReader,
-  { environment, streamKey, finish }: Decision,
+  { environment, streamKey, finish, eventType }: Decision,
   policy: Policy | string,
 ): string | null {
   if (typeof policy === 'string') {
     return policy;
   }
-  if (!policy.seeded || (streamKey === '' && finish !== 'typed')) {
+  if (!takesSeeds(policy, eventType) || (streamKey === '' && finish !== 'typed')) {
     return NO_SEEDS_REMARK;
   }
   return environmentReason(store.environment(environment), policy.environment);

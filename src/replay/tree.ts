@@ -102,9 +102,23 @@ export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
   return returnOfScores(scoresOf(leaf).map(countedScore), bound);
 }
 
-/** The scores of an episode, from its end to its beginning. */
+/** Why a message of an episode is missing, up to a node; null where none is. */
+export function lostIn(leaf: TreeNode): string | null {
+  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
+    if (node.answer.lost !== undefined) {
+      return node.answer.lost;
+    }
+  }
+  return null;
+}
+
+/** The scores of an episode, from its end to its beginning; a message that is missing masks it. */
 export function scoresOf(leaf: TreeNode): Score[] {
   const scores = eventScores(leaf).toReversed();
+  const lost = lostIn(leaf);
+  if (lost !== null) {
+    scores.push({ score: null, rule: `no message: ${lost}` });
+  }
   for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
     if (node.score !== undefined) {
       scores.push(node.score);

@@ -48,6 +48,11 @@ export const POLICY_KINDS = [
     capabilities: FROZEN,
   },
   {
+    name: 'endpoint',
+    words: 'A server with an OpenAI-compatible protocol, here or elsewhere. It has no weights to train here.',
+    capabilities: { tokens: false, logprobs: false, samples: true, learns: false },
+  },
+  {
     name: 'model',
     words: 'Another model, with its own tokenizer and chat template. It learns nothing.',
     capabilities: FROZEN,
@@ -96,8 +101,31 @@ export type RoleWeightsSettings =
   /** @param model a model folder, relative to the configuration */
   | { readonly kind: 'model'; readonly model: string };
 
+/** A server that answers for a role. */
+export interface EndpointSettings {
+  readonly kind: 'endpoint';
+  /** Base addresses such as `https://api.example.com/v1`; several share the requests. */
+  readonly endpoint: readonly string[];
+  /** How the server names the model. */
+  readonly model_name: string;
+  readonly api: EndpointApi;
+  readonly stream: boolean;
+  /** Requests under way at one address at most. */
+  readonly concurrency: number;
+  readonly requests_per_minute: number | null;
+  /** Attempts after the first. */
+  readonly retries: number;
+  /** Seconds for one attempt. */
+  readonly time_limit: number;
+  /** Money for a million tokens. */
+  readonly prices: { readonly input: number; readonly output: number };
+  /** The most that the role may cost in a run, or in a replay. */
+  readonly spending: { readonly tokens: number | null; readonly money: number | null };
+}
+
 export type RolePolicySettings =
   | ({ readonly kind: 'scripted' } & Script)
+  | EndpointSettings
   | RoleWeightsSettings
   /** The run's model, which learns from the other roles. */
   | { readonly kind: 'own'; readonly learns: false };
@@ -105,6 +133,7 @@ export type RolePolicySettings =
 /** Of every kind, so that the compiler asks for a new one. */
 const OWN_WEIGHTS: Readonly<Record<RolePolicySettings['kind'], boolean>> = {
   scripted: false,
+  endpoint: false,
   own: false,
   snapshot: true,
   adapter: true,

@@ -28,6 +28,8 @@ function answererOf(settings: RolePolicySettings): string {
       return `answered by the run's model with the adapter ${settings.adapter}`;
     case 'model':
       return `answered by the model ${settings.model}`;
+    case 'endpoint':
+      return `answered by the model ${settings.model_name} of ${settings.endpoint.join(' and ')}`;
     case 'own':
       return "answered by the run's model with learns: false";
   }
@@ -59,7 +61,7 @@ export function policiesProblem(
     return {
       path: ['policies'],
       sentence:
-        'no role is left to the weights in training, so nothing can be trained; take a role out, or set steps: 0.',
+        "no role is left to the weights in training, so nothing can be trained: only roles that the run's own model answers can; take a role out, or set steps: 0.",
     };
   }
   return null;

@@ -1,8 +1,10 @@
 /** Lends what answers for the roles of a team that have weights of their own, all of it together. */
+import type { RolePolicy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
 import type { RolePolicies } from '../../shared/rolePolicies.ts';
 import { teamRenderer, type Renderer } from '../../team/render.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
+import { endpointRenderers } from './endpoints.ts';
 import type { LentPolicy } from './models.ts';
 import type { TextPool } from './texts.ts';
 
@@ -32,19 +34,30 @@ export async function withRoles<Result>(
 }
 
 /** A model on loan with what answers for the other roles. */
-export function teamOf(own: LentPolicy, roles: LentRoles, policies: RolePolicies | undefined): LentTeam {
-  const weights = new Map([...roles].map(([role, { policy }]) => [role, policy]));
+export function teamOf(
+  own: LentPolicy,
+  roles: LentRoles,
+  policies: RolePolicies | undefined,
+  endpoints: ReadonlyMap<string, RolePolicy> = new Map(),
+): LentTeam {
+  const weights = new Map<string, RolePolicy>([
+    ...[...roles].map(([role, { policy }]) => [role, policy] as const),
+    ...endpoints,
+  ]);
   return { ...own, roles, policy: teamPolicy(own.policy, policies, own.tokenizer, weights) };
 }
 
 /** What writes the contexts of a stored run, each as the model of its role reads it. */
 export function runRenderer(
   texts: TextPool,
-  { modelFolder, rendering, roles = {} }: StoredRecipe,
+  { modelFolder, rendering, config, roles = {} }: StoredRecipe,
   signal: AbortSignal,
 ): Renderer {
   const others = Object.entries(roles).flatMap(([role, weights]) =>
     weights.rendering === null ? [] : [[role, texts.renderer(weights.folder, weights.rendering, signal)] as const],
   );
-  return teamRenderer(texts.renderer(modelFolder, rendering, signal), new Map(others));
+  return teamRenderer(
+    texts.renderer(modelFolder, rendering, signal),
+    new Map([...others, ...endpointRenderers(config.policies)]),
+  );
 }

@@ -6,6 +6,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readRegular } from '../../files/regularFile.ts';
+import { probeSchema, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
@@ -78,6 +79,8 @@ export interface StoredRecipe extends Recipe {
   readonly rendering: Rendering | null;
   /** Of roles that weights of their own answer for; missing where there are none. */
   readonly roles?: Readonly<Record<string, RoleWeights>> | undefined;
+  /** What was found of the servers that answer for roles; missing where there are none. */
+  readonly endpoints?: Readonly<Record<string, EndpointProbe>> | undefined;
 }
 
 const storedSchema = z.object({
@@ -89,6 +92,7 @@ const storedSchema = z.object({
   fingerprint: fingerprintSchema.nullable().default(null),
   rendering: renderingSchema.nullable().default(null),
   roles: z.record(z.string(), roleWeightsSchema).optional(),
+  endpoints: z.record(z.string(), probeSchema).optional(),
 });
 
 /**
@@ -199,6 +203,7 @@ export const serialiseRecipe = (
   fingerprint: Fingerprint,
   rendering: Rendering,
   roles: Readonly<Record<string, RoleWeights>> = {},
+  endpoints: Readonly<Record<string, EndpointProbe>> = {},
 ): string =>
   JSON.stringify({
     ...recipe,
@@ -206,6 +211,7 @@ export const serialiseRecipe = (
     fingerprint,
     rendering,
     ...(Object.keys(roles).length > 0 && { roles }),
+    ...(Object.keys(endpoints).length > 0 && { endpoints }),
   } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
 
 /** The weights that answer for a role of a stored run and are not trained; undefined where its own model does. */

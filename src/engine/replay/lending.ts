@@ -6,6 +6,7 @@ import type { StoreReader } from '../../store/types.ts';
 import { snapshotValue } from '../../training/state/states.ts';
 import type { SampleLender } from '../diagnose/diagnoseSample.ts';
 import type { LentPolicy, ModelPool, WeightsFinder } from '../models/models.ts';
+import { openEndpoints } from '../models/endpoints.ts';
 import { teamOf, withRoles, type LentTeam, type RoleLender } from '../models/roles.ts';
 import { parseRecipe, protocolOf, type RoleWeights, type StoredRecipe } from '../recipe/recipe.ts';
 import type { StoreWork } from '../run/storeWork.ts';
@@ -51,9 +52,14 @@ export class Lending {
     const lenders = Object.entries(recipe.roles ?? {}).map(
       ([role, weights]) => [role, this.roleLender(recipe, role, weights, signal)] as const,
     );
-    return withRoles(lenders, (roles) =>
-      work(typeof roles === 'string' ? roles : teamOf(lent, roles, recipe.config.policies)),
-    );
+    const { policies } = recipe.config;
+    return withRoles(lenders, async (roles) => {
+      if (typeof roles === 'string') {
+        return work(roles);
+      }
+      const endpoints = await openEndpoints(policies, recipe.endpoints ?? {}, lent.tokenizer, signal);
+      return work(teamOf(lent, roles, policies, endpoints.policies));
+    });
   }
 
   private roleLender(

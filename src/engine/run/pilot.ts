@@ -4,8 +4,9 @@
  */
 import { predictedVarianceRatios, rhoOf, type PilotContext } from '../../diagnostics/rho.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { LocalPolicy, type Policy } from '../../policy/policy.ts';
+import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { openEndpoints } from '../models/endpoints.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
@@ -55,10 +56,14 @@ export async function pilotHere(
     models.exclusively(
       recipe,
       (model) =>
-        withRunRoles(models, prepared, model, { earlier, snapshotFolder }, { signal }, (lent) => {
+        withRunRoles(models, prepared, model, { earlier, snapshotFolder }, { signal }, async (lent) => {
           const { runtime, tokenizer, info } = model;
           const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
-          const weights = new Map([...lent].map(([role, { policy }]) => [role, policy]));
+          const { policies } = await openEndpoints(recipe.config.policies, {}, tokenizer, signal);
+          const weights = new Map<string, RolePolicy>([
+            ...[...lent].map(([role, one]) => [role, one.policy] as const),
+            ...policies,
+          ]);
           const policy = teamPolicy(own, recipe.config.policies, tokenizer, weights);
           return measureRho(prepared, policy, evaluator, settings, signal);
         }),

@@ -23,6 +23,7 @@ import {
 } from './prepareRoles.ts';
 import { prepareBeginning } from './prepareBeginning.ts';
 import { memoryLine, planHere, shortage } from './plan.ts';
+import { endpointRenderers, type EndpointProbes } from '../models/endpoints.ts';
 import type { RunInputs } from './runDemand.ts';
 
 /** A run that is taken to its end. */
@@ -37,7 +38,7 @@ export interface PreparedRun extends RunInputs {
   /** Null for a run that begins. */
   readonly interrupted: Interrupted | null;
   /** The run's recipe as the store keeps it. @param roles with weights of their own, which are known once loaded */
-  readonly stored: (roles: Readonly<Record<string, RoleWeights>>) => string;
+  readonly stored: (roles: Readonly<Record<string, RoleWeights>>, endpoints?: EndpointProbes) => string;
   readonly roles: readonly PreparedRole[];
   /** The earlier run whose team it begins with; null where it begins with its model. */
   readonly beginning: EarlierSnapshot | null;
@@ -63,9 +64,10 @@ export async function prepareRun(
   const own = texts.renderer(modelFolder, interrupted === null ? rendering : interrupted.recipe.rendering, signal);
   const fingerprint = await fingerprintOf(recipe, data, rendering);
   if (interrupted === null) {
-    const others = new Set(
-      Object.entries(recipe.config.policies ?? {}).flatMap(([role, { kind }]) => (kind === 'model' ? [role] : [])),
-    );
+    const others = new Set([
+      ...endpointRenderers(recipe.config.policies).keys(),
+      ...Object.entries(recipe.config.policies ?? {}).flatMap(([role, { kind }]) => (kind === 'model' ? [role] : [])),
+    ]);
     await checkRendering(rendering, protocol, own, (role) => !others.has(role));
   } else {
     const change = await changeSince(interrupted.recipe, fingerprint);
@@ -81,7 +83,13 @@ export async function prepareRun(
   const stored = interrupted?.recipe ?? null;
   const roles = await prepareRoles(texts, { recipe, protocol, own: fingerprint, find, stored, signal });
   const beginning = interrupted === null ? prepareBeginning(recipe, protocol, { fingerprint, rendering }, find) : null;
-  const inputs = { protocol, tokenizer, render: teamRenderer(own, roleRenderers(roles)), data, roles };
+  const inputs = {
+    protocol,
+    tokenizer,
+    render: teamRenderer(own, new Map([...roleRenderers(roles), ...endpointRenderers(recipe.config.policies)])),
+    data,
+    roles,
+  };
   const plan = await planHere(recipe, inputs);
   const short = shortage(plan);
   // A run that has begun was let begin; its configuration can no longer be changed.
@@ -93,7 +101,7 @@ export async function prepareRun(
     recipe,
     interrupted,
     beginning,
-    stored: (weights) => serialiseRecipe(recipe, fingerprint, rendering, weights),
+    stored: (weights, endpoints) => serialiseRecipe(recipe, fingerprint, rendering, weights, endpoints),
     remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
   };
 }

@@ -6,6 +6,7 @@ import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import { runSampling } from '../../training/config/config.ts';
+import type { RolePolicy } from '../../policy/policy.ts';
 import { exactDivergenceProblem } from '../../training/penalty.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
@@ -15,6 +16,7 @@ import type { LoadedModel, ModelPool } from '../models/models.ts';
 import type { Lease } from './storeHold.ts';
 import type { Timing } from './timing.ts';
 import { loadingWords } from '../models/loadingWords.ts';
+import { endpointRemarks, openEndpoints } from '../models/endpoints.ts';
 import type { LentRoles } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import { beganWith, beginningOf } from './beginning.ts';
@@ -72,11 +74,17 @@ export async function trainHere(
         runInstances(recipe.config, data),
       );
     }
+    const endpoints = await openEndpoints(
+      recipe.config.policies,
+      interrupted?.recipe.endpoints ?? {},
+      tokenizer,
+      control.signal,
+    );
     const lease = await hold();
     const { store } = lease;
     await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
     await keepAdapters(roles, lent, snapshotFolder);
-    for (const line of remarks) {
+    for (const line of [...remarks, ...endpointRemarks(endpoints.probes)]) {
       onRemark(line);
     }
     const base =
@@ -100,8 +108,11 @@ export async function trainHere(
       maxPositions,
       evaluator,
       ...data,
-      recipe: stored(storedRoles(roles, lent)),
-      roles: new Map([...lent].map(([role, { policy }]) => [role, policy])),
+      recipe: stored(storedRoles(roles, lent), endpoints.probes),
+      roles: new Map<string, RolePolicy>([
+        ...[...lent].map(([role, { policy }]) => [role, policy] as const),
+        ...endpoints.policies,
+      ]),
       modelFolder: recipe.modelFolder,
       snapshotFolder,
       clock: () => performance.now() / 1000,

@@ -1,6 +1,6 @@
 /** The keys of a role's policy in a run configuration. */
 import { z } from 'zod';
-import { BASE_SNAPSHOT, POLICY_KINDS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
+import { BASE_SNAPSHOT, ENDPOINT_APIS, POLICY_KINDS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
 import { described, pathTo, positive } from './configKeys.ts';
 
 /** Rows of one script, and characters of one answer. */
@@ -28,6 +28,24 @@ const answers = z
     '`kind: scripted`: the first row whose conditions all hold gives the answer; a row without conditions always does.',
   );
 
+/** Bounds of an endpoint. */
+const MOST_ADDRESSES = 16;
+const MOST_UNDER_WAY = 256;
+const MOST_RETRIES = 20;
+const MOST_SECONDS = 290;
+const MOST_COUNT = 1e12;
+
+/** A server's address, which has nothing in it that must not be seen. */
+const address = z
+  .url({ protocol: /^https?$/u, error: 'must be an address such as https://api.example.com/v1' })
+  .max(500)
+  .refine((text) => {
+    const { username, password, search, hash } = new URL(text);
+    return username + password + search + hash === '';
+  }, 'must have no name, key or query in it; keys are variables of the environment')
+  .transform((text) => text.replace(/\/+$/u, ''));
+const amount = z.number().min(0).max(MOST_COUNT);
+
 const keysSchema = z.strictObject({
   kind: described(POLICY_KINDS)
     .optional()
@@ -51,6 +69,47 @@ const keysSchema = z.strictObject({
   model: pathTo('folder')
     .optional()
     .describe('`kind: model`: the folder of another model in the Hugging Face layout, relative to this file.'),
+  endpoint: z
+    .union([address, z.array(address).min(1).max(MOST_ADDRESSES)])
+    .transform((given) => [given].flat())
+    .optional()
+    .describe(
+      '`kind: endpoint`: the base address of an OpenAI-compatible server, or several that share the requests. Its key is the variable C3_KEY_HOST of the environment.',
+    ),
+  model_name: z.string().min(1).max(MOST_NAME).optional().describe('`kind: endpoint`: how the server names the model.'),
+  api: described(ENDPOINT_APIS).optional().describe('`kind: endpoint`: how it is asked; chat unless given.'),
+  stream: z.boolean().optional().describe('`kind: endpoint`: whether answers come in pieces; false unless given.'),
+  concurrency: positive
+    .max(MOST_UNDER_WAY)
+    .optional()
+    .describe('`kind: endpoint`: requests under way at one address at most; 8 unless given.'),
+  requests_per_minute: positive
+    .max(MOST_ANSWERS * MOST_ANSWERS)
+    .nullish()
+    .describe('`kind: endpoint`: requests in a minute at one address at most; any number unless given.'),
+  retries: z
+    .int()
+    .min(0)
+    .max(MOST_RETRIES)
+    .optional()
+    .describe('`kind: endpoint`: attempts after the first, where another may help; 5 unless given.'),
+  time_limit: z
+    .number()
+    .min(1)
+    .max(MOST_SECONDS)
+    .optional()
+    .describe('`kind: endpoint`: seconds for one attempt; 120 unless given.'),
+  prices: z
+    .strictObject({ input: amount.describe('Of prompts.'), output: amount.describe('Of answers.') })
+    .optional()
+    .describe('`kind: endpoint`: money for a million tokens; nothing unless given.'),
+  spending: z
+    .strictObject({
+      tokens: positive.max(MOST_COUNT).nullish().describe('Tokens of prompts and answers.'),
+      money: amount.nullish().describe('In the unit of `prices`.'),
+    })
+    .optional()
+    .describe('`kind: endpoint`: the most that the role may cost in a run, and in each replay; no limit unless given.'),
   learns: z
     .boolean()
     .refine((value) => !value, 'must be false; a role that learns needs no policy of its own')
@@ -66,6 +125,18 @@ const KEYS_OF = {
   scripted: ['answers'],
   snapshot: ['snapshot', 'run'],
   adapter: ['adapter'],
+  endpoint: [
+    'endpoint',
+    'model_name',
+    'api',
+    'stream',
+    'concurrency',
+    'requests_per_minute',
+    'retries',
+    'time_limit',
+    'prices',
+    'spending',
+  ],
   model: ['model'],
   own: ['learns'],
 } as const satisfies Readonly<Record<RolePolicySettings['kind'], readonly [keyof Keys, ...(readonly (keyof Keys)[])]>>;
@@ -83,6 +154,12 @@ function keysProblem(given: Keys): readonly [key: string, sentence: string] | nu
   const stranger = Object.keys(given).find((key) => ![needed, ...others, 'kind'].some((known) => known === key));
   if (stranger !== undefined) {
     return [stranger, `does not belong to kind: ${kind}; omit it`];
+  }
+  if (kind === 'endpoint' && given.model_name === undefined) {
+    return ['model_name', 'is needed by kind: endpoint; give the name that the server has for the model'];
+  }
+  if (typeof given.spending?.money === 'number' && given.prices === undefined) {
+    return ['prices', 'is needed by spending.money; give what a million tokens cost'];
   }
   if (kind === 'snapshot' && (given.snapshot === BASE_SNAPSHOT) !== (given.run === undefined)) {
     return given.run === undefined
@@ -113,6 +190,20 @@ export const rolePolicySchema = keysSchema.transform((given, context): RolePolic
       return { kind: 'adapter', adapter };
     case 'model':
       return { kind: 'model', model };
+    case 'endpoint':
+      return {
+        kind: 'endpoint',
+        endpoint: given.endpoint ?? [],
+        model_name: given.model_name ?? '',
+        api: given.api ?? 'chat',
+        stream: given.stream ?? false,
+        concurrency: given.concurrency ?? 8,
+        requests_per_minute: given.requests_per_minute ?? null,
+        retries: given.retries ?? 5,
+        time_limit: given.time_limit ?? 120,
+        prices: given.prices ?? { input: 0, output: 0 },
+        spending: { tokens: given.spending?.tokens ?? null, money: given.spending?.money ?? null },
+      };
     case 'own':
       return { kind: 'own', learns: false };
     default:
@@ -120,10 +211,15 @@ export const rolePolicySchema = keysSchema.transform((given, context): RolePolic
   }
 });
 
+/** Keys whose values are no texts. */
+const SHAPES: Readonly<Record<string, unknown>> = {
+  answers: [{ answer: '', question: '', turn: 1, context_key: '' }],
+  learns: false,
+  prices: { input: 0, output: 0 },
+  spending: { tokens: 1, money: 1 },
+};
+
 /** Every key that a policy may have, for whoever looks for names: the items of a list are all alike. */
 export const EVERY_POLICY_KEY: object = Object.fromEntries(
-  Object.keys(keysSchema.shape).map((key) => [
-    key,
-    key === 'answers' ? [{ answer: '', question: '', turn: 1, context_key: '' }] : key === 'learns' ? false : '',
-  ]),
+  Object.keys(keysSchema.shape).map((key) => [key, Object.hasOwn(SHAPES, key) ? SHAPES[key] : '']),
 );

@@ -237,7 +237,7 @@ describe('weights that cannot answer for a role', () => {
     );
     await refuses(
       'reasoner: {model: other}\n  actor: {snapshot: base}',
-      /policies: no role is left to the weights in training, so nothing can be trained; take a role out, or set steps: 0\./,
+      /policies: no role is left to the weights in training, so nothing can be trained: only roles that the run's own model answers can; take a role out, or set steps: 0\./,
     );
     writeFileSync(join(folder, 'huge.c3.yaml'), `${CONFIG}memory: {limit_gb: 0.3}\n${OTHER}`);
     assert.match(errorOf(await c3(folder, ['run', 'huge.c3.yaml'])), /The run needs about/);

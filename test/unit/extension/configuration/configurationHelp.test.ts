@@ -156,12 +156,23 @@ describe('suggestions', () => {
       'run',
       'adapter',
       'model',
+      'endpoint',
+      'model_name',
+      'api',
+      'stream',
+      'concurrency',
+      'requests_per_minute',
+      'retries',
+      'time_limit',
+      'prices',
+      'spending',
       'learns',
     ]);
     assert.deepEqual(labels('policies:\n  checker:\n    kind: |\n'), [
       'scripted',
       'snapshot',
       'adapter',
+      'endpoint',
       'model',
       'own',
     ]);

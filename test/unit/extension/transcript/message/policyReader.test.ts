@@ -28,6 +28,6 @@ describe('policyOfRole', () => {
     for (const config of ['', '{', 'null', '[]', { config: { policies: { checker: 'scripted' } } }]) {
       assert.equal(kindOf(config, 'checker'), null);
     }
-    assert.equal(kindOf({ config: { policies: { checker: { kind: 'endpoint' } } } }, 'checker'), null);
+    assert.equal(kindOf({ config: { policies: { checker: { kind: 'oracle' } } } }, 'checker'), null);
   });
 });

@@ -1,0 +1,167 @@
+/** A role that a server answers, by an OpenAI-compatible protocol. */
+import { z } from 'zod';
+import { withController } from '../../shared/cancellation.ts';
+import { CancelledError } from '../../shared/errors.ts';
+import type { EndpointApi } from '../../shared/rolePolicies.ts';
+import type { Sampling } from '../../shared/records/records.ts';
+import { promptMessages, type RenderedContext } from '../../team/render.ts';
+import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from '../policy.ts';
+import type { Tokenizer } from '../tokenizer.ts';
+import { Unanswered, refusedError, type EndpointClient } from './client.ts';
+import { EndpointFailure } from './failure.ts';
+import type { Reply } from './reply.ts';
+import type { TokenCount } from './spending.ts';
+
+/** What was found of an endpoint when it was asked first; a run keeps it. */
+export const probeSchema = z.object({
+  /** exact: equal seeds gave equal answers, and other seeds others; none: they did not; unknown: all were equal. */
+  seeds: z.enum(['exact', 'none', 'unknown']),
+  /** Keys that requests may have. */
+  logprobs: z.boolean(),
+  token_ids: z.boolean(),
+  length_key: z.enum(['max_tokens', 'max_completion_tokens']),
+  /** How the server names the model that answered; null where it does not. */
+  served_as: z.string().nullable(),
+});
+export type EndpointProbe = z.infer<typeof probeSchema>;
+
+export type EndpointForm = Pick<EndpointProbe, 'logprobs' | 'token_ids' | 'length_key'>;
+
+const messagesSchema = z.array(z.object({ role: z.string(), content: z.string() })).min(1);
+
+/** The context of a role that is asked by messages: the messages themselves, so that they can be had again from it. */
+export const messagesContext = (context: RenderedContext): string => JSON.stringify(promptMessages(context), null, 1);
+
+/** Tokens that a server's template may add to a prompt, for it and for each message: more than known ones do. */
+const OVERHEAD = 64;
+const OVERHEAD_OF_MESSAGE = 16;
+
+/** The most that one attempt can cost: no tokenizer makes more tokens of a text than it has bytes. */
+export const mostOf = (context: string, maxNewTokens: number): TokenCount => ({
+  prompt: Buffer.byteLength(context) + OVERHEAD + OVERHEAD_OF_MESSAGE * (context.match(/"role"/gu)?.length ?? 0),
+  completion: maxNewTokens,
+});
+
+/** 31 bits of a stream's name: every server that takes seeds takes such ones. */
+export const seedOf = (streamKey: string): number => Number.parseInt(streamKey.slice(0, 8), 16) >>> 1;
+
+/** The body of a request. @param seed null for none */
+export function bodyOf(
+  { api, model, stream }: { readonly api: EndpointApi; readonly model: string; readonly stream: boolean },
+  { logprobs, token_ids: tokenIds, length_key: lengthKey }: EndpointForm,
+  context: string,
+  { temperature, topP, topK, maxNewTokens }: Sampling,
+  seed: number | null,
+): Readonly<Record<string, unknown>> {
+  const chat = api === 'chat';
+  return {
+    model,
+    ...(chat
+      ? { messages: messagesSchema.parse(JSON.parse(context)) }
+      : { prompt: context, ...(tokenIds && { add_special_tokens: false }) }),
+    [chat ? lengthKey : 'max_tokens']: maxNewTokens,
+    temperature,
+    top_p: topP,
+    ...(topK > 0 && { top_k: topK }),
+    ...(seed !== null && { seed }),
+    ...(logprobs && { logprobs: chat ? true : 1 }),
+    ...(tokenIds && { return_token_ids: true }),
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+  };
+}
+
+export interface EndpointPolicySettings {
+  readonly role: string;
+  readonly client: EndpointClient;
+  readonly api: EndpointApi;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly probe: EndpointProbe;
+  /** The run's own tokenizer: it gives tokens to what comes without, or with those of another vocabulary. */
+  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>;
+}
+
+export class EndpointPolicy implements RolePolicy {
+  readonly seeded: boolean;
+  private readonly settings: EndpointPolicySettings;
+
+  constructor(settings: EndpointPolicySettings) {
+    this.settings = settings;
+    this.seeded = settings.probe.seeds === 'exact';
+  }
+
+  /**
+   * Asks for all answers at once, as far as the endpoint's limits let it. One that cannot be had is lost: its episode
+   * is masked.
+   * @throws C3Error where the endpoint refuses, or the spending limit does not reach; CancelledError
+   */
+  answer(requests: readonly PolicyRequest[], { signal, onAnswer }: PolicyControl): Promise<PolicyAnswer[]> {
+    return withController(signal, async (controller) => {
+      const asked = requests.map(async (request, index) => {
+        try {
+          const answer = await this.ask(request, index, controller.signal);
+          onAnswer?.(index, answer);
+          return answer;
+        } catch (error) {
+          controller.abort();
+          throw error;
+        }
+      });
+      const settled = await Promise.allSettled(asked);
+      // What stopped the others, and not that they were stopped.
+      const first = settled.findIndex((one) => one.status === 'rejected' && !(one.reason instanceof CancelledError));
+      await asked[first];
+      return Promise.all(asked);
+    });
+  }
+
+  async typed({ text }: TypedRequest): Promise<PolicyAnswer> {
+    const tokens = await this.settings.tokenizer.encode(text);
+    return { text, tokens, finish: 'typed', prompt: new Int32Array(), logprobs: new Float32Array(), reusedTokens: 0 };
+  }
+
+  private async ask(request: PolicyRequest, index: number, signal: AbortSignal): Promise<PolicyAnswer> {
+    const { client, role, probe } = this.settings;
+    const { context, sampling, streamKey, place = '' } = request;
+    const seed = this.seeded && streamKey !== '' ? seedOf(streamKey) : null;
+    const body = bodyOf(this.settings, probe, context, sampling, seed);
+    try {
+      const name = `${place} ${streamKey} ${String(index)}`;
+      return await this.said(await client.ask(name, body, mostOf(context, sampling.maxNewTokens), signal));
+    } catch (error) {
+      if (error instanceof Unanswered) {
+        return lostAnswer(error.message);
+      }
+      throw error instanceof EndpointFailure ? refusedError(role, error) : error;
+    }
+  }
+
+  private async said({ text: given, tokens, logprobs, finish, usage }: Reply): Promise<PolicyAnswer> {
+    const { tokenizer } = this.settings;
+    // What is stored is UTF-8, which has no lone surrogates.
+    const text = given.toWellFormed();
+    const prompt = new Int32Array(Math.min(usage?.prompt ?? 0, MOST_COUNTED));
+    if (tokens !== null && logprobs !== null) {
+      const own = Int32Array.from(tokens);
+      const same = await Promise.resolve(tokenizer.decode(own)).catch(() => null);
+      if (same === text) {
+        return { text, prompt, tokens: own, logprobs: Float32Array.from(logprobs), finish, reusedTokens: 0 };
+      }
+    }
+    const encoded = await tokenizer.encode(text);
+    return { text, prompt, tokens: encoded, logprobs: new Float32Array(), finish, reusedTokens: 0 };
+  }
+}
+
+/** Prompt tokens of one request that are counted at most: a server may say anything. */
+const MOST_COUNTED = 2 ** 22;
+
+const lostAnswer = (lost: string): PolicyAnswer => ({
+  text: '',
+  prompt: new Int32Array(),
+  tokens: new Int32Array(),
+  logprobs: new Float32Array(),
+  finish: 'length',
+  reusedTokens: 0,
+  lost,
+});

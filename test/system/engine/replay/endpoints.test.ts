@@ -1,0 +1,174 @@
+/** A team whose roles servers answer: runs, replays, verification, limits, and where keys are not. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { z } from 'zod';
+import {
+  c3,
+  copyOf,
+  errorOf,
+  finished,
+  makeWorkspace,
+  parseLine,
+  startC3,
+  withStore,
+} from '../../../unit/engine/workspace.ts';
+import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
+
+const KEY = 'sk-c3-secret-of-the-test-0123456789';
+let workspace = '';
+let server: ReturnType<typeof startC3>;
+let base = '';
+
+before(async () => {
+  workspace = await makeWorkspace();
+  process.env['C3_SERVE_TOKEN'] = KEY;
+  server = startC3(workspace, ['serve', '--model', 'team', '--json']);
+  const ended = finished(server).then(({ stderr }): never => {
+    throw new Error(stderr);
+  });
+  ended.catch(() => undefined);
+  const [line] = (await Promise.race([once(server.stdout, 'data'), ended])) as [Buffer];
+  base = z.looseObject({ url: z.string() }).parse(JSON.parse(line.toString())).url;
+  process.env[`C3_KEY_127_0_0_1_${new URL(base).port}`] = KEY;
+});
+after(async () => {
+  server.kill('SIGINT');
+  await once(server, 'close');
+  rmSync(workspace, { recursive: true, force: true });
+});
+
+/** A copy of the workspace whose configuration has policies. */
+function withPolicies(t: TestContext, roles: readonly string[], more: string, steps = 'steps: 0'): string {
+  const folder = copyOf(t, workspace);
+  const policies = roles.map((role) => `  ${role}: {endpoint: "${base}", model_name: team, ${more}}\n`).join('');
+  appendFileSync(join(folder, 'tiny.c3.yaml'), `policies:\n${policies}`);
+  const file = join(folder, 'tiny.c3.yaml');
+  const text = readFileSync(file, 'utf8').replace('steps: 2', steps);
+  rmSync(file);
+  appendFileSync(file, text);
+  return folder;
+}
+
+const firstMessage = (folder: string, run: string, role: string): number =>
+  withStore(folder, (store) => {
+    for (const { leaf } of store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 })) {
+      const found = store.chain(leaf).find(({ eventType }) => eventType === role);
+      return found?.id ?? 0;
+    }
+    return 0;
+  });
+
+/** Every file below a folder that holds a text. */
+const holding = (folder: string, text: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile() && readFileSync(path).includes(text));
+
+describe('a whole team at c3 serve', () => {
+  for (const api of ['completions', 'chat']) {
+    it(`is evaluated, replayed and verified to the token, asked by ${api}; its key is in no file`, async (t) => {
+      const folder = withPolicies(t, ['reasoner', 'actor'], `api: ${api}, stream: ${String(api === 'chat')}`);
+      const made = await c3(folder, ['run', 'tiny.c3.yaml', '--json']);
+      assert.equal(made.code, 0, made.stderr);
+      assert.match(made.stderr, /endpoint of the role actor gives equal answers for equal seeds/);
+      const run = String(parseLine(made.stdout)['run']);
+      const replayed = await c3(folder, [
+        'replay',
+        String(firstMessage(folder, run, 'reasoner')),
+        '--alternatives',
+        '3',
+        '--replays',
+        '2',
+        '--json',
+      ]);
+      assert.equal(replayed.code, 0, replayed.stderr);
+      const verified = parseLine((await c3(folder, ['verify', '--json'])).stdout);
+      assert.ok(Number(verified['checked']) >= 8);
+      assert.equal(verified['identical'], verified['checked'], JSON.stringify(verified));
+      const report = await c3(folder, ['report', '--run', run, '--out', 'report.html']);
+      assert.equal(report.code, 0, report.stderr);
+      assert.deepEqual(holding(folder, KEY), []);
+    });
+  }
+
+  it('cannot be trained, and the sentence says what can', async (t) => {
+    const folder = withPolicies(t, ['reasoner', 'actor'], 'api: chat', 'steps: 1');
+    assert.match(errorOf(await c3(folder, ['run', 'tiny.c3.yaml'])), /only roles that the run's own model answers can/);
+  });
+});
+
+it('one role at c3 serve, the other learns beside it', async (t) => {
+  const folder = withPolicies(t, ['reasoner'], 'api: completions', 'steps: 1');
+  const made = await c3(folder, ['run', 'tiny.c3.yaml', '--json']);
+  assert.equal(made.code, 0, made.stderr);
+  assert.match(made.stderr, /The role reasoner is answered by the model team of http.*never trained on/);
+});
+
+/** Answers that no seed repeats: each is another one. */
+const unseeded =
+  (fails: (count: number) => boolean = () => false): Behaviour =>
+  (response, { body }) => {
+    const count = asked++;
+    if (body['max_tokens'] === 6 && fails(count)) {
+      response.writeHead(500).end();
+      return;
+    }
+    const choices = [{ index: 0, message: { content: `${String(count)} #### 4` }, finish_reason: 'stop' }];
+    const usage = { prompt_tokens: 10, completion_tokens: 5 };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices, usage }));
+  };
+let asked = 0;
+
+async function atBadServer(t: TestContext, behave: Behaviour, more: string): Promise<string> {
+  const bad = await badServer(t, () => behave);
+  const own = base;
+  base = bad.base;
+  try {
+    return withPolicies(t, ['actor'], `api: chat, ${more}`);
+  } finally {
+    base = own;
+  }
+}
+
+it('a server that keeps to no seeds: sampled, not exact, and verification says so', async (t) => {
+  const folder = await atBadServer(t, unseeded(), 'retries: 0');
+  const made = await c3(folder, ['run', 'tiny.c3.yaml', '--json']);
+  assert.equal(made.code, 0, made.stderr);
+  assert.match(made.stderr, /does not keep to seeds: its messages are sampled, not exact\./);
+  const run = String(parseLine(made.stdout)['run']);
+  const message = String(firstMessage(folder, run, 'actor'));
+  const replayed = await c3(folder, ['replay', message, '--alternatives', '3', '--json']);
+  assert.equal(replayed.code, 0, replayed.stderr);
+  const verified = parseLine((await c3(folder, ['verify', '--json'])).stdout);
+  assert.ok(Number(verified['checked']) > 0);
+  assert.equal(verified['notComparable'], verified['checked'], JSON.stringify(verified));
+  assert.match(String(verified['firstReason']), /takes no seeds/);
+});
+
+it('a message that cannot be had masks its episode, and is no score of 0', async (t) => {
+  const folder = await atBadServer(
+    t,
+    unseeded((count) => count % 2 === 0),
+    'retries: 0',
+  );
+  const made = await c3(folder, ['run', 'tiny.c3.yaml', '--json']);
+  assert.equal(made.code, 0, made.stderr);
+  const run = String(parseLine(made.stdout)['run']);
+  const returns = withStore(folder, (store) =>
+    store
+      .episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 100 })
+      .map(({ leaf, return: value }) => [store.message(leaf).text === '', value] as const),
+  );
+  assert.ok(returns.some(([lost]) => lost) && returns.some(([lost]) => !lost));
+  assert.ok(returns.every(([lost, value]) => lost === (value === null)));
+});
+
+it('a spending limit ends a run before it is passed, and what was stored stays', async (t) => {
+  const folder = await atBadServer(t, unseeded(), 'prices: {input: 1000000, output: 1000000}, spending: {money: 300}');
+  const made = await c3(folder, ['run', 'tiny.c3.yaml']);
+  assert.equal(made.code, 1);
+  assert.match(errorOf(made), /The spending limit of 300 does not reach for another request of at most \d+ tokens/);
+});

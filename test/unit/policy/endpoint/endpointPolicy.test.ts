@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { bodyOf, messagesContext, mostOf, seedOf } from '../../../../src/policy/endpoint/endpointPolicy.ts';
+
+const SAMPLING = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 6 };
+const FORM = { logprobs: true, token_ids: true, length_key: 'max_completion_tokens' } as const;
+
+it('a context of messages is those messages, and its body has them again', () => {
+  const context = messagesContext({ system: 'Plan. "quoted"', user: 'é' });
+  const body = bodyOf({ api: 'chat', model: 'm', stream: true }, FORM, context, SAMPLING, 7);
+  assert.deepEqual(body, {
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'Plan. "quoted"' },
+      { role: 'user', content: 'é' },
+    ],
+    max_completion_tokens: 6,
+    temperature: 1,
+    top_p: 1,
+    seed: 7,
+    logprobs: true,
+    return_token_ids: true,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  const plain = bodyOf({ api: 'completions', model: 'm', stream: false }, FORM, 'text', SAMPLING, null);
+  assert.deepEqual(plain, {
+    model: 'm',
+    prompt: 'text',
+    add_special_tokens: false,
+    max_tokens: 6,
+    temperature: 1,
+    top_p: 1,
+    logprobs: 1,
+    return_token_ids: true,
+  });
+});
+
+it('the most that a request can cost is a token for each byte, and a margin', () => {
+  assert.deepEqual(mostOf('é', 6), { prompt: 2 + 64, completion: 6 });
+  assert.deepEqual(mostOf('{"role": "user"}', 6), { prompt: 16 + 64 + 16, completion: 6 });
+});
+
+it('a seed has 31 bits of its stream', () => {
+  assert.equal(seedOf(`ffffffff${'0'.repeat(24)}`), 2 ** 31 - 1);
+  assert.equal(seedOf(`00000002${'0'.repeat(24)}`), 1);
+});
