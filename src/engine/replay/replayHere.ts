@@ -22,6 +22,7 @@ import { paced } from '../run/time/pace.ts';
 import type { StoreWork } from '../run/storeWork.ts';
 import { snapshotNamed } from './continuation.ts';
 import type { Lending } from './lending.ts';
+import { endpointCosts } from './endpointCost.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 import { checkLength } from './typedLength.ts';
 
@@ -75,6 +76,9 @@ export async function replayHere(
   const own = name === null && temperature === null && model === null;
   const protocol = protocolOf(recipe);
   const asked = withPairs(request, store.message(decision.id), own, protocol);
+  for (const line of endpointCosts(asked, protocol, decision.position, config.policies)) {
+    control.onRemark?.(line);
+  }
   const replay = async (lent: LentTeam | string, evaluator: Evaluator): Promise<ReplayResult> => {
     if (typeof lent === 'string') {
       throw new C3Error('model', lent);
