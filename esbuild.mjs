@@ -105,6 +105,12 @@ const bundles = [
     outfile: 'dist/examineStore.js',
     banner: { js: REQUIRE_BANNER },
   },
+  {
+    ...nodeModule,
+    entryPoints: ['src/engine/readCheckpoints.ts'],
+    outfile: 'dist/readCheckpoints.js',
+    banner: { js: REQUIRE_BANNER },
+  },
   // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
   {
     ...nodeModule,

@@ -30,6 +30,12 @@ export const TEXT_PLACES: TextPlaces = {
 /** Entry of the process that examines a store. */
 export const EXAMINE_ENTRY = new URL(FROM_SOURCE ? './examineStore.ts' : './examineStore.js', import.meta.url);
 
+/** Entry of the process that reads LangGraph's checkpoints. */
+export const CHECKPOINTS_ENTRY = new URL(
+  FROM_SOURCE ? './readCheckpoints.ts' : './readCheckpoints.js',
+  import.meta.url,
+);
+
 /** The bundled extension; from source, what was built last. */
 export const EXTENSION_BUNDLE = fileURLToPath(
   new URL(FROM_SOURCE ? '../../dist/extension.cjs' : './extension.cjs', import.meta.url),

@@ -29,7 +29,7 @@ import type { RunControl } from '../training/runContext.ts';
 import { messageTokens } from './replay/contextTokens.ts';
 import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
 import { Evaluators } from './recipe/evaluators.ts';
-import { importedText, importLog } from './exchange/importLog.ts';
+import { importLog } from './exchange/importLog.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import { ModelPool, type LentPolicy } from './models/models.ts';
 import { pilotHere, type PilotSettings } from './run/pilot.ts';
@@ -379,12 +379,9 @@ export class EngineService {
     return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
   }
 
-  /** Stores what other programs recorded of their agents as a run. @throws C3Error('input'); C3Error('store') */
-  async importLog({ path, maskSecrets }: ImportLogParams, signal: AbortSignal): Promise<LogImport> {
-    const text = await importedText(path);
-    return this.work.writing('import', signal, (store) =>
-      importLog(store, { text, path, maskSecrets }, new Date().toISOString()),
-    );
+  /** Stores what other programs recorded of their agents as a run; see importLog. */
+  importLog(params: ImportLogParams, signal: AbortSignal): Promise<LogImport> {
+    return importLog(this.work, params, signal);
   }
 
   /** Cancels what is in progress, waits for its end, then gives everything back. */

@@ -76,7 +76,7 @@ const callLine = (name: string, given: unknown): string => `${name} ${asText(giv
 function addCall(content: Content, call: Fields): void {
   const inner = [call['tool_call'], call].find(isRecord) ?? call;
   const of = isRecord(inner['function']) ? inner['function'] : inner;
-  const name = textAt(of, 'name', 'toolName') ?? 'tool';
+  const name = textAt(of, 'name', 'toolName', 'function') ?? 'tool';
   const id = textAt(inner, 'id', 'toolCallId', 'tool_call_id');
   if (id !== null) {
     content.calls.set(id, name);
@@ -115,7 +115,7 @@ export function parsedMessage(value: unknown): ParsedMessage | null {
   }
   const fields = isRecord(value['message']) ? value['message'] : value;
   const own = isRecord(fields['kwargs']) ? fields['kwargs'] : fields;
-  const named = textAt(own, 'role', 'type') ?? textAt(value, 'role', 'type');
+  const named = textAt(own, 'role', 'type') ?? classOf(fields) ?? textAt(value, 'role', 'type');
   const source = textAt(own, 'source');
   const role = roleOf(named, source);
   const given = valueAt(own, 'parts', 'contents', 'content', 'text');
@@ -142,6 +142,12 @@ export function parsedMessage(value: unknown): ParsedMessage | null {
     answers: content.answers ?? textAt(own, 'tool_call_id', 'toolCallId', 'id'),
     finish: finish === 'length' || finish === 'max_tokens' ? 'length' : 'end',
   };
+}
+
+/** LangChain's own form names a class where others have a role: `["langchain_core", "messages", "AIMessage"]`. */
+function classOf({ lc, id }: Fields): string | null {
+  const last: unknown = lc !== undefined && Array.isArray(id) ? id.at(-1) : null;
+  return typeof last === 'string' ? last.replace(/Message(?:Chunk)?$/u, '') : null;
 }
 
 /** By its name; of AutoGen by who it is from, where everybody else than a person is an agent. */

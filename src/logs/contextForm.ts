@@ -7,11 +7,37 @@ import type { ChatMessage } from './episode.ts';
 
 const HEADING = /^\\*### /u;
 
-/** Messages as one text; different messages give different texts. */
-export const contextText = (messages: readonly ChatMessage[]): string =>
-  messages
-    .map(({ role, name, text }) => {
-      const lines = text.split('\n').map((line) => (HEADING.test(line) ? `\\${line}` : line));
-      return [`### ${role}${name === null ? '' : ` ${name.replace(/\s/gu, ' ')}`}`, ...lines].join('\n');
-    })
-    .join('\n\n');
+/** Messages come in many contexts. */
+const blocks = new WeakMap<ChatMessage, string>();
+
+function blockOf(message: ChatMessage): string {
+  const known = blocks.get(message);
+  if (known !== undefined) {
+    return known;
+  }
+  const { role, name, text } = message;
+  const lines = text.split('\n').map((line) => (HEADING.test(line) ? `\\${line}` : line));
+  const block = [`### ${role}${name === null ? '' : ` ${name.replace(/\s/gu, ' ')}`}`, ...lines].join('\n');
+  blocks.set(message, block);
+  return block;
+}
+
+/**
+ * Messages as one text; different messages give different texts, where they are not too long.
+ * @param most characters; of a longer one the end is kept, and how many messages were left out is said before it
+ */
+export function contextText(messages: readonly ChatMessage[], most = Number.POSITIVE_INFINITY): string {
+  const kept: string[] = [];
+  let length = 0;
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at];
+    const block = message === undefined ? '' : blockOf(message);
+    length += block.length;
+    if (length > most && kept.length > 0) {
+      kept.push(`### left out\n${String(at + 1)} earlier messages`);
+      break;
+    }
+    kept.push(block.length > most ? `### left out\nthe beginning\n${block.slice(-most)}` : block);
+  }
+  return kept.toReversed().join('\n\n');
+}

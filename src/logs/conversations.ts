@@ -1,24 +1,25 @@
-/** Logs of conversations: lists of messages, or objects that hold one with what is known of it. */
+/** Conversations: lists of messages, or objects that hold one with what is known of it. */
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
-import { asText, chatOnly, parsedMessages, questionOf, textAt, valueAt, withToolNames } from './chat.ts';
-import type { SpeakerSource } from '../shared/records/logImport.ts';
 import {
-  LeftOut,
-  type RecordedEpisode,
-  type RecordedEvent,
-  type RecordedLog,
-  type RecordedMessage,
-} from './episode.ts';
+  asText,
+  chatOnly,
+  parsedMessages,
+  questionOf,
+  textAt,
+  valueAt,
+  withToolNames,
+  type ParsedMessage,
+} from './chat.ts';
+import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 
+/** The context of each message has all before it: their number squared is what they cost. */
+export const MOST_MESSAGES = 20_000;
+export const BEYOND = `messages beyond the first ${MOST_MESSAGES.toLocaleString('en')} of a conversation`;
 const MESSAGES = ['messages', 'chat_history', 'conversation'] as const;
 
 /** Whether a value is a conversation: a list of messages, or an object with one. */
 export const isConversation = (value: unknown): boolean => messagesIn(value).length > 0;
-
-/** The values of a log that has several conversations in one list; else the value alone. */
-export const conversationsIn = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) && !isConversation(value) ? value : [value];
 
 /** The messages of a conversation; of a request with its response, those of both. */
 function messagesIn(value: unknown): readonly unknown[] {
@@ -36,44 +37,49 @@ function messagesIn(value: unknown): readonly unknown[] {
   return parsedMessages(messages).length > 0 ? [...messages, ...choices] : [];
 }
 
-/** Reads conversations, each an episode. */
-export function conversationLog(values: readonly unknown[]): RecordedLog {
-  const leftOut = new LeftOut();
-  const speakers = new Map<string, SpeakerSource>();
-  const episodes = values.flatMap((value, index) => {
-    const episode = episodeOf(value, index, speakers);
-    if (episode === null) {
-      leftOut.add('conversations in which no model says anything');
-    }
-    return episode ?? [];
-  });
-  return { format: 'messages of conversations', episodes, speakers, leftOut: leftOut.reasons };
+/** A score as programs write it; null for what is none, or cannot be a return. */
+export function returnOf(score: unknown): number | null {
+  const number = typeof score === 'boolean' ? Number(score) : score;
+  return typeof number === 'number' && isReturn(number) ? number : null;
 }
 
-function episodeOf(value: unknown, index: number, speakers: Map<string, SpeakerSource>): RecordedEpisode | null {
-  const messages = withToolNames(parsedMessages(messagesIn(value)));
+/**
+ * The episode of a conversation.
+ * @param id where it has none of its own
+ * @returns null where no model says anything
+ */
+export function conversationEpisode(value: unknown, id: string, survey: Survey): RecordedEpisode | null {
+  const found = messagesIn(value);
+  survey.leaveOut(BEYOND, found.length - MOST_MESSAGES);
+  const messages = withToolNames(parsedMessages(found.slice(0, MOST_MESSAGES)));
   const fields = isRecord(value) ? value : {};
-  const model = textAt(fields, 'model');
-  const entries: (RecordedMessage | RecordedEvent)[] = [];
+  if (!messages.some(({ role }) => role === 'assistant')) {
+    return null;
+  }
+  return {
+    id: textAt(fields, 'id', 'uid', 'custom_id') ?? id,
+    question: questionOf(messages),
+    answer: asText(valueAt(fields, 'answer', 'target', 'ideal')),
+    return: returnOf(valueAt(fields, 'return', 'reward', 'score')),
+    entries: entriesOf(messages, textAt(fields, 'model'), survey),
+  };
+}
+
+function* entriesOf(
+  messages: readonly ParsedMessage[],
+  model: string | null,
+  survey: Survey,
+): Generator<RecordedMessage | RecordedEvent> {
+  const chat = messages.map(chatOnly);
+  let begun = false;
   for (const [at, { role, name, text, finish }] of messages.entries()) {
     if (role === 'assistant') {
-      const speaker = name ?? 'assistant';
-      speakers.set(speaker, name === null ? 'only speaker' : 'name');
-      const context = messages.slice(0, at).map(chatOnly);
-      entries.push({ kind: 'message', speaker, context, text, model, promptTokens: 0, completionTokens: 0, finish });
-    } else if (entries.length > 0 && role !== 'system') {
-      entries.push({ kind: 'event', source: role === 'user' ? 'user' : (name ?? 'tool'), text });
+      const speaker = survey.speaker(name ?? 'assistant', name === null ? 'only speaker' : 'name');
+      const context = chat.slice(0, at);
+      yield { kind: 'message', speaker, context, text, model, promptTokens: 0, completionTokens: 0, finish };
+      begun = true;
+    } else if (begun && role !== 'system') {
+      yield { kind: 'event', source: role === 'user' ? 'user' : (name ?? 'tool'), text };
     }
   }
-  const score = valueAt(fields, 'return', 'reward', 'score');
-  const number = typeof score === 'boolean' ? Number(score) : score;
-  return entries.length === 0
-    ? null
-    : {
-        id: textAt(fields, 'id', 'uid', 'custom_id') ?? `conversation ${String(index + 1)}`,
-        question: questionOf(messages),
-        answer: asText(valueAt(fields, 'answer', 'target', 'ideal')),
-        return: typeof number === 'number' && isReturn(number) ? number : null,
-        entries,
-      };
 }

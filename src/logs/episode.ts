@@ -1,5 +1,4 @@
 /** What other programs recorded of their agents, in the form that all formats are read into. */
-
 import type { SpeakerSource } from '../shared/records/logImport.ts';
 
 /** A message of a chat as a model is asked with it. */
@@ -43,24 +42,45 @@ export interface RecordedEpisode {
   readonly answer: string;
   /** What the episode scored; null where the log does not say. */
   readonly return: number | null;
-  readonly entries: readonly (RecordedMessage | RecordedEvent)[];
+  /** Read while they are asked for, once: an episode may be longer than memory. */
+  readonly entries: Iterable<RecordedMessage | RecordedEvent>;
 }
 
-/** What was found in a log, and what was not taken. */
+/** A log of one of the forms, read anew by each who asks for its episodes. */
 export interface RecordedLog {
   readonly format: string;
-  readonly episodes: readonly RecordedEpisode[];
-  /** By speaker. */
-  readonly speakers: ReadonlyMap<string, SpeakerSource>;
-  /** How many entries were left out, by the reason. */
-  readonly leftOut: ReadonlyMap<string, number>;
+  /** @throws C3Error('input') for an entry that is no JSON */
+  readonly episodes: (survey: Survey) => Generator<RecordedEpisode>;
 }
 
-/** Counts what is left out, by the reason. */
-export class LeftOut {
-  readonly reasons = new Map<string, number>();
+/** A team has at most so many roles, one of them for whoever comes later. */
+const MOST_SPEAKERS = 64;
+export const OTHERS = 'others';
 
-  add(reason: string, count = 1): void {
-    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + count);
+/** How many entries were left out, by the reason. */
+export type LeftOutCounts = readonly (readonly [string, number])[];
+
+/** What is learned of a log while it is read. */
+export class Survey {
+  /** How many entries were left out, by the reason. */
+  readonly leftOut = new Map<string, number>();
+  /** In the order in which they first spoke. */
+  readonly speakers = new Map<string, SpeakerSource>();
+  masked = 0;
+
+  leaveOut(reason: string, count = 1): void {
+    if (count > 0) {
+      this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + count);
+    }
+  }
+
+  /** Takes in who speaks. @returns the name under which they are: their own, or `others` once there are too many */
+  speaker(name: string, by: SpeakerSource): string {
+    if (this.speakers.has(name) || this.speakers.size < MOST_SPEAKERS - 1) {
+      this.speakers.set(name, by);
+      return name;
+    }
+    this.speakers.set(OTHERS, 'further speakers');
+    return OTHERS;
   }
 }

@@ -3,13 +3,14 @@
  * with messages as attributes (from 1.37), or as events (before); OpenInference; OpenLLMetry; the AI SDK.
  */
 import { isRecord } from '../shared/guard.ts';
-import { asText, parsedJson, parsedMessages, textAt, valueAt, type ParsedMessage } from './chat.ts';
+import { asText, parsedJson, parsedMessages, textAt, valueAt } from './chat.ts';
 import { listAt, type Attributes, type Span } from './spans.ts';
+import { tokenCount, type ModelCall, type Step } from './steps.ts';
 
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content'];
 
 /** Whether a span is a call of a model. */
-export function isModelCall({ name, attributes }: Span): boolean {
+function isModelCall({ name, attributes }: Span): boolean {
   const operation = textAt(attributes, 'gen_ai.operation.name');
   const kind = textAt(attributes, 'openinference.span.kind');
   return (
@@ -23,14 +24,14 @@ export function isModelCall({ name, attributes }: Span): boolean {
 }
 
 /** Whether a span is a call of a tool. */
-export const isToolCall = ({ name, attributes }: Span): boolean =>
+const isToolCall = ({ name, attributes }: Span): boolean =>
   textAt(attributes, 'gen_ai.operation.name') === 'execute_tool' ||
   textAt(attributes, 'openinference.span.kind') === 'TOOL' ||
   textAt(attributes, 'traceloop.span.kind') === 'tool' ||
   name === 'ai.toolCall';
 
 /** What a tool is called, and what it gave. */
-export const toolResult = ({ name, attributes }: Span): { readonly source: string; readonly text: string } => ({
+const toolResult = ({ name, attributes }: Span): { readonly source: string; readonly text: string } => ({
   source: textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name') ?? name,
   text: asText(
     valueAt(attributes, 'gen_ai.tool.call.result', 'output.value', 'ai.toolCall.result', 'traceloop.entity.output'),
@@ -38,7 +39,7 @@ export const toolResult = ({ name, attributes }: Span): { readonly source: strin
 });
 
 /** The agent that a span names; null where it names none. */
-export function agentOf({ name, attributes }: Span): string | null {
+function agentOf({ name, attributes }: Span): string | null {
   const metadata = parsedJson(attributes['metadata']);
   const node = isRecord(metadata) ? textAt(metadata, 'langgraph_node') : null;
   const isAgent =
@@ -50,19 +51,9 @@ export function agentOf({ name, attributes }: Span): string | null {
   );
 }
 
-/** What a model was asked with, and what it said; empty where the log does not hold it. */
-export interface ModelCall {
-  readonly input: readonly ParsedMessage[];
-  readonly output: readonly ParsedMessage[];
-  readonly model: string | null;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-}
-
-export function modelCall(span: Span): ModelCall {
+function modelCall(span: Span): ModelCall {
   const { attributes } = span;
-  const forms = [asAttributes, asOpenInference, asIndexed, asAiSdk, asEvents, asContentEvents];
-  const found = forms.map((form) => form(span)).find(({ output }) => output.length > 0);
+  const found = firstOf(span, [asAttributes, asOpenInference, asIndexed, asAiSdk, asEvents, asContentEvents]);
   return {
     input: found?.input ?? [],
     output: found?.output ?? [],
@@ -80,6 +71,17 @@ export function modelCall(span: Span): ModelCall {
       'llm.token_count.completion',
     ),
   };
+}
+
+/** What the first form reads that finds something said. */
+function firstOf(span: Span, forms: readonly ((span: Span) => Said)[]): Said | null {
+  for (const form of forms) {
+    const said = form(span);
+    if (said.output.length > 0) {
+      return said;
+    }
+  }
+  return null;
 }
 
 type Said = Pick<ModelCall, 'input' | 'output'>;
@@ -151,7 +153,14 @@ function asContentEvents({ events }: Span): Said {
 const assistant = (value: unknown): unknown =>
   isRecord(value) && !('role' in value) && !isRecord(value['message']) ? { ...value, role: 'assistant' } : value;
 
-function tokensAt(attributes: Attributes, ...keys: readonly string[]): number {
-  const value = Number(valueAt(attributes, ...keys) ?? 0);
-  return Number.isSafeInteger(value) && value > 0 ? value : 0;
+const tokensAt = (attributes: Attributes, ...keys: readonly string[]): number =>
+  tokenCount(valueAt(attributes, ...keys));
+
+/** A span as a step. */
+export function stepOfSpan(span: Span): Step {
+  const { trace, id, parent, start } = span;
+  const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : 'other';
+  let read: ModelCall | undefined;
+  const [call, result] = [() => (read ??= modelCall(span)), () => toolResult(span)];
+  return { trace, id, parent, start, kind, agent: agentOf(span), score: null, call, result };
 }

@@ -1,53 +1,221 @@
-/** A log in whichever form it is: one JSON document, or one in each line. */
-import { C3Error, messageOf } from '../shared/errors.ts';
-import { conversationLog, conversationsIn, isConversation } from './conversations.ts';
-import type { RecordedLog } from './episode.ts';
-import { isTrace, spansIn } from './spans.ts';
-import { traceLog } from './traces.ts';
-
-/** Lines with a document of their own. */
-const MOST_LINES = 1_000_000;
-
 /**
- * The episodes of a log.
- * @param source names the file in errors
- * @returns null where it is no log of a known form
- * @throws C3Error('input') for a line that is not JSON among others that are
+ * A log in whichever form it is: JSON documents one after another, in lines or not, or entries in lists of one. It is
+ * read twice and never as a whole: first where its entries are and which of them belong together, then each episode by
+ * itself, so that a file may be far longer than memory.
  */
-export function readLog(text: string, source: string): RecordedLog | null {
-  const values = documentsOf(text, source);
-  if (values.some(isTrace)) {
-    return traceLog(values.flatMap(spansIn));
-  }
-  const conversations = values.flatMap(conversationsIn);
-  return conversations.some(isConversation) ? conversationLog(conversations) : null;
+import { C3Error } from '../shared/errors.ts';
+import { isRecord } from '../shared/guard.ts';
+import { parsedMessage, textAt } from './chat.ts';
+import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES } from './conversations.ts';
+import { ElementScanner, type LogElement } from './elements.ts';
+import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
+import { isSample, sampleEpisode } from './inspectSample.ts';
+import { langfuseTrace, stepOfObservation } from './langfuse.ts';
+import { stepOfRun } from './langSmith.ts';
+import { stepOfSpan } from './modelCalls.ts';
+import { Placed } from './placed.ts';
+import type { LogReader } from './source.ts';
+import { spanOf } from './spans.ts';
+import type { Step } from './steps.ts';
+import { lightStep, SystemPrompts, traceEpisode, type LightStep } from './traces.ts';
+
+/** An episode's entries are kept while it is read where they have no more bytes together. */
+const KEPT_BYTES = 2 ** 22;
+
+/** What an entry is. */
+type Kind = 'step' | 'message' | 'conversation' | 'sample' | 'trace';
+
+interface Known {
+  readonly format: string;
+  readonly kind: Kind;
+  readonly step?: Step;
 }
 
-function documentsOf(text: string, source: string): unknown[] {
-  try {
-    return [JSON.parse(text) as unknown];
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) {
-      throw error;
+const FORMATS: readonly ((value: unknown) => Known | null)[] = [
+  (value) => {
+    const span = spanOf(value);
+    return span === null ? null : { format: 'OpenTelemetry spans', kind: 'step', step: stepOfSpan(span) };
+  },
+  (value) => {
+    const step = stepOfRun(value);
+    return step === null ? null : { format: 'runs of LangSmith', kind: 'step', step };
+  },
+  (value) => {
+    const step = stepOfObservation(value);
+    return step === null ? null : { format: 'observations of Langfuse', kind: 'step', step };
+  },
+  (value) => (isSample(value) ? { format: 'samples of Inspect', kind: 'sample' } : null),
+  (value) => (langfuseTrace(value) === null ? null : { format: 'traces of Langfuse', kind: 'trace' }),
+  (value) =>
+    isRecord(value) && value['langgraph_thread'] === true
+      ? { format: 'checkpoints of LangGraph', kind: 'conversation' }
+      : null,
+  (value) => (isConversation(value) ? { format: 'messages of conversations', kind: 'conversation' } : null),
+  (value) => (parsedMessage(value) === null ? null : { format: 'messages of conversations', kind: 'message' }),
+];
+
+const knownAs = (value: unknown): Known | null => {
+  for (const format of FORMATS) {
+    const known = format(value);
+    if (known !== null) {
+      return known;
     }
   }
-  const lines = text.split('\n', MOST_LINES + 1);
-  if (lines.length > MOST_LINES) {
-    throw new C3Error('input', `${source} has more than ${String(MOST_LINES)} lines; split it into smaller files.`);
+  return null;
+};
+
+/** What names the conversation of a message that is an entry of its own. */
+const conversationOf = (value: unknown): string | null =>
+  isRecord(value)
+    ? textAt(
+        value,
+        'conversation_id',
+        'conversation',
+        'episode',
+        'thread_id',
+        'thread',
+        'session_id',
+        'session',
+        'chat_id',
+      )
+    : null;
+
+/**
+ * Finds the entries of a log; each step of it is a piece of the file, so that others may work between.
+ * @param survey is told what is left out
+ * @param onBytes hears every byte once, in order
+ * @returns null where it is no log of a known form
+ * @throws C3Error('input') for what is no JSON
+ */
+export function* readLog(
+  reader: LogReader,
+  survey: Survey,
+  onBytes?: (bytes: Buffer) => void,
+): Generator<undefined, RecordedLog | null> {
+  const scanner = new ElementScanner(reader.source);
+  const placed = new Placed<Kind>(reader.source.name);
+  const prompts = new SystemPrompts();
+  const formats = new Set<string>();
+  for (const elements of scanner.pieces(onBytes)) {
+    for (const element of elements) {
+      if (element.excessive) {
+        survey.leaveOut('entries longer than 64 MB or more deeply nested than 256 levels');
+        continue;
+      }
+      const { value, masked } = reader.value(element);
+      survey.masked += masked;
+      const known = knownAs(value);
+      if (known === null) {
+        survey.leaveOut('entries of no known form');
+        continue;
+      }
+      formats.add(known.format);
+      placed.add(element, known.kind, groupOf(known, value, element));
+      addPrompt(prompts, known.step);
+    }
+    yield undefined;
   }
-  return lines.flatMap((line, index) => {
-    const trimmed = line.trim();
-    if (trimmed === '' || trimmed.startsWith('#')) {
-      return [];
+  if (formats.size === 0 && !scanner.lists.has('resourceSpans')) {
+    return null;
+  }
+  return {
+    format: [...formats].join(' and ') || 'OpenTelemetry spans',
+    episodes: (of) => episodesOf({ reader, placed, prompts, survey: of }),
+  };
+}
+
+function addPrompt(prompts: SystemPrompts, step: Step | undefined): void {
+  if (step?.kind === 'model') {
+    const { input, output } = step.call();
+    if (output.length > 0) {
+      prompts.add(input, step.start);
     }
-    try {
-      return [JSON.parse(trimmed) as unknown];
-    } catch (error) {
-      throw new C3Error(
-        'input',
-        `${source}:${String(index + 1)}: the line is not JSON (${messageOf(error).slice(0, 120)}); give one JSON document, or one in each line.`,
-        { cause: error },
-      );
+  }
+}
+
+/** What an entry shares with those of its episode; null for one that is an episode by itself. */
+function groupOf({ format, kind, step }: Known, value: unknown, { item, document }: LogElement): string | null {
+  if (step !== undefined) {
+    return `${format} ${step.trace}`;
+  }
+  if (kind !== 'message') {
+    return null;
+  }
+  const named = conversationOf(value);
+  // Messages in lines of their own that name nothing are one conversation.
+  return named === null ? (item ? `list ${String(document)}` : 'lines') : `named ${named}`;
+}
+
+interface Reading {
+  readonly reader: LogReader;
+  readonly placed: Placed<Kind>;
+  readonly prompts: SystemPrompts;
+  readonly survey: Survey;
+}
+
+function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
+  const { placed, survey } = reading;
+  let number = 0;
+  for (const { kind, elements } of placed.groups()) {
+    number++;
+    const episode = episodeOf(kind, elements, `conversation ${String(number)}`, reading);
+    if (episode === null) {
+      const what = kind === 'step' || kind === 'trace' ? 'traces' : kind === 'sample' ? 'samples' : 'conversations';
+      survey.leaveOut(`${what} in which no model says anything`);
+    } else {
+      yield episode;
     }
+  }
+}
+
+function episodeOf(
+  kind: Kind,
+  elements: readonly LogElement[],
+  id: string,
+  { reader, prompts, survey }: Reading,
+): RecordedEpisode | null {
+  const [only] = elements;
+  if (kind === 'step') {
+    return stepsEpisode(elements, { reader, prompts, survey });
+  }
+  if (kind === 'message') {
+    survey.leaveOut(BEYOND, Math.max(0, elements.length - MOST_MESSAGES));
+    const messages = elements.slice(0, MOST_MESSAGES).map((element) => reader.value(element).value);
+    return conversationEpisode({ messages }, conversationOf(messages[0]) ?? id, survey);
+  }
+  if (only === undefined) {
+    return null;
+  }
+  const { value } = reader.value(only);
+  if (kind === 'trace') {
+    const trace = langfuseTrace(value);
+    const own = new SystemPrompts();
+    for (const step of trace?.steps ?? []) {
+      addPrompt(own, step);
+    }
+    const steps = (trace?.steps ?? []).map((step) => lightStep(step, () => step));
+    return trace === null ? null : traceEpisode(trace.id, steps, own, survey, { return: trace.score });
+  }
+  return kind === 'sample' && isSample(value) ? sampleEpisode(value, survey) : conversationEpisode(value, id, survey);
+}
+
+function stepsEpisode(
+  elements: readonly LogElement[],
+  { reader, prompts, survey }: Omit<Reading, 'placed'>,
+): RecordedEpisode | null {
+  const read = (element: LogElement): Step => {
+    const step = knownAs(reader.value(element).value)?.step;
+    if (step === undefined) {
+      throw new C3Error('input', `${reader.source.name} was changed while it was read; import it again.`);
+    }
+    return step;
+  };
+  const isKept = elements.reduce((sum, { start, end }) => sum + end - start, 0) <= KEPT_BYTES;
+  let trace = '';
+  const steps = elements.map((element): LightStep => {
+    const step = read(element);
+    ({ trace } = step);
+    return lightStep(step, isKept ? () => step : () => read(element));
   });
+  return traceEpisode(trace, steps, prompts, survey);
 }

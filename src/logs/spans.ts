@@ -19,45 +19,32 @@ export type Attributes = Readonly<Record<string, unknown>>;
 const MOST_ITEMS = 10_000;
 const MOST_DEPTH = 12;
 
-export const isTrace = (value: unknown): boolean => isRecord(value) && Array.isArray(value['resourceSpans']);
-
-/** The spans of an export request. */
-export function spansIn(value: unknown): Span[] {
-  const listAt = (holder: unknown, ...keys: readonly string[]): readonly unknown[] =>
-    isRecord(holder) ? (keys.map((key) => holder[key]).find(Array.isArray) ?? []) : [];
-  return listAt(value, 'resourceSpans')
-    .flatMap((resource) => listAt(resource, 'scopeSpans', 'instrumentationLibrarySpans'))
-    .flatMap((scope) => listAt(scope, 'spans'))
-    .flatMap((span) => (isRecord(span) ? (spanOf(span, listAt) ?? []) : []));
-}
-
-function spanOf(
-  span: Attributes,
-  listAt: (holder: unknown, ...keys: readonly string[]) => readonly unknown[],
-): Span | null {
-  const [trace, id] = [textAt(span, 'traceId', 'trace_id'), textAt(span, 'spanId', 'span_id')];
-  const start = span['startTimeUnixNano'] ?? span['start_time_unix_nano'];
+/** The span that a value of the list `spans` is; null for a value that is none. */
+export function spanOf(value: unknown): Span | null {
+  if (!isRecord(value)) {
+    return null;
+  }
+  const [trace, id] = [textAt(value, 'traceId', 'trace_id'), textAt(value, 'spanId', 'span_id')];
+  const start = value['startTimeUnixNano'] ?? value['start_time_unix_nano'];
   if (trace === null || id === null) {
     return null;
   }
   return {
     trace,
     id,
-    parent: textAt(span, 'parentSpanId', 'parent_span_id') ?? '',
-    name: textAt(span, 'name') ?? '',
+    parent: textAt(value, 'parentSpanId', 'parent_span_id') ?? '',
+    name: textAt(value, 'name') ?? '',
     start: /^\d{1,20}$/u.test(String(start)) ? BigInt(String(start)) : 0n,
-    attributes: attributesOf(listAt(span, 'attributes')),
-    events: listAt(span, 'events').flatMap((event) =>
-      isRecord(event)
-        ? [{ name: textAt(event, 'name') ?? '', attributes: attributesOf(listAt(event, 'attributes')) }]
-        : [],
+    attributes: attributesOf(value['attributes']),
+    events: (Array.isArray(value['events']) ? value['events'] : []).flatMap((event: unknown) =>
+      isRecord(event) ? [{ name: textAt(event, 'name') ?? '', attributes: attributesOf(event['attributes']) }] : [],
     ),
   };
 }
 
-const attributesOf = (list: readonly unknown[]): Attributes =>
+const attributesOf = (list: unknown): Attributes =>
   Object.fromEntries(
-    list.flatMap((entry) =>
+    (Array.isArray(list) ? list : []).flatMap((entry: unknown) =>
       isRecord(entry) && typeof entry['key'] === 'string' ? [[entry['key'], plain(entry['value'], 0)] as const] : [],
     ),
   );

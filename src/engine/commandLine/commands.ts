@@ -76,7 +76,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   import: {
     usage: 'import FILE [--mask-secrets] [--json]',
     summary:
-      "read what other programs recorded (OpenTelemetry spans, conversations), or the C3 authors' buckets, as a run",
+      "read what other programs recorded (OpenTelemetry, Inspect, LangGraph, LangSmith, Langfuse, conversations), or the C3 authors' buckets, as a run",
     run: importFile,
   },
   credit: {

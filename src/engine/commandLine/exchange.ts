@@ -4,7 +4,7 @@ import { C3Error } from '../../shared/errors.ts';
 import { readArguments, text, whole } from './arguments.ts';
 import { exportBuckets } from '../exchange/exchangeExport.ts';
 import { importBuckets, isBucketFile, type ImportReport } from '../exchange/exchangeImport.ts';
-import { importedText } from '../exchange/importLog.ts';
+import { LogFile } from '../exchange/logFile.ts';
 import { importLines } from '../../shared/records/logImport.ts';
 import { WEIGHT_FORMATS } from '../exchange/exportWeights.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
@@ -66,11 +66,11 @@ export async function importFile(args: readonly string[], context: CommandContex
     throw new C3Error('input', 'c3 import needs the path of a log or of a bucket file.');
   }
   const path = resolve(context.folder, file);
-  const content = await importedText(path);
+  const isBuckets = beginsAsBuckets(path);
   const now = new Date().toISOString();
   const json = parsed.values['json'] === true;
   await withService(storePath(parsed, context), async (service) => {
-    if (isBucketFile(content)) {
+    if (isBuckets) {
       const report = await service.writing('import', context.signal, (store) => importBuckets(store, path, now));
       print(json ? JSON.stringify(report) : bucketWords(report));
       return;
@@ -79,6 +79,18 @@ export async function importFile(args: readonly string[], context: CommandContex
     const report = await service.importLog({ path, maskSecrets }, context.signal);
     print(json ? JSON.stringify(report) : importLines(report).join('\n'));
   });
+}
+
+/** Bytes in which the first line of a bucket file says that it is one. */
+const BEGINNING = 2 ** 24;
+
+function beginsAsBuckets(path: string): boolean {
+  const file = new LogFile(path);
+  try {
+    return isBucketFile(file.read(0, Math.min(file.size, BEGINNING)).toString('utf8'));
+  } finally {
+    file.close();
+  }
 }
 
 const bucketWords = ({ run, buckets, alternatives }: ImportReport): string =>

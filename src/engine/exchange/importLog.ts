@@ -1,292 +1,184 @@
-/**
- * `c3 import` of what other programs recorded of their agents: a run of its own, whose episodes open like any other.
- * Nothing of it can be executed again: the models are elsewhere.
- */
+/** `c3 import` of what other programs recorded of their agents. */
 import { createHash } from 'node:crypto';
-import { basename, dirname } from 'node:path';
-import { contextText } from '../../logs/contextForm.ts';
-import type { RecordedEpisode, RecordedEvent, RecordedLog, RecordedMessage } from '../../logs/episode.ts';
+import { setImmediate } from 'node:timers/promises';
+import { Survey, type RecordedLog } from '../../logs/episode.ts';
 import { readLog } from '../../logs/readLog.ts';
-import { masked } from '../../logs/secrets.ts';
-import { readRegular } from '../../files/regularFile.ts';
-import { C3Error } from '../../shared/errors.ts';
-import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
-import { EVALUATION_ROUNDS } from '../../shared/records/evaluationRounds.ts';
-import type { LogImport } from '../../shared/records/logImport.ts';
+import { LogReader } from '../../logs/source.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
+import { IMPORTED, type LogImport } from '../../shared/records/logImport.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
-import { contextKey } from '../../team/contextKey.ts';
-import { parseProtocol } from '../../team/parseProtocol.ts';
-import { configSchema } from '../../training/config/config.ts';
-import { IMPORTED } from '../../shared/records/logImport.ts';
+import { ContextTexts } from './contextTexts.ts';
+import { LogRows, MOST_NAME } from './logRows.ts';
+import { openLog, type OpenLog } from './openLog.ts';
 
-/** Bounds of one file. */
-const MOST_BYTES = 2 ** 28;
+/** Others of the process work after so many milliseconds. */
+const TURN = 20;
+const MOST_MODELS = 20;
 
-const MOST_NAME = 60;
-/** Recorded episodes are as an evaluation with sampling before any training. */
-const ROUND = EVALUATION_ROUNDS[1].iteration;
+/** What an import needs of the engine's work with its store. */
+export interface ImportPlace {
+  readonly stopping: (signal: AbortSignal) => AbortSignal;
+  readonly tracked: <Result>(work: Promise<Result>) => Promise<Result>;
+  readonly writing: <Result>(
+    what: string,
+    signal: AbortSignal,
+    work: (store: StoreWriter) => Result,
+  ) => Promise<Result>;
+}
 
-/** The text of a file that is imported. @throws C3Error('input') where it cannot be read, is too long or no UTF-8 */
-export async function importedText(path: string): Promise<string> {
-  const advice = 'give the path of a log or of a bucket file';
-  const bytes = await readRegular(path, MOST_BYTES, advice, 'input', 'split it into smaller files');
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new C3Error('input', `${path} is not UTF-8; save the file as UTF-8.`, { cause: error });
+/**
+ * Stores what other programs recorded of their agents as a run. The log is read to its end first, in turns with other
+ * work; then all of it is stored at once.
+ * @throws C3Error('input') for what is no log; C3Error('store'); CancelledError
+ */
+export function importLog(work: ImportPlace, params: ImportLogParams, given: AbortSignal): Promise<LogImport> {
+  const signal = work.stopping(given);
+  const imported = async (): Promise<LogImport> => {
+    const open = await openLog(params.path, signal);
+    try {
+      const log = await surveyLog(open, params, signal);
+      return await work.writing('import', signal, (store) => storeLog(store, log, new Date().toISOString()));
+    } finally {
+      open.close();
+    }
+  };
+  return work.tracked(imported());
+}
+
+/** A log that was read once: what is in it, and all that is needed to store it. */
+export interface SurveyedLog {
+  readonly path: string;
+  readonly log: RecordedLog;
+  readonly models: readonly string[];
+  readonly speakers: readonly string[];
+  readonly report: LogImport;
+}
+
+/**
+ * Reads a log to its end, so that nothing of it can be wrong when it is stored.
+ * @param path of the file that the user named
+ * @param maskSecrets whether texts that look like keys are masked
+ * @throws C3Error('input') for what is not JSON, or no log of a known form; CancelledError
+ */
+export async function surveyLog(
+  { source, leftOut }: Pick<OpenLog, 'source' | 'leftOut'>,
+  { path, maskSecrets }: { readonly path: string; readonly maskSecrets: boolean },
+  signal: AbortSignal,
+): Promise<SurveyedLog> {
+  const reader = new LogReader(source, maskSecrets);
+  const survey = new Survey();
+  for (const [reason, count] of leftOut) {
+    survey.leaveOut(reason, count);
   }
+  const hash = createHash('sha256');
+  const log = await inTurns(
+    readLog(reader, survey, (bytes) => hash.update(bytes)),
+    signal,
+  );
+  if (log === null) {
+    throw new C3Error(
+      'input',
+      `${path} is no log of a known form: give OpenTelemetry spans in JSON (OTLP), an Inspect log, a LangGraph checkpoint database, runs of LangSmith, observations of Langfuse, conversations (objects with messages, or lists of messages) as JSON or one in each line, or buckets of the C3 authors.`,
+    );
+  }
+  // Masked texts are another log than the same ones as they are.
+  if (survey.masked > 0) {
+    hash.update(`masked ${String(survey.masked)}`);
+  }
+  const counts = new Counts();
+  await inTurns(counts.of(log, survey), signal);
+  const run = `${IMPORTED}-${hash.digest('hex').slice(0, 12)}`;
+  survey.leaveOut('beginnings of contexts that are longer than is stored', counts.contexts.shortened);
+  const report: LogImport = {
+    run,
+    known: false,
+    format: log.format,
+    episodes: counts.episodes,
+    messages: counts.messages,
+    events: counts.events,
+    scored: counts.scored,
+    speakers: [...survey.speakers].map(([name, by]) => ({
+      name: oneLine(name, MOST_NAME),
+      by,
+      messages: counts.said.get(name) ?? 0,
+    })),
+    leftOut: Object.fromEntries(survey.leftOut),
+    masked: maskSecrets ? survey.masked : null,
+  };
+  return { path, log, models: [...counts.models], speakers: [...survey.speakers.keys()], report };
 }
 
 /**
  * Stores every episode of a log, all or none; a log that is in the store already changes nothing.
- * @param text of the log
- * @param maskSecrets whether texts that look like keys are masked first
  * @param now ISO 8601
- * @throws C3Error('input') for a line that is not JSON, or a text that is no log of a known form; C3Error('store')
+ * @throws C3Error('store'); C3Error('input') where its file was changed since it was read
  */
-export function importLog(
+export function storeLog(
   store: StoreWriter,
-  { text, path, maskSecrets }: { readonly text: string; readonly path: string; readonly maskSecrets: boolean },
+  { path, log, models, speakers, report }: SurveyedLog,
   now: string,
 ): LogImport {
-  const cleaned = maskSecrets ? masked(text) : { text, count: null };
-  const log = readLog(cleaned.text, path);
-  if (log === null) {
-    throw new C3Error(
-      'input',
-      `${path} is no log of a known form: give OpenTelemetry spans in JSON (OTLP), conversations (objects with messages, or lists of messages) as JSON or one in each line, or buckets of the C3 authors.`,
-    );
-  }
-  const sha256 = createHash('sha256').update(cleaned.text).digest('hex');
-  const run = `${IMPORTED}-${sha256.slice(0, 12)}`;
-  const report = reportOf(log, run, cleaned.count);
-  if (store.runs(0, store.countRuns()).some(({ id }) => id === run)) {
+  if (store.runs(0, store.countRuns()).some(({ id }) => id === report.run)) {
     return { ...report, known: true };
   }
-  if (log.episodes.length > 0) {
+  if (report.episodes > 0) {
+    const run = { id: report.run, path, models, speakers };
     store.transaction(() => {
-      new LogWriter(store, log, run).write(path, now);
+      new LogRows(store, run, new ContextTexts()).write(run, log.episodes(new Survey()), now);
     });
   }
   return report;
 }
 
-function reportOf({ format, episodes, speakers, leftOut }: RecordedLog, run: string, count: number | null): LogImport {
-  const messages = episodes.flatMap(({ entries }) => entries.filter((entry) => entry.kind === 'message'));
-  return {
-    run,
-    known: false,
-    format,
-    episodes: episodes.length,
-    messages: messages.length,
-    events: episodes.reduce((sum, { entries }) => sum + entries.length, 0) - messages.length,
-    scored: episodes.filter((episode) => episode.return !== null).length,
-    speakers: [...speakers].map(([name, by]) => ({
-      name: oneLine(name, MOST_NAME),
-      by,
-      messages: messages.filter(({ speaker }) => speaker === name).length,
-    })),
-    leftOut: Object.fromEntries([...leftOut].filter(([, left]) => left > 0)),
-    masked: count,
-  };
-}
+/** What a log holds. */
+class Counts {
+  episodes = 0;
+  messages = 0;
+  events = 0;
+  scored = 0;
+  /** Messages by speaker. */
+  readonly said = new Map<string, number>();
+  readonly models = new Set<string>();
+  readonly contexts = new ContextTexts();
 
-/** Writes the rows of one log. */
-class LogWriter {
-  private readonly store: StoreWriter;
-  private readonly log: RecordedLog;
-  private readonly run: string;
-  /** Roles by speaker. */
-  private readonly roles: ReadonlyMap<string, string>;
-  private readonly decisions = new Map<string, number>();
-  private readonly tokens = { prompt: 0, reused: 0, completion: 0 };
-  private environment = 0;
-
-  constructor(store: StoreWriter, log: RecordedLog, run: string) {
-    this.store = store;
-    this.log = log;
-    this.run = run;
-    this.roles = rolesOf([...log.speakers.keys()]);
-  }
-
-  write(path: string, now: string): void {
-    const { store, log, run } = this;
-    const title = `Imported from ${basename(path)}`.slice(0, 200);
-    const protocolText = protocolOf([...this.roles.values()]);
-    parseProtocol(protocolText, path);
-    const models = [...new Set(log.episodes.flatMap(({ entries }) => entries.flatMap(modelOf)))];
-    const model = oneLine(models.join(', ') || basename(path), 200);
-    const config = {
-      config: configSchema.parse({ title, steps: 0, evaluation: { instances: 0 } }),
-      folder: dirname(path),
-      modelFolder: `the model of ${basename(path)}, which was not imported`,
-      protocolText,
-      protocolSource: path,
-      fingerprint: null,
-    };
-    const about = { id: run, method: IMPORTED, seed: 0, title, config: JSON.stringify(config), plannedSteps: 0 };
-    store.insertRun({ ...about, createdAt: now });
-    store.insertSnapshot({ id: IMPORTED, run, iteration: 0, base: model, file: null });
-    this.environment = store.environmentId({
-      runtime: IMPORTED,
-      provider: 'none',
-      device: 'none',
-      threads: 1,
-      platform: 'unknown',
-    });
-    const siblings = new Map<string, number>();
-    for (const episode of log.episodes) {
-      const instance = this.instance(episode);
-      const sibling = siblings.get(instance) ?? 0;
-      siblings.set(instance, sibling + 1);
-      this.episode(episode, instance, sibling);
-    }
-    store.updateRunStatus(run, 'done', now, {
-      run,
-      method: IMPORTED,
-      seed: 0,
-      steps: 0,
-      evaluatorCalls: 0,
-      tokens: this.tokens,
-      decisions: Object.fromEntries(this.decisions),
-      accuracy: { before: null, after: null, difference: null },
-      passAt1: { before: null, after: null, difference: null },
-      seconds: 0,
-      store: store.path,
-    });
-  }
-
-  /** Apart from instances that have a gold answer: one question has one answer in a store. */
-  private instance({ id, question, answer }: RecordedEpisode): string {
-    const uidSha = createHash('sha256')
-      .update(JSON.stringify([IMPORTED, question, answer]))
-      .digest('hex');
-    this.store.insertInstances([{ uid: id.slice(0, 200), uidSha, question, answer, source: IMPORTED, level: null }]);
-    return uidSha;
-  }
-
-  private episode(episode: RecordedEpisode, instance: string, sibling: number): void {
-    const turns = new Map<string, number>();
-    let parent: number | null = null;
-    let events: RecordedEvent[] = [];
-    for (const entry of episode.entries) {
-      if (entry.kind === 'event') {
-        events.push(entry);
-        continue;
-      }
-      const turn = turns.get(entry.speaker) ?? 0;
-      turns.set(entry.speaker, turn + 1);
-      const id = this.decision(entry, { instance, parent, turn, sibling: parent === null ? sibling : 0 });
-      this.events(events, { decision: id, side: 'before', parent });
-      events = [];
-      parent = id;
-    }
-    if (parent !== null) {
-      this.events(events, { decision: parent, side: 'after', parent });
-      // An episode without a score has none: a masked one would say that an evaluator failed.
-      if (episode.return !== null) {
-        const at = { run: this.run, phase: 'evaluate', iteration: ROUND, instance, leaf: parent } as const;
-        this.store.insertEpisode({ ...at, return: episode.return, rule: IMPORTED, evaluatorCalls: 0 });
+  *of(log: RecordedLog, survey: Survey): Generator<undefined, undefined> {
+    for (const episode of log.episodes(survey)) {
+      this.episodes++;
+      this.scored += episode.return === null ? 0 : 1;
+      for (const entry of episode.entries) {
+        if (entry.kind === 'event') {
+          this.events++;
+        } else {
+          this.messages++;
+          this.said.set(entry.speaker, (this.said.get(entry.speaker) ?? 0) + 1);
+          this.contexts.of(entry.context);
+          if (entry.model !== null && this.models.size < MOST_MODELS) {
+            this.models.add(entry.model);
+          }
+        }
+        yield undefined;
       }
     }
-  }
-
-  private decision(
-    { speaker, context, text, promptTokens, completionTokens, finish }: RecordedMessage,
-    place: {
-      readonly instance: string;
-      readonly parent: number | null;
-      readonly turn: number;
-      readonly sibling: number;
-    },
-  ): number {
-    const role = this.roles.get(speaker) ?? speaker;
-    const asked = contextText(context);
-    this.decisions.set(role, (this.decisions.get(role) ?? 0) + 1);
-    this.tokens.prompt += promptTokens;
-    this.tokens.completion += completionTokens;
-    return this.store.insertDecision({
-      run: this.run,
-      phase: 'evaluate',
-      iteration: ROUND,
-      instance: place.instance,
-      snapshot: IMPORTED,
-      environment: this.environment,
-      eventType: role,
-      turn: place.turn,
-      position: [...this.roles.values()].indexOf(role),
-      parent: place.parent,
-      bucket: null,
-      siblingIndex: place.sibling,
-      context: asked,
-      contextKey: contextKey(asked).key,
-      text,
-      tokens: new Int32Array(),
-      logprobs: new Float32Array(),
-      streamKey: '',
-      sampling: { temperature: 0, topP: 0, topK: 0, maxNewTokens: 0 },
-      finish,
-      promptTokens,
-      reusedTokens: 0,
-    });
-  }
-
-  private events(
-    events: readonly RecordedEvent[],
-    { decision, side, parent }: { decision: number; side: 'before' | 'after'; parent: number | null },
-  ): void {
-    let previous: number | null = null;
-    for (const { source, text } of events) {
-      previous = this.store.insertEnvironmentEvent({
-        run: this.run,
-        parent,
-        previous,
-        event: {
-          kind: 'environment',
-          source: oneLine(source, MOST_NAME),
-          text: text.length > MAX_EVENT_TEXT ? `${text.slice(0, MAX_EVENT_TEXT - 1)}\u2026` : text,
-          json: { recorded: true },
-          done: null,
-          derived: false,
-          streamKey: '',
-          closing: false,
-        },
-        reward: null,
-      });
-    }
-    if (previous !== null) {
-      this.store.linkEnvironmentEvent(decision, side, previous);
-    }
+    return undefined;
   }
 }
 
-const modelOf = (entry: RecordedMessage | RecordedEvent): string[] =>
-  entry.kind === 'message' && entry.model !== null ? [entry.model] : [];
-
-/** Names that a protocol can have, one for each speaker. */
-function rolesOf(speakers: readonly string[]): ReadonlyMap<string, string> {
-  const roles = new Map<string, string>();
-  for (const speaker of speakers) {
-    const name = oneLine(speaker, MOST_NAME).replace(/[{}]/gu, '').trim() || 'agent';
-    const taken = new Set(['question', ...roles.values()]);
-    let role = name;
-    for (let number = 2; taken.has(role) || role.endsWith('_output'); number++) {
-      role = `${name} ${String(number)}`;
+/** Runs work that is done in small pieces to its end, letting others of the process have their turns. */
+async function inTurns<Result>(work: Generator<undefined, Result>, signal: AbortSignal): Promise<Result> {
+  let since = performance.now();
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) {
+      return value;
     }
-    roles.set(speaker, role);
+    if (performance.now() - since > TURN) {
+      await setImmediate();
+      since = performance.now();
+    }
+    if (signal.aborted) {
+      throw new CancelledError();
+    }
   }
-  return roles;
 }
-
-/** Who speaks, in the order in which they first spoke; who sees what is in each context. */
-const protocolOf = (roles: readonly string[]): string =>
-  JSON.stringify({
-    name: IMPORTED,
-    roles: roles.map((role, index) => ({
-      role,
-      prompt: 'Imported without its prompt.',
-      depends_on: roles.slice(0, index),
-      with_answer: index === roles.length - 1,
-    })),
-  });

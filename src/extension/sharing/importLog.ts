@@ -53,7 +53,7 @@ async function askForLog(): Promise<{ readonly file: Uri; readonly maskSecrets: 
     (await window.showOpenDialog({
       title: 'Import agent log',
       openLabel: 'Import',
-      filters: { 'OpenTelemetry spans or conversations': ['json', 'jsonl', 'ndjson'], 'All files': ['*'] },
+      filters: { 'Logs of agents': ['json', 'jsonl', 'ndjson', 'eval', 'sqlite', 'sqlite3', 'db'], 'All files': ['*'] },
     })) ?? [];
   if (file === undefined) {
     return null;

@@ -3,8 +3,11 @@
 /** What runs are called whose messages come from a file: their method, weights, environment and the rule of scores. */
 export const IMPORTED = 'imported';
 
-/** How it is known who spoke: the log names it, or its system prompt sets it apart, or there is one speaker only. */
-export type SpeakerSource = 'name' | 'system prompt' | 'only speaker';
+/**
+ * How it is known who spoke: the log names it, or its system prompt sets it apart, or there is one speaker only; or it is
+ * whoever spoke beyond as many as a team may have.
+ */
+export type SpeakerSource = 'name' | 'system prompt' | 'only speaker' | 'further speakers';
 
 export interface LogImport {
   readonly run: string;
@@ -26,6 +29,7 @@ const BY: Readonly<Record<SpeakerSource, string>> = {
   name: 'named by the log',
   'system prompt': 'recognized by its system prompt',
   'only speaker': 'the log names nobody',
+  'further speakers': 'more than a team can have, taken together',
 };
 
 const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;

@@ -96,7 +96,7 @@ export function connectForReading(path: string): ReadingConnection {
       .map((suffix) => path + suffix)
       .find((beside) => (statSync(beside, { throwIfNoEntry: false })?.size ?? 0) > 0);
     if (log === undefined) {
-      return { db: open(path, `${pathToFileURL(path).href}?immutable=1`, 'read'), fixed: true };
+      return { db: connectAt(path, `${pathToFileURL(path).href}?immutable=1`), fixed: true };
     }
     const problem = `The store ${path} is in a folder that cannot be written and has a log (${log}) that must be merged into it before it can be read`;
     throw new C3Error(
@@ -118,6 +118,9 @@ export function connect(path: string, mode: 'read' | 'write'): Connection {
   }
   return open(path, path, mode);
 }
+
+/** Opens a connection that reads a file by one of SQLite's addresses. @param path in errors */
+export const connectAt = (path: string, address: string): Connection => open(path, address, 'read');
 
 function open(path: string, address: string, mode: 'read' | 'write'): Connection {
   const Sqlite = loadSqlite();

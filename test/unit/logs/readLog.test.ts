@@ -3,25 +3,20 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { contextText } from '../../../src/logs/contextForm.ts';
-import type { RecordedLog } from '../../../src/logs/episode.ts';
-import { readLog } from '../../../src/logs/readLog.ts';
+import { read, wholeLog, type WholeLog } from './wholeLog.ts';
 import { masked } from '../../../src/logs/secrets.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
-function logOf(value: unknown): RecordedLog {
-  const log = readLog(typeof value === 'string' ? value : JSON.stringify(value), 'log.json');
-  assert.ok(log !== null);
-  return log;
-}
+const logOf = (value: unknown): WholeLog => wholeLog(typeof value === 'string' ? value : JSON.stringify(value));
 
 /** `planner > Plan.` for a message, `[lookup] 18` for what came from outside. */
-const said = ({ episodes }: RecordedLog): string[][] =>
+const said = ({ episodes }: WholeLog): string[][] =>
   episodes.map(({ entries }) =>
     entries.map((entry) =>
       entry.kind === 'message' ? `${entry.speaker} > ${entry.text}` : `[${entry.source}] ${entry.text}`,
     ),
   );
-const contexts = ({ episodes }: RecordedLog): string[][][] =>
+const contexts = ({ episodes }: WholeLog): string[][][] =>
   episodes.map(({ entries }) =>
     entries.flatMap((entry) =>
       entry.kind === 'message' ? [entry.context.map(({ role, text }) => `${role}: ${text}`)] : [],
@@ -256,7 +251,7 @@ describe('spans of OpenTelemetry', () => {
 
   it('say what is missing, and survive what is no trace at all', () => {
     const bare = logOf(otlp({ id: '1', start: 1, attributes: { 'gen_ai.operation.name': 'chat' } }));
-    assert.deepEqual([...bare.leftOut.values()], [0, 1, 1]);
+    assert.deepEqual([...bare.leftOut.values()], [1, 1]);
     assert.deepEqual(bare.episodes, []);
     // Parents in a circle, keys that objects have of their own, indexes without end.
     const hostile = logOf(
@@ -360,11 +355,18 @@ describe('conversations', () => {
 
   it('are refused by the line that is no JSON; other documents are no logs', () => {
     assert.throws(
-      () => readLog('{"messages":[]}\n{oops}\n', 'log.jsonl'),
+      () => read('{"messages":[]}\n{oops}\n', 'log.jsonl'),
       (error) => error instanceof C3Error && error.kind === 'input' && error.message.startsWith('log.jsonl:2: '),
     );
-    for (const text of ['1', 'null', '{}', '[]', '[1]', '{"messages":"x"}', '', '{"a":1}\n{"b":2}']) {
-      assert.equal(readLog(text, 'x'), null, text);
+    for (const text of ['1', '"text"', '{} x', '[1}{', '{"a":[1,2}', '{"messages":[']) {
+      assert.throws(
+        () => read(text, 'x'),
+        (error) => error instanceof C3Error && error.kind === 'input' && error.message.startsWith('x:1: '),
+        text,
+      );
+    }
+    for (const text of ['{}', '[]', '[1]', '{"messages":"x"}', '', '{"a":1}\n{"b":2}']) {
+      assert.equal(read(text, 'x'), null, text);
     }
   });
 });
@@ -378,7 +380,7 @@ describe('a context as text', () => {
       [message('user', 'a\n\n\\### user\nb')],
       [message('user', 'a'), message('user', 'b', 'x')],
       [message('user', 'a\n'), message('user', 'b')],
-    ].map(contextText);
+    ].map((messages) => contextText(messages));
     assert.equal(new Set(texts).size, texts.length);
     assert.equal(texts[0], '### user\na\n\n### user\nb');
     assert.equal(texts[1], '### user\na\n\n\\### user\nb');

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts';
-import { importedText, importLog } from '../../../../src/engine/exchange/importLog.ts';
+import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
+import { sourceOf } from '../../logs/wholeLog.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
 import type { LogImport } from '../../../../src/shared/records/logImport.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
@@ -21,18 +22,21 @@ function storeOf(t: TestContext): StoreWriter {
   });
   return store;
 }
-const importText = (store: StoreWriter, text: string, maskSecrets = false): LogImport =>
-  importLog(store, { text, path: '/logs/mine.json', maskSecrets }, NOW);
+async function importText(store: StoreWriter, text: string | Buffer, maskSecrets = false): Promise<LogImport> {
+  const path = '/logs/mine.json';
+  const open = { source: sourceOf(text, path), leftOut: [] };
+  return storeLog(store, await surveyLog(open, { path, maskSecrets }, new AbortController().signal), NOW);
+}
 
 const conversation = (...messages: readonly unknown[]): string => JSON.stringify({ messages });
 const user = (content: string): unknown => ({ role: 'user', content });
 const by = (name: string, content: string): unknown => ({ role: 'assistant', name, content });
 
 describe('a log', () => {
-  it('becomes a run whose episode has its messages, contexts and results of tools, in order', (t) => {
+  it('becomes a run whose episode has its messages, contexts and results of tools, in order', async (t) => {
     const store = storeOf(t);
     const text = readFileSync(join(import.meta.dirname, '../../../fixtures/logs/aiSdk.json'), 'utf8');
-    const { run, ...report } = importText(store, text);
+    const { run, ...report } = await importText(store, text);
     assert.deepEqual(report, {
       known: false,
       format: 'OpenTelemetry spans',
@@ -79,22 +83,22 @@ describe('a log', () => {
     assert.equal(store.maskedEpisodes(run), 0);
   });
 
-  it('is stored once', (t) => {
+  it('is stored once', async (t) => {
     const store = storeOf(t);
     const text = conversation(user('Hi'), by('a', 'Yes'));
-    const first = importText(store, text);
+    const first = await importText(store, text);
     const before = store.counts();
-    assert.deepEqual(importText(store, text), { ...first, known: true });
+    assert.deepEqual(await importText(store, text), { ...first, known: true });
     assert.deepEqual(store.counts(), before);
-    assert.notEqual(importText(store, conversation(user('Hi'), by('a', 'No'))).run, first.run);
+    assert.notEqual((await importText(store, conversation(user('Hi'), by('a', 'No')))).run, first.run);
   });
 
-  it('keeps scores and several episodes of one question, and what came after the last message', (t) => {
+  it('keeps scores and several episodes of one question, and what came after the last message', async (t) => {
     const store = storeOf(t);
     const lines = [0, 1].map((score) =>
       JSON.stringify({ messages: [user('Hi'), by('a', `Answer ${String(score)}`), user('Thanks')], score }),
     );
-    const { run, scored, events } = importText(store, lines.join('\n'));
+    const { run, scored, events } = await importText(store, lines.join('\n'));
     assert.deepEqual([scored, events], [2, 2]);
     const episodes = store.episodes({ run, phase: 'evaluate', iteration: 2, offset: 0, limit: 10 });
     assert.deepEqual(
@@ -111,19 +115,19 @@ describe('a log', () => {
     );
   });
 
-  it('may name its speakers as it likes', (t) => {
+  it('may name its speakers as it likes', async (t) => {
     const store = storeOf(t);
     const names = ['{question}', 'question', 'a\u0000b', 'x'.repeat(500), 'plan_output', '  ', 'A', '__proto__'];
-    const { run } = importText(store, conversation(user('Hi'), ...names.map((name) => by(name, name))));
+    const { run } = await importText(store, conversation(user('Hi'), ...names.map((name) => by(name, name))));
     const roles = protocolOfRun(store, run).occurrences.map(({ role }) => role);
     assert.equal(new Set(roles).size, names.length);
   });
 
-  it('leaves no secret in the store where they are masked', (t) => {
+  it('leaves no secret in the store where they are masked', async (t) => {
     const store = storeOf(t);
     const secret = 'sk-proj-abcdefghijklmnop1234';
     const text = conversation(user(`My key is ${secret}`), by('a', secret));
-    const { masked, run } = importText(store, text, true);
+    const { masked, run } = await importText(store, text, true);
     assert.equal(masked, 2);
     const [message] = store.searchMessages({ query: 'masked', run, offset: 0, limit: 10 }).messages;
     const stored = store.decision(message?.id ?? 0);
@@ -135,13 +139,16 @@ describe('a log', () => {
     const before = store.counts();
     const isInput = (words: RegExp) => (error: unknown) =>
       error instanceof C3Error && error.kind === 'input' && words.test(error.message);
-    assert.throws(() => importText(store, '{"a":1}'), isInput(/no log of a known form/u));
-    assert.throws(() => importText(store, '{"a":1}\n{'), isInput(/mine\.json:2/u));
-    const none = importText(store, '{"resourceSpans":[]}');
+    await assert.rejects(importText(store, '{"a":1}'), isInput(/no log of a known form/u));
+    await assert.rejects(importText(store, '{"a":1}\n{'), isInput(/mine\.json:2/u));
+    const none = await importText(store, '{"resourceSpans":[]}');
     assert.deepEqual([none.episodes, store.counts()], [0, before]);
-    const path = join(mkdtempSync(join(tmpdir(), 'c3-logs-')), 'latin.json');
-    writeFileSync(path, Buffer.from([0x7b, 0xe9, 0x7d]));
-    await assert.rejects(importedText(path), isInput(/not UTF-8/u));
+    await assert.rejects(importText(store, Buffer.from([0x7b, 0xe9, 0x7d])), isInput(/not UTF-8/u));
+    await assert.rejects(
+      importText(store, '[{"messages":[{"role":"assistant"}'),
+      isInput(/mine\.json:1.*does not end/u),
+    );
+    assert.deepEqual(store.counts(), before);
   });
 
   it('is known from a file of buckets by the first line that says anything', () => {

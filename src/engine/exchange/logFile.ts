@@ -1,0 +1,83 @@
+/** A file that is read where it is needed, never as a whole. */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import type { LogSource } from '../../logs/source.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+
+const WINDOW = 2 ** 20;
+const flags: Readonly<Partial<Record<string, number>>> = constants;
+
+export class LogFile implements LogSource {
+  readonly name: string;
+  readonly size: number;
+  private readonly file: number;
+  private readonly window = Buffer.alloc(WINDOW);
+  /** Which bytes the window holds. */
+  private from = 0;
+  private to = 0;
+
+  /**
+   * @param name in errors
+   * @throws C3Error('input') where it cannot be opened, or is no regular file: a pipe would be waited for
+   */
+  constructor(path: string, name = path) {
+    this.name = name;
+    try {
+      this.file = openSync(path, constants.O_RDONLY | (flags['O_NONBLOCK'] ?? 0));
+    } catch (error) {
+      throw this.unreadable(messageOf(error), error);
+    }
+    const found = fstatSync(this.file);
+    if (!found.isFile()) {
+      this.close();
+      throw this.unreadable('it is not a regular file');
+    }
+    this.size = found.size;
+  }
+
+  read(start: number, end: number): Buffer {
+    if (end - start > WINDOW) {
+      const bytes = Buffer.allocUnsafe(end - start);
+      this.whole(bytes, start);
+      return bytes;
+    }
+    if (start < this.from || end > this.to) {
+      this.to = start + this.fill(this.window, start);
+      this.from = start;
+      if (end > this.to) {
+        throw this.unreadable('it became shorter while it was read');
+      }
+    }
+    return this.window.subarray(start - this.from, end - this.from);
+  }
+
+  fill(buffer: Buffer, start: number): number {
+    const length = Math.min(buffer.length, this.size - start);
+    this.whole(buffer.subarray(0, length), start);
+    return length;
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+
+  private whole(bytes: Buffer, start: number): void {
+    for (let done = 0; done < bytes.length;) {
+      let read: number;
+      try {
+        read = readSync(this.file, bytes, done, bytes.length - done, start + done);
+      } catch (error) {
+        throw this.unreadable(messageOf(error), error);
+      }
+      if (read === 0) {
+        throw this.unreadable('it became shorter while it was read');
+      }
+      done += read;
+    }
+  }
+
+  private unreadable(why: string, cause?: unknown): C3Error {
+    return new C3Error('input', `Cannot read ${this.name}: ${why}; give the path of a log or of a bucket file.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Samples of Inspect's logs (`EvalSample` of its log schema): the calls of models and tools among its events, with the
+ * spans around them; of a sample without such events its messages.
+ */
+import { isRecord } from '../shared/guard.ts';
+import { asText, parsedMessages, textAt, valueAt } from './chat.ts';
+import { conversationEpisode, returnOf } from './conversations.ts';
+import type { RecordedEpisode, Survey } from './episode.ts';
+import { tokenCount, type Step } from './steps.ts';
+import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Grades that scorers of Inspect give as letters: correct, incorrect, partially correct, no answer. */
+const GRADES: ReadonlyMap<unknown, number> = new Map([
+  ['C', 1],
+  ['I', 0],
+  ['P', 0.5],
+  ['N', 0],
+]);
+/** Long texts lie in a table of the sample; where they were, this stands with their hash. */
+const ATTACHMENT = /^attachment:\/\/([0-9a-f]{1,64})$/u;
+const MOST_DEPTH = 12;
+
+/** Whether a value is a sample. */
+export const isSample = (value: unknown): value is Fields =>
+  isRecord(value) && 'epoch' in value && 'input' in value && ('events' in value || 'messages' in value);
+
+/** The episode of a sample; null where no model says anything. */
+export function sampleEpisode(sample: Fields, survey: Survey): RecordedEpisode | null {
+  const id = `sample ${asText(sample['id'])}, epoch ${asText(sample['epoch'])}`;
+  const steps = stepsOf(sample, id);
+  const outcome = { answer: asText(sample['target']), return: scoreOf(sample['scores']) };
+  if (!steps.some(({ kind, call }) => kind === 'model' && call().output.length > 0)) {
+    const model = isRecord(sample['output']) ? textAt(sample['output'], 'model') : null;
+    const messages = withAttachments(sample['messages'], sample['attachments'], 0);
+    const episode = conversationEpisode({ messages, model }, id, survey);
+    return episode === null ? null : { ...episode, ...outcome };
+  }
+  const prompts = new SystemPrompts();
+  for (const { kind, start, call } of steps) {
+    const { input, output } = kind === 'model' ? call() : { input: [], output: [] };
+    if (output.length > 0) {
+      prompts.add(input, start);
+    }
+  }
+  const light = steps.map((step) => lightStep(step, () => step));
+  return traceEpisode(id, light, prompts, survey, outcome);
+}
+
+/** The first score that is a number or a grade. */
+function scoreOf(scores: unknown): number | null {
+  for (const score of Object.values(isRecord(scores) ? scores : {})) {
+    const value = isRecord(score) ? score['value'] : null;
+    const grade = GRADES.get(value) ?? returnOf(value);
+    if (grade !== null) {
+      return grade;
+    }
+  }
+  return null;
+}
+
+/** Events are in the order in which they began. */
+function stepsOf(sample: Fields, trace: string): Step[] {
+  const events: readonly unknown[] = Array.isArray(sample['events']) ? sample['events'] : [];
+  return events.flatMap((event, index) => {
+    const known = isRecord(event) ? (KINDS.get(event['event']) ?? null) : null;
+    if (!isRecord(event) || known === null) {
+      return [];
+    }
+    const isSpan = known === 'other';
+    const step: Step = {
+      trace,
+      id: (isSpan ? textAt(event, 'id') : null) ?? `event ${String(index)}`,
+      parent: textAt(event, ...(isSpan ? ['parent_id'] : ['span_id'])) ?? '',
+      start: BigInt(index),
+      kind: known,
+      agent: isSpan
+        ? event['type'] === 'agent'
+          ? textAt(event, 'name')
+          : null
+        : known === 'model'
+          ? textAt(event, 'role')
+          : null,
+      score: null,
+      call: () => callOf(event, sample),
+      result: () => ({
+        source: textAt(event, 'function') ?? 'tool',
+        text: resultText(withAttachments(event['result'], sample['attachments'], 0)),
+      }),
+    };
+    return [step];
+  });
+}
+
+const KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
+  ['model', 'model'],
+  ['tool', 'tool'],
+  ['span_begin', 'other'],
+]);
+
+/** A result is a text, or content with parts as messages have them. */
+const resultText = (result: unknown): string =>
+  Array.isArray(result) ? (parsedMessages([{ role: 'tool', content: result }])[0]?.text ?? '') : asText(result);
+
+function callOf(event: Fields, sample: Fields): ReturnType<Step['call']> {
+  const output = isRecord(event['output']) ? event['output'] : {};
+  const usage = isRecord(output['usage']) ? output['usage'] : {};
+  const choices: readonly unknown[] = Array.isArray(output['choices']) ? output['choices'] : [];
+  const resolved = (value: unknown): unknown => withAttachments(value, sample['attachments'], 0);
+  return {
+    input: parsedMessages(resolved(inputOf(event, sample))),
+    output: parsedMessages(resolved(choices.slice(0, 1).map(withFinish))),
+    model: textAt(output, 'model') ?? textAt(event, 'model'),
+    promptTokens: tokenCount(valueAt(usage, 'input_tokens')),
+    completionTokens: tokenCount(valueAt(usage, 'output_tokens')),
+  };
+}
+
+/** Its messages, or those of the sample's pool that it refers to by ranges. */
+function inputOf({ input, input_refs: refs }: Fields, sample: Fields): unknown {
+  const given: unknown = isRecord(sample['events_data']) ? sample['events_data']['messages'] : sample['message_pool'];
+  const pool: readonly unknown[] = Array.isArray(given) ? given : [];
+  if (!Array.isArray(refs) || (Array.isArray(input) && input.length > 0)) {
+    return input;
+  }
+  return refs.flatMap((range: unknown) => {
+    const [from, to] = Array.isArray(range) ? (range as unknown[]) : [];
+    return Number.isSafeInteger(from) && Number.isSafeInteger(to) ? pool.slice(Number(from), Number(to)) : [];
+  });
+}
+
+const withFinish = (choice: unknown): unknown =>
+  isRecord(choice) && choice['stop_reason'] === 'max_tokens' ? { ...choice, finish_reason: 'length' } : choice;
+
+/** A value with the texts that lie in the sample's table. */
+function withAttachments(value: unknown, attachments: unknown, depth: number): unknown {
+  if (typeof value === 'string') {
+    const hash = ATTACHMENT.exec(value)?.[1];
+    const text =
+      hash !== undefined && isRecord(attachments) && Object.hasOwn(attachments, hash) ? attachments[hash] : null;
+    return typeof text === 'string' ? text : value;
+  }
+  if (depth > MOST_DEPTH || typeof value !== 'object' || value === null) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map((one: unknown) => withAttachments(one, attachments, depth + 1));
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, withAttachments(one, attachments, depth + 1)]),
+  );
+}

@@ -1,0 +1,101 @@
+/** Logs that are kept in archives and databases, imported by the command line as its users have them. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { openStoreForReading } from '../../../../src/store/read/reader.ts';
+import type { LogImport } from '../../../../src/shared/records/logImport.ts';
+
+const ROOT = join(import.meta.dirname, '../../../..');
+const CLI = join(ROOT, 'src/engine/cli.ts');
+const LOGS = join(ROOT, 'test/fixtures/logs');
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-formats-'));
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+async function imported(folder: string, file: string): Promise<LogImport> {
+  const args = [CLI, 'import', file, '--json', '--store', join(folder, 'c3.sqlite')];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, TMPDIR: folder } });
+  return JSON.parse(stdout) as LogImport;
+}
+const refusal = async (folder: string, file: string): Promise<string> =>
+  imported(folder, file).then(
+    () => '',
+    (error: unknown) => String((error as { stderr?: unknown }).stderr),
+  );
+
+describe('c3 import', () => {
+  it('reads an archive of Inspect and a database of LangGraph, once each, and leaves nothing beside them', async (t) => {
+    const folder = folderOf(t);
+    const database = join(folder, 'langGraph.sqlite');
+    copyFileSync(join(LOGS, 'langGraph.sqlite'), database);
+    for (const [file, format, episodes, scored] of [
+      [join(LOGS, 'inspect.eval'), 'samples of Inspect', 2, 2],
+      [database, 'checkpoints of LangGraph', 1, 0],
+    ] as const) {
+      const report = await imported(folder, file);
+      assert.deepEqual([report.format, report.episodes, report.scored], [format, episodes, scored]);
+      assert.deepEqual(
+        report.speakers.map(({ name, messages }) => [name, messages]),
+        [
+          ['planner', 2 * episodes],
+          ['writer', episodes],
+        ],
+      );
+      const counts = (): unknown => {
+        const store = openStoreForReading(join(folder, 'c3.sqlite'));
+        try {
+          return store.counts();
+        } finally {
+          store.close();
+        }
+      };
+      const before = counts();
+      assert.deepEqual(await imported(folder, file), { ...report, known: true });
+      assert.deepEqual(counts(), before);
+    }
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => !name.startsWith('c3.sqlite')),
+      ['langGraph.sqlite'],
+    );
+    assert.deepEqual(readFileSync(database), readFileSync(join(LOGS, 'langGraph.sqlite')));
+  });
+
+  it('refuses archives and databases that are damaged or hold something else, in one sentence', async (t) => {
+    const folder = folderOf(t);
+    const [archive, database] = ['inspect.eval', 'langGraph.sqlite'].map((name) => readFileSync(join(LOGS, name)));
+    assert.ok(archive !== undefined && database !== undefined);
+    const text = database.toString('latin1');
+    for (const [name, bytes, words] of [
+      ['cut.eval', archive.subarray(0, 1000), /as an Inspect log/u],
+      [
+        'other.eval',
+        Buffer.from(archive.toString('latin1').replaceAll('samples/', 'simples/'), 'latin1'),
+        /without samples/u,
+      ],
+      ['cut.sqlite', database.subarray(0, 5000), /as a database of LangGraph checkpoints/u],
+      [
+        'view.sqlite',
+        Buffer.from(text.replaceAll('CREATE TABLE checkpoints', 'CREATE VIEWW checkpoints'), 'latin1'),
+        /as a database of LangGraph checkpoints/u,
+      ],
+    ] as const) {
+      const path = join(folder, name);
+      writeFileSync(path, bytes);
+      const said = await refusal(folder, path);
+      assert.match(said, words, name);
+      assert.equal(said.trim().split('\n').length, 1, said);
+    }
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('c3-import-')),
+      [],
+    );
+  });
+});
