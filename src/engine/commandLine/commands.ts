@@ -6,6 +6,7 @@ import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './me
 import { convert } from './convert.ts';
 import { cancel, status } from './jobs.ts';
 import { generate, modelCommand, planCommand, score } from './models.ts';
+import { mcp } from './mcp.ts';
 import { report } from './report.ts';
 import { replay, run, verify } from './runs.ts';
 import { serve } from './serve.ts';
@@ -78,6 +79,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary:
       "read what other programs recorded (OpenTelemetry, Inspect, LangGraph, LangSmith, Langfuse, conversations), or the C3 authors' buckets, as a run",
     run: importFile,
+  },
+  mcp: {
+    usage: 'mcp',
+    summary: 'serve the store to an assistant (Model Context Protocol over standard input and output)',
+    run: mcp,
   },
   credit: {
     usage: 'credit --estimator NAME',

@@ -1,7 +1,8 @@
 /** Links to runs and messages: made by "Copy link", opened by whoever has the same folder. */
 import { env, window, workspace, type Disposable, type ExtensionContext, type Uri } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
-import { linkText, NO_LINK, placeOf, readLink, wrongFolder, type Subject } from './links.ts';
+import { linkText, type Subject } from '../../shared/links.ts';
+import { NO_LINK, placeOf, readLink, wrongFolder } from './links.ts';
 import { report } from '../common/report.ts';
 import type { Services } from '../services.ts';
 

@@ -3,7 +3,8 @@ import { basename, posix } from 'node:path';
 import { commands, env, ProgressLocation, UIKind, window, workspace, type Uri } from 'vscode';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { messageOfBucket, type Subject } from './links.ts';
+import type { Subject } from '../../shared/links.ts';
+import { messageOfBucket } from './links.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { REPORT_EDITOR } from './reportEditor.ts';
 

@@ -5,21 +5,8 @@
 import { relative, resolve } from 'node:path';
 import { hasCode } from '../../shared/errors.ts';
 import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
+import type { Link, Subject } from '../../shared/links.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-
-/**
- * What a link, a report or a menu is about. Numbers of messages and buckets are those of one store; their run says
- * whether it is the same.
- */
-export type Subject =
-  | { readonly kind: 'run'; readonly run: string }
-  | { readonly kind: 'bucket' | 'message'; readonly id: number; readonly run: string };
-
-export interface Link {
-  readonly subject: Subject;
-  /** Absolute path of the workspace folder whose store is meant. */
-  readonly folder: string;
-}
 
 /** Path and query of an address, decoded. */
 export interface Address {
@@ -31,16 +18,6 @@ const LONGEST_ID = 200;
 const LONGEST_FOLDER = 4096;
 
 export const NO_LINK = 'This is not a link that C3 made; nothing was opened.';
-
-/**
- * The address of a subject as text, to be put behind the extension's own. The folder comes last: whatever it holds is
- * part of it.
- */
-export function linkText({ subject, folder }: Link): string {
-  const id = encodeURIComponent(subject.kind === 'run' ? subject.run : String(subject.id));
-  const run = subject.kind === 'run' ? '' : `run=${encodeURIComponent(subject.run)}&`;
-  return `/${subject.kind}/${id}?${run}folder=${encodeURIComponent(folder)}`;
-}
 
 /** What an address leads to; null where it is none of ours. */
 export function readLink({ path, query }: Address): Link | null {

@@ -4,7 +4,8 @@
 import { window } from 'vscode';
 import { isRecord } from '../../shared/guard.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { messageOfBucket, type Subject } from './links.ts';
+import type { Subject } from '../../shared/links.ts';
+import { messageOfBucket } from './links.ts';
 import { pickRun } from '../sidebar/pick.ts';
 import type { BucketNode } from '../sidebar/bucketsModel.ts';
 import type { EpisodeNode, RunNode } from '../sidebar/runsModel.ts';

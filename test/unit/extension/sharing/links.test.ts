@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { linkText, placeOf, readLink, wrongFolder, type Link } from '../../../../src/extension/sharing/links.ts';
+import { placeOf, readLink, wrongFolder } from '../../../../src/extension/sharing/links.ts';
+import { linkText, type Link } from '../../../../src/shared/links.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
 
 /** As the editor hands an address on: split, and decoded once. */

@@ -1,0 +1,87 @@
+/** What an assistant can ask of a store, as plain data of bounded size. */
+import { basename, dirname } from 'node:path';
+import { findingReport } from '../../report/report.ts';
+import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
+import { linkText, type Subject } from '../../shared/links.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import type { StoreReader } from '../../store/types.ts';
+
+/** The extension's own address in VS Code. */
+const EXTENSION = 'vscode://c3-replay.c3-replay';
+const LONGEST_TEXT = 500;
+/** Messages that are looked at, the clearest credit first. */
+const MOST_RANKED = 500;
+
+/** The link that opens a run or message in VS Code, where the store's folder is open. */
+export function linkTo(store: Pick<StoreReader, 'path'>, subject: Subject): string {
+  const folder = dirname(store.path);
+  return EXTENSION + linkText({ subject, folder: basename(folder) === '.c3' ? dirname(folder) : folder });
+}
+
+export interface RunRow {
+  readonly run: string;
+  readonly title: string;
+  readonly method: string;
+  readonly status: string;
+  readonly createdAt: string;
+  readonly steps: number;
+  readonly accuracy: unknown;
+  readonly link: string;
+}
+
+/** The newest runs. */
+export const runRows = (store: StoreReader, limit: number): RunRow[] =>
+  store
+    .runs(0, limit)
+    .map(({ id, title, method, status, createdAt, steps, summary }) => ({
+      run: id,
+      title: oneLine(title, LONGEST_TEXT),
+      method,
+      status,
+      createdAt,
+      steps,
+      accuracy: summary?.accuracy ?? null,
+      link: linkTo(store, { kind: 'run', run: id }),
+    }));
+
+export interface CreditRow {
+  readonly message: number;
+  readonly bucket: number;
+  readonly role: string;
+  readonly text: string;
+  readonly question: string;
+  readonly credit: HeadlineJson;
+  readonly link: string;
+}
+
+/**
+ * The messages of a run with the lowest credit, those first whose interval is below 0.
+ * @throws C3Error('input') for an unknown run
+ */
+export function lowestCredit(store: StoreReader, run: string, limit: number): CreditRow[] {
+  store.run(run);
+  const rows = store
+    .rankedBuckets({ run, order: 'clearest', offset: 0, limit: MOST_RANKED })
+    .flatMap(({ message, bucket, eventType, text, question, credit }) =>
+      message === null || credit === null ? [] : [{ message, bucket, eventType, text, question, credit }],
+    );
+  const hurts = (verdict: string): number => (verdict === 'hurt' ? 0 : 1);
+  return rows
+    .toSorted((a, b) => hurts(a.credit.verdict) - hurts(b.credit.verdict) || a.credit.value - b.credit.value)
+    .slice(0, limit)
+    .map(({ message, bucket, eventType, text, question, credit }) => ({
+      message,
+      bucket,
+      role: eventType,
+      text: text.slice(0, LONGEST_TEXT),
+      question: question.slice(0, LONGEST_TEXT),
+      credit: headlineJson(credit),
+      link: linkTo(store, { kind: 'message', id: message, run }),
+    }));
+}
+
+/** What is known of one message, as `c3 report --message` has it. @throws C3Error('input') for an unknown message */
+export function findingOf(store: StoreReader, message: number): { readonly link: string; readonly finding: unknown } {
+  const { run } = store.message(message);
+  return { link: linkTo(store, { kind: 'message', id: message, run }), finding: findingReport(store, message) };
+}

@@ -1,0 +1,113 @@
+/** `c3 mcp` with the official client, on a store with a real run. */
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+
+const CLI = join(import.meta.dirname, '../../../../src/engine/cli.ts');
+
+let workspace = '';
+let run = '';
+before(async () => {
+  workspace = await makeWorkspace();
+  run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
+});
+after(() => {
+  rmSync(workspace, { recursive: true, force: true });
+});
+
+/** @param answer what the user answers; null for a client that cannot ask */
+async function clientOf(t: TestContext, answer: 'accept' | 'decline' | null, asked: string[] = []): Promise<Client> {
+  const capabilities = answer === null ? {} : { elicitation: {} };
+  const client = new Client({ name: 'test', version: '1' }, { capabilities });
+  if (answer !== null) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      asked.push(params.message);
+      return { action: answer, content: {} };
+    });
+  }
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, 'mcp'], cwd: workspace }));
+  t.after(() => client.close());
+  return client;
+}
+
+const answerSchema = z.object({
+  isError: z.boolean().optional(),
+  content: z.tuple([z.object({ type: z.literal('text'), text: z.string() })]),
+});
+async function call(client: Client, name: string, args: Record<string, unknown>): Promise<[boolean, string]> {
+  const { isError = false, content } = answerSchema.parse(await client.callTool({ name, arguments: args }));
+  return [isError, content[0].text];
+}
+const rows = z.array(z.looseObject({ message: z.int(), link: z.string(), credit: z.object({ value: z.number() }) }));
+
+describe('c3 mcp', () => {
+  it('answers what a store holds, with links, and replays what the user agreed to', async (t) => {
+    const asked: string[] = [];
+    const client = await clientOf(t, 'accept', asked);
+    const { tools } = await client.listTools();
+    assert.deepEqual(
+      tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint]),
+      [
+        ['list_runs', true],
+        ['lowest_credit_messages', true],
+        ['failure_taxonomy', true],
+        ['finding', true],
+        ['replay_message', false],
+      ],
+    );
+    const [, runs] = await call(client, 'list_runs', {});
+    assert.deepEqual(
+      (JSON.parse(runs) as { run: string }[]).map((row) => row.run),
+      [run],
+    );
+    const [, lowest] = await call(client, 'lowest_credit_messages', { run, limit: 5 });
+    const found = rows.parse(JSON.parse(lowest));
+    const [first] = found;
+    assert.ok(first !== undefined);
+    const link = `vscode://c3-replay.c3-replay/message/${String(first.message)}?run=${run}&folder=${encodeURIComponent(workspace)}`;
+    assert.equal(first.link, link);
+    const [, finding] = await call(client, 'finding', { message: first.message });
+    assert.equal(z.looseObject({ link: z.string() }).parse(JSON.parse(finding)).link, link);
+    assert.equal((await call(client, 'failure_taxonomy', { run }))[0], false);
+
+    const replays = (): number => withStore(workspace, (store) => store.countReplays(run));
+    const before = replays();
+    const args = { message: first.message, alternatives: 2, replays: 2 };
+    const [isOver, over] = await call(client, 'replay_message', { ...args, max_evaluator_calls: 5 });
+    assert.deepEqual([isOver, asked.length, replays()], [true, 0, before]);
+    assert.match(over, /at most 6 evaluator calls, more than the 5 allowed; nothing was replayed/u);
+    const [failed, result] = await call(client, 'replay_message', { ...args, max_evaluator_calls: 6 });
+    assert.equal(failed, false, result);
+    assert.match(asked.join(), /costs at most 6 evaluator calls/u);
+    const { cost } = z
+      .looseObject({ cost: z.object({ evaluatorCalls: z.int(), atMost: z.int() }) })
+      .parse(JSON.parse(result));
+    assert.ok(cost.evaluatorCalls >= 1 && cost.evaluatorCalls <= cost.atMost, result);
+    assert.ok(replays() > before);
+  });
+
+  it('replays nothing that nobody agreed to, and refuses what is not there in one sentence', async (t) => {
+    const replays = (): number => withStore(workspace, (store) => store.countReplays(run));
+    const before = replays();
+    const args = { message: 1, max_evaluator_calls: 100 };
+    const declining = await clientOf(t, 'decline');
+    assert.match(
+      (await call(declining, 'replay_message', { ...args, confirm: true })).join(),
+      /^true,.*did not agree/u,
+    );
+    const mute = await clientOf(t, null);
+    assert.match(
+      (await call(mute, 'replay_message', args)).join(),
+      /^true,.*20 evaluator calls; nothing was replayed/u,
+    );
+    assert.equal(replays(), before);
+    assert.match((await call(mute, 'finding', { message: 999_999 })).join(), /^true,/u);
+    assert.match((await call(mute, 'lowest_credit_messages', { run: '../x' })).join(), /^true,/u);
+  });
+});
