@@ -61,6 +61,17 @@ const storedEvents = (
   side: 'before' | 'after',
 ): EnvironmentNode[] => store.environmentEvents(decision, side).map(({ id, event }) => ({ event, stored: id }));
 
+/**
+ * Why a stored message is missing; null where it is there. An endpoint that gave no answer left neither text nor
+ * tokens, and the finish `length`, which every message of a model reaches with tokens.
+ */
+export const lostWhenStored = ({
+  text,
+  tokens,
+  finish,
+}: Pick<Decision, 'text' | 'tokens' | 'finish'>): string | null =>
+  finish === 'length' && text === '' && tokens.length === 0 ? 'it was not answered when it was recorded' : null;
+
 /** A node that represents a stored message. */
 export function storedNode(
   store: ReplayDependencies['store'],
@@ -70,6 +81,7 @@ export function storedNode(
 ): TreeNode {
   const full = 'tokens' in message ? message : store.decision(message.id);
   const [before, after] = [storedEvents(store, full.id, 'before'), storedEvents(store, full.id, 'after')];
+  const lost = lostWhenStored(full);
   return {
     instance,
     position: full.position,
@@ -89,6 +101,7 @@ export function storedNode(
       logprobs: full.logprobs,
       finish: full.finish,
       reusedTokens: full.reusedTokens,
+      ...(lost !== null && { lost }),
     },
     score: undefined,
     children: [],

@@ -9,7 +9,7 @@ import { serveModel } from '../serve/serve.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { JSON_FLAG, loadingPrinter, note, print, type CommandContext } from './support.ts';
 
-/** Where a token of the user's own is looked for: what stands in arguments can be read by every user of a machine. */
+/** Where a token of the user's own is looked for: every user of a machine can read the arguments of a program. */
 const TOKEN_VARIABLE = 'C3_SERVE_TOKEN';
 const TOKEN = /^[\w.~+/=-]{16,512}$/u;
 const MOST_PORT = 65_535;

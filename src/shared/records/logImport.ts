@@ -4,8 +4,8 @@
 export const IMPORTED = 'imported';
 
 /**
- * How it is known who spoke: the log names it, or its system prompt sets it apart, or there is one speaker only; or it is
- * whoever spoke beyond as many as a team may have.
+ * How it is known who spoke: the log names it, or its system prompt sets it apart, or there is one speaker only; or it
+ * is whoever spoke beyond as many as a team may have.
  */
 export type SpeakerSource = 'name' | 'system prompt' | 'only speaker' | 'further speakers';
 

@@ -269,7 +269,10 @@ function ownQuestions(given: unknown): string {
 
 function unknownKey(known: Known, path: KeyPath, name: string): Problem {
   const here = Object.keys(mappingOf(knownAt(known.values, path)));
-  const elsewhere = known.paths.filter((key) => lastPart(key) === name).map(withSection);
+  const named = known.paths.filter((key) => lastPart(key) === name);
+  // A key of a section within a section is seldom meant where a section itself has one of its name.
+  const least = Math.min(...named.map(depthOf));
+  const elsewhere = named.filter((key) => depthOf(key) === least).map(withSection);
   const problem = (sentence: string, nearest: string | null = null): Problem => ({
     path: [...path, name],
     of: 'key',
@@ -294,6 +297,7 @@ function unknownKey(known: Known, path: KeyPath, name: string): Problem {
 }
 
 const lastPart = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+const depthOf = (key: string): number => key.split('.').length;
 const withSection = (key: string): string => key.replaceAll('.', ': ');
 
 /** The keys that a schema knows. */

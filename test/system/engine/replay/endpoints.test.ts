@@ -160,10 +160,15 @@ it('a message that cannot be had masks its episode, and is no score of 0', async
   const returns = withStore(folder, (store) =>
     store
       .episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 100 })
-      .map(({ leaf, return: value }) => [store.message(leaf).text === '', value] as const),
+      .map(({ leaf, return: value }) => [store.message(leaf).text === '', value, leaf] as const),
   );
   assert.ok(returns.some(([lost]) => lost) && returns.some(([lost]) => !lost));
   assert.ok(returns.every(([lost, value]) => lost === (value === null)));
+  // Nor is it scored where it is replayed.
+  const missing = returns.find(([lost]) => lost)?.[2] ?? assert.fail('every message came');
+  const replayed = await c3(folder, ['replay', String(missing), '--alternatives', '2', '--json']);
+  const { original } = parseLine(replayed.stdout) as { original: { returns: unknown; credit: unknown } };
+  assert.deepEqual([original.returns, original.credit], [[null], null], replayed.stdout);
 });
 
 it('a spending limit ends a run before it is passed, and what was stored stays', async (t) => {
