@@ -82,7 +82,7 @@ const conversationOf = (value: unknown): string | null =>
 
 /**
  * Finds the entries of a log; each step of it is a piece of the file, so that others may work between.
- * @param survey is told what is left out
+ * @param survey hears what is left out
  * @param onBytes hears every byte once, in order
  * @returns null where it is no log of a known form
  * @throws C3Error('input') for what is no JSON

@@ -60,7 +60,7 @@ export const lightStep = (step: Step, read: () => Step): LightStep => ({
 /**
  * The episode of a trace.
  * @param steps in the order of the log
- * @param survey is told what is left out and who speaks
+ * @param survey hears what is left out and who speaks
  * @returns null where no model says anything
  */
 export function traceEpisode(

@@ -31,7 +31,7 @@ async function one(row: object, format: TaskFormat = 'auto'): Promise<Instance> 
   return instance ?? assert.fail();
 }
 
-/** What `auto` scores in a file of one's own. */
+/** What `auto` scores in a user's own file. */
 const auto = (grader: PythonGrader): Evaluator => evaluatorNamed('auto', answerFormOf(null), () => grader);
 const scoreOf = async (instance: Instance, message: string): Promise<number | null> =>
   (await evaluatorWithoutCode('auto', answerFormOf(null)).evaluate(instance, message)).score;
