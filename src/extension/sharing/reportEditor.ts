@@ -4,8 +4,7 @@
  */
 import { posix } from 'node:path';
 import {
-  RelativePattern,
-  Uri,
+  type Uri,
   window,
   workspace,
   type CustomDocument,
@@ -19,6 +18,8 @@ export const REPORT_EDITOR = 'c3.report';
 
 /** A longer file is no report that anybody could read. */
 const MOST_BYTES = 100_000_000;
+/** How often it is looked whether the file was written anew, while the report is in sight. */
+const LOOK_MILLISECONDS = 1000;
 
 class ReportEditor implements CustomReadonlyEditorProvider {
   openCustomDocument(uri: Uri): CustomDocument {
@@ -30,22 +31,44 @@ class ReportEditor implements CustomReadonlyEditorProvider {
     // For its tab, and for who hears what the frame is.
     panel.title = `Report ${name}`;
     panel.webview.options = { enableScripts: false, localResourceRoots: [] };
-    const draw = async (): Promise<void> => {
-      panel.webview.html = shownInEditor(name, await contentOf(uri));
+    let drawn: string | null | undefined;
+    let isClosed = false;
+    let isBusy = false;
+    const look = async (): Promise<void> => {
+      if (isBusy || !panel.visible) {
+        return;
+      }
+      isBusy = true;
+      // Before it is read, so that what is written meanwhile shows at the next look.
+      const stamp = await stampOf(uri);
+      if (stamp !== drawn) {
+        const page = shownInEditor(name, await contentOf(uri));
+        if (!isClosed) {
+          panel.webview.html = page;
+          drawn = stamp;
+        }
+      }
+      isBusy = false;
     };
-    const watcher = workspace.createFileSystemWatcher(
-      new RelativePattern(Uri.joinPath(uri, '..'), name.replaceAll(/[*?{}[\]]/gu, '[$&]')),
-    );
-    const again = (): void => {
-      void draw();
-    };
-    watcher.onDidChange(again);
-    watcher.onDidCreate(again);
-    watcher.onDidDelete(again);
+    // A watcher of the editor's begins some time after it was asked for, and says nothing of what was written before.
+    const timer = setInterval(() => void look(), LOOK_MILLISECONDS);
+    const shown = panel.onDidChangeViewState(() => void look());
     panel.onDidDispose(() => {
-      watcher.dispose();
+      isClosed = true;
+      clearInterval(timer);
+      shown.dispose();
     });
-    await draw();
+    await look();
+  }
+}
+
+/** What changes when a file is written; null where there is none. */
+async function stampOf(uri: Uri): Promise<string | null> {
+  try {
+    const { mtime, size } = await workspace.fs.stat(uri);
+    return `${String(mtime)} ${String(size)}`;
+  } catch {
+    return null;
   }
 }
 
