@@ -226,7 +226,7 @@ interface Grown {
 /** Grows one rollout. @returns the trees of each instance, in order */
 async function growRollout(
   input: IterationInput,
-  { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst }: Rollout,
+  { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst, sharesDraws }: Rollout,
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
@@ -241,16 +241,17 @@ async function growRollout(
     budget,
     sampling: runSampling(config),
     seed: config.seed,
-    // No two rollouts share random numbers.
-    scope: number === 0 ? scope : `${scope}:rollout:${String(number)}`,
+    // No two rollouts share random numbers, but where a method asks for it.
+    scope: number === 0 || sharesDraws === true ? scope : `${scope}:rollout:${String(number)}`,
     commonRandomNumbers,
     ...(unique !== undefined && { unique }),
     ...(input.reuse !== undefined && { reuse: input.reuse }),
     ...(input.environments !== undefined && { environments: input.environments }),
   };
   if (withoutFirst !== undefined) {
-    const firsts = await growWithoutFirst(settings, instances, fanout[1] ?? 1, withoutFirst, { signal });
-    return firsts.map((first) => [first]);
+    const count = fanout.reduce((product, one) => product * one, 1);
+    const solo = { count, reading: withoutFirst, apart: sharesDraws === true };
+    return growWithoutFirst(settings, instances, solo, { signal });
   }
   const starts = instances.map((instance) => ({ instance, node: null }));
   const roots =
