@@ -60,6 +60,7 @@ export class EvaluatorBudget {
 export class LedgerCounter {
   private evaluatorCalls = 0;
   private reusedEvaluations = 0;
+  private voteCalls = 0;
   private tokens: Required<Tokens> = { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 };
   private readonly decisions = new Map<string, number>();
   private readonly clock: () => number;
@@ -89,6 +90,12 @@ export class LedgerCounter {
     this.evaluatorCalls += calls;
   }
 
+  /** Calls that scored answers of votes by themselves. */
+  addVoteCalls(calls: number): void {
+    this.evaluatorCalls += calls;
+    this.voteCalls += calls;
+  }
+
   addReusedEvaluations(count: number): void {
     this.reusedEvaluations += count;
   }
@@ -97,6 +104,7 @@ export class LedgerCounter {
     return {
       evaluatorCalls: this.evaluatorCalls,
       reusedEvaluations: this.reusedEvaluations,
+      ...(this.voteCalls > 0 && { voteCalls: this.voteCalls }),
       tokens: this.tokens,
       decisions: Object.fromEntries(this.decisions),
       seconds: this.clock() - this.started,

@@ -12,7 +12,8 @@ import type { ScoredBallot, Vote } from './votes.ts';
 
 /**
  * The votes that end the episodes of some trees, by their last messages. Each answer that is stated is scored, once for
- * an instance; an episode with one that cannot be scored is left out.
+ * an instance, in a call that no budget of the instance counts; an episode with one that cannot be scored is left out.
+ * @returns with the calls that were made
  * @param roots episodes of a team that `isVotingTeam` (team/votingTeam.ts) names
  * @throws CancelledError; EvaluatorLost
  */
@@ -20,27 +21,27 @@ export async function votesOf(
   roots: readonly TreeNode[],
   { protocol, evaluator }: { readonly protocol: Protocol; readonly evaluator: Evaluator },
   signal: AbortSignal,
-): Promise<ReadonlyMap<TreeNode, Vote>> {
+): Promise<{ readonly votes: ReadonlyMap<TreeNode, Vote>; readonly calls: number }> {
   const votes = new Map<TreeNode, Vote>();
   const closing = protocol.rounds?.closing ?? null;
   if (closing === null) {
-    return votes;
+    return { votes, calls: 0 };
   }
-  const scoreOf = scoresOfAnswers(evaluator, signal);
+  const known = new Map<string, number | null>();
+  const scoreOf = scoresOfAnswers(evaluator, known, signal);
   for (const leaf of roots.flatMap(leavesOf)) {
     const vote = await voteAt(leaf, protocol, closing, scoreOf);
     if (vote !== null) {
       votes.set(leaf, vote);
     }
   }
-  return votes;
+  return { votes, calls: known.size };
 }
 
 type ScoreOf = (instance: Instance, answer: string) => Promise<number | null>;
 
 /** What answers get by themselves, each asked for once. */
-function scoresOfAnswers(evaluator: Evaluator, signal: AbortSignal): ScoreOf {
-  const known = new Map<string, number | null>();
+function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>, signal: AbortSignal): ScoreOf {
   return async (instance, answer) => {
     const key = `${instance.uidSha} ${answer}`;
     const stored = known.get(key);

@@ -3,37 +3,60 @@ import type { PolicyControl } from '../policy/policy.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { occurrenceAt } from '../team/protocol.ts';
 import { grow } from './episodes.ts';
-import { contextOf, samplingOf, type TreeSettings } from './grow.ts';
-import type { TreeNode } from './tree.ts';
+import { contextOf, extend, samplingOf, type TreeSettings } from './grow.ts';
+import type { Branch, TreeNode } from './tree.ts';
+
+/** How many such episodes of an instance there are, and what they are like. */
+export interface WithoutFirst {
+  readonly count: number;
+  /** Whether the context that only holds the empty message keeps its heading (`empty_plan`) or is left out. */
+  readonly reading: 'bare' | 'empty_plan';
+  /**
+   * True: each is below an empty message of its own, which stands where a first message of its number would, so that
+   * the others draw what they would draw after that one; else all are alternatives below one.
+   */
+  readonly apart: boolean;
+}
 
 /**
- * Grows `count` episodes of each instance below an empty first message, each continued by itself.
- * @param reading whether the context that only holds the empty message keeps its heading (`empty_plan`) or is left out
- * @returns the empty message of each instance, in order; the episodes are below it
+ * Grows episodes of each instance below empty first messages.
+ * @returns the empty messages of each instance, in order; the episodes are below them
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
  */
 export async function growWithoutFirst(
   settings: TreeSettings,
   instances: readonly Instance[],
-  count: number,
-  reading: 'bare' | 'empty_plan',
+  { count, reading, apart }: WithoutFirst,
   control: PolicyControl,
-): Promise<TreeNode[]> {
-  const firsts: TreeNode[] = [];
+): Promise<TreeNode[][]> {
+  const firsts: TreeNode[][] = [];
   for (const instance of instances) {
-    firsts.push(await emptyFirst(settings, instance, control));
+    const own: TreeNode[] = [];
+    for (let number = 0; number < (apart ? count : 1); number++) {
+      own.push(await emptyFirst(settings, instance, number, control));
+    }
+    firsts.push(own);
   }
-  await grow(
-    settings,
-    firsts.map((node) => ({ instance: node.instance, node, headed: reading === 'empty_plan' })),
-    [count],
-    control,
-  );
+  const headed = reading === 'empty_plan';
+  let branches: Branch[] = firsts.flat().map((node) => ({ instance: node.instance, node, headed }));
+  if (!apart) {
+    await grow(settings, branches, [count], control);
+    return firsts;
+  }
+  for (let position = 1; position < settings.protocol.occurrences.length; position++) {
+    const nodes = await extend(settings, branches, position, 1, control, undefined, { kind: 'continuations' });
+    branches = nodes.map((node) => ({ instance: node.instance, node, headed }));
+  }
   return firsts;
 }
 
 /** The first message of an episode, empty, as if somebody had typed nothing. */
-async function emptyFirst(settings: TreeSettings, instance: Instance, control: PolicyControl): Promise<TreeNode> {
+async function emptyFirst(
+  settings: TreeSettings,
+  instance: Instance,
+  number: number,
+  control: PolicyControl,
+): Promise<TreeNode> {
   const position = 0;
   const { role: agent } = occurrenceAt(settings.protocol, position);
   const { context, key } = await contextOf(settings, { instance, node: null }, position);
@@ -43,8 +66,8 @@ async function emptyFirst(settings: TreeSettings, instance: Instance, control: P
     instance,
     position,
     parent: null,
-    sibling: 0,
-    alternative: 0,
+    sibling: number,
+    alternative: number,
     replay: null,
     context,
     contextKey: key,

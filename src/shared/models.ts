@@ -87,6 +87,8 @@ export interface WorkCost {
 export interface RunBudget {
   /** What the rollout tree of an instance is, at most, in one sentence; absent where there is none. */
   readonly tree?: string;
+  /** Of the evaluator calls of a step, those that score answers of votes by themselves; absent where there are none. */
+  readonly votes?: number;
   /** How often the team is evaluated, greedily and by sampling each time. */
   readonly evaluations: number;
   readonly steps: number;

@@ -25,7 +25,7 @@ import { runSampling, type RunConfig } from './config/config.ts';
 import { requireMeasured } from './measure/measured.ts';
 import { stateBefore, storeState } from './state/methodStates.ts';
 import type { Credited, Method, Rollout, SampledStep, Spread, ValueTarget } from './methods/method.ts';
-import { callsOfRollouts, methodNamed, rolloutsOf, stagesOf } from './methods/methods.ts';
+import { callsOfRollouts, methodNamed, rolloutsOf, stagesOf, voteCallsAtMost } from './methods/methods.ts';
 import { spreadOf } from './methods/spine.ts';
 
 export interface IterationInput {
@@ -51,8 +51,11 @@ export interface IterationInput {
   readonly valuesOf: (roots: readonly TreeNode[], target: ValueTarget) => Promise<ReadonlyMap<TreeNode, number>>;
   /** Hears how many evaluator calls are about to be made. */
   readonly onBegin: (calls: number) => void;
-  /** Stores what belongs to the finished trees, in the transaction that stores them, before their rows. */
-  readonly onTree: (roots: readonly TreeNode[]) => void;
+  /**
+   * Stores what belongs to the finished trees, in the transaction that stores them, before their rows; with the calls
+   * that scored answers of their votes by themselves.
+   */
+  readonly onTree: (roots: readonly TreeNode[], voteCalls: number) => void;
 }
 
 /**
@@ -95,7 +98,10 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   const { batches, credited } = await sampleBatches(input, rollouts, state);
   const rule: TreeCreditRule = (_, siblings) => siblings.map((node) => credited.credits.get(node) ?? null);
   store.transaction(() => {
-    input.onTree(batches.flatMap(({ roots }) => roots));
+    input.onTree(
+      batches.flatMap(({ roots }) => roots),
+      batches.reduce((sum, { voteCalls }) => sum + voteCalls, 0),
+    );
     for (const { rollout, trees } of batches.flatMap(({ grown }) => grown)) {
       for (const own of trees) {
         if (rollout.measured === true) {
@@ -117,6 +123,7 @@ interface Batch {
   readonly values: ReadonlyMap<TreeNode, number>;
   /** Absent where the method counts none. */
   readonly votes?: ReadonlyMap<TreeNode, Vote>;
+  readonly voteCalls: number;
 }
 
 /**
@@ -131,9 +138,11 @@ async function sampleBatches(
 ): Promise<{ readonly batches: readonly Batch[]; readonly credited: Credited }> {
   const { config, method, protocol, stage, instances, further = [] } = input;
   const calls = callsOfRollouts(rollouts, protocol);
+  // What a crash could lose.
+  const most = calls + voteCallsAtMost(method, rollouts, protocol);
   const earlier = callsOfRollouts(rolloutsOf(method, config, protocol, stage), protocol);
   const perInstance = config.evaluator_budget - earlier;
-  input.onBegin(instances.length * calls);
+  input.onBegin(instances.length * most);
   const batches = [await sampleBatch(input, rollouts, instances, perInstance)];
   for (let next = 0; ;) {
     const credited = method.credit({ settings: config, stage, ...creditedTrees(batches), state });
@@ -145,7 +154,7 @@ async function sampleBatches(
       return { batches, credited };
     }
     next += more.length;
-    input.onBegin((instances.length + next) * calls);
+    input.onBegin((instances.length + next) * most);
     batches.push(await sampleBatch(input, rollouts, more, calls));
   }
 }
@@ -166,9 +175,10 @@ async function sampleBatch(
   const target = input.method.valueTarget(input.config);
   const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
   if (input.method.countsVotes?.(input.protocol) !== true) {
-    return { instances, grown, roots, values };
+    return { instances, grown, roots, values, voteCalls: 0 };
   }
-  return { instances, grown, roots, values, votes: await votesOf(roots, input, input.signal) };
+  const { votes, calls: voteCalls } = await votesOf(roots, input, input.signal);
+  return { instances, grown, roots, values, votes, voteCalls };
 }
 
 /** What a method credits. */
@@ -226,7 +236,7 @@ interface Grown {
 /** Grows one rollout. @returns the trees of each instance, in order */
 async function growRollout(
   input: IterationInput,
-  { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst }: Rollout,
+  { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst, sharesDraws }: Rollout,
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
@@ -241,16 +251,17 @@ async function growRollout(
     budget,
     sampling: runSampling(config),
     seed: config.seed,
-    // No two rollouts share random numbers.
-    scope: number === 0 ? scope : `${scope}:rollout:${String(number)}`,
+    // No two rollouts share random numbers, but where a method asks for it.
+    scope: number === 0 || sharesDraws === true ? scope : `${scope}:rollout:${String(number)}`,
     commonRandomNumbers,
     ...(unique !== undefined && { unique }),
     ...(input.reuse !== undefined && { reuse: input.reuse }),
     ...(input.environments !== undefined && { environments: input.environments }),
   };
   if (withoutFirst !== undefined) {
-    const firsts = await growWithoutFirst(settings, instances, fanout[1] ?? 1, withoutFirst, { signal });
-    return firsts.map((first) => [first]);
+    const count = fanout.reduce((product, one) => product * one, 1);
+    const solo = { count, reading: withoutFirst, apart: sharesDraws === true };
+    return growWithoutFirst(settings, instances, solo, { signal });
   }
   const starts = instances.map((instance) => ({ instance, node: null }));
   const roots =

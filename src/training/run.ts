@@ -203,8 +203,8 @@ export class Run {
       onBegin: (calls) => {
         account.announce(calls);
       },
-      onTree: (roots) => {
-        account.settle(roots, earlier + clock() - started);
+      onTree: (roots, voteCalls) => {
+        account.settle(roots, earlier + clock() - started, voteCalls);
         if (stage === 0) {
           store.insertStep({ run, iteration, snapshot, ledger: account.ledger() });
         } else {

@@ -83,6 +83,11 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     'Cost, at most',
     ...aligned.map((line) => `  ${line}`),
     ...(budget.tree === undefined ? [] : [`  ${budget.tree}`]),
+    ...(budget.votes === undefined
+      ? []
+      : [
+          `  Of the calls of a step up to ${whole(budget.votes)} score answers of votes by themselves, each answer once.`,
+        ]),
     '',
     `Time: ${estimateWords(seconds)}`,
   ].join('\n');

@@ -1,5 +1,6 @@
 /** What a run cost, and what replay added to it. */
 import { storedCost } from '../../replay/storedCost.ts';
+import { addLedgers, votesCost } from '../../shared/records/ledger.ts';
 import type { BucketOrigin, Ledger } from '../../shared/records/records.ts';
 import type { EpisodeCost, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -34,12 +35,13 @@ export function costOf(
       origin,
       protocol,
     );
+  const [newest] = store.steps(run, Math.max(0, store.countSteps(run) - 1), 1);
   const rows = buckets.flatMap(({ row }) => (row === null ? [] : [row]));
   const total = (values: readonly (number | null)[]): number | null =>
     values.length === 0 || values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
   return {
     ledger: {
-      ...storedCost(store.costs(run), episodes, null, protocol),
+      ...addLedgers(storedCost(store.costs(run), episodes, null, protocol), votesCost(newest?.ledger)),
       seconds: store.account(run)?.seconds ?? store.run(run).summary?.seconds ?? 0,
     },
     overhead: {

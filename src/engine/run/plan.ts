@@ -28,7 +28,7 @@ import { checkScripts } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
 import type { Rollout } from '../../training/methods/method.ts';
 import { treeWords } from '../../training/methods/joint.ts';
-import { plannedRollouts } from '../../training/methods/methods.ts';
+import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
@@ -143,16 +143,18 @@ export function memoryLine({ totals }: MemoryPlan): string {
 export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
   const instances = Math.min(config.instances_per_step, train.length);
   const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
-  const perStep = sumOf([
+  const votes = instances * voteCallsAtMost(methodNamed(config.method), rollouts, protocol);
+  const sampled = sumOf([
     costOf(config, protocol, 0, { fanout: [] }),
     ...rollouts.map((rollout) => costOf(config, protocol, instances, rollout)),
   ]);
+  const perStep = { ...sampled, evaluatorCalls: sampled.evaluatorCalls + votes };
   // Each time greedily once, and by sampling.
   const perEvaluation = costOf(config, protocol, evaluation.length, { fanout: [1 + config.evaluation.samples] });
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
   const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
   const tree = config.steps > 0 && config.magrpo !== null ? { tree: treeWords(config.magrpo, protocol) } : {};
-  return { steps: config.steps, evaluations, perStep, perEvaluation, total, ...tree };
+  return { steps: config.steps, evaluations, perStep, perEvaluation, total, ...tree, ...(votes > 0 && { votes }) };
 }
 
 /** The cost of episodes that branch as `fanout` says; missing numbers are 1. */

@@ -52,7 +52,7 @@ function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fi
 }
 
 /** One line for each thing that is counted: roles can be many. */
-function costLines({ steps, evaluations, perStep, perEvaluation, total }: RunPlan['budget']): string[] {
+function costLines({ steps, evaluations, perStep, perEvaluation, total, votes = 0 }: RunPlan['budget']): string[] {
   const costs = [total, perStep, perEvaluation];
   const line = (name: string, count: (cost: WorkCost) => number): string[] => [
     name,
@@ -72,5 +72,7 @@ function costLines({ steps, evaluations, perStep, perEvaluation, total }: RunPla
     (row) =>
       `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`,
   );
-  return [...lines, `  Total: ${counted}`];
+  const voted =
+    votes === 0 ? [] : [`  Up to ${votes.toLocaleString('en')} calls of a step score answers of votes by themselves`];
+  return [...lines, `  Total: ${counted}`, ...voted];
 }

@@ -15,16 +15,33 @@ export const EMPTY_LEDGER = {
 export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
   // A map, because a role may be called like a property that every object has.
   const decisions = new Map<string, number>();
-  let [evaluatorCalls, reusedEvaluations, seconds] = [0, 0, 0];
+  let [evaluatorCalls, reusedEvaluations, voteCalls, seconds] = [0, 0, 0, 0];
   let tokens: Tokens = EMPTY_LEDGER.tokens;
   for (const ledger of ledgers) {
     evaluatorCalls += ledger.evaluatorCalls;
     reusedEvaluations += ledger.reusedEvaluations ?? 0;
+    voteCalls += ledger.voteCalls ?? 0;
     seconds += ledger.seconds;
     tokens = addTokens(tokens, ledger.tokens);
     for (const [role, count] of Object.entries(ledger.decisions)) {
       decisions.set(role, (decisions.get(role) ?? 0) + count);
     }
   }
-  return { evaluatorCalls, reusedEvaluations, tokens, decisions: Object.fromEntries(decisions), seconds };
+  return {
+    evaluatorCalls,
+    reusedEvaluations,
+    ...(voteCalls > 0 && { voteCalls }),
+    tokens,
+    decisions: Object.fromEntries(decisions),
+    seconds,
+  };
 }
+
+/**
+ * What a run spent on answers of votes: its messages do not show it, so that it is read from the newest step.
+ * @param newest the ledger with which that step was stored last; undefined before the first
+ */
+export const votesCost = (newest: Ledger | undefined): Ledger => {
+  const voteCalls = newest?.voteCalls ?? 0;
+  return { ...EMPTY_LEDGER, evaluatorCalls: voteCalls, voteCalls };
+};

@@ -296,6 +296,8 @@ export interface Ledger {
    * counted.
    */
   readonly reusedEvaluations?: number;
+  /** Of the calls, those that scored answers of votes by themselves; absent where there were none. */
+  readonly voteCalls?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
   readonly seconds: number;

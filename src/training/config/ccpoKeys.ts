@@ -11,6 +11,13 @@ export const ccpoSchema = z
     })
       .default('bare')
       .describe('What the solver reads in a solo rollout, which leaves out what the thinker said.'),
+    solo_draws: oneOf(['own', 'shared'], {
+      own: 'Random numbers of their own, as the published code decodes.',
+      shared:
+        'Those of the solver in the episode of their number, so that both say the same where the thinker changes nothing: what is left of the difference is due to the thinker.',
+    })
+      .default('own')
+      .describe('Which random numbers solo rollouts draw.'),
     shaping: oneOf(['history', 'event', 'none'], {
       history: 'Scaled by running statistics of earlier steps, as published.',
       event:
@@ -74,6 +81,21 @@ export const ccpoSchema = z
     })
       .default('deviation')
       .describe('How what is learned from is scaled among the rollouts of each question.'),
+    ratio: oneOf(['token', 'message'], {
+      token: 'That of each token.',
+      message: "The geometric mean over the message, for each of its tokens, as the published code's turns.",
+    })
+      .default('token')
+      .describe('Which ratio to the policy that sampled is clipped. It matters only where a step has several updates.'),
+    dual_clip: z
+      .number()
+      .gt(1)
+      .max(1000)
+      .nullable()
+      .default(null)
+      .describe(
+        'What a ratio counts at most where the advantage is negative (dual clip); null bounds none. The published code has 3.',
+      ),
     alternate_every: z
       .int()
       .min(0)

@@ -21,6 +21,7 @@ const EARLIER = {
   dynamic_sampling: false,
   ccpo: {
     solo_prompt: 'bare',
+    solo_draws: 'own',
     shaping: 'history',
     decay: 0.99,
     min_samples: 10,
@@ -31,6 +32,8 @@ const EARLIER = {
     bonus_weight: 0.2,
     solo_baseline: 'question',
     normalise: 'deviation',
+    ratio: 'token',
+    dual_clip: null,
     alternate_every: 0,
     alternate_first: 'thinker',
     voting: 'direct',

@@ -15,7 +15,7 @@ import { paired, signalsOf, withinPrompt, type Signal } from './ccpoShaping.ts';
 import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
 import { creditVotes, isVotingState, votingMeasures, votingProblem, votingRemarks } from './ccpoVoting.ts';
 import { wholeEpisodes } from './episodes.ts';
-import type { LearningStep, Method, MethodSettings, Outcome, Update } from './method.ts';
+import type { LearningStep, Method, MethodSettings, Outcome, PolicyUpdate, Rollout, Update } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
 /** Whole episodes of an instance: half of the evaluator calls, the other half is for solo rollouts. */
@@ -72,15 +72,7 @@ export const ccpo: Method = {
   plan: (settings, protocol, stage) =>
     isVotingTeam(protocol)
       ? wholeEpisodes(settings, protocol, stage)
-      : [
-          { fanout: [episodesOf(settings)], commonRandomNumbers: false },
-          {
-            fanout: [1, episodesOf(settings)],
-            commonRandomNumbers: false,
-            measured: true,
-            withoutFirst: settings.ccpo.solo_prompt,
-          },
-        ],
+      : [{ fanout: [episodesOf(settings)], commonRandomNumbers: false }, soloRollout(settings)],
 
   credit({ instances, measured, settings, state, votes }) {
     if (votes !== undefined) {
@@ -144,6 +136,15 @@ function pairProblem(settings: MethodSettings, protocol: Protocol): string | nul
     : null;
 }
 
+/** As many solo rollouts as episodes. A message draws the numbers of its number in the episodes, or none of them. */
+function soloRollout(settings: MethodSettings): Rollout {
+  const count = episodesOf(settings);
+  const { solo_draws: draws, solo_prompt: withoutFirst } = settings.ccpo;
+  const solo = { commonRandomNumbers: false, measured: true, withoutFirst };
+  // An episode's solver is continuation 0 of its thinker: so is that of an empty message of the same number.
+  return draws === 'shared' ? { ...solo, fanout: [count, 1], sharesDraws: true } : { ...solo, fanout: [1, count] };
+}
+
 /** The returns of some trees, leaf by leaf. */
 const returnsOf = (roots: readonly TreeNode[], bound: number): (number | null)[] =>
   roots.flatMap(leavesOf).map((leaf) => returnOf(leaf, bound));
@@ -164,16 +165,21 @@ function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalis
 /** PPO for all agents, or in blocks of steps for one after the other; credits and statistics are those of all. */
 function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
   const { alternate_every: every, alternate_first: first } = step.settings.ccpo;
-  if (every === 0) {
-    yield* ppoEpochs(step);
-    return;
-  }
-  const turn = Math.floor((step.iteration - 1) / every) + (first === 'thinker' ? 0 : 1);
+  const turn = every === 0 ? 0 : Math.floor((step.iteration - 1) / every) + (first === 'thinker' ? 0 : 1);
   const place = turn % step.agents.length;
-  const agents = step.agents.slice(place, place + 1);
+  const changed = { ...(every > 0 && { agents: step.agents.slice(place, place + 1) }), ...lossOf(step.settings) };
   const updates = ppoEpochs(step);
   for (let next = updates.next({}); next.done !== true;) {
     const update = next.value;
-    next = updates.next(yield update.kind === 'policy' ? { ...update, agents } : update);
+    next = updates.next(yield update.kind === 'policy' ? { ...update, ...changed } : update);
   }
+}
+
+/** What is clipped, where it differs from the default loss (reference section 5). */
+function lossOf({ ccpo: { ratio, dual_clip: dualClip } }: MethodSettings): Pick<PolicyUpdate, 'loss'> {
+  const loss = {
+    ...(ratio === 'message' && { ratio: 'message-mean' as const }),
+    ...(dualClip !== null && { dualClip }),
+  };
+  return Object.keys(loss).length === 0 ? {} : { loss };
 }

@@ -59,6 +59,9 @@ export interface MethodSettings {
     readonly bonus_weight: number;
     readonly solo_baseline: 'question' | 'rollout';
     readonly normalise: 'deviation' | 'mean' | 'none';
+    readonly solo_draws: 'own' | 'shared';
+    readonly ratio: 'token' | 'message';
+    readonly dual_clip: number | null;
     readonly alternate_every: number;
     readonly alternate_first: 'thinker' | 'solver';
     readonly voting: 'direct' | 'allocation';
@@ -142,9 +145,11 @@ export interface Rollout {
   readonly measured?: boolean;
   /**
    * How the role that speaks second reads its context where what the first one said is left out: an empty message
-   * stands in its place, which `fanout` counts as one. Left out: nothing is.
+   * stands in its place, which `fanout` counts as its own. Left out: nothing is.
    */
   readonly withoutFirst?: 'bare' | 'empty_plan';
+  /** True: it draws the random numbers of the plan's first rollout, message by message of the same number. */
+  readonly sharesDraws?: boolean;
 }
 
 /** A step whose messages are sampled and scored. */

@@ -4,7 +4,7 @@
  */
 import { contextEstimatorOf, type CreditEstimator } from '../../credit/estimators.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout } from '../../team/rounds.ts';
+import { callsOfFanout, messagesOf } from '../../team/rounds.ts';
 import { c3 } from './c3.ts';
 import { c3FullMean } from './c3FullMean.ts';
 import { c3NoReplay } from './c3NoReplay.ts';
@@ -78,6 +78,17 @@ export function callsPerInstance(settings: NamedSettings, protocol: Protocol): n
 export function callsOfRollouts(rollouts: readonly Rollout[], protocol: Protocol): number {
   return rollouts.reduce((calls, { fanout, shape }) => calls + callsOfFanout(protocol, fanout, shape), 0);
 }
+
+/**
+ * Further calls, at most, with which a method scores the answers of one instance's votes by themselves: one for each
+ * distinct answer, and every message may state another one.
+ */
+export const voteCallsAtMost = (method: Method, rollouts: readonly Rollout[], protocol: Protocol): number =>
+  method.countsVotes?.(protocol) === true
+    ? rollouts
+        .flatMap(({ fanout, shape = 'nested' }) => messagesOf(fanout, shape, protocol.occurrences.length))
+        .reduce((sum, messages) => sum + messages, 0)
+    : 0;
 
 /** Whether a method's baseline is the value of the state, so that who measures its credit needs the value head. */
 export const valuesStates = (settings: NamedSettings): boolean =>

@@ -2,7 +2,7 @@
 import { LedgerCounter } from '../../replay/budget.ts';
 import { storedCost } from '../../replay/storedCost.ts';
 import { callOf, eventScores, type TreeNode } from '../../replay/tree.ts';
-import { addLedgers } from '../../shared/records/ledger.ts';
+import { addLedgers, votesCost } from '../../shared/records/ledger.ts';
 import type { Ledger } from '../../shared/records/records.ts';
 import type { RunAccount, StoreWriter } from '../../store/types.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
@@ -36,7 +36,9 @@ export class CostAccount {
     const stored = store.account(run) ?? NOTHING;
     this.earlier = { ...stored, lostCalls: stored.lostCalls + stored.pendingCalls };
     this.sampling = stored.samplingSeconds;
-    this.before = { ...storedCost(store.costs(run), store.episodeCosts(run), null, protocol), seconds: stored.seconds };
+    const [newest] = store.steps(run, Math.max(0, store.countSteps(run) - 1), 1);
+    const rows = storedCost(store.costs(run), store.episodeCosts(run), null, protocol);
+    this.before = { ...addLedgers(rows, votesCost(newest?.ledger)), seconds: stored.seconds };
     this.counter = new LedgerCounter(clock);
   }
 
@@ -80,8 +82,9 @@ export class CostAccount {
   }
 
   /** Books a forest whose rows are being stored in this transaction. */
-  settle(roots: readonly TreeNode[], samplingSeconds = this.sampling): void {
+  settle(roots: readonly TreeNode[], samplingSeconds = this.sampling, voteCalls = 0): void {
     this.book(roots);
+    this.counter.addVoteCalls(voteCalls);
     this.pendingCalls = 0;
     this.sampling = samplingSeconds;
     this.write();

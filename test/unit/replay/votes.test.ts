@@ -174,7 +174,7 @@ describe('the votes of a tree', () => {
       const roots = await grow(made.settings, starts(asked), [6], NEVER);
       assert.equal(made.settings.budget.calls, 4 * callsOfFanout(protocol, [6]), 'one for each vote, as planned');
       const counted = new CountingEvaluator((text) => (text === '#### 1' || text === '#### 2/2' ? 1 : 0));
-      const votes = await votesOf(roots, { protocol, evaluator: counted }, NEVER.signal);
+      const { votes, calls } = await votesOf(roots, { protocol, evaluator: counted }, NEVER.signal);
       assert.equal(votes.size, 24);
       for (const leaf of roots.flatMap(leavesOf)) {
         const vote = votes.get(leaf) ?? assert.fail();
@@ -182,6 +182,7 @@ describe('the votes of a tree', () => {
         assert.equal(rewardOfVote(vote, [true, true, true]), returnOf(leaf), ties);
       }
       assert.ok(counted.calls <= 4 * 4, String(counted.calls));
+      assert.equal(calls, counted.calls, 'what is booked');
     }
   });
 
@@ -189,7 +190,7 @@ describe('the votes of a tree', () => {
     const made = world(VOTERS, { policy: policy() });
     const roots = await grow(made.settings, starts(asked), [6], NEVER);
     const evaluator = new CountingEvaluator((text) => (text === '#### 3' ? null : 1));
-    const votes = await votesOf(roots, { protocol: VOTERS, evaluator }, NEVER.signal);
+    const { votes } = await votesOf(roots, { protocol: VOTERS, evaluator }, NEVER.signal);
     const unscored = roots.filter((root) => {
       const [leaf = root] = leavesOf(root);
       const texts = [leaf, leaf.parent ?? leaf, root].map(({ answer }) => answer.text);

@@ -393,6 +393,15 @@ describe('a run of CCPO', () => {
     ]);
   });
 
+  it('draws the numbers of the episode of the same number where it is asked to', async (t) => {
+    const run = await world(t, ['steps=1', 'ccpo.solo_draws=shared']);
+    const messages = messagesIn(run, 1).filter(({ position }) => position === 1);
+    const keys = (solo: boolean): string[] =>
+      messages.filter(({ bucket }) => (bucket === null) === solo).map(({ id }) => run.store.decision(id).streamKey);
+    assert.deepEqual([keys(true), new Set(keys(true)).size], [keys(false), 4]);
+    assert.equal(removalReport(run.store, 'run-1')?.rollouts, 12);
+  });
+
   it('keeps the heading of an empty plan where it is asked to, and replays such a message', async (t) => {
     const run = await world(t, ['steps=1', 'ccpo.solo_prompt=empty_plan']);
     const { store } = run;
@@ -417,5 +426,25 @@ describe('a run of CCPO', () => {
     });
     assert.deepEqual(learned, [['reasoner'], ['reasoner'], ['actor'], ['actor']]);
     assert.equal(statisticsOf(run.store.methodState('run-1', 4) ?? assert.fail()).steps, 4);
+  });
+
+  it('clips as the published code where it is asked to, and by tokens alone otherwise', () => {
+    const lossOf = (...overrides: readonly string[]): unknown => {
+      const settings = readConfig('', 'defaults', ['method=ccpo', ...overrides]);
+      const step = {
+        settings,
+        iteration: 1,
+        state: stateOf(NO_STATISTICS),
+        agents: [],
+        nodes: [],
+        random: () => () => 0,
+      };
+      const updates = ccpo.updates(step);
+      assert.ok(Symbol.iterator in updates);
+      const first = updates.next({}).value;
+      return first?.kind === 'policy' ? first.loss : assert.fail();
+    };
+    assert.equal(lossOf(), undefined);
+    assert.deepEqual(lossOf('ccpo.ratio=message', 'ccpo.dual_clip=3'), { ratio: 'message-mean', dualClip: 3 });
   });
 });

@@ -13,6 +13,7 @@ import { growWithoutFirst } from '../../../src/replay/withoutFirst.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
+import type { RunConfig } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../src/training/methods/ccpo.ts';
 import { NO_STATISTICS, stateOf } from '../../../src/training/methods/ccpoStatistics.ts';
@@ -120,12 +121,14 @@ function exactGradient(team: Team): number[] {
 
 const EPISODES = 4;
 const INSTANCES = 64;
-const SETTINGS = readConfig('', 'raw', [
-  'method=ccpo',
-  `evaluator_budget=${String(2 * EPISODES)}`,
-  'ccpo.shaping=none',
-  'ccpo.normalise=none',
-]);
+const settingsOf = (draws: 'own' | 'shared'): RunConfig =>
+  readConfig('', 'raw', [
+    'method=ccpo',
+    `evaluator_budget=${String(2 * EPISODES)}`,
+    'ccpo.shaping=none',
+    'ccpo.normalise=none',
+    `ccpo.solo_draws=${draws}`,
+  ]);
 
 interface Estimates {
   /** Of each episode, its credit times the gradient of its log-probability, for both roles. */
@@ -134,7 +137,8 @@ interface Estimates {
 }
 
 /** What some steps of a run sample and credit. */
-async function estimates(team: Team, steps: number): Promise<Estimates> {
+async function estimates(team: Team, steps: number, draws: 'own' | 'shared' = 'own'): Promise<Estimates> {
+  const config = settingsOf(draws);
   const gradients: number[][] = [];
   const all = instances(INSTANCES);
   const budget = new EvaluatorBudget(Infinity);
@@ -142,7 +146,7 @@ async function estimates(team: Team, steps: number): Promise<Estimates> {
     name: 'table',
     evaluate: (_, text) => Promise.resolve({ score: team.scores[Number(text)] ?? NaN, rule: 'table' }),
   };
-  const [joint, without] = ccpo.plan(SETTINGS, PROTOCOL, 0);
+  const [joint, without] = ccpo.plan(config, PROTOCOL, 0);
   for (let step = 1; step <= steps; step++) {
     const settings = {
       protocol: PROTOCOL,
@@ -156,13 +160,14 @@ async function estimates(team: Team, steps: number): Promise<Estimates> {
       commonRandomNumbers: false,
     };
     const roots = await grow(settings, starts(all), joint?.fanout ?? [], NEVER);
-    const solo = { ...settings, scope: `${settings.scope}:rollout:1` };
-    const firsts = await growWithoutFirst(solo, all, without?.fanout[1] ?? 0, without?.withoutFirst ?? 'bare', NEVER);
+    const solo = without?.sharesDraws === true ? settings : { ...settings, scope: `${settings.scope}:rollout:1` };
+    const asked = { count: EPISODES, reading: 'bare', apart: without?.sharesDraws === true } as const;
+    const emptied = await growWithoutFirst(solo, all, asked, NEVER);
     const { credits } = ccpo.credit({
-      settings: SETTINGS,
+      settings: config,
       stage: 0,
       instances: all.map((_, index) => roots.slice(index * EPISODES, (index + 1) * EPISODES)),
-      measured: firsts.map((first) => [first]),
+      measured: emptied,
       values: new Map(),
       state: stateOf(NO_STATISTICS),
     });
@@ -221,24 +226,35 @@ function exactly(team: Team): {
 }
 
 describe('the raw credit of CCPO', () => {
-  it('has the gradient of the expected return, for thinker and solver', async () => {
-    const team = { ...teamOf(3, 3), scores: [1, 0, 0.4] };
-    const { gradients, calls } = await estimates(team, 40);
-    assert.equal(calls, 40 * INSTANCES * 2 * EPISODES);
-    const truth = exactGradient(team);
-    assert.ok(truth.slice(0, ACTIONS).some((one) => Math.abs(one) > 0.02));
-    for (const [index, value] of truth.entries()) {
-      const own = gradients.map((one) => one[index] ?? NaN);
-      const mean = own.reduce((sum, one) => sum + one, 0) / own.length;
-      const variance = own.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (own.length - 1);
-      // All 12 at once, at 95 %: 2.87 standard errors each (Bonferroni).
-      const half = 2.87 * Math.sqrt(variance / own.length);
-      assert.ok(
-        Math.abs(mean - value) < half,
-        `[${String(index)}] ${String(mean)} +- ${String(half)}: ${String(value)}`,
-      );
-      assert.ok(half < 0.02, 'the interval says something');
-    }
+  for (const draws of ['own', 'shared'] as const) {
+    it(`has the gradient of the expected return, for thinker and solver, where solo rollouts have ${draws} draws`, async () => {
+      const team = { ...teamOf(3, 3), scores: [1, 0, 0.4] };
+      const { gradients, calls } = await estimates(team, 40, draws);
+      assert.equal(calls, 40 * INSTANCES * 2 * EPISODES);
+      const truth = exactGradient(team);
+      assert.ok(truth.slice(0, ACTIONS).some((one) => Math.abs(one) > 0.02));
+      for (const [index, value] of truth.entries()) {
+        const own = gradients.map((one) => one[index] ?? NaN);
+        const mean = own.reduce((sum, one) => sum + one, 0) / own.length;
+        const variance = own.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (own.length - 1);
+        // All 12 at once, at 95 %: 2.87 standard errors each (Bonferroni).
+        const half = 2.87 * Math.sqrt(variance / own.length);
+        assert.ok(
+          Math.abs(mean - value) < half,
+          `[${String(index)}] ${String(mean)} +- ${String(half)}: ${String(value)}`,
+        );
+        assert.ok(half < 0.02, 'the interval says something');
+      }
+    });
+  }
+
+  it('is 0 for a thinker that changes nothing, in every episode, where solo rollouts share draws', async () => {
+    const made = teamOf(3, 3);
+    const redundant = { ...made, solver: made.solver.map(() => made.solver[ACTIONS] ?? []), scores: [1, 0, 0.4] };
+    const moved = ({ gradients }: Estimates): number =>
+      gradients.filter((one) => one.slice(0, ACTIONS).some((value) => value !== 0)).length;
+    assert.equal(moved(await estimates(redundant, 4, 'shared')), 0);
+    assert.ok(moved(await estimates(redundant, 4)) > 100, 'by chance alone');
   });
 
   it('varies less than the shared return where the condition of Theorem 5.3 holds, and nowhere else', () => {

@@ -213,12 +213,17 @@ it('a run credits every voter with what the vote loses without it, and samples n
     overrides: ['method=ccpo', 'evaluation.instances=0', 'ccpo.shaping=none', 'ccpo.normalise=none'],
   });
   const credits: number[] = [];
+  let scored = 0;
   for (const iteration of [1, 2]) {
+    const said = new Set<string>();
     const episodes = store.episodes({ run: 'run-1', phase: 'train', iteration, offset: 0, limit: 100 });
     assert.equal(episodes.length, 3 * 8);
-    for (const { leaf, answer } of episodes) {
+    for (const { leaf, answer, instance } of episodes) {
       const messages = store.chain(leaf);
       const answers = messages.map(({ text }) => stated(text));
+      for (const one of answers.flatMap((stating) => stating ?? [])) {
+        said.add(`${instance} ${one}`);
+      }
       messages.forEach(({ trainingCredit }, voter) => {
         const without = answers.filter((_, other) => other !== voter);
         const expected = expectedReward(answers, answer) - expectedReward(without, answer);
@@ -227,7 +232,10 @@ it('a run credits every voter with what the vote loses without it, and samples n
       });
     }
     const { ledger, metrics } = store.steps('run-1', iteration - 1, 1)[0] ?? assert.fail();
-    assert.equal(ledger.evaluatorCalls + (ledger.reusedEvaluations ?? 0), iteration * 3 * 8);
+    // Each answer of a question was scored by itself, once in a step.
+    scored += said.size;
+    assert.equal(ledger.voteCalls, scored);
+    assert.equal(ledger.evaluatorCalls + (ledger.reusedEvaluations ?? 0), iteration * 3 * 8 + scored);
     const state = store.methodState('run-1', iteration) ?? assert.fail();
     assert.equal(metrics?.contribution, votingMeasures(state).contribution);
     assert.deepEqual([...votingStatisticsOf(state).voters.keys()], ['voter1', 'voter2', 'voter3']);

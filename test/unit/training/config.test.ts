@@ -68,6 +68,7 @@ describe('readConfig', () => {
       },
       ccpo: {
         solo_prompt: 'bare',
+        solo_draws: 'own',
         shaping: 'history',
         decay: 0.99,
         min_samples: 10,
@@ -78,6 +79,8 @@ describe('readConfig', () => {
         bonus_weight: 0.2,
         solo_baseline: 'question',
         normalise: 'deviation',
+        ratio: 'token',
+        dual_clip: null,
         alternate_every: 0,
         alternate_first: 'thinker',
         voting: 'direct',

@@ -8,6 +8,7 @@ import {
   equal,
   exp,
   lessOrEqual,
+  logicalAnd,
   minimum,
   mul,
   neg,
@@ -36,6 +37,8 @@ export interface PolicyLoss {
   /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
   readonly clipLow?: number;
   readonly clipHigh?: number;
+  /** Of negative advantages: no ratio counts more than this (dual clip, Ye et al. 2020); left out: any does. */
+  readonly dualClip?: number;
   readonly kl?: KlTerm;
 }
 
@@ -58,13 +61,14 @@ interface Predicted {
  *
  * k3 being Schulman's low-variance estimator of KL(policy || anchor), and the anchor the reference policy or the one
  * that sampled; `fromLast` is k3 with the two exchanged, of KL(sampled || policy). With ratios of messages r is exp of
- * the sum, or mean, of logp - behaviour over the message. Without ratios the first term is -logp A.
+ * the sum, or mean, of logp - behaviour over the message. Without ratios the first term is -logp A. With dualClip
+ * it is at most -dualClip A where A < 0.
  */
 export function ppoLoss(
   g: Graph,
   { logprobs, scores }: Predicted,
   weights: Value,
-  { ratio: unit = 'token', clipLow = CLIP_EPSILON, clipHigh = CLIP_EPSILON, kl }: PolicyLoss,
+  { ratio: unit = 'token', clipLow = CLIP_EPSILON, clipHigh = CLIP_EPSILON, dualClip, kl }: PolicyLoss,
 ): Value {
   const column = ['targets', 1] as const;
   const advantages = g.floatInput('advantages', column);
@@ -73,7 +77,10 @@ export function ppoLoss(
   const ratio = exp(g, unit === 'token' || unit === 'none' ? logRatio : ofMessages(g, logRatio));
   const clippedRatio = unit === 'none' ? ratio : clip(g, ratio, 1 - clipLow, 1 + clipHigh);
   const [free, held] = [mul(g, ratio, advantages), mul(g, clippedRatio, advantages)];
-  const surrogate = neg(g, unit === 'none' ? mul(g, logprobs, advantages) : minimum(g, free, held));
+  const single = neg(g, unit === 'none' ? mul(g, logprobs, advantages) : minimum(g, free, held));
+  const most = dualClip === undefined ? undefined : mul(g, advantages, g.scalar(-dualClip));
+  const surrogate =
+    most === undefined ? single : select(g, lessOrEqual(g, g.scalar(0), advantages), single, minimum(g, single, most));
   const fromReference = k3(g, g.floatInput('reference', column), logprobs);
   const divergence = (): Value => {
     if (kl?.estimator === 'exact' && scores !== undefined) {
@@ -96,7 +103,9 @@ export function ppoLoss(
     maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))),
   );
   g.output('clipped', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, equal(g, ratio, clippedRatio), g.float)))));
-  g.output('effective', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, lessOrEqual(g, free, held), g.float)))));
+  const isFree = lessOrEqual(g, free, held);
+  const moves = most === undefined ? isFree : logicalAnd(g, isFree, lessOrEqual(g, single, surrogate));
+  g.output('effective', sumAll(g, mul(g, weights, sub(g, g.scalar(1), cast(g, moves, g.float)))));
   return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
 }
 

@@ -98,13 +98,17 @@ describe('the budget', () => {
     const path = join(import.meta.dirname, '../../../../media/examples/three-voters.json');
     const voters = parseProtocol(readFileSync(path, 'utf8'), path);
     const config = readConfig('{steps: 1, method: ccpo, evaluator_budget: 3}', 'test');
-    // One for each of three episodes of four questions; each question greedily and by sampling, before and after.
-    const { perStep, perEvaluation, total } = runBudget(config, voters, inputs.data);
+    // One for each of three episodes of four questions, and for each of their nine answers at most; each question
+    // greedily and by sampling, before and after.
+    const { perStep, perEvaluation, total, votes } = runBudget(config, voters, inputs.data);
     assert.deepEqual(
       [perStep, perEvaluation, total].map(({ evaluatorCalls }) => evaluatorCalls),
-      [4 * 3, 4 * 2, 4 * 3 + 2 * 4 * 2],
+      [4 * (3 + 9), 4 * 2, 4 * (3 + 9) + 2 * 4 * 2],
     );
-    assert.deepEqual(perStep.decisions, { voter1: 12, voter2: 12, voter3: 12 });
+    assert.deepEqual([perStep.decisions, votes], [{ voter1: 12, voter2: 12, voter3: 12 }, 4 * 9]);
+    // A shared return asks for no answer by itself.
+    const shared = runBudget({ ...config, method: 'magrpo' }, voters, inputs.data);
+    assert.deepEqual([shared.perStep.evaluatorCalls, shared.votes], [4 * 3, undefined]);
   });
 
   it('counts the evaluations during training too', () => {

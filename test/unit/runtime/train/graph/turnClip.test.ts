@@ -20,10 +20,15 @@ const LENGTHS = OLD.map(({ length }) => length);
 const TOKENS = OLD.flat().length;
 
 /** @param weights what each token of a trajectory counts */
-async function lossOf(ratio: 'token' | 'message-mean', advantages: readonly number[], weights: readonly number[]) {
+async function lossOf(
+  ratio: 'token' | 'message-mean',
+  advantages: readonly number[],
+  weights: readonly number[],
+  { dualClip, to = NEW }: { readonly dualClip?: number; readonly to?: readonly (readonly number[])[] } = {},
+) {
   const g = new Graph('loss', 'float64');
   const column = ['targets', 1] as const;
-  const policy: PolicyLoss = { ratio };
+  const policy: PolicyLoss = { ratio, ...(dualClip !== undefined && { dualClip }) };
   const logprobs = g.floatInput('logprobs', column);
   g.output('loss', ppoLoss(g, { logprobs }, g.floatInput('weights', column), policy));
   const perToken = (values: readonly number[]): number[] =>
@@ -33,7 +38,7 @@ async function lossOf(ratio: 'token' | 'message-mean', advantages: readonly numb
   const members = make([2, TOKENS], (message, token) => (owner[token] === message ? 1 : 0));
   const runner = await Runner.create(g);
   const outputs = await runner.run({
-    logprobs: feed(NEW.flat()),
+    logprobs: feed(to.flat()),
     behaviour: feed(OLD.flat()),
     reference: feed(OLD.flat()),
     advantages: feed(perToken(advantages)),
@@ -56,12 +61,32 @@ it("the loss has the values of the authors' functions", async () => {
     [[-1, -1], 0.938942, 1.010018, 0.983765],
   ] as const) {
     const found = [
-      await lossOf('message-mean', advantages, trajectory),
+      // The published code clips twice, which changes none of these.
+      await lossOf('message-mean', advantages, trajectory, { dualClip: 3 }),
       await lossOf('token', advantages, mean),
       await lossOf('token', advantages, trajectory),
     ];
     [turn, token, both].forEach((value, column) => {
       assert.ok(Math.abs((found[column] ?? NaN) - value) < 1e-5, `${advantages.join()}: ${found.join()}`);
     });
+  }
+});
+
+it('a dual clip bounds what a ratio counts where the advantage is negative, and nowhere else', async () => {
+  const trajectory = LENGTHS.map((length) => 1 / (2 * length));
+  // Every token is e^2 = 7.389 times as probable as it was.
+  const to = OLD.map((row) => row.map((value) => value + 2));
+  for (const ratio of ['token', 'message-mean'] as const) {
+    for (const [advantages, dualClip, expected] of [
+      [[-1, -1], undefined, Math.exp(2)],
+      [[-1, -1], 3, 3],
+      [[-2, -1], 3, 4.5],
+      [[-1, -1], 8, Math.exp(2)],
+      // 1.2 at most, as without it.
+      [[1, 1], 3, -1.2],
+    ] as const) {
+      const found = await lossOf(ratio, advantages, trajectory, { to, ...(dualClip !== undefined && { dualClip }) });
+      assert.ok(Math.abs(found - expected) < 1e-5, `${ratio} ${String(dualClip)}: ${String(found)}`);
+    }
   }
 });
