@@ -140,7 +140,7 @@ function* entriesOf(
 }
 
 /** The results of tools at the end of a context: what came since the model spoke last. */
-function newResults(context: readonly ParsedMessage[]): RecordedEvent[] {
+export function newResults(context: readonly ParsedMessage[]): RecordedEvent[] {
   const last = context.findLastIndex(({ role }) => role === 'assistant');
   return context
     .slice(last + 1)
@@ -175,7 +175,8 @@ function speakerOf(
     : survey.speaker(`agent ${String(prompts.numberOf(input))}`, 'system prompt');
 }
 
-const promptHash = (messages: readonly ParsedMessage[]): string =>
+/** Names the system prompt of a conversation. */
+export const promptHash = (messages: readonly ParsedMessage[]): string =>
   createHash('sha256')
     .update(
       messages

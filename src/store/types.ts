@@ -297,6 +297,8 @@ export interface StoreWriter extends StoreReader {
 
   /** Appends a run with status 'running'. */
   insertRun(run: NewRun): void;
+  /** Gives a run that is being recorded the configuration that it has with what came to it. */
+  updateRunConfig(id: string, config: string): void;
   updateRunStatus(id: string, status: RunStatus, finishedAt: string | null, summary: RunSummary | null): void;
   /**
    * Marks every run that still says 'running' as failed at an unknown time: only for who has just taken the writer

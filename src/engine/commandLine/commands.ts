@@ -7,6 +7,7 @@ import { convert } from './convert.ts';
 import { cancel, status } from './jobs.ts';
 import { generate, modelCommand, planCommand, score } from './models.ts';
 import { mcp } from './mcp.ts';
+import { record } from './record.ts';
 import { report } from './report.ts';
 import { replay, run, verify } from './runs.ts';
 import { serve } from './serve.ts';
@@ -79,6 +80,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary:
       "read what other programs recorded (OpenTelemetry, Inspect, LangGraph, LangSmith, Langfuse, conversations), or the C3 authors' buckets, as a run",
     run: importFile,
+  },
+  record: {
+    usage: 'record [--upstream URL | --model DIR | --task NAME] [--mask-secrets] [--json] -- PROGRAM [ARGUMENT ...]',
+    summary:
+      'run your own program and store what its agents say as it happens; its calls go on to its server (OPENAI_BASE_URL), or to a model that is served here',
+    run: record,
   },
   mcp: {
     usage: 'mcp',

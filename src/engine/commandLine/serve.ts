@@ -62,12 +62,15 @@ export async function serve(args: readonly string[], context: CommandContext): P
   note('The server has ended.');
 }
 
-/** The folder that --model names, or that of a bundled team, and what it is called. */
-function servedFolder(parsed: ParsedArguments, context: CommandContext): { folder: string; name: string } {
+/**
+ * The folder that --model names, or that of a bundled team, and what it is called.
+ * @throws C3Error('input') for both, and for a task without a team
+ */
+export function servedFolder(parsed: ParsedArguments, context: CommandContext): { folder: string; name: string } {
   const [model, task] = [text(parsed, 'model'), text(parsed, 'task')];
   if (model !== null) {
     if (task !== null) {
-      throw new C3Error('input', 'c3 serve takes --model or --task, not both.');
+      throw new C3Error('input', 'Give --model or --task, not both.');
     }
     const folder = resolve(context.folder, model);
     return { folder, name: basename(folder) };

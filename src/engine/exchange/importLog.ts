@@ -1,5 +1,6 @@
 /** `c3 import` of what other programs recorded of their agents. */
 import { createHash } from 'node:crypto';
+import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Survey, type RecordedLog } from '../../logs/episode.ts';
 import { readLog } from '../../logs/readLog.ts';
@@ -124,9 +125,13 @@ export function storeLog(
     return { ...report, known: true };
   }
   if (report.episodes > 0) {
-    const run = { id: report.run, path, models, speakers };
+    const title = `Imported from ${basename(path)}`.slice(0, 200);
+    const run = { id: report.run, source: path, folder: dirname(path), title, models, speakers };
     store.transaction(() => {
-      new LogRows(store, run, new ContextTexts()).write(run, log.episodes(new Survey()), now);
+      const rows = new LogRows(store, run, new ContextTexts());
+      rows.begin(run, now);
+      rows.episodes(log.episodes(new Survey()));
+      rows.done(now);
     });
   }
   return report;

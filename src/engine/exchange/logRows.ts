@@ -3,7 +3,7 @@
  * models are elsewhere.
  */
 import { createHash } from 'node:crypto';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { OTHERS, type RecordedEpisode, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
 import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
 import { EVALUATION_ROUNDS } from '../../shared/records/evaluationRounds.ts';
@@ -22,48 +22,47 @@ const ROUND = EVALUATION_ROUNDS[1].iteration;
 /** What is written of a log beside its episodes. */
 export interface LogRun {
   readonly id: string;
-  readonly path: string;
+  /** What it came from: a file, or a program. */
+  readonly source: string;
+  readonly folder: string;
+  readonly title: string;
   readonly speakers: readonly string[];
   readonly models: readonly string[];
 }
 
-/** Writes the rows of one log. */
+/** Writes the rows of one log; all of it in transactions of the caller. */
 export class LogRows {
-  private readonly store: StoreWriter;
+  private store: StoreWriter;
   private readonly run: string;
   private readonly contexts: ContextTexts;
   /** Roles by speaker. */
-  private readonly roles: ReadonlyMap<string, string>;
-  private readonly positions: ReadonlyMap<string, number>;
+  private roles: ReadonlyMap<string, string>;
+  private positions: ReadonlyMap<string, number>;
   private readonly decisions = new Map<string, number>();
   private readonly tokens = { prompt: 0, reused: 0, completion: 0 };
+  private readonly siblings = new Map<string, number>();
   private environment = 0;
 
-  constructor(store: StoreWriter, { id, speakers }: LogRun, contexts: ContextTexts) {
+  constructor(store: StoreWriter, { id, speakers }: Pick<LogRun, 'id' | 'speakers'>, contexts: ContextTexts) {
     this.store = store;
     this.run = id;
     this.contexts = contexts;
     this.roles = rolesOf(speakers);
-    this.positions = new Map([...this.roles.values()].map((role, index) => [role, index] as const));
+    this.positions = positionsOf(this.roles);
   }
 
-  /** Writes the run with its episodes; to be called in a transaction. @param now ISO 8601 */
-  write({ path, models }: LogRun, episodes: Iterable<RecordedEpisode>, now: string): void {
+  /** From now on the rows go through this door of the same store. */
+  through(store: StoreWriter): void {
+    this.store = store;
+  }
+
+  /** Writes the run itself. @param now ISO 8601 */
+  begin(of: LogRun, now: string): void {
     const { store, run } = this;
-    const title = `Imported from ${basename(path)}`.slice(0, 200);
-    const protocolText = protocolOf([...this.roles.values()]);
-    parseProtocol(protocolText, path);
-    const model = oneLine(models.join(', ') || basename(path), 200);
-    const config = {
-      config: configSchema.parse({ title, steps: 0, evaluation: { instances: 0 } }),
-      folder: dirname(path),
-      modelFolder: `the model of ${basename(path)}, which was not imported`,
-      protocolText,
-      protocolSource: path,
-      fingerprint: null,
-    };
-    const about = { id: run, method: IMPORTED, seed: 0, title, config: JSON.stringify(config), plannedSteps: 0 };
+    const { title, models, source } = of;
+    const about = { id: run, method: IMPORTED, seed: 0, title, config: this.config(of), plannedSteps: 0 };
     store.insertRun({ ...about, createdAt: now });
+    const model = oneLine(models.join(', ') || basename(source), 200);
     store.insertSnapshot({ id: IMPORTED, run, iteration: 0, base: model, file: null });
     this.environment = store.environmentId({
       runtime: IMPORTED,
@@ -72,15 +71,60 @@ export class LogRows {
       threads: 1,
       platform: 'unknown',
     });
-    const siblings = new Map<string, number>();
+  }
+
+  /** Lets further speakers have their roles, behind those that are there. */
+  admit(of: LogRun): void {
+    this.roles = rolesOf(of.speakers);
+    this.positions = positionsOf(this.roles);
+    this.store.updateRunConfig(this.run, this.config(of));
+  }
+
+  private config({ title, source, folder }: LogRun): string {
+    const protocolText = protocolOf([...this.roles.values()]);
+    parseProtocol(protocolText, source);
+    return JSON.stringify({
+      config: configSchema.parse({ title, steps: 0, evaluation: { instances: 0 } }),
+      folder,
+      modelFolder: `the model of ${basename(source)}, which was not imported`,
+      protocolText,
+      protocolSource: source,
+      fingerprint: null,
+    });
+  }
+
+  /** Writes all episodes. */
+  episodes(episodes: Iterable<RecordedEpisode>): void {
     for (const episode of episodes) {
-      const instance = this.instance(episode);
-      const sibling = siblings.get(instance) ?? 0;
-      siblings.set(instance, sibling + 1);
-      this.episode(episode, instance, sibling);
+      const rows = this.episode(episode);
+      for (const entry of episode.entries) {
+        rows.add(entry);
+      }
+      rows.end(episode.return);
     }
-    store.updateRunStatus(run, 'done', now, {
-      run,
+  }
+
+  /** An episode whose entries are written one by one. */
+  episode(about: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): EpisodeRows {
+    const instance = this.instance(about);
+    const sibling = this.siblings.get(instance) ?? 0;
+    this.siblings.set(instance, sibling + 1);
+    return new EpisodeRows(instance, sibling, {
+      decision: (...given) => this.decision(...given),
+      events: (...given) => {
+        this.events(...given);
+      },
+      score: (leaf, value) => {
+        const at = { run: this.run, phase: 'evaluate', iteration: ROUND, instance, leaf } as const;
+        this.store.insertEpisode({ ...at, return: value, rule: IMPORTED, evaluatorCalls: 0 });
+      },
+    });
+  }
+
+  /** Says what the run holds so far; it is done as far as it came. */
+  done(now: string): void {
+    this.store.updateRunStatus(this.run, 'done', now, {
+      run: this.run,
       method: IMPORTED,
       seed: 0,
       steps: 0,
@@ -90,12 +134,12 @@ export class LogRows {
       accuracy: { before: null, after: null, difference: null },
       passAt1: { before: null, after: null, difference: null },
       seconds: 0,
-      store: store.path,
+      store: this.store.path,
     });
   }
 
   /** Apart from instances that have a gold answer: one question has one answer in a store. */
-  private instance({ id, question, answer }: RecordedEpisode): string {
+  private instance({ id, question, answer }: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): string {
     const uidSha = createHash('sha256')
       .update(JSON.stringify([IMPORTED, question, answer]))
       .digest('hex');
@@ -103,40 +147,9 @@ export class LogRows {
     return uidSha;
   }
 
-  private episode(episode: RecordedEpisode, instance: string, sibling: number): void {
-    const turns = new Map<string, number>();
-    let parent: number | null = null;
-    let events: RecordedEvent[] = [];
-    for (const entry of episode.entries) {
-      if (entry.kind === 'event') {
-        events.push(entry);
-        continue;
-      }
-      const turn = turns.get(entry.speaker) ?? 0;
-      turns.set(entry.speaker, turn + 1);
-      const id = this.decision(entry, { instance, parent, turn, sibling: parent === null ? sibling : 0 });
-      this.events(events, { decision: id, side: 'before', parent });
-      events = [];
-      parent = id;
-    }
-    if (parent !== null) {
-      this.events(events, { decision: parent, side: 'after', parent });
-      // An episode without a score has none: a masked one would say that an evaluator failed.
-      if (episode.return !== null) {
-        const at = { run: this.run, phase: 'evaluate', iteration: ROUND, instance, leaf: parent } as const;
-        this.store.insertEpisode({ ...at, return: episode.return, rule: IMPORTED, evaluatorCalls: 0 });
-      }
-    }
-  }
-
   private decision(
     { speaker, context, text, promptTokens, completionTokens, finish }: RecordedMessage,
-    place: {
-      readonly instance: string;
-      readonly parent: number | null;
-      readonly turn: number;
-      readonly sibling: number;
-    },
+    place: DecisionPlace,
   ): number {
     const role = this.roles.get(speaker) ?? OTHERS;
     const asked = this.contexts.of(context);
@@ -169,10 +182,7 @@ export class LogRows {
     });
   }
 
-  private events(
-    events: readonly RecordedEvent[],
-    { decision, side, parent }: { decision: number; side: 'before' | 'after'; parent: number | null },
-  ): void {
+  private events(events: readonly RecordedEvent[], { decision, side, parent }: EventsPlace): void {
     let previous: number | null = null;
     for (const { source, text } of events) {
       previous = this.store.insertEnvironmentEvent({
@@ -197,6 +207,73 @@ export class LogRows {
     }
   }
 }
+
+interface DecisionPlace {
+  readonly instance: string;
+  readonly parent: number | null;
+  readonly turn: number;
+  readonly sibling: number;
+}
+
+interface EventsPlace {
+  readonly decision: number;
+  readonly side: 'before' | 'after';
+  readonly parent: number | null;
+}
+
+/** What writes the rows of an episode. */
+interface EpisodeWriter {
+  readonly decision: (message: RecordedMessage, place: DecisionPlace) => number;
+  readonly events: (events: readonly RecordedEvent[], place: EventsPlace) => void;
+  readonly score: (leaf: number, value: number) => void;
+}
+
+/** An episode that grows. */
+export class EpisodeRows {
+  private readonly instance: string;
+  private readonly sibling: number;
+  private readonly write: EpisodeWriter;
+  private readonly turns = new Map<string, number>();
+  private parent: number | null = null;
+  private waiting: RecordedEvent[] = [];
+
+  constructor(instance: string, sibling: number, write: EpisodeWriter) {
+    this.instance = instance;
+    this.sibling = sibling;
+    this.write = write;
+  }
+
+  /** Writes a message with what came before it. */
+  add(entry: RecordedMessage | RecordedEvent): void {
+    if (entry.kind === 'event') {
+      this.waiting.push(entry);
+      return;
+    }
+    const { instance, parent, turns, write } = this;
+    const turn = turns.get(entry.speaker) ?? 0;
+    turns.set(entry.speaker, turn + 1);
+    const id = write.decision(entry, { instance, parent, turn, sibling: parent === null ? this.sibling : 0 });
+    write.events(this.waiting, { decision: id, side: 'before', parent });
+    this.waiting = [];
+    this.parent = id;
+  }
+
+  /** Writes what came after the last message, and what the episode scored. */
+  end(score: number | null): void {
+    const { parent } = this;
+    if (parent !== null) {
+      this.write.events(this.waiting, { decision: parent, side: 'after', parent });
+      this.waiting = [];
+      // An episode without a score has none: a masked one would say that an evaluator failed.
+      if (score !== null) {
+        this.write.score(parent, score);
+      }
+    }
+  }
+}
+
+const positionsOf = (roles: ReadonlyMap<string, string>): ReadonlyMap<string, number> =>
+  new Map([...roles.values()].map((role, index) => [role, index] as const));
 
 /** Names that a protocol can have, one for each speaker. */
 function rolesOf(speakers: readonly string[]): ReadonlyMap<string, string> {

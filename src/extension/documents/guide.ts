@@ -9,6 +9,7 @@ export const GUIDE_PAGES = {
   models: 'Models and devices',
   runs: 'Runs and interruptions',
   'command-line': 'Command line',
+  recording: 'Your own agents',
   reports: 'Reports and links',
   measured: 'Measured',
 } as const;

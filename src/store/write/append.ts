@@ -130,6 +130,7 @@ function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): 
 type RunAppenders = Pick<
   Appenders,
   | 'insertRun'
+  | 'updateRunConfig'
   | 'updateRunStatus'
   | 'markInterrupted'
   | 'insertSnapshot'
@@ -145,6 +146,7 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
   const insertRun = db.prepare<[NewRun]>(`
     INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at)
     VALUES (@id, @method, @seed, @title, @config, @plannedSteps, 'running', @createdAt)`);
+  const updateConfig = db.prepare<[{ id: string; config: string }]>('UPDATE run SET config = @config WHERE id = @id');
   const updateRun = db.prepare<[{ id: string; status: RunStatus; finishedAt: string | null; summary: string | null }]>(
     'UPDATE run SET status = @status, finished_at = @finishedAt, summary = @summary WHERE id = @id',
   );
@@ -181,6 +183,9 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
   return {
     insertRun: guarded(session, (run) => {
       insertRun.run(run);
+    }),
+    updateRunConfig: guarded(session, (id, config) => {
+      mustChange(updateConfig.run({ id, config }).changes, `run ${id}`);
     }),
     updateRunStatus: guarded(session, (id, status, finishedAt, summary) => {
       mustChange(

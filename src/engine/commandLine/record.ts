@@ -1,0 +1,102 @@
+/** `c3 record`: what a user's own program asks of models, stored while it runs. */
+import { C3Error } from '../../shared/errors.ts';
+import { importLines } from '../../shared/records/logImport.ts';
+import { withLineModel } from '../lines/lineModel.ts';
+import { record as recordProgram, USUAL_UPSTREAM, type Recorded, type RecordSettings } from '../record/record.ts';
+import { drawToken } from '../serve/modelServer.ts';
+import { serveModel, type Served } from '../serve/serve.ts';
+import { readArguments, text, type ParsedArguments } from './arguments.ts';
+import { servedFolder } from './serve.ts';
+import {
+  JSON_FLAG,
+  loadingPrinter,
+  note,
+  print,
+  STORE,
+  storePath,
+  withService,
+  type CommandContext,
+} from './support.ts';
+
+type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
+
+/**
+ * Runs the program after `--` to its end.
+ * @throws C3Error('input') for arguments that are wrong; C3Error('engine') where the program failed, once all is stored
+ */
+export async function record(args: readonly string[], context: CommandContext): Promise<void> {
+  const at = args.indexOf('--');
+  const [program, ...rest] = at < 0 ? [] : args.slice(at + 1);
+  const options = {
+    ...STORE,
+    ...JSON_FLAG,
+    upstream: { type: 'string' },
+    model: { type: 'string' },
+    task: { type: 'string' },
+    name: { type: 'string' },
+    'mask-secrets': { type: 'boolean' },
+  } as const;
+  const parsed = readArguments('record', at < 0 ? args : args.slice(0, at), options, 0);
+  if (program === undefined) {
+    throw new C3Error('input', 'c3 record needs the program behind --, such as `c3 record -- node team.mjs`.');
+  }
+  const json = parsed.values['json'] === true;
+  const { report, ended } = await answering(parsed, context, (served) =>
+    withService(storePath(parsed, context), (service): Promise<Recorded> => {
+      const maskSecrets = parsed.values['mask-secrets'] === true;
+      const settings = { command: [program, ...rest], folder: context.folder, maskSecrets, quiet: json } as const;
+      return recordProgram(service, { ...settings, ...served }, context.signal);
+    }),
+  );
+  print(json ? JSON.stringify({ ...report, ended }) : importLines(report).join('\n'));
+  if (ended !== 0) {
+    throw new C3Error(
+      'engine',
+      `The program ended with ${typeof ended === 'number' ? `exit code ${String(ended)}` : ended}; what it said before is stored.`,
+    );
+  }
+}
+
+/** What answers while something works: the server that is named, or a model that is served here. */
+async function answering<Result>(
+  parsed: ParsedArguments,
+  context: CommandContext,
+  work: (answering: Answering) => Promise<Result>,
+): Promise<Result> {
+  const named = text(parsed, 'upstream');
+  if (text(parsed, 'model') === null && text(parsed, 'task') === null) {
+    const upstream = named ?? process.env['OPENAI_BASE_URL'] ?? USUAL_UPSTREAM;
+    if (!/^https?:$/u.test(URL.parse(upstream)?.protocol ?? '')) {
+      throw new C3Error('input', `The server's address must be such as ${USUAL_UPSTREAM}; give --upstream.`);
+    }
+    return work({ upstream, served: null });
+  }
+  if (named !== null) {
+    throw new C3Error('input', 'Give --upstream, or a model that is served here, not both.');
+  }
+  const { folder, name } = servedFolder(parsed, context);
+  const key = drawToken();
+  const stopping = new AbortController();
+  return withLineModel(
+    folder,
+    null,
+    async (model) => {
+      const listening = Promise.withResolvers<Served>();
+      const settings = { port: 0, token: key };
+      const called = text(parsed, 'name') ?? name;
+      const serving = serveModel(model, called, settings, listening.resolve, stopping.signal);
+      try {
+        const served = await Promise.race([listening.promise, serving]);
+        if (served === undefined) {
+          throw new C3Error('engine', 'The model server ended before the program began.');
+        }
+        note(`The program is answered by ${served.model}.`);
+        return await work({ upstream: served.url, served: { model: served.model, key } });
+      } finally {
+        stopping.abort();
+        await serving;
+      }
+    },
+    loadingPrinter(context),
+  );
+}

@@ -1,0 +1,155 @@
+/** `c3 record`: a user's own program, whose calls of models pass through here and are stored while it runs. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { onAbort } from '../../shared/cancellation.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
+import type { LogImport } from '../../shared/records/logImport.ts';
+import type { ImportPlace } from '../exchange/importLog.ts';
+import { PassingServer, type PassingPlaces } from './passingServer.ts';
+import { Recording } from './recording.ts';
+
+/** Where calls go unless the environment says another place. */
+export const USUAL_UPSTREAM = 'https://api.openai.com/v1';
+/** Bytes of spans that are kept until the program ends. */
+const MOST_SPANS = 256 * 2 ** 20;
+/** Milliseconds that a program has to end by itself once it is to. */
+const PATIENCE = 5000;
+
+/** What a recording needs of the engine. */
+export interface RecordPlace extends Pick<ImportPlace, 'writing'> {
+  readonly importLog: (params: ImportLogParams, signal: AbortSignal) => Promise<LogImport>;
+}
+
+export interface RecordSettings {
+  /** The program and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  readonly folder: string;
+  readonly maskSecrets: boolean;
+  /** The server that answers. */
+  readonly upstream: string;
+  /** Of a model that is served here: its name, and the key that the program gets. */
+  readonly served: { readonly model: string; readonly key: string } | null;
+  /** Whether the program's output goes to the standard error, because the standard output has one document only. */
+  readonly quiet: boolean;
+}
+
+export interface Recorded {
+  readonly report: LogImport;
+  /** How the program ended: its exit code, or the signal that ended it. */
+  readonly ended: number | string;
+}
+
+/**
+ * Runs a program to its end and stores what its agents say while they say it.
+ * @throws C3Error('input') where it cannot be started; C3Error('store')
+ */
+export async function record(place: RecordPlace, settings: RecordSettings, signal: AbortSignal): Promise<Recorded> {
+  const { command, folder, maskSecrets, upstream, served } = settings;
+  const recording = new Recording(place, { program: programName(command), folder, maskSecrets });
+  const spans = new Spans(recording);
+  const server = new PassingServer(recording, { upstream, model: served?.model ?? null }, (body) => {
+    spans.add(body);
+  });
+  const places = await server.listen();
+  let ended: Recorded['ended'];
+  try {
+    ended = await run(settings, places, signal);
+  } finally {
+    await server.close();
+  }
+  return { report: await spans.close(place, maskSecrets, signal), ended };
+}
+
+/** The program without its arguments, which may hold anything: `node team.mjs`. */
+function programName([program, ...args]: readonly [string, ...string[]]): string {
+  const script = args.find((argument) => /^[^-=\s]{1,200}\.\w{1,5}$/u.test(argument));
+  return [program, ...(script === undefined ? [] : [script])].map((part) => basename(part)).join(' ');
+}
+
+async function run(
+  { command: [program, ...args], folder, served, quiet }: RecordSettings,
+  { api, traces, score }: PassingPlaces,
+  signal: AbortSignal,
+): Promise<Recorded['ended']> {
+  const ended = Promise.withResolvers<Recorded['ended']>();
+  const child = spawn(program, args, {
+    cwd: folder,
+    stdio: ['inherit', quiet ? 2 : 'inherit', 'inherit'],
+    env: {
+      ...process.env,
+      OPENAI_BASE_URL: api,
+      OPENAI_API_BASE: api,
+      ...(served !== null && { OPENAI_API_KEY: served.key }),
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces}/v1/traces`,
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+      C3_RECORD_SCORE: score,
+    },
+  });
+  child.once('error', (error) => {
+    const advice = 'give a program and its arguments after --';
+    ended.reject(new C3Error('input', `${program} cannot be started (${error.message}); ${advice}.`, { cause: error }));
+  });
+  child.once('exit', (code, name) => {
+    ended.resolve(code ?? name ?? 'an unknown signal');
+  });
+  let patience: NodeJS.Timeout | undefined;
+  const release = onAbort(signal, () => {
+    child.kill('SIGTERM');
+    patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
+  });
+  try {
+    return await ended.promise;
+  } finally {
+    release();
+    clearTimeout(patience);
+  }
+}
+
+/** Spans that the program sent. They are what is stored where none of its calls passed by. */
+class Spans {
+  private readonly recording: Recording;
+  private readonly bodies: Buffer[] = [];
+  private length = 0;
+
+  constructor(recording: Recording) {
+    this.recording = recording;
+  }
+
+  add(body: Buffer): void {
+    if (this.length + body.length > MOST_SPANS) {
+      this.recording.leaveOut(`batches of spans beyond ${String(MOST_SPANS / 2 ** 20)} MB`);
+      return;
+    }
+    this.length += body.length;
+    this.bodies.push(body);
+  }
+
+  /** Ends the recording. */
+  async close(place: RecordPlace, maskSecrets: boolean, signal: AbortSignal): Promise<LogImport> {
+    const { recording, bodies } = this;
+    await recording.settled();
+    if (!recording.isEmpty) {
+      recording.leaveOut('batches of spans: the calls themselves were recorded', bodies.length);
+    }
+    const report = await recording.close();
+    if (!recording.isEmpty || bodies.length === 0) {
+      return report;
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'c3-record-'));
+    try {
+      const path = join(folder, 'spans.jsonl');
+      writeFileSync(path, bodies.map((body) => body.toString('utf8').replace(/\s*\n\s*/gu, ' ')).join('\n'), {
+        mode: 0o600,
+      });
+      const found = await place.importLog({ path, maskSecrets }, signal);
+      return { ...found, leftOut: { ...report.leftOut, ...found.leftOut } };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}

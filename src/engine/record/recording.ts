@@ -1,0 +1,232 @@
+/** Calls that pass by, stored as an imported run while they happen: one episode, or one for each name that is given. */
+import { randomBytes } from 'node:crypto';
+import { apiCall, bodyIn, type RecordedApi } from '../../logs/apiCalls.ts';
+import { CallSpeakers } from '../../logs/callSpeakers.ts';
+import { chatOnly, questionOf, withToolNames } from '../../logs/chat.ts';
+import { Survey, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
+import { masked } from '../../logs/secrets.ts';
+import type { ModelCall } from '../../logs/steps.ts';
+import { newResults } from '../../logs/traces.ts';
+import { NEVER } from '../../shared/cancellation.ts';
+import type { LogImport } from '../../shared/records/logImport.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import type { StoreWriter } from '../../store/types.ts';
+import { ContextTexts } from '../exchange/contextTexts.ts';
+import type { ImportPlace } from '../exchange/importLog.ts';
+import { LogRows, MOST_NAME, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
+
+/** A call as it passed by. */
+export interface PassedCall {
+  readonly api: RecordedApi;
+  /** Names that the program gave; null where it gave none. */
+  readonly episode: string | null;
+  readonly role: string | null;
+  readonly request: string;
+  /** The whole answer, or the pieces of a stream in order. */
+  readonly answer: string | readonly string[];
+}
+
+export interface RecordingSettings {
+  /** How the program is called in titles. */
+  readonly program: string;
+  readonly folder: string;
+  /** Whether texts that look like keys are masked in what is stored. */
+  readonly maskSecrets: boolean;
+}
+
+interface Episode {
+  readonly rows: EpisodeRows;
+  score: number | null;
+}
+
+const FORMAT = 'the calls of a program';
+const FIRST = 'episode 1';
+
+export class Recording {
+  readonly run = `recorded-${randomBytes(6).toString('hex')}`;
+  private readonly place: Pick<ImportPlace, 'writing'>;
+  private readonly settings: RecordingSettings;
+  private readonly survey = new Survey();
+  private readonly speakers = new CallSpeakers(this.survey);
+  private readonly contexts = new ContextTexts();
+  private readonly models = new Set<string>();
+  private readonly said = new Map<string, number>();
+  private readonly episodes = new Map<string, Episode>();
+  private readonly counts = { messages: 0, events: 0 };
+  private rows: LogRows | undefined;
+  /** Roles that the stored run knows. */
+  private admitted = 0;
+  private waiting: ((store: StoreWriter) => void)[] = [];
+  private writing: Promise<void> | null = null;
+  private failure: Error | null = null;
+
+  constructor(place: Pick<ImportPlace, 'writing'>, settings: RecordingSettings) {
+    this.place = place;
+    this.settings = settings;
+  }
+
+  /** Takes in a call; it is stored as soon as the store is free. */
+  take({ api, episode, role, request, answer }: PassedCall): void {
+    const call = apiCall(
+      api,
+      bodyIn(this.clean(request)),
+      typeof answer === 'string' ? bodyIn(this.clean(answer)) : answer.map((piece) => bodyIn(this.clean(piece))),
+    );
+    if (call === null) {
+      this.leaveOut('calls whose answer is incomplete, or of an unknown form');
+      return;
+    }
+    const speaker = this.speakers.of(role === null ? null : oneLine(role, MOST_NAME), call.input);
+    this.store((store) => {
+      this.add(store, episode ?? FIRST, speaker, call);
+    });
+  }
+
+  /** Notes what of the program was not stored. */
+  leaveOut(reason: string, count = 1): void {
+    this.survey.leaveOut(reason, count);
+  }
+
+  /** Takes in what an episode scored. @returns false where no such episode was recorded, or it has a score */
+  async score(episode: string | null, value: number): Promise<boolean> {
+    await this.settled();
+    const found = this.episodes.get(episode ?? FIRST);
+    if (found?.score !== null) {
+      return false;
+    }
+    found.score = value;
+    return true;
+  }
+
+  /** Whether nothing was taken in. */
+  get isEmpty(): boolean {
+    return this.episodes.size === 0;
+  }
+
+  /** Resolves once all that was taken in so far is stored. */
+  async settled(): Promise<void> {
+    await this.writing;
+  }
+
+  /**
+   * Ends the recording.
+   * @throws C3Error('store') where something could not be stored; what was stored before stays
+   */
+  async close(): Promise<LogImport> {
+    this.store((store) => {
+      this.rows?.through(store);
+      for (const { rows, score } of this.episodes.values()) {
+        rows.end(score);
+      }
+    });
+    await this.settled();
+    if (this.failure !== null) {
+      throw this.failure;
+    }
+    const { run, survey, said, episodes, counts, settings, contexts } = this;
+    survey.leaveOut('beginnings of contexts that are longer than is stored', contexts.shortened);
+    return {
+      run,
+      known: false,
+      format: FORMAT,
+      episodes: episodes.size,
+      ...counts,
+      scored: [...episodes.values()].filter(({ score }) => score !== null).length,
+      speakers: [...survey.speakers].map(([name, by]) => ({ name, by, messages: said.get(name) ?? 0 })),
+      leftOut: Object.fromEntries(survey.leftOut),
+      masked: settings.maskSecrets ? survey.masked : null,
+    };
+  }
+
+  private clean(text: string): string {
+    if (!this.settings.maskSecrets) {
+      return text;
+    }
+    const cleaned = masked(text);
+    this.survey.masked += cleaned.count;
+    return cleaned.text;
+  }
+
+  /** What arrives while the store is busy is stored together. A failure ends the recording, never the program. */
+  private store(work: (store: StoreWriter) => void): void {
+    this.waiting.push(work);
+    this.writing ??= this.pump().finally(() => {
+      this.writing = null;
+    });
+  }
+
+  private async pump(): Promise<void> {
+    while (this.waiting.length > 0 && this.failure === null) {
+      const works = this.waiting;
+      this.waiting = [];
+      try {
+        await this.place.writing('recording', NEVER, (store) => {
+          store.transaction(() => {
+            for (const work of works) {
+              work(store);
+            }
+            // A recording that is cut off is whole as far as it came.
+            this.rows?.done(new Date().toISOString());
+          });
+        });
+      } catch (error) {
+        this.failure = error instanceof Error ? error : new Error(String(error));
+      }
+    }
+  }
+
+  private add(store: StoreWriter, name: string, speaker: string, call: ModelCall): void {
+    const [said] = call.output;
+    if (said === undefined) {
+      return;
+    }
+    const rows = this.rowsIn(store, call.model);
+    const context = withToolNames(call.input);
+    let episode = this.episodes.get(name);
+    const results: readonly RecordedEvent[] = episode === undefined ? [] : newResults(context);
+    if (episode === undefined) {
+      const id = `${this.run} ${oneLine(name, MOST_NAME)}`;
+      episode = { rows: rows.episode({ id, question: questionOf(context), answer: '' }), score: null };
+      this.episodes.set(name, episode);
+    }
+    const message: RecordedMessage = {
+      kind: 'message',
+      speaker,
+      context: context.map(chatOnly),
+      text: said.text,
+      model: call.model,
+      promptTokens: call.promptTokens,
+      completionTokens: call.completionTokens,
+      finish: said.finish,
+    };
+    for (const entry of [...results, message]) {
+      episode.rows.add(entry);
+    }
+    this.counts.events += results.length;
+    this.counts.messages++;
+    this.said.set(speaker, (this.said.get(speaker) ?? 0) + 1);
+  }
+
+  /** The rows of the run, which begins with its first call, and knows all who spoke so far. */
+  private rowsIn(store: StoreWriter, model: string | null): LogRows {
+    if (model !== null) {
+      this.models.add(model);
+    }
+    const { run, survey, settings, models } = this;
+    const { program, folder } = settings;
+    const title = `Recorded from ${oneLine(program, MOST_NAME)}`;
+    const speakers = [...survey.speakers.keys()];
+    const about: LogRun = { id: run, source: program, folder, title, speakers, models: [...models] };
+    if (this.rows === undefined) {
+      this.rows = new LogRows(store, about, this.contexts);
+      this.rows.begin(about, new Date().toISOString());
+    } else {
+      this.rows.through(store);
+      if (speakers.length > this.admitted) {
+        this.rows.admit(about);
+      }
+    }
+    this.admitted = speakers.length;
+    return this.rows;
+  }
+}
