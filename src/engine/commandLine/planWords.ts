@@ -1,5 +1,6 @@
 /** Model facts, plans and self-tests as people at a terminal read them. */
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
+import { costWords } from '../../shared/endpointCost.ts';
 import type { RhoReport } from '../../shared/records/rho.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords, countWords } from '../../shared/text/sizes.ts';
@@ -83,6 +84,7 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     'Cost, at most',
     ...aligned.map((line) => `  ${line}`),
     ...(budget.tree === undefined ? [] : [`  ${budget.tree}`]),
+    ...(budget.endpoints ?? []).map((cost) => `  ${costWords(cost)}`),
     '',
     `Time: ${estimateWords(seconds)}`,
   ].join('\n');
