@@ -12,6 +12,7 @@ import {
   JobsRequest,
   LabelRequest,
   PlanRequest,
+  ReplayCostsRequest,
   ReplayRequest,
   RestartJobRequest,
   ResumeRunRequest,
@@ -38,6 +39,7 @@ import type { JobList, RunJob } from '../shared/protocols/jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { VerificationReport } from '../shared/records/verification.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
+import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { LogImport } from '../shared/records/logImport.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/records/taxonomy.ts';
 import { EngineConnection, errorOf, type ClientOptions, type EngineEvents } from './engineConnection.ts';
@@ -96,6 +98,16 @@ export class EngineClient {
    */
   replay(params: ReplayParams, token: CancellationToken): Promise<ReplayResult> {
     return this.ask((connection) => connection.sendRequest(ReplayRequest, params, token));
+  }
+
+  /** What a replay may ask of servers at most. Errors as replay. */
+  replayCosts(params: ReplayParams): Promise<readonly EndpointCost[]> {
+    return this.ask((connection) => connection.sendRequest(ReplayCostsRequest, params));
+  }
+
+  /** Gives the keys that the user keeps to an engine that is there; another one has them as it is joined. */
+  async offerKeys(): Promise<void> {
+    await this.link.offerKeys();
   }
 
   /** Re-executes the replays of one message. Errors as replay. */

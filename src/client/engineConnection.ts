@@ -14,6 +14,7 @@ import {
   InitializeRequest,
   JobsChangedNotification,
   LogNotification,
+  OfferKeysRequest,
   PROTOCOL_VERSION,
   ReplayProgressNotification,
   RunProgressNotification,
@@ -49,6 +50,9 @@ export interface EngineEvents {
   ended(): void;
 }
 
+/** Keys of servers, by the names of their variables. */
+export type Keys = Readonly<Record<string, string>>;
+
 export interface ClientOptions {
   /** Absolute path of the engine's entry. */
   readonly script: string;
@@ -57,6 +61,8 @@ export interface ClientOptions {
   readonly kind: ClientKind;
   /** The product's version; an idle engine of another one gives way to it. */
   readonly version: string;
+  /** The keys of servers that the user keeps, by the names of their variables; none where it is left out. */
+  readonly keys?: () => Promise<Keys>;
 }
 
 interface Live {
@@ -124,6 +130,7 @@ export class EngineConnection {
 
   private async connect(start: boolean): Promise<Live | null> {
     const { store, script, version } = this.options;
+    const keys = await this.keys();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const socket = start ? await connectOrStart(store, script) : await connectToEngine(store);
       if (socket === null) {
@@ -137,7 +144,7 @@ export class EngineConnection {
       const { hello } = live;
       const same = hello.protocol === PROTOCOL_VERSION && hello.version === version;
       if (same || (!start && hello.protocol === PROTOCOL_VERSION)) {
-        return this.adopt(live);
+        return this.adopt(live, keys);
       }
       // One that ends at once may do so before its answer is out.
       if (
@@ -154,7 +161,7 @@ export class EngineConnection {
         continue;
       }
       if (hello.protocol === PROTOCOL_VERSION) {
-        return this.adopt(live);
+        return this.adopt(live, keys);
       }
       const busy = jobInProgress(hello.list.jobs);
       live.socket.destroy();
@@ -216,8 +223,12 @@ export class EngineConnection {
     return hello === undefined ? null : { connection, socket, ended, hello };
   }
 
-  private adopt(live: Live): Live {
+  /** @param keys reach the engine before anything that is asked of it later */
+  private adopt(live: Live, keys: Keys): Live {
     this.live = live;
+    if (Object.keys(keys).length > 0) {
+      giveKeys(live, keys);
+    }
     for (const line of live.hello.log) {
       this.events.log(line);
     }
@@ -236,6 +247,19 @@ export class EngineConnection {
     return live;
   }
 
+  /** Gives the keys to the engine that is connected; one that is joined later has them then. */
+  async offerKeys(): Promise<void> {
+    const keys = await this.keys();
+    const live = this.live ?? (await this.joining?.catch(() => null)) ?? null;
+    if (live !== null) {
+      giveKeys(live, keys);
+    }
+  }
+
+  private async keys(): Promise<Keys> {
+    return (await this.options.keys?.()) ?? {};
+  }
+
   /** Ends the connection; the engine continues its runs. */
   async dispose(): Promise<void> {
     this.ended = true;
@@ -244,6 +268,11 @@ export class EngineConnection {
     live?.socket.destroy();
     await live?.ended;
   }
+}
+
+/** An engine that cannot take them says so when it needs one. */
+function giveKeys({ connection }: Live, keys: Keys): void {
+  connection.sendRequest(OfferKeysRequest, { keys }).catch(() => undefined);
 }
 
 /** What went wrong in the words of the engine; cancellation stays apart from failure. */

@@ -4,11 +4,12 @@ import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import { checkRequest, type ReplayControl } from '../replay/request.ts';
-import { replaysOfMessage, type VerificationReport, type VerifyControl } from '../replay/verify.ts';
+import type { VerificationReport, VerifyControl } from '../replay/verify.ts';
 import { NEVER } from '../shared/cancellation.ts';
-import { C3Error, CancelledError } from '../shared/errors.ts';
+import { C3Error } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
+import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
 import type { LogImport } from '../shared/records/logImport.ts';
 import type { ImportLogParams } from '../shared/protocols/engineProtocol.ts';
@@ -47,7 +48,15 @@ import { trainHere, type TrainingPlace } from './run/trainHere.ts';
 import { Weights } from './replay/weights.ts';
 import { Lending } from './replay/lending.ts';
 import { sampleHere } from './replay/sampleHere.ts';
-import { replayHere, replaysToVerify, verifyHere, type ReplayPlace } from './replay/replayHere.ts';
+import {
+  knownReplays,
+  proveHere,
+  replayCostsHere,
+  replayHere,
+  replaysToVerify,
+  verifyHere,
+  type ReplayPlace,
+} from './replay/replayHere.ts';
 import { StoreWork, type ServiceOptions } from './run/storeWork.ts';
 
 export class EngineService {
@@ -237,6 +246,17 @@ export class EngineService {
     );
   }
 
+  /** What a replay may ask of servers at most, one entry for each role that one answers; nothing is asked. */
+  replayCosts(request: EngineReplay): readonly EndpointCost[] {
+    checkSettle(request);
+    return this.work.reading((store) => replayCostsHere(store, request));
+  }
+
+  /** Takes the keys of servers that a window keeps; they stay in memory. */
+  offerKeys(keys: Readonly<Record<string, string>>): void {
+    this.models.endpoints.offer(keys);
+  }
+
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
   async verify(run: string, sample: number | null, signal: AbortSignal): Promise<VerificationReport> {
     this.work.reading((store) => store.run(run));
@@ -251,33 +271,17 @@ export class EngineService {
    */
   async verifyMessage(message: number, control: VerifyControl): Promise<VerificationReport> {
     const { run } = this.work.reading((store) => store.message(message));
-    return this.work.writing(`verification of message ${String(message)}`, control.signal, (store) => {
-      const replays = replaysOfMessage(store, message);
-      if (replays.length === 0) {
-        throw new C3Error(
-          'input',
-          `Message ${String(message)} has no replay to verify; replay its alternatives first.`,
-        );
-      }
-      return verifyHere(this.replays, store, run, replays, control);
-    });
+    return this.work.writing(`verification of message ${String(message)}`, control.signal, (store) =>
+      verifyHere(this.replays, store, run, knownReplays(store, message), control),
+    );
   }
 
   /**
    * Re-executes every replay of one bucket that is complete and gives the bucket back with what that showed; a cancel
    * leaves the rest unverified and is no failure.
    */
-  async proveBucket(bucket: number, signal: AbortSignal): Promise<BucketView> {
-    try {
-      await this.work.writing('verification of a replay', signal, (store) =>
-        verifyHere(this.replays, store, store.bucket(bucket).run, store.replaysOfBucket(bucket), { signal }),
-      );
-    } catch (error) {
-      if (!(error instanceof CancelledError)) {
-        throw error;
-      }
-    }
-    return this.work.reading((reader) => reader.bucketView(bucket));
+  proveBucket(bucket: number, signal: AbortSignal): Promise<BucketView> {
+    return proveHere(this.replays, bucket, signal);
   }
 
   /**

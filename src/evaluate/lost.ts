@@ -6,7 +6,11 @@ import { C3Error } from '../shared/errors.ts';
  * up again later.
  */
 export class EvaluatorLost extends C3Error {
-  constructor(why: string) {
+  /** What is to be waited for, as the end of a sentence. */
+  readonly until: string;
+
+  constructor(why: string, until = 'sandboxes work again') {
     super('engine', why, { code: 'evaluatorLost' });
+    this.until = until;
   }
 }

@@ -9,6 +9,7 @@ import type { BucketsTree } from './sidebar/bucketsTree.ts';
 import type { Dashboard } from './dashboard/dashboardPanel.ts';
 import { copyLink } from './sharing/deepLinks.ts';
 import { Disposables } from './common/disposables.ts';
+import type { EndpointKeys } from './engine/endpointKeys.ts';
 import type { Doctor } from './engine/doctor.ts';
 import { openGuide } from './documents/guide.ts';
 import type { Episodes } from './episodes/episodesPanel.ts';
@@ -42,6 +43,7 @@ const WITHOUT_STORE: ReadonlySet<string> = new Set([
   'c3.openGuide',
   'c3.planRun',
   'c3.refresh',
+  'c3.setEndpointKey',
   'c3.showLog',
   'c3.updateStore',
 ]);
@@ -59,6 +61,7 @@ export interface Views {
   readonly model: ModelPanel;
   readonly modelFolders: ModelFolders;
   readonly reports: Reports;
+  readonly keys: EndpointKeys;
 }
 
 /** Registers every command; a failure ends in one line with the way to the log. */
@@ -123,6 +126,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
           openGrid(views, run, null);
         },
       }),
+    'c3.setEndpointKey': () => views.keys.set(),
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),
     'c3.openGuide': (argument) => openGuide(services.extensionUri, argument),

@@ -14,6 +14,7 @@ import { ConfigurationLanguage } from './configuration/language.ts';
 import { Dashboard } from './dashboard/dashboardPanel.ts';
 import { registerLinks } from './sharing/deepLinks.ts';
 import { Doctor } from './engine/doctor.ts';
+import { EndpointKeys } from './engine/endpointKeys.ts';
 import { Engine } from './engine/engine.ts';
 import { Episodes } from './episodes/episodesPanel.ts';
 import { classesOf } from './episodes/episodesSession.ts';
@@ -43,10 +44,14 @@ export function activate(context: ExtensionContext): void {
   const log = new Log();
   const examiner = Uri.joinPath(extensionUri, 'dist', 'examineStore.js').fsPath;
   const store = new StoreAccess(examiner, context.workspaceState);
+  const keys = new EndpointKeys(context.secrets, context.globalState, () => {
+    engine?.offerKeys();
+  });
   engine = new Engine(
     {
       script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath,
       version: versionOf(context.extension.packageJSON),
+      keys: () => keys.all(),
     },
     store,
     log,
@@ -91,6 +96,7 @@ export function activate(context: ExtensionContext): void {
   const model = new ModelPanel(services, modelFolders);
   context.subscriptions.push(
     log,
+    keys,
     store,
     runs,
     tree,
@@ -118,6 +124,7 @@ export function activate(context: ExtensionContext): void {
       model,
       modelFolders,
       reports,
+      keys,
     }),
     registerLinks(services, {
       openRun: (run) => {

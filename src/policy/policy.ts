@@ -53,6 +53,8 @@ export interface PolicyAnswer {
   readonly reusedTokens: number;
   /** Why there is no message, where a server gave none: its episode is masked. */
   readonly lost?: string;
+  /** Whether a missing message is withheld for what it is: asking again is no help. */
+  readonly withheld?: boolean;
 }
 
 export interface PolicyControl {

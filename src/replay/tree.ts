@@ -103,10 +103,13 @@ export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
 }
 
 /** Why a message of an episode is missing, up to a node; null where none is. */
-export function lostIn(leaf: TreeNode): string | null {
+export const lostIn = (leaf: TreeNode): string | null => missingIn(leaf)?.lost ?? null;
+
+/** The message of an episode that is missing, up to a node; null where none is. */
+export function missingIn(leaf: TreeNode): TreeNode['answer'] | null {
   for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
     if (node.answer.lost !== undefined) {
-      return node.answer.lost;
+      return node.answer;
     }
   }
   return null;

@@ -1,4 +1,5 @@
 /** What is known of a model folder, and what running it takes: plain data between engine, command line and editor. */
+import type { EndpointCost } from './endpointCost.ts';
 import type { TimeEstimate } from './text/times.ts';
 
 /** A model folder as its files describe it; nothing of the weights is loaded for this. */
@@ -96,6 +97,8 @@ export interface RunBudget {
   /** One evaluation; a run evaluates before and after training, greedily and by sampling. */
   readonly perEvaluation: WorkCost;
   readonly total: WorkCost;
+  /** What servers that answer for roles are asked at most; absent where none does. */
+  readonly endpoints?: readonly EndpointCost[];
 }
 
 /** What a run would need and cost. */

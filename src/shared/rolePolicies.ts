@@ -119,7 +119,7 @@ export interface EndpointSettings {
   readonly time_limit: number;
   /** Money for a million tokens. */
   readonly prices: { readonly input: number; readonly output: number };
-  /** The most that the role may cost in a run, or in a replay. */
+  /** The most that the role may cost in a run with all of its replays. */
   readonly spending: { readonly tokens: number | null; readonly money: number | null };
 }
 

@@ -128,6 +128,8 @@ export interface StoreReader {
   stages(run: string, iteration: number): Stage[];
   /** The first stage of a run that these weights sampled; null where none was. */
   stageOfSnapshot(run: string, snapshot: string): Stage | null;
+  /** Requests to the server of a role that a run and its replays made, and the tokens that these cost. */
+  spent(run: string, role: string): { readonly calls: number; readonly prompt: number; readonly completion: number };
   /**
    * What a run's method carried on after a step, or after one of its stages; null where it carries nothing, or the
    * messages are not stored.
@@ -352,6 +354,8 @@ export interface StoreWriter extends StoreReader {
   /** Rewrites a run's account. */
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;
+  /** Appends what one request to a server of a role cost. */
+  insertSpending(run: string, role: string, tokens: { readonly prompt: number; readonly completion: number }): void;
   insertLabel(label: NewLabel): number;
   insertDiagnosticSample(run: string, settings: string): number;
   /** Marks a diagnostic bucket that is complete. */

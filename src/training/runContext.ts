@@ -51,6 +51,8 @@ export interface RunDependencies {
   readonly expected: ExpectedPace;
   /** The time of day as ISO 8601, for the run's row only. */
   readonly now: () => string;
+  /** Hears of a new run when its row is stored. */
+  readonly onStored?: (run: string) => void;
 }
 
 export interface RunControl {

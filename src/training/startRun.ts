@@ -42,6 +42,7 @@ export async function runTraining(
     store.insertSnapshot({ id: base, run: id, iteration: 0, base: dependencies.modelFolder, file: null });
     store.insertInstances(runInstances(config, dependencies));
   });
+  dependencies.onStored?.(id);
   return toTheEnd(id, config, dependencies, control);
 }
 
@@ -97,7 +98,8 @@ async function toTheEnd(
       recordEnd(store, id, 'failed', null);
       const { steps } = store.run(id);
       throw new EvaluatorLost(
-        `Run ${id} was interrupted at step ${String(steps)} of ${String(config.steps)}: ${withoutStop(error.message)}. What is stored stays; resume it when sandboxes work again.`,
+        `Run ${id} was interrupted at step ${String(steps)} of ${String(config.steps)}: ${withoutStop(error.message)}. What is stored stays; resume it when ${error.until}.`,
+        error.until,
       );
     }
     recordEnd(store, id, error instanceof CancelledError ? 'cancelled' : 'failed', now());

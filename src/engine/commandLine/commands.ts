@@ -35,7 +35,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   replay: {
     usage:
-      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--json]',
+      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--spend-tokens N] [--spend-money X] [--json]',
     summary:
       'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided',
     run: replay,

@@ -1,5 +1,6 @@
 /** Model facts, plans and self-tests as people at a terminal read them. */
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
+import { costWords } from '../../shared/endpointCost.ts';
 import type { RhoReport } from '../../shared/records/rho.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords, countWords } from '../../shared/text/sizes.ts';
@@ -88,6 +89,7 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
       : [
           `  Of the calls of a step up to ${whole(budget.votes)} score answers of votes by themselves, each answer once.`,
         ]),
+    ...(budget.endpoints ?? []).map((cost) => `  ${costWords(cost)}`),
     '',
     `Time: ${estimateWords(seconds)}`,
   ].join('\n');

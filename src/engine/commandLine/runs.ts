@@ -6,6 +6,7 @@ import { DRAWS_WORDS, drawsOf } from '../../shared/records/draws.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { clearOf, distanceToDecision, headlineJson } from '../../shared/credit/headline.ts';
+import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { MessageEstimate } from '../../shared/records/estimates.ts';
 import type { BucketView, Message, RunSummary } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
@@ -170,6 +171,8 @@ export async function replay(args: readonly string[], context: CommandContext): 
     snapshot: { type: 'string' },
     temperature: { type: 'string' },
     model: { type: 'string' },
+    'spend-tokens': { type: 'string' },
+    'spend-money': { type: 'string' },
   } as const;
   const parsed = readArguments('replay', args, options, 1);
   const message = messageNumber('replay', parsed);
@@ -181,6 +184,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     text: text(parsed, 'text'),
     independent: parsed.values['independent'] === true,
     continuation: continuationOf(parsed, context),
+    spending: spendingOf(parsed),
   };
   await withService(storePath(parsed, context), async (service) => {
     await service.updated(context.signal);
@@ -245,6 +249,21 @@ function settleOption(parsed: ParsedArguments): { readonly most: number | null }
     );
   }
   return { most: most === null ? null : whole(parsed, 'at-most', 1, 1) };
+}
+
+/** The most that the run and its replays may spend at a server, in the place of what the configuration says. */
+function spendingOf(parsed: ParsedArguments): SpendingChoice {
+  const [tokens, money] = [text(parsed, 'spend-tokens'), text(parsed, 'spend-money')];
+  if (money !== null && !/^\d+(?:\.\d+)?$/u.test(money)) {
+    throw new C3Error(
+      'input',
+      `--spend-money needs an amount such as 0.25, not ${JSON.stringify(money.slice(0, 40))}.`,
+    );
+  }
+  return {
+    ...(tokens !== null && { tokens: whole(parsed, 'spend-tokens', 0, 0) }),
+    ...(money !== null && { money: Number(money) }),
+  };
 }
 
 /** How a bucket was drawn, and what settling spent. */

@@ -5,6 +5,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../../shared/errors.ts';
+import { costWords } from '../../shared/endpointCost.ts';
 import type { EngineService } from '../service.ts';
 import { parseThresholds } from '../taxonomy/taxonomyReport.ts';
 import { VERSION } from '../version.ts';
@@ -93,7 +94,8 @@ function registerReplay(server: McpServer, service: EngineService): void {
       answering(async () => {
         // The message itself is continued as often as each alternative.
         const cost = (alternatives + 1) * replays;
-        const words = `Replaying message ${String(message)} with ${String(alternatives)} alternatives and ${String(replays)} continuations costs at most ${String(cost)} evaluator calls`;
+        const costs = service.replayCosts({ message, alternatives, replays, text: null });
+        const words = `Replaying message ${String(message)} with ${String(alternatives)} alternatives and ${String(replays)} continuations costs at most ${String(cost)} evaluator calls${costs.map((one) => ` (${costWords(one)})`).join('')}`;
         if (cost > most) {
           throw new C3Error(
             'input',

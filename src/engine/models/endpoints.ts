@@ -2,10 +2,12 @@
 import { EndpointClient, hostOf } from '../../policy/endpoint/client.ts';
 import { EndpointPolicy, messagesContext, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { probeEndpoint } from '../../policy/endpoint/probe.ts';
-import { Spending } from '../../policy/endpoint/spending.ts';
+import { Spending, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { EndpointSettings, RolePolicies } from '../../shared/rolePolicies.ts';
+import type { StoreWriter } from '../../store/types.ts';
 import type { Renderer } from '../../team/render.ts';
 
 /** By role. */
@@ -15,23 +17,6 @@ export type EndpointProbes = Readonly<Record<string, EndpointProbe>>;
 export interface OpenEndpoints {
   readonly policies: ReadonlyMap<string, EndpointPolicy>;
   readonly probes: EndpointProbes;
-}
-
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
-const HOST = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/u;
-
-/**
- * The variable that has the key of an address: its host and port are part of the name, so that no configuration can
- * send a key anywhere but where its owner meant it to go. A dot is one line, a hyphen two.
- * @returns null for a host that has no such name
- */
-export function keyVariable(base: string): string | null {
-  const { hostname, port } = new URL(base);
-  if (!HOST.test(hostname)) {
-    return null;
-  }
-  const name = hostname.replaceAll('-', '__').replaceAll('.', '_').toUpperCase();
-  return `C3_KEY_${name}${port === '' ? '' : `_${port}`}`;
 }
 
 /**
@@ -44,14 +29,14 @@ export function keyOf(base: string, environment: Readonly<NodeJS.ProcessEnv>): s
   if (variable === null || key === undefined || key === '') {
     return null;
   }
-  const { protocol, hostname } = new URL(base);
-  if (protocol !== 'https:' && !LOOPBACK.has(hostname)) {
+  const { protocol } = new URL(base);
+  if (protocol !== 'https:' && !isLocal(base)) {
     throw new C3Error(
       'input',
       `The key in ${variable} would be sent to ${hostOf(base)} unencrypted; write https, or unset the variable.`,
     );
   }
-  if (!/^[\x21-\x7e]+$/u.test(key)) {
+  if (!isKey(key)) {
     throw new C3Error('input', `The key in ${variable} has characters that no key has; set it again.`);
   }
   return key;
@@ -65,46 +50,126 @@ export const endpointRenderers = (policies: RolePolicies = {}): ReadonlyMap<stri
     ),
   );
 
-/**
- * Makes ready what answers for the roles that servers answer. Each has a spending limit of its own, from nothing on.
- * @param known what was found before; a server of which nothing is known is asked
- * @throws C3Error where a server does not answer; CancelledError
- */
-export async function openEndpoints(
-  policies: RolePolicies = {},
-  known: EndpointProbes,
-  tokenizer: Tokenizer,
-  signal: AbortSignal,
-): Promise<OpenEndpoints> {
-  const open = new Map<string, EndpointPolicy>();
-  const probes: Record<string, EndpointProbe> = {};
-  for (const [role, settings] of Object.entries(policies)) {
-    if (settings.kind !== 'endpoint') {
-      continue;
+/** Where a run keeps what it and its replays spend at servers. */
+type SpendingStore = Pick<StoreWriter, 'spent' | 'insertSpending'>;
+
+/** What is spent for a run, from its first message to its last replay; what is spent before it begins waits for it. */
+export class SpendingAccount {
+  private place: { readonly store: SpendingStore; readonly run: string } | null = null;
+  private readonly waiting: (readonly [role: string, used: TokenCount])[] = [];
+
+  /** Names the run, once its row is stored; what was spent for it until now is stored with it. */
+  begin(store: SpendingStore, run: string): void {
+    this.place = { store, run };
+    for (const [role, used] of this.waiting.splice(0)) {
+      store.insertSpending(run, role, used);
     }
-    const found = Object.hasOwn(known, role) ? known[role] : undefined;
-    const client = clientOf(settings, found?.served_as ?? null);
-    const { api, model_name: model, stream } = settings;
-    const probe = found ?? (await probeEndpoint(client, { role, api, model, stream }, signal));
-    probes[role] = probe;
-    open.set(role, new EndpointPolicy({ role, client, api, model, stream, probe, tokenizer }));
   }
-  return { policies: open, probes };
+
+  note(role: string, used: TokenCount): void {
+    if (this.place === null) {
+      this.waiting.push([role, used]);
+    } else {
+      this.place.store.insertSpending(this.place.run, role, used);
+    }
+  }
+
+  /** What was spent for the run before. */
+  before(role: string): ReturnType<SpendingStore['spent']> {
+    return this.place?.store.spent(this.place.run, role) ?? { calls: 0, prompt: 0, completion: 0 };
+  }
 }
 
-function clientOf(settings: EndpointSettings, servedAs: string | null): EndpointClient {
-  const keys = new Map(settings.endpoint.map((base) => [base, keyOf(base, process.env)]));
-  return new EndpointClient({
-    bases: settings.endpoint,
-    api: settings.api,
-    keyOf: (base) => keys.get(base) ?? null,
-    concurrency: settings.concurrency,
-    perMinute: settings.requests_per_minute,
-    retries: settings.retries,
-    timeLimit: 1000 * settings.time_limit,
-    spending: new Spending(settings.spending, settings.prices),
-    servedAs,
-  });
+export interface OpeningEndpoints {
+  readonly policies: RolePolicies | undefined;
+  /** What was found before; a server of which nothing is known is asked. */
+  readonly known: EndpointProbes;
+  readonly tokenizer: Tokenizer;
+  /** Where what is spent is counted. */
+  readonly account: SpendingAccount;
+  /** Limits in the place of the configuration's; a number that is missing stays. */
+  readonly limit?: Partial<SpendingLimit>;
+}
+
+/** The servers that an engine asks: what it was given to speak with them, and what each run has spent at them. */
+export class Endpoints {
+  /** Keys that a window gave, by the names of their variables. They are in memory only. */
+  private offered: Readonly<Record<string, string>> = {};
+  /** One for each role of a run, whatever asks for it: a run and its replays may spend at once. */
+  private readonly spendings = new WeakMap<SpendingAccount, Map<string, Spending>>();
+  private readonly accounts = new Map<string, SpendingAccount>();
+
+  /** Takes the keys that the user keeps in the editor, in the place of those it gave before. */
+  offer(keys: Readonly<Record<string, string>>): void {
+    this.offered = { ...keys };
+  }
+
+  /** The account of a stored run, the same one for everybody who asks. */
+  account(store: SpendingStore, run: string): SpendingAccount {
+    const account = this.accounts.get(run) ?? new SpendingAccount();
+    this.accounts.set(run, account);
+    account.begin(store, run);
+    return account;
+  }
+
+  /** Makes the account of a new run the one that others find, once its row is stored. */
+  begun(account: SpendingAccount, store: SpendingStore, run: string): void {
+    this.accounts.set(run, account);
+    account.begin(store, run);
+  }
+
+  /**
+   * Makes ready what answers for the roles that servers answer, each with a spending limit of its own over the run and
+   * its replays.
+   * @throws C3Error where a server does not answer; CancelledError
+   */
+  async open(opening: OpeningEndpoints, signal: AbortSignal): Promise<OpenEndpoints> {
+    const { policies = {}, known, tokenizer } = opening;
+    const open = new Map<string, EndpointPolicy>();
+    const probes: Record<string, EndpointProbe> = {};
+    for (const [role, settings] of Object.entries(policies)) {
+      if (settings.kind !== 'endpoint') {
+        continue;
+      }
+      const found = Object.hasOwn(known, role) ? known[role] : undefined;
+      const client = this.client(settings, found?.served_as ?? null, this.spending(role, settings, opening));
+      const { api, model_name: model, stream } = settings;
+      const probe = found ?? (await probeEndpoint(client, { role, api, model, stream }, signal));
+      probes[role] = probe;
+      open.set(role, new EndpointPolicy({ role, client, api, model, stream, probe, tokenizer }));
+    }
+    return { policies: open, probes };
+  }
+
+  private spending(role: string, settings: EndpointSettings, { account, limit }: OpeningEndpoints): Spending {
+    const own = this.spendings.get(account) ?? new Map<string, Spending>();
+    this.spendings.set(account, own);
+    const wanted = { ...settings.spending, ...limit };
+    const spending =
+      own.get(role) ??
+      new Spending(wanted, settings.prices, (used) => {
+        account.note(role, used);
+      });
+    own.set(role, spending);
+    spending.continueFrom(account.before(role), wanted);
+    return spending;
+  }
+
+  private client(settings: EndpointSettings, servedAs: string | null, spending: Spending): EndpointClient {
+    const known = { ...process.env, ...this.offered };
+    const keys = new Map(settings.endpoint.map((base) => [base, keyOf(base, known)]));
+    return new EndpointClient({
+      bases: settings.endpoint,
+      api: settings.api,
+      keyOf: (base) => keys.get(base) ?? null,
+      concurrency: settings.concurrency,
+      perMinute: settings.requests_per_minute,
+      retries: settings.retries,
+      timeLimit: 1000 * settings.time_limit,
+      spending,
+      servedAs,
+    });
+  }
 }
 
 /** What a run says of the servers that it asked first. */

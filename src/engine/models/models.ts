@@ -14,6 +14,7 @@ import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { WORKER_ENTRY } from '../places.ts';
 import { probeProvider } from '../machine/probing.ts';
 import type { Recipe } from '../recipe/recipe.ts';
+import { Endpoints } from './endpoints.ts';
 import { TextPool } from './texts.ts';
 
 /** A recipe's model, loaded. */
@@ -66,6 +67,8 @@ interface Slot {
 
 export class ModelPool {
   readonly texts = new TextPool();
+  /** What models elsewhere are asked with. */
+  readonly endpoints = new Endpoints();
   private slots: Slot[] = [];
   private readonly probe: Probe;
 

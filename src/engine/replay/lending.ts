@@ -1,12 +1,12 @@
 /** Lends the weights that stored messages were sampled with, for replays, verification and measurements. */
 import { existsSync } from 'node:fs';
+import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
 import type { PolicyLender } from '../../replay/verify.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { snapshotValue } from '../../training/state/states.ts';
 import type { SampleLender } from '../diagnose/diagnoseSample.ts';
 import type { LentPolicy, ModelPool, WeightsFinder } from '../models/models.ts';
-import { openEndpoints } from '../models/endpoints.ts';
 import { teamOf, withRoles, type LentTeam, type RoleLender } from '../models/roles.ts';
 import { parseRecipe, protocolOf, type RoleWeights, type StoredRecipe } from '../recipe/recipe.ts';
 import type { StoreWork } from '../run/storeWork.ts';
@@ -29,6 +29,7 @@ export class Lending {
   /**
    * Lends the team of a run with a snapshot of it, or of another model that continued replays of it; roles with weights
    * of their own keep them.
+   * @param limit of what servers may cost, in the place of the configuration's
    */
   withSnapshot<Result>(
     run: string,
@@ -36,18 +37,21 @@ export class Lending {
     snapshot: string,
     signal: AbortSignal,
     work: (lent: LentTeam | string) => Promise<Result>,
+    limit?: Partial<SpendingLimit>,
   ): Promise<Result> {
     return this.withModel(run, recipe, snapshot, signal, (lent) =>
-      typeof lent === 'string' ? work(lent) : this.asTeam(lent, recipe, signal, work),
+      typeof lent === 'string' ? work(lent) : this.asTeam(lent, run, recipe, signal, work, limit),
     );
   }
 
   /** A snapshot on loan with what answers for the other roles of its run. */
   private asTeam<Result>(
     lent: LentPolicy,
+    run: string,
     recipe: StoredRecipe,
     signal: AbortSignal,
     work: (lent: LentTeam | string) => Promise<Result>,
+    limit: Partial<SpendingLimit> = {},
   ): Promise<Result> {
     const lenders = Object.entries(recipe.roles ?? {}).map(
       ([role, weights]) => [role, this.roleLender(recipe, role, weights, signal)] as const,
@@ -57,7 +61,11 @@ export class Lending {
       if (typeof roles === 'string') {
         return work(roles);
       }
-      const endpoints = await openEndpoints(policies, recipe.endpoints ?? {}, lent.tokenizer, signal);
+      const account = this.models.endpoints.account(this.work.writer(), run);
+      const endpoints = await this.models.endpoints.open(
+        { policies, known: recipe.endpoints ?? {}, tokenizer: lent.tokenizer, account, limit },
+        signal,
+      );
       return work(teamOf(lent, roles, policies, endpoints.policies));
     });
   }
@@ -151,7 +159,7 @@ export class Lending {
         }
         const { runtime, tokenizer, info } = lent;
         const head = await this.weights.valueHead({ store: this.work.writer(), run, recipe, snapshot, signal });
-        return this.asTeam(lent, recipe, signal, (team) =>
+        return this.asTeam(lent, run, recipe, signal, (team) =>
           typeof team === 'string'
             ? work(team)
             : work(team.policy, (moment) =>

@@ -2,27 +2,28 @@
 import { comparedCredits } from '../../credit/compared.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
-import type { ReplayControl } from '../../replay/request.ts';
-import { verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
+import type { ReplayControl, ReplayRequest } from '../../replay/request.ts';
+import { replaysOfMessage, verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
 import { onAbort, throwIfAborted, unlessCancelled } from '../../shared/cancellation.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
-import { C3Error } from '../../shared/errors.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
-import type { Decision, Replay } from '../../shared/records/records.ts';
+import type { BucketView, Decision, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { runSampling } from '../../training/config/config.ts';
+import { replayCosts, type CostedTeam } from '../models/endpointCost.ts';
 import type { ModelPool } from '../models/models.ts';
 import { runRenderer, type LentTeam } from '../models/roles.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { templateRemark } from '../recipe/fingerprint.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 import { paced } from '../run/time/pace.ts';
 import type { StoreWork } from '../run/storeWork.ts';
 import { snapshotNamed } from './continuation.ts';
 import type { Lending } from './lending.ts';
-import { endpointCosts } from './endpointCost.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 import { checkLength } from './typedLength.ts';
 
@@ -76,8 +77,8 @@ export async function replayHere(
   const own = name === null && temperature === null && model === null;
   const protocol = protocolOf(recipe);
   const asked = withPairs(request, store.message(decision.id), own, protocol);
-  for (const line of endpointCosts(asked, protocol, decision.position, config.policies)) {
-    control.onRemark?.(line);
+  for (const cost of costsOf(store, decision, asked, recipe, request.spending)) {
+    control.onRemark?.(costWords(cost));
   }
   const replay = async (lent: LentTeam | string, evaluator: Evaluator): Promise<ReplayResult> => {
     if (typeof lent === 'string') {
@@ -106,12 +107,56 @@ export async function replayHere(
   return untilBegun(work, signal, async (begin) => {
     const snapshot = model === null ? named : await lending.lendModel(run, recipe, model, signal);
     return evaluators.using(config, (evaluator) =>
-      lending.withSnapshot(run, recipe, snapshot, signal, (lent) => {
-        begin();
-        return replay(lent, evaluator);
-      }),
+      lending.withSnapshot(
+        run,
+        recipe,
+        snapshot,
+        signal,
+        (lent) => {
+          begin();
+          return replay(lent, evaluator);
+        },
+        request.spending,
+      ),
     );
   });
+}
+
+/**
+ * What a replay may ask of servers at most; nothing of imported runs, whose replays are refused.
+ * @throws C3Error('input') where the message's own credit is settled already
+ */
+export function replayCostsHere(store: StoreReader, request: EngineReplay): readonly EndpointCost[] {
+  const decision = store.decision(request.message);
+  if (store.run(decision.run).method === IMPORTED) {
+    return [];
+  }
+  const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
+  const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
+  const own = snapshot === null && temperature === null && model === null;
+  const asked = withPairs(request, store.message(decision.id), own, protocolOf(recipe));
+  return costsOf(store, decision, asked, recipe, request.spending);
+}
+
+function costsOf(
+  store: StoreReader,
+  { run, id, position, context, instance }: Decision,
+  asked: ReplayRequest,
+  recipe: StoredRecipe,
+  limit: CostedTeam['limit'] = {},
+): readonly EndpointCost[] {
+  const { config } = recipe;
+  const team = {
+    protocol: protocolOf(recipe),
+    policies: config.policies,
+    sampling: runSampling(config),
+    spent: (role: string) => store.spent(run, role),
+    limit,
+  };
+  // What is said of one message may be longer than what is said of another.
+  const said = [store.instance(instance).question, ...store.chain(id).map(({ text }) => text), context];
+  const bytes = said.reduce((total, text) => total + Buffer.byteLength(text), 0);
+  return replayCosts(asked, team, position, bytes);
 }
 
 /**
@@ -152,6 +197,30 @@ export function verifyHere(
   return evaluators.using(recipe.config, (evaluator) =>
     verifyReplays(store, replays, lending.lender(run, recipe, signal), { ...rules, evaluator }, { ...control, signal }),
   );
+}
+
+/** The replays that a message represents. @throws C3Error('input') where it was never replayed */
+export function knownReplays(store: StoreReader, message: number): Replay[] {
+  const replays = replaysOfMessage(store, message);
+  if (replays.length === 0) {
+    throw new C3Error('input', `Message ${String(message)} has no replay to verify; replay its alternatives first.`);
+  }
+  return replays;
+}
+
+/** Re-executes every replay of a bucket that is complete; a cancel leaves the rest unverified. */
+export async function proveHere(place: ReplayPlace, bucket: number, signal: AbortSignal): Promise<BucketView> {
+  const { work } = place;
+  try {
+    await work.writing('verification of a replay', signal, (store) =>
+      verifyHere(place, store, store.bucket(bucket).run, store.replaysOfBucket(bucket), { signal }),
+    );
+  } catch (error) {
+    if (!(error instanceof CancelledError)) {
+      throw error;
+    }
+  }
+  return work.reading((reader) => reader.bucketView(bucket));
 }
 
 /** The replays of a run: all, or a sample spread evenly over them. */

@@ -2,12 +2,17 @@
 import type { ReplayRequest } from '../../replay/request.ts';
 import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
 import { C3Error } from '../../shared/errors.ts';
+import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { BucketView, Message } from '../../shared/records/records.ts';
 import { pairsOf, settleProblem, settleReplays, type ReplayResult, type Settle } from '../../shared/records/settle.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 
 /** A replay request as both doors of the engine take it. */
-export type EngineReplay = ReplayRequest & { readonly settle?: Settle };
+export type EngineReplay = ReplayRequest & {
+  readonly settle?: Settle;
+  /** The most that the run and its replays may spend at each server, in the place of what the configuration says. */
+  readonly spending?: SpendingChoice;
+};
 
 /** @throws C3Error('input') where a credit cannot be settled so */
 export function checkSettle(request: EngineReplay): void {

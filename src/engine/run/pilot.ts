@@ -6,7 +6,7 @@ import { predictedVarianceRatios, rhoOf, type PilotContext } from '../../diagnos
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
-import { openEndpoints } from '../models/endpoints.ts';
+import { SpendingAccount } from '../models/endpoints.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
@@ -59,7 +59,10 @@ export async function pilotHere(
         withRunRoles(models, prepared, model, { earlier, snapshotFolder }, { signal }, async (lent) => {
           const { runtime, tokenizer, info } = model;
           const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
-          const { policies } = await openEndpoints(recipe.config.policies, {}, tokenizer, signal);
+          const { policies } = await models.endpoints.open(
+            { policies: recipe.config.policies, known: {}, tokenizer, account: new SpendingAccount() },
+            signal,
+          );
           const weights = new Map<string, RolePolicy>([
             ...[...lent].map(([role, one]) => [role, one.policy] as const),
             ...policies,

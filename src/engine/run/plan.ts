@@ -2,6 +2,7 @@
  * What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its
  * configuration allows.
  */
+import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { readRendering } from '../../policy/rendering.ts';
 import { capabilitiesOf } from '../../shared/rolePolicies.ts';
 import { samplingOf } from '../../replay/grow.ts';
@@ -21,7 +22,7 @@ import { evaluationTimes } from '../../shared/records/evaluationRounds.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout, messagesOf } from '../../team/rounds.ts';
+import { callsOfFanout, decisionsAtMost, messagesOf } from '../../team/rounds.ts';
 import { teamRenderer } from '../../team/render.ts';
 import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
@@ -31,6 +32,7 @@ import { treeWords } from '../../training/methods/joint.ts';
 import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
+import { endpointCosts } from '../models/endpointCost.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
 import { NEVER } from '../../shared/cancellation.ts';
@@ -154,7 +156,26 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
   const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
   const tree = config.steps > 0 && config.magrpo !== null ? { tree: treeWords(config.magrpo, protocol) } : {};
-  return { steps: config.steps, evaluations, perStep, perEvaluation, total, ...tree, ...(votes > 0 && { votes }) };
+  const bytes = runInstances(config, { train, evaluation }).reduce(
+    (most, { question }) => Math.max(most, Buffer.byteLength(question)),
+    0,
+  );
+  const endpoints = endpointCosts(
+    { protocol, policies: config.policies, sampling: runSampling(config), spent: () => ({ prompt: 0, completion: 0 }) },
+    bytes,
+    decisionsAtMost(protocol),
+    (role) => (total.decisions[role] ?? 0) + MOST_PROBES,
+  );
+  return {
+    steps: config.steps,
+    evaluations,
+    perStep,
+    perEvaluation,
+    total,
+    ...tree,
+    ...(votes > 0 && { votes }),
+    ...(endpoints.length > 0 && { endpoints }),
+  };
 }
 
 /** The cost of episodes that branch as `fanout` says; missing numbers are 1. */

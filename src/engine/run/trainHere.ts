@@ -16,7 +16,7 @@ import type { LoadedModel, ModelPool } from '../models/models.ts';
 import type { Lease } from './storeHold.ts';
 import type { Timing } from './timing.ts';
 import { loadingWords } from '../models/loadingWords.ts';
-import { endpointRemarks, openEndpoints } from '../models/endpoints.ts';
+import { endpointRemarks, SpendingAccount, type OpenEndpoints } from '../models/endpoints.ts';
 import type { LentRoles } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import { beganWith, beginningOf } from './beginning.ts';
@@ -74,14 +74,17 @@ export async function trainHere(
         runInstances(recipe.config, data),
       );
     }
-    const endpoints = await openEndpoints(
-      recipe.config.policies,
-      interrupted?.recipe.endpoints ?? {},
-      tokenizer,
-      control.signal,
-    );
+    const account = new SpendingAccount();
+    const openEndpoints = (spent: SpendingAccount): Promise<OpenEndpoints> =>
+      models.endpoints.open(
+        { policies: recipe.config.policies, known: interrupted?.recipe.endpoints ?? {}, tokenizer, account: spent },
+        control.signal,
+      );
+    // A new run learns first whether its servers answer; what it spends on that is stored with it.
+    const asked = interrupted === null ? await openEndpoints(account) : null;
     const lease = await hold();
     const { store } = lease;
+    const endpoints = asked ?? (await openEndpoints(models.endpoints.account(store, interrupted?.id ?? '')));
     await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
     await keepAdapters(roles, lent, snapshotFolder);
     for (const line of [...remarks, ...endpointRemarks(endpoints.probes)]) {
@@ -125,6 +128,9 @@ export async function trainHere(
         onRemark,
       ),
       now: () => new Date().toISOString(),
+      onStored: (run: string) => {
+        models.endpoints.begun(account, store, run);
+      },
     };
     if (interrupted !== null) {
       return resumeTraining(interrupted.id, recipe.config, dependencies, control);

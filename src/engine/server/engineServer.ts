@@ -22,8 +22,10 @@ import {
   ImportLogRequest,
   LabelRequest,
   LogNotification,
+  OfferKeysRequest,
   PlanRequest,
   PROTOCOL_VERSION,
+  ReplayCostsRequest,
   ReplayProgressNotification,
   ReplayRequest,
   RestartJobRequest,
@@ -202,6 +204,13 @@ export class EngineServer {
       ),
     );
     connection.onRequest(ReplayRequest, (params, token) => this.answering(() => this.replay(client, params, token)));
+    connection.onRequest(ReplayCostsRequest, (params) => this.answering(() => service.replayCosts(params)));
+    connection.onRequest(OfferKeysRequest, ({ keys }) =>
+      this.answering(() => {
+        service.offerKeys(keys);
+        return null;
+      }),
+    );
     connection.onRequest(VerifyRequest, ({ message }, token) =>
       this.answering(() =>
         service.verifyMessage(message, {

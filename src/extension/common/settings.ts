@@ -1,6 +1,7 @@
 /** The user's settings, checked. */
 import { isAbsolute, join } from 'node:path';
 import { workspace } from 'vscode';
+import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import { MAX_ALTERNATIVES, MAX_REPLAYS } from '../../shared/protocols/transcriptProtocol.ts';
 
 const SECTION = 'c3';
@@ -25,6 +26,19 @@ export function replayDefaults(): { readonly alternatives: number; readonly repl
     alternatives: bounded(settings.get<number>('replay.alternatives', 4), MAX_ALTERNATIVES),
     replays: bounded(settings.get<number>('replay.replays', 4), MAX_REPLAYS),
   };
+}
+
+/** What the user lets a run and its replays spend at servers, in the place of what configurations say. */
+export function spendingLimit(): { readonly spending?: SpendingChoice } {
+  const settings = workspace.getConfiguration(SECTION);
+  const of = (name: string): number | null => {
+    const value = settings.get<number | null>(name, null);
+    return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+  };
+  const [tokens, money] = [of('spending.tokens'), of('spending.money')];
+  return tokens === null && money === null
+    ? {}
+    : { spending: { ...(tokens !== null && { tokens }), ...(money !== null && { money }) } };
 }
 
 /** The section of our settings. */

@@ -23,6 +23,8 @@ export interface EngineProgram {
   readonly script: string;
   /** The product's version. */
   readonly version: string;
+  /** The keys of servers that the user keeps. */
+  readonly keys: () => Promise<Readonly<Record<string, string>>>;
 }
 
 export class Engine {
@@ -99,6 +101,13 @@ export class Engine {
       .catch((error: unknown) => {
         this.log.error(messageOf(error));
       });
+  }
+
+  /** Gives the user's keys to the engine again, where there is one. */
+  offerKeys(): void {
+    this.current?.client.offerKeys().catch((error: unknown) => {
+      this.log.error(messageOf(error));
+    });
   }
 
   /** Leaves the engine, which continues its runs and ends itself otherwise. */

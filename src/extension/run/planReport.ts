@@ -1,5 +1,6 @@
 /** A run's plan as a document that is read beside its configuration: narrow, with the verdict first. */
 import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/models.ts';
+import { costWords } from '../../shared/endpointCost.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { basisWords, spanWords } from '../../shared/text/times.ts';
 import { wrapped } from '../common/wrapped.ts';
@@ -23,6 +24,7 @@ export function planReport(name: string, { memory, budget, seconds }: RunPlan): 
     '',
     'Cost, at most',
     ...costLines(budget),
+    ...(budget.endpoints ?? []).flatMap((cost) => wrapped(costWords(cost), WIDTH).map((line) => `  ${line}`)),
     '',
     ...timeLines(seconds),
     '',

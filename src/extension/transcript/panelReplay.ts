@@ -6,7 +6,9 @@ import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
+import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
+import { asksServers, confirmCosts } from './replayCost.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
 export class PanelReplay implements Disposable {
@@ -51,16 +53,41 @@ export class PanelReplay implements Disposable {
     }
   }
 
-  /** Starts a replay, unless one is in progress. @throws where there is no engine to ask */
+  /**
+   * Starts a replay, unless one is in progress; of a run that servers answer for, once its cost was agreed to.
+   * @throws where there is no engine to ask
+   */
   start(params: ReplayParams): void {
     if (this.current?.status === 'running') {
       return;
     }
     const client = this.services.engine.client();
+    const wanted = { ...params, ...spendingLimit() };
+    const reader = this.services.store.reader();
+    if (reader === null || !asksServers(reader.runConfig(reader.message(params.message).run))) {
+      this.begin(client, wanted);
+      return;
+    }
+    client
+      .replayCosts(wanted)
+      .then(confirmCosts)
+      .then(
+        (agreed) => {
+          if (agreed && this.current?.status !== 'running') {
+            this.begin(client, wanted);
+          }
+        },
+        (error: unknown) => {
+          this.services.log.error(messageOf(error));
+          this.set({ ...begun(params), status: 'failed', error: messageOf(error) });
+        },
+      );
+  }
+
+  private begin(client: ReturnType<Services['engine']['client']>, params: ReplayParams): void {
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
-    const settle = params.settle === undefined ? null : { most: params.settle.replays, spent: null };
-    this.set({ message: params.message, status: 'running', bucket: null, done: 0, total: 0, error: null, settle });
+    this.set(begun(params));
     client.replay(params, cancellation.token).then(
       // Cancelled while the proof was made, it answers with all that was replayed.
       (bucket) => {
@@ -116,4 +143,17 @@ export class PanelReplay implements Disposable {
     this.current = state;
     this.changed(state);
   }
+}
+
+/** The state of a replay that nothing has been heard of. */
+function begun({ message, settle }: ReplayParams): ReplayState {
+  return {
+    message,
+    status: 'running',
+    bucket: null,
+    done: 0,
+    total: 0,
+    error: null,
+    settle: settle === undefined ? null : { most: settle.replays, spent: null },
+  };
 }

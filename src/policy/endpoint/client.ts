@@ -33,9 +33,13 @@ const LONGEST_WAIT = 120_000;
 
 /** A request that was not answered though it was asked again and again, or that has no answer. */
 export class Unanswered extends Error {
-  constructor(message: string) {
+  /** Whether the server has no answer to give, however often it is asked. */
+  readonly withheld: boolean;
+
+  constructor(message: string, withheld: boolean) {
     super(message);
     this.name = 'Unanswered';
+    this.withheld = withheld;
   }
 }
 
@@ -86,6 +90,7 @@ export class EndpointClient {
       if (failure.kind === 'withheld' || attempt >= retries || tooLong) {
         throw new Unanswered(
           `${failure.message}${attempt > 0 ? `, asked ${String(attempt + 1)} times` : ''}${tooLong ? ', and asks to wait too long' : ''}`,
+          failure.kind === 'withheld',
         );
       }
       await this.pause(name, attempt, signal);

@@ -130,7 +130,7 @@ export class EndpointPolicy implements RolePolicy {
       return await this.said(await client.ask(name, body, mostOf(context, sampling.maxNewTokens), signal));
     } catch (error) {
       if (error instanceof Unanswered) {
-        return lostAnswer(error.message);
+        return lostAnswer(error);
       }
       throw error instanceof EndpointFailure ? refusedError(role, error) : error;
     }
@@ -156,7 +156,7 @@ export class EndpointPolicy implements RolePolicy {
 /** Prompt tokens of one request that are counted at most: a server may say anything. */
 const MOST_COUNTED = 2 ** 22;
 
-const lostAnswer = (lost: string): PolicyAnswer => ({
+const lostAnswer = ({ message: lost, withheld }: Unanswered): PolicyAnswer => ({
   text: '',
   prompt: new Int32Array(),
   tokens: new Int32Array(),
@@ -164,4 +164,5 @@ const lostAnswer = (lost: string): PolicyAnswer => ({
   finish: 'length',
   reusedTokens: 0,
   lost,
+  ...(withheld && { withheld }),
 });

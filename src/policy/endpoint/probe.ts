@@ -89,6 +89,9 @@ async function knownForm(
   throw last;
 }
 
+/** Requests of a probe at most. */
+export const MOST_PROBES = FORMS.length + 2 * SEEDS.length;
+
 const isRefusedForm = (error: unknown): boolean =>
   error instanceof EndpointFailure && (error.status === 400 || error.status === 422);
 

@@ -36,16 +36,26 @@ export const moneyOf = ({ prompt, completion }: TokenCount, { input, output }: P
   (prompt * input + completion * output) / 1e6;
 
 export class Spending {
-  private readonly limit: SpendingLimit;
+  private limit: SpendingLimit;
   private readonly prices: Prices;
+  private readonly onSpent: (used: TokenCount) => void;
   private spentTokens: TokenCount = { prompt: 0, completion: 0 };
   private calls = 0;
   private readonly reserved = new Set<TokenCount>();
   private waiting: (() => void)[] = [];
 
-  constructor(limit: SpendingLimit, prices: Prices) {
+  /** @param onSpent hears what each request cost as it is counted */
+  constructor(limit: SpendingLimit, prices: Prices, onSpent: (used: TokenCount) => void = () => undefined) {
     this.limit = limit;
     this.prices = prices;
+    this.onSpent = onSpent;
+  }
+
+  /** Goes on from what was spent before under a limit; what is under way stays reserved. */
+  continueFrom({ calls, prompt, completion }: Omit<Spent, 'money'>, limit: SpendingLimit): void {
+    this.spentTokens = { prompt, completion };
+    this.calls = calls;
+    this.limit = limit;
   }
 
   get spent(): Spent {
@@ -79,6 +89,7 @@ export class Spending {
       const { prompt, completion } = this.spentTokens;
       this.spentTokens = { prompt: prompt + used.prompt, completion: completion + used.completion };
       this.calls++;
+      this.onSpent(used);
     }
     const waiting = this.waiting;
     this.waiting = [];

@@ -5,6 +5,7 @@ import type { ContinuationChoice } from '../records/continuation.ts';
 import type { DeviceRequest } from '../devices.ts';
 import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
+import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
 import type { BucketView } from '../records/records.ts';
 import type { VerificationReport } from '../records/verification.ts';
 import type { ReplayResult, Settle } from '../records/settle.ts';
@@ -88,6 +89,13 @@ export interface ReplayParams {
    * independent numbers.
    */
   readonly settle?: Settle;
+  /** The most that the run and its replays may spend at each server; what the configuration says unless given. */
+  readonly spending?: SpendingChoice;
+}
+
+export interface OfferKeysParams {
+  /** Keys of servers by the names of their variables (C3_KEY_HOST). They are kept in memory and nowhere else. */
+  readonly keys: Readonly<Record<string, string>>;
 }
 
 export interface ReplayProgress {
@@ -179,6 +187,10 @@ export const CancelRunRequest = new RequestType<JobParams, CancelResult, void>('
 /** Asks again for a job that had never begun. */
 export const RestartJobRequest = new RequestType<JobParams, RunJob, void>('runs/restart');
 export const ReplayRequest = new RequestType<ReplayParams, ReplayResult, void>('replay/start');
+/** What a replay may ask of servers at most; nothing is asked. */
+export const ReplayCostsRequest = new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs');
+/** Gives the engine the keys that the user keeps in the editor, in the place of those that were given before. */
+export const OfferKeysRequest = new RequestType<OfferKeysParams, null, void>('keys/offer');
 export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
 export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
 /** Brings a store of an older version up to date. */

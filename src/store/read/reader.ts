@@ -6,6 +6,7 @@ import { environmentEventReaders } from '../tables/environmentEvents.ts';
 import { evaluationReaders } from '../tables/evaluations.ts';
 import { labelReaders } from '../tables/labels.ts';
 import { methodStateReaders } from '../tables/methodStates.ts';
+import { spendingReaders } from '../tables/spending.ts';
 import { stageReaders } from '../tables/stages.ts';
 import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
 import { bucketReaders } from './readBuckets.ts';
@@ -94,6 +95,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...evaluationReaders(session),
       ...methodStateReaders(session),
       ...stageReaders(session),
+      ...spendingReaders(session),
       ...environmentEventReaders(session),
       ...labelReaders(session),
       ...messageReaders(session, treeOf, messagesOf),

@@ -116,6 +116,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
         const isKept = (snapshot: unknown): boolean => snapshot === undefined || snapshots?.has(snapshot) === true;
         done.push(copyTable({ source, db, table }, (_, { run, snapshot }) => runs.has(run) && isKept(snapshot)));
       }
+      done.push(copyTable({ source, db, table: 'spending' }, (_, { run }) => runs.has(run)));
       const isWhole = (verification: unknown): boolean => whole.get('verification')?.kept.has(verification) === true;
       done.push(copyTable({ source, db, table: 'verification_difference' }, isWhole));
       done.push(...copyEvents({ source, db }, (decision) => whole.get('decision')?.kept.has(decision) === true, runs));

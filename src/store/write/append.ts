@@ -10,6 +10,7 @@ import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
 import { labelWriter } from '../tables/labels.ts';
+import { spendingWriter } from '../tables/spending.ts';
 import { stageWriter } from '../tables/stages.ts';
 import { accountWriter } from '../tables/runAccounts.ts';
 import { guarded, translate } from '../files/sqlite.ts';
@@ -72,6 +73,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...evaluationWriter(session),
     ...methodStateWriter(session),
     ...stageWriter(session),
+    ...spendingWriter(session),
     ...environmentEventWriters(session),
     ...labelWriter(session),
     insertInstances: together((instances) => {

@@ -74,7 +74,7 @@ const keysSchema = z.strictObject({
     .transform((given) => [given].flat())
     .optional()
     .describe(
-      '`kind: endpoint`: the base address of an OpenAI-compatible server, or several that share the requests. Its key is the variable C3_KEY_HOST of the environment.',
+      '`kind: endpoint`: the base address of an OpenAI-compatible server, or several that share the requests. Its key is set with C3: Set endpoint key, or is the variable C3_KEY_HOST of the environment.',
     ),
   model_name: z.string().min(1).max(MOST_NAME).optional().describe('`kind: endpoint`: how the server names the model.'),
   api: described(ENDPOINT_APIS).optional().describe('`kind: endpoint`: how it is asked; chat unless given.'),
@@ -109,7 +109,9 @@ const keysSchema = z.strictObject({
       money: amount.nullish().describe('In the unit of `prices`.'),
     })
     .optional()
-    .describe('`kind: endpoint`: the most that the role may cost in a run, and in each replay; no limit unless given.'),
+    .describe(
+      '`kind: endpoint`: the most that the role may cost in a run with all of its replays; no limit unless given.',
+    ),
   learns: z
     .boolean()
     .refine((value) => !value, 'must be false; a role that learns needs no policy of its own')

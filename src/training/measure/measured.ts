@@ -1,13 +1,13 @@
 /** Whether enough of what was sampled has been measured to go on with. */
 import { EvaluatorLost } from '../../evaluate/evaluator.ts';
-import { leavesOf, scoresOf, type TreeNode } from '../../replay/tree.ts';
+import { leavesOf, missingIn, scoresOf, type TreeNode } from '../../replay/tree.ts';
 
 /** A score that is missing because something outside ended its sandbox, as evaluate/python/rules.ts says it. */
 const KILLED = 'killed';
 
 /**
  * What is masked for what it is stays masked whoever tries again; what the machine kept from being measured must not be
- * most.
+ * most, nor what a server did not answer all.
  * @throws EvaluatorLost
  */
 export function requireMeasured(roots: readonly TreeNode[]): void {
@@ -16,6 +16,13 @@ export function requireMeasured(roots: readonly TreeNode[]): void {
   if (killed.length * 2 > leaves.length) {
     throw new EvaluatorLost(
       `The sandbox was ended from outside for ${String(killed.length)} of ${String(leaves.length)} episodes.`,
+    );
+  }
+  const missing = leaves.map(missingIn).filter((answer) => answer !== null && answer.withheld !== true);
+  if (missing.length > 0 && missing.length === leaves.length) {
+    throw new EvaluatorLost(
+      `No message was given for any of ${String(leaves.length)} episodes, the first because ${missing[0]?.lost ?? ''}.`,
+      'the server answers again',
     );
   }
 }

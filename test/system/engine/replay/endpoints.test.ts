@@ -177,3 +177,54 @@ it('a spending limit ends a run before it is passed, and what was stored stays',
   assert.equal(made.code, 1);
   assert.match(errorOf(made), /The spending limit of 300 does not reach for another request of at most \d+ tokens/);
 });
+
+it('a server that answers nothing any more interrupts the run, which is not done and has no score', async (t) => {
+  const folder = await atBadServer(
+    t,
+    unseeded(() => true),
+    'retries: 0',
+  );
+  const made = await c3(folder, ['run', 'tiny.c3.yaml']);
+  assert.equal(made.code, 1);
+  assert.match(
+    errorOf(made),
+    /was interrupted at step 0 of 0: No message was given for any of \d+ episodes, the first because 127\.0\.0\.1:\d+ failed with 500.* resume it when the server answers again\./,
+  );
+  const run = withStore(folder, (store) => store.runs(0, 1)[0]);
+  assert.deepEqual([run?.status, run?.summary], ['failed', null]);
+});
+
+it('what a run and its replays spend is one sum, which the limit holds over both', async (t) => {
+  const prices = 'prices: {input: 1, output: 2}';
+  const folder = await atBadServer(t, unseeded(), prices);
+  const made = await c3(folder, ['run', 'tiny.c3.yaml', '--json']);
+  assert.equal(made.code, 0, made.stderr);
+  const run = String(parseLine(made.stdout)['run']);
+  const spent = (): ReturnType<Parameters<Parameters<typeof withStore>[1]>[0]['spent']> =>
+    withStore(folder, (store) => store.spent(run, 'actor'));
+  const messages = z.looseObject({ decisions: z.record(z.string(), z.number()) }).parse(JSON.parse(made.stdout))
+    .decisions['actor'];
+  const ofRun = spent();
+  // And what it was asked before the run, to see what it can do.
+  assert.equal(ofRun.calls, (messages ?? 0) + 7);
+  assert.deepEqual([ofRun.prompt, ofRun.completion], [10 * ofRun.calls, 5 * ofRun.calls]);
+  const message = String(firstMessage(folder, run, 'actor'));
+  const replay = ['replay', message, '--alternatives', '3', '--json'];
+  const tokens = 15 * ofRun.calls;
+  const refused = await c3(folder, [...replay, '--spend-tokens', String(tokens + 1)]);
+  assert.equal(refused.code, 1);
+  assert.match(
+    errorOf(refused),
+    new RegExp(`does not reach for another request .*: ${String(tokens)} tokens .* spent`),
+  );
+  assert.deepEqual(spent(), ofRun);
+  const replayed = await c3(folder, replay);
+  assert.equal(replayed.code, 0, replayed.stderr);
+  assert.match(
+    replayed.stderr,
+    /At most 3 requests to the endpoint of the role actor, [\d,]+ tokens and [\d.]+ of money; no spending limit is set\./,
+  );
+  assert.equal(spent().calls, ofRun.calls + 3);
+  const plan = await c3(folder, ['plan', 'tiny.c3.yaml']);
+  assert.match(plan.stdout, /At most \d+ requests to the endpoint of the role actor, [\d,]+ tokens and/);
+});

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { endpointCosts } from '../../../../src/engine/replay/endpointCost.ts';
+import { replayCosts } from '../../../../src/engine/models/endpointCost.ts';
+import { costWords } from '../../../../src/shared/endpointCost.ts';
 import { rolePolicySchema } from '../../../../src/training/config/policyKeys.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { PAIR_TEXT } from '../../training/tinyTeam.ts';
 
-it('a replay says how many requests it makes at most, and what they may cost', () => {
+it('a replay says requests, tokens and money at most, and what is spent of the limit', () => {
   const protocol = parseProtocol(PAIR_TEXT, 'pair.json');
   const [first = '', second = ''] = protocol.occurrences.map(({ role }) => role);
   const endpoint = rolePolicySchema.parse({
@@ -14,15 +15,36 @@ it('a replay says how many requests it makes at most, and what they may cost', (
     prices: { input: 1, output: 2 },
     spending: { tokens: 5000, money: 0.25 },
   });
+  const team = {
+    protocol,
+    policies: { [first]: endpoint, [second]: endpoint },
+    sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 10 },
+    spent: () => ({ prompt: 1000, completion: 200 }),
+  };
   const request = { alternatives: 3, replays: 2, text: null };
-  assert.deepEqual(endpointCosts(request, protocol, 0, { [first]: endpoint, [second]: endpoint }), [
-    `At most 3 requests to the endpoint of the role ${first}; at most 5,000 tokens and 0.25 of money for all of them.`,
-    // The three and the message itself, each continued twice.
-    `At most 8 requests to the endpoint of the role ${second}; at most 5,000 tokens and 0.25 of money for all of them.`,
-  ]);
+  const longest = Math.max(...protocol.roles.map(({ maxNewTokens }) => maxNewTokens ?? 10));
+  // The context, all prompts of the protocol, the margin of a request, and what may be said before the last message.
+  const prompt = 100 + Buffer.byteLength(JSON.stringify(protocol)) + 64 + 8 * longest;
+  const costs = replayCosts(request, team, 0, 100);
+  // The three, and then these and the message itself, each continued twice.
   assert.deepEqual(
-    endpointCosts({ ...request, text: 'own' }, protocol, 1, { [second]: endpoint }).map((line) => line.slice(0, 18)),
-    ['At most 3 requests'],
+    costs.map(({ role, requests, tokens }) => [role, requests, tokens]),
+    [
+      [first, 3, 3 * (prompt + longest)],
+      [second, 8, 8 * (prompt + longest)],
+    ],
   );
-  assert.deepEqual(endpointCosts(request, protocol, 0, {}), []);
+  assert.equal(costs[1]?.money.toFixed(9), ((8 * (prompt + 2 * longest)) / 1e6).toFixed(9));
+  assert.deepEqual([costs[0]?.spent.tokens, costs[0]?.local], [1200, true]);
+  assert.match(
+    costs.map(costWords)[1] ?? '',
+    /^At most 8 requests to the endpoint of the role \w+, [\d,]+ tokens and 0\.\d+ of money; spent of the limit of the run and its replays: 1,200 of 5,000 tokens, 0\.0014 of 0\.25 of money\.$/,
+  );
+  assert.deepEqual(
+    replayCosts({ ...request, text: 'own' }, { ...team, policies: { [second]: endpoint } }, 1, 0).map(
+      ({ requests }) => requests,
+    ),
+    [3],
+  );
+  assert.deepEqual(replayCosts(request, { ...team, policies: {} }, 0, 0), []);
 });

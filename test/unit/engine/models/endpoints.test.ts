@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { keyOf, keyVariable } from '../../../../src/engine/models/endpoints.ts';
+import { keyOf } from '../../../../src/engine/models/endpoints.ts';
+import { keyVariable } from '../../../../src/shared/endpointKeys.ts';
 
 it('the variable of a key says the host and port that it may go to, and no two hosts share one', () => {
   assert.equal(keyVariable('https://api.example.com/v1'), 'C3_KEY_API_EXAMPLE_COM');

@@ -204,7 +204,7 @@ test('a disk too full for a new store leaves nothing behind', (t) => {
 });
 
 test('a disk that fills up undoes the append and keeps what was stored', (t) => {
-  const store = filledStore(t, { maxPages: 96 });
+  const store = filledStore(t, { maxPages: 104 });
   let stored = 0;
   const append = (): void => {
     for (;;) {
