@@ -93,6 +93,8 @@ export interface RunBudget {
   readonly perStep: WorkCost;
   /** One evaluation; a run evaluates before and after training, greedily and by sampling. */
   readonly perEvaluation: WorkCost;
+  /** Probes and evaluations before the run begins, where it replaces an agent; absent elsewhere. */
+  readonly stage0?: WorkCost;
   readonly total: WorkCost;
 }
 
