@@ -12,6 +12,7 @@ import {
   JobsRequest,
   LabelRequest,
   PlanRequest,
+  ReplaceRequest,
   ReplayCostsRequest,
   ReplayRequest,
   RestartJobRequest,
@@ -27,6 +28,7 @@ import {
   type ImportLogParams,
   type InspectModelParams,
   type PlanParams,
+  type ReplaceParams,
   type ReplayParams,
   type ResumeRunParams,
   type StartRunParams,
@@ -70,6 +72,11 @@ export class EngineClient {
    */
   startRun(params: StartRunParams): Promise<RunJob> {
     return this.ask((connection) => connection.sendRequest(StartRunRequest, params));
+  }
+
+  /** The run that begins with an agent of another one's team replaced; nothing is started. Errors as startRun. */
+  replacement(params: ReplaceParams): Promise<StartRunParams> {
+    return this.ask((connection) => connection.sendRequest(ReplaceRequest, params));
   }
 
   /** Puts an interrupted run into the queue, to be taken to its end. Errors as startRun. */

@@ -12,7 +12,7 @@ import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
 import type { LogImport } from '../shared/records/logImport.ts';
-import type { ImportLogParams } from '../shared/protocols/engineProtocol.ts';
+import type { ImportLogParams, ReplaceParams, StartRunParams } from '../shared/protocols/engineProtocol.ts';
 import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import {
@@ -43,6 +43,7 @@ import { TaxonomyDesk } from './taxonomy/taxonomyDesk.ts';
 import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
 import { readBuckets } from './taxonomy/taxonomyView.ts';
 import { Timing } from './run/timing.ts';
+import { replacementRun } from './run/replaceAgent.ts';
 import { prepareRun, type Interrupted } from './run/prepareRun.ts';
 import { trainHere, type TrainingPlace } from './run/trainHere.ts';
 import { Weights } from './replay/weights.ts';
@@ -147,6 +148,10 @@ export class EngineService {
       this.train(recipe, null, { ...control, signal: this.work.stopping(control.signal) }, onRemark),
     );
   }
+
+  /** The run that begins with an agent of another one's team replaced. @throws C3Error('input') where it cannot */
+  readonly replacement = (params: ReplaceParams): StartRunParams =>
+    this.work.reading((store) => replacementRun(store, params));
 
   /**
    * Takes an interrupted run to its end, as if it had not been interrupted; of a finished one, a remark says so and its

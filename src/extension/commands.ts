@@ -28,6 +28,7 @@ import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsM
 import type { RunsTable } from './dashboard/runsTablePanel.ts';
 import type { RunsTree } from './sidebar/runsTree.ts';
 import type { Services } from './services.ts';
+import { replaceAgentOf } from './run/replaceAgent.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
 import type { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
 import { subjectOf } from './sharing/subject.ts';
@@ -72,6 +73,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.planRun': (argument) => plan(services, views, argument),
     'c3.newConfiguration': newConfiguration,
     'c3.resumeRun': (argument) => resumeRun(services, argument),
+    'c3.replaceAgent': (argument) => replaceAgent(services, argument),
     'c3.cancelRun': (argument) => cancelRun(services, argument),
     'c3.inspectTaxonomy': (argument) => inspectTaxonomy(services, views, argument),
     'c3.openTranscript': (argument) => openTranscript(services, views, argument, false),
@@ -232,6 +234,16 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
     void window.showInformationMessage(withoutLinks(`The run "${title}" is finished; there is nothing to resume.`));
   } else {
     await services.runs.resume(run);
+  }
+}
+
+async function replaceAgent(services: Services, argument: unknown): Promise<void> {
+  services.engine.client();
+  const reader = readerOf(services);
+  const pick = (title: string): Promise<string | undefined> => pickRun(reader, title);
+  const run = runOf(argument) ?? (await pick('Replace agent'));
+  if (run !== undefined) {
+    await replaceAgentOf(services, reader, run, pick);
   }
 }
 

@@ -13,7 +13,7 @@ import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import { messageDivergence } from './divergence.ts';
 
 /** One probe of so many is not learned from, where there are as many. */
-const HELD_OUT = 5;
+export const HELD_OUT = 5;
 
 export interface AlignSettings {
   /** At which the old agent's messages were sampled. */

@@ -9,6 +9,7 @@ import { generate, modelCommand, planCommand, score } from './models.ts';
 import { mcp } from './mcp.ts';
 import { record } from './record.ts';
 import { report } from './report.ts';
+import { replace } from './replace.ts';
 import { replay, run, verify } from './runs.ts';
 import { serve } from './serve.ts';
 import type { Command } from './support.ts';
@@ -21,6 +22,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary:
       'train or evaluate, or resume an interrupted run; --detach runs it in the engine, in the background; --show replays one message at the end',
     run,
+  },
+  replace: {
+    usage: 'replace RUN ROLE=SOURCE [--strategy align|direct|retrain] [--override k=v ...] [--detach] [--json]',
+    summary:
+      'go on with the team of a run, an agent of it replaced by base, the folder of an adapter or of a model, or RUN:STEP:ROLE; shows what the swap cost',
+    run: replace,
   },
   status: {
     usage: 'status [--json]',

@@ -67,6 +67,7 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     columns,
     cells('a step', budget.perStep),
     cells('an evaluation', budget.perEvaluation),
+    ...(budget.stage0 === undefined ? [] : [cells('stage 0 and the swap', budget.stage0)]),
     cells(`total, ${amounts(budget)}`, budget.total),
   ];
   const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));

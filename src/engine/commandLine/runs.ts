@@ -110,7 +110,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
 /**
  * Runs with progress on standard error; of a run that began and does not come to its end, it says how to go on with it.
  */
-async function resumable(
+export async function resumable(
   work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>,
 ): Promise<RunSummary> {
   const show = progressPrinter();

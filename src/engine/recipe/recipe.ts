@@ -11,6 +11,7 @@ import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
 import type { Instance } from '../../shared/records/records.ts';
+import { REPLACEMENT_KEY, type Replacement } from '../../shared/records/replacement.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { holdOut } from '../../tasks/holdOut.ts';
@@ -202,8 +203,15 @@ export const serialiseRecipe = (
   { notes: _, ...recipe }: Recipe,
   fingerprint: Fingerprint,
   rendering: Rendering,
-  roles: Readonly<Record<string, RoleWeights>> = {},
-  endpoints: Readonly<Record<string, EndpointProbe>> = {},
+  {
+    roles = {},
+    endpoints = {},
+    replacement = null,
+  }: {
+    readonly roles?: Readonly<Record<string, RoleWeights>> | undefined;
+    readonly endpoints?: Readonly<Record<string, EndpointProbe>> | undefined;
+    readonly replacement?: Replacement | null | undefined;
+  } = {},
 ): string =>
   JSON.stringify({
     ...recipe,
@@ -212,6 +220,7 @@ export const serialiseRecipe = (
     rendering,
     ...(Object.keys(roles).length > 0 && { roles }),
     ...(Object.keys(endpoints).length > 0 && { endpoints }),
+    ...(replacement !== null && { [REPLACEMENT_KEY]: replacement }),
   } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
 
 /** The weights that answer for a role of a stored run and are not trained; undefined where its own model does. */

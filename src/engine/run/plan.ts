@@ -36,6 +36,8 @@ import { endpointCosts } from '../models/endpointCost.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
 import { NEVER } from '../../shared/cancellation.ts';
+import { stage0Work } from './time/estimate.ts';
+import { prepareBeginning } from './prepareBeginning.ts';
 import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts';
 import { demandOf, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
 
@@ -69,6 +71,16 @@ export async function planRun(
   const rendering = await readRendering(modelFolder, tokenizer, config.chat);
   const own = await textsFingerprint(modelFolder, rendering);
   const roles = await prepareRoles(texts, { recipe, protocol, own, find: earlier, stored: null, signal });
+  await prepareBeginning(recipe, {
+    texts,
+    protocol,
+    fingerprint: own,
+    rendering,
+    tokenizer,
+    data,
+    find: earlier,
+    signal,
+  });
   const render = teamRenderer(texts.renderer(modelFolder, rendering, signal), roleRenderers(roles));
   const inputs = { protocol, tokenizer, render, data, roles };
   const memory = await planHere(recipe, inputs);
@@ -154,7 +166,12 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   // Each time greedily once, and by sampling.
   const perEvaluation = costOf(config, protocol, evaluation.length, { fanout: [1 + config.evaluation.samples] });
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
-  const total = sumOf([times(perStep, config.steps), times(perEvaluation, evaluations)]);
+  const stage0 = stage0Cost(config, protocol, evaluation.length);
+  const total = sumOf([
+    times(perStep, config.steps),
+    times(perEvaluation, evaluations),
+    ...(stage0 === null ? [] : [stage0]),
+  ]);
   const tree = config.steps > 0 && config.magrpo !== null ? { tree: treeWords(config.magrpo, protocol) } : {};
   const bytes = runInstances(config, { train, evaluation }).reduce(
     (most, { question }) => Math.max(most, Buffer.byteLength(question)),
@@ -171,11 +188,25 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
     evaluations,
     perStep,
     perEvaluation,
+    ...(stage0 !== null && { stage0 }),
     total,
     ...tree,
     ...(votes > 0 && { votes }),
     ...(endpoints.length > 0 && { endpoints }),
   };
+}
+
+/** What replacing an agent costs: the old one's answers to the probes, and a greedy evaluation of each team. */
+function stage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): WorkCost | null {
+  const work = stage0Work(config, evaluated);
+  const role = config.begin?.replace?.role ?? null;
+  if (work === null || role === null) {
+    return null;
+  }
+  return sumOf([
+    { evaluatorCalls: 0, decisions: { [role]: work.sampled }, tokens: work.sampled * runSampling(config).maxNewTokens },
+    costOf(config, protocol, work.episodes, { fanout: [] }),
+  ]);
 }
 
 /** The cost of episodes that branch as `fanout` says; missing numbers are 1. */

@@ -1,26 +1,47 @@
 /** Whether a run can begin with the team of an earlier one: what is checked before anything is loaded. */
 import type { Rendering } from '../../policy/rendering.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { LAST_SNAPSHOT } from '../../shared/records/continuation.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import type { Fingerprint, Recipe } from '../recipe/recipe.ts';
+import type { TextPool } from '../models/texts.ts';
+import { protocolOf, type Fingerprint, type Recipe, type RunData } from '../recipe/recipe.ts';
 import type { EarlierSnapshot, FindSnapshot } from './prepareRoles.ts';
+
+/** Texts on which two tokenizers are compared, at most. */
+const COMPARED_TEXTS = 1_000;
+
+/** The earlier run that a run begins with, and the one that gives it another agent. */
+export interface PreparedBeginning extends EarlierSnapshot {
+  /** Null where no run gives one. */
+  readonly agent: EarlierSnapshot | null;
+}
+
+export interface BeginningInput {
+  readonly texts: Pick<TextPool, 'tokenizer'>;
+  readonly protocol: Protocol;
+  readonly fingerprint: Pick<Fingerprint, 'tokenizer' | 'template'>;
+  readonly rendering: Rendering;
+  readonly tokenizer: Tokenizer;
+  readonly data: Pick<RunData, 'train' | 'evaluation'>;
+  readonly find: FindSnapshot;
+  readonly signal: AbortSignal;
+}
 
 /**
  * The earlier run that `begin` names, null where there is none. What its agents read must be written the same now, so
- * that a replaced agent speaks the team's protocol: tokenizer, chat template, system prompt and tags.
- * @throws C3Error('input') naming what differs
+ * that a replaced agent speaks the team's protocol: tokenizer, chat template, system prompt and tags (TeamTR reference
+ * section 7).
+ * @throws C3Error('input') naming what differs; CancelledError
  */
-export function prepareBeginning(
-  { config: { begin, adapter }, modelFolder }: Recipe,
-  protocol: Protocol,
-  own: { readonly fingerprint: Fingerprint; readonly rendering: Rendering },
-  find: FindSnapshot,
-): EarlierSnapshot | null {
+export async function prepareBeginning(recipe: Recipe, input: BeginningInput): Promise<PreparedBeginning | null> {
+  const { config, modelFolder } = recipe;
+  const { begin, adapter } = config;
   const run = begin?.run ?? null;
   if (begin === null || run === null) {
     return null;
   }
+  const { protocol, find } = input;
   const role = begin.replace?.role ?? null;
   if (role !== null && protocol.roles.every(({ name }) => name !== role)) {
     throw new C3Error(
@@ -29,26 +50,95 @@ export function prepareBeginning(
     );
   }
   const earlier = find(run, begin.snapshot ?? LAST_SNAPSHOT);
-  const { fingerprint, rendering, config } = earlier.recipe;
-  const differs = (what: string, advice: string): C3Error =>
-    new C3Error('input', `begin.run: Run ${run} had ${what} than this one; ${advice}.`);
-  if (fingerprint?.tokenizer !== own.fingerprint.tokenizer) {
-    throw differs(
-      `another tokenizer in ${earlier.recipe.modelFolder}`,
-      `use the model that it was trained with, not ${modelFolder}`,
+  await requireProtocol('begin.run', earlier, role, modelFolder, input);
+  if (earlier.recipe.config.adapter?.per !== adapter?.per) {
+    throw new C3Error(
+      'input',
+      `begin.run: Run ${run} had adapters of other owners than this one; write adapter.per as there.`,
     );
   }
-  if (
-    fingerprint.template !== own.fingerprint.template ||
-    JSON.stringify(rendering) !== JSON.stringify(own.rendering)
-  ) {
-    throw differs(
-      'another chat template, system prompt or tags',
-      'write the section chat as there, and put its template back',
+  return { ...earlier, agent: await otherAgent(recipe, role, input) };
+}
+
+/** The snapshot that `begin.replace.from` names. */
+async function otherAgent(
+  { config: { begin }, modelFolder }: Recipe,
+  role: string | null,
+  input: BeginningInput,
+): Promise<EarlierSnapshot | null> {
+  const from = begin?.replace?.from ?? null;
+  if (from === null || from.run === null) {
+    return null;
+  }
+  const other = input.find(from.run, from.snapshot ?? LAST_SNAPSHOT);
+  const { config } = other.recipe;
+  const roles = protocolOf(other.recipe).roles.map(({ name }) => name);
+  const name = from.role ?? role ?? '';
+  if (!roles.includes(name)) {
+    throw new C3Error(
+      'input',
+      `begin.replace.from.role: Run ${from.run} has no role ${name}; it has ${roles.join(', ')}.`,
     );
   }
-  if (config.adapter?.per !== adapter?.per) {
-    throw differs('adapters of other owners', 'write adapter.per as there');
+  if (config.adapter?.per !== 'role') {
+    throw new C3Error(
+      'input',
+      `begin.replace.from.run: Run ${from.run} trained no adapter for each role; name a run with adapter: {per: role}.`,
+    );
   }
-  return earlier;
+  // Its agents may have spoken in another team: what its role was asked for is not compared.
+  await requireProtocol('begin.replace.from.run', other, null, modelFolder, input);
+  return other;
+}
+
+/** @param role whose system prompt is compared; null: none's */
+async function requireProtocol(
+  key: string,
+  earlier: EarlierSnapshot,
+  role: string | null,
+  modelFolder: string,
+  { texts, protocol, fingerprint: own, rendering, tokenizer, data, signal }: BeginningInput,
+): Promise<void> {
+  const { run, recipe } = earlier;
+  const refused = (what: string, advice: string): C3Error =>
+    new C3Error('input', `${key}: Run ${run} had ${what} than this one; ${advice}.`);
+  if (recipe.fingerprint?.tokenizer !== own.tokenizer) {
+    const other = await texts.tokenizer(recipe.modelFolder, signal);
+    const { different, compared } = await tokenizedOtherwise(other, tokenizer, data);
+    if (different > 0 || compared === 0) {
+      throw refused(
+        `another tokenizer in ${recipe.modelFolder}, which splits ${String(different)} of ${String(compared)} texts otherwise,`,
+        `use the model that it was trained with, not ${modelFolder}`,
+      );
+    }
+  }
+  const [before, now] = [recipe.rendering?.template ?? null, rendering.template];
+  if (before?.text !== now?.text || JSON.stringify(before?.variables) !== JSON.stringify(now?.variables)) {
+    throw refused('another chat template', 'write chat.template as there, and put its template back');
+  }
+  if (before?.thinking !== now?.thinking) {
+    throw refused('other reasoning tags', 'write chat.thinking as there');
+  }
+  if (JSON.stringify(recipe.rendering?.controls) !== JSON.stringify(rendering.controls)) {
+    throw refused('other control tokens', `put the tokenizer's files of ${modelFolder} back`);
+  }
+  const promptIn = ({ roles }: Protocol): string | undefined => roles.find(({ name }) => name === role)?.prompt;
+  if (role !== null && promptIn(protocolOf(recipe)) !== promptIn(protocol)) {
+    throw refused(`another system prompt for the role ${role}`, "write the role's prompt in the protocol as there");
+  }
+}
+
+/** Of texts of the task, how many two tokenizers split otherwise. */
+async function tokenizedOtherwise(
+  one: Tokenizer,
+  other: Tokenizer,
+  { train, evaluation }: BeginningInput['data'],
+): Promise<{ readonly different: number; readonly compared: number }> {
+  const questions = [...train, ...evaluation].slice(0, COMPARED_TEXTS).map(({ question }) => question);
+  let different = 0;
+  for (const question of questions) {
+    const [first, second] = [await one.encode(question), await other.encode(question)];
+    different += first.length === second.length && first.every((token, at) => token === second[at]) ? 0 : 1;
+  }
+  return { different, compared: questions.length };
 }

@@ -2,6 +2,7 @@
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
+import type { Replacement } from '../../shared/records/replacement.ts';
 import { checkScripts, policyRemarks } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
 import { changeSince, fingerprintOf } from '../recipe/fingerprint.ts';
@@ -14,14 +15,8 @@ import {
   type StoredRecipe,
 } from '../recipe/recipe.ts';
 import { teamRenderer } from '../../team/render.ts';
-import {
-  prepareRoles,
-  roleRenderers,
-  type EarlierSnapshot,
-  type PreparedRole,
-  type RunSources,
-} from './prepareRoles.ts';
-import { prepareBeginning } from './prepareBeginning.ts';
+import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
+import { prepareBeginning, type PreparedBeginning } from './prepareBeginning.ts';
 import { memoryLine, planHere, shortage } from './plan.ts';
 import { endpointRenderers, type EndpointProbes } from '../models/endpoints.ts';
 import type { RunInputs } from './runDemand.ts';
@@ -38,10 +33,14 @@ export interface PreparedRun extends RunInputs {
   /** Null for a run that begins. */
   readonly interrupted: Interrupted | null;
   /** The run's recipe as the store keeps it. @param roles with weights of their own, which are known once loaded */
-  readonly stored: (roles: Readonly<Record<string, RoleWeights>>, endpoints?: EndpointProbes) => string;
+  readonly stored: (
+    roles: Readonly<Record<string, RoleWeights>>,
+    endpoints?: EndpointProbes,
+    replacement?: Replacement | null,
+  ) => string;
   readonly roles: readonly PreparedRole[];
   /** The earlier run whose team it begins with; null where it begins with its model. */
-  readonly beginning: EarlierSnapshot | null;
+  readonly beginning: PreparedBeginning | null;
   readonly remarks: readonly string[];
 }
 
@@ -82,7 +81,10 @@ export async function prepareRun(
   checkScripts(recipe.config, protocol, runInstances(recipe.config, data));
   const stored = interrupted?.recipe ?? null;
   const roles = await prepareRoles(texts, { recipe, protocol, own: fingerprint, find, stored, signal });
-  const beginning = interrupted === null ? prepareBeginning(recipe, protocol, { fingerprint, rendering }, find) : null;
+  const beginning =
+    interrupted === null
+      ? await prepareBeginning(recipe, { texts, protocol, fingerprint, rendering, tokenizer, data, find, signal })
+      : null;
   const inputs = {
     protocol,
     tokenizer,
@@ -101,7 +103,8 @@ export async function prepareRun(
     recipe,
     interrupted,
     beginning,
-    stored: (weights, endpoints) => serialiseRecipe(recipe, fingerprint, rendering, weights, endpoints),
+    stored: (weights, endpoints, replacement) =>
+      serialiseRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement }),
     remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
   };
 }

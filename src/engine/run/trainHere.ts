@@ -6,7 +6,9 @@ import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import { runSampling } from '../../training/config/config.ts';
-import type { RolePolicy } from '../../policy/policy.ts';
+import { LocalPolicy, type RolePolicy } from '../../policy/policy.ts';
+import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { evaluate } from '../../training/measure/evaluation.ts';
 import { exactDivergenceProblem } from '../../training/penalty.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
@@ -20,6 +22,7 @@ import { endpointRemarks, SpendingAccount, type OpenEndpoints } from '../models/
 import type { LentRoles } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import { beganWith, beginningOf } from './beginning.ts';
+import type { SolvedBy } from './swapShock.ts';
 import { snapshotAfter } from '../../training/state/restore.ts';
 import { keepAdapters, storedRoles, withRunRoles, type EarlierWeights } from './runRoles.ts';
 
@@ -44,7 +47,7 @@ export async function trainHere(
   onRemark: (remark: string) => void,
   hold: () => Promise<Lease>,
 ): Promise<RunSummary> {
-  const { recipe, interrupted, stored, remarks, data, protocol, tokenizer, render, roles, beginning } = prepared;
+  const { recipe, interrupted, stored, remarks, data, protocol, tokenizer, render, roles } = prepared;
   const work = async (model: LoadedModel, lent: LentRoles, evaluator: Evaluator): Promise<RunSummary> => {
     const { runtime, info, remark } = model;
     if (remark !== null) {
@@ -90,16 +93,24 @@ export async function trainHere(
     for (const line of [...remarks, ...endpointRemarks(endpoints.probes)]) {
       onRemark(line);
     }
-    const base =
+    const policies = new Map<string, RolePolicy>([
+      ...[...lent].map(([role, { policy }]) => [role, policy] as const),
+      ...endpoints.policies,
+    ]);
+    const { base, replacement } =
       interrupted === null
         ? await beginningOf(model, prepared, {
             snapshotFolder,
             store,
-            find: beginning === null ? () => Promise.resolve(null) : earlier(beginning, control.signal),
+            earlier,
+            solvedBy: greedily(model, prepared, { evaluator, policies, signal: control.signal }),
             signal: control.signal,
             onRemark,
           })
-        : await beganWith(runtime, info.snapshot, snapshotAfter(store, interrupted.id, 0).id, snapshotFolder);
+        : {
+            base: await beganWith(runtime, info.snapshot, snapshotAfter(store, interrupted.id, 0).id, snapshotFolder),
+            replacement: null,
+          };
     const dependencies = {
       store,
       runtime,
@@ -111,11 +122,8 @@ export async function trainHere(
       maxPositions,
       evaluator,
       ...data,
-      recipe: stored(storedRoles(roles, lent), endpoints.probes),
-      roles: new Map<string, RolePolicy>([
-        ...[...lent].map(([role, { policy }]) => [role, policy] as const),
-        ...endpoints.policies,
-      ]),
+      recipe: stored(storedRoles(roles, lent), endpoints.probes, replacement),
+      roles: policies,
       modelFolder: recipe.modelFolder,
       snapshotFolder,
       clock: () => performance.now() / 1000,
@@ -161,4 +169,46 @@ export async function trainHere(
       loading,
     ),
   );
+}
+
+/** Evaluates teams greedily on a run's held-out questions, as the run does. */
+function greedily(
+  { runtime, tokenizer, info }: LoadedModel,
+  { recipe: { config }, protocol, render, data }: PreparedRun,
+  {
+    evaluator,
+    policies,
+    signal,
+  }: {
+    readonly evaluator: Evaluator;
+    readonly policies: ReadonlyMap<string, RolePolicy>;
+    readonly signal: AbortSignal;
+  },
+): SolvedBy {
+  return async (snapshot) => {
+    const model = new LocalPolicy(runtime, tokenizer, snapshot, info.config.maxPositions);
+    let evaluatorCalls = 0;
+    const outcomes = await evaluate(
+      {
+        protocol,
+        render,
+        policy: teamPolicy(model, config.policies, tokenizer, policies),
+        evaluator,
+        sampling: runSampling(config),
+        seed: config.seed,
+        kind: 'greedy',
+        samples: 1,
+        batch: config.evaluation.batch,
+      },
+      data.evaluation,
+      {
+        signal,
+        onBegin: (calls) => {
+          evaluatorCalls += calls;
+        },
+        onBatch: () => undefined,
+      },
+    );
+    return { outcomes, evaluatorCalls };
+  };
 }

@@ -27,6 +27,7 @@ import {
   PROTOCOL_VERSION,
   ReplayCostsRequest,
   ReplayProgressNotification,
+  ReplaceRequest,
   ReplayRequest,
   RestartJobRequest,
   ResumeRunRequest,
@@ -178,6 +179,7 @@ export class EngineServer {
       }),
     );
     connection.onRequest(StartRunRequest, (params) => this.answering(() => jobs.start(params, asker(client))));
+    connection.onRequest(ReplaceRequest, (params) => this.answering(() => service.replacement(params)));
     connection.onRequest(ResumeRunRequest, ({ run }) => this.answering(() => jobs.resume(run, asker(client))));
     connection.onRequest(RestartJobRequest, ({ job }) => this.answering(() => jobs.restart(job, asker(client))));
     connection.onRequest(CancelRunRequest, ({ job }) => this.answering(() => jobs.cancel(job)));

@@ -54,21 +54,29 @@ function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fi
 }
 
 /** One line for each thing that is counted: roles can be many. */
-function costLines({ steps, evaluations, perStep, perEvaluation, total, votes = 0 }: RunPlan['budget']): string[] {
-  const costs = [total, perStep, perEvaluation];
+function costLines({
+  steps,
+  evaluations,
+  perStep,
+  perEvaluation,
+  stage0,
+  total,
+  votes = 0,
+}: RunPlan['budget']): string[] {
+  const costs = [total, perStep, perEvaluation, ...(stage0 === undefined ? [] : [stage0])];
   const line = (name: string, count: (cost: WorkCost) => number): string[] => [
     name,
     ...costs.map((cost) => count(cost).toLocaleString('en')),
   ];
   const table = [
-    ['', 'total', 'a step', 'an evaluation'],
+    ['', 'total', 'a step', 'an evaluation', ...(stage0 === undefined ? [] : ['stage 0'])],
     line('evaluator calls', ({ evaluatorCalls }) => evaluatorCalls),
     ...Object.keys(total.decisions).map((role) =>
       line(`${role.slice(0, ROLE)} messages`, ({ decisions }) => decisions[role] ?? 0),
     ),
     line('new tokens', ({ tokens }) => tokens),
   ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   const counted = `${String(steps)} ${steps === 1 ? 'step' : 'steps'} and ${String(evaluations)} ${evaluations === 1 ? 'evaluation' : 'evaluations'}`;
   const lines = table.map(
     (row) =>

@@ -45,6 +45,23 @@ export interface StartRunParams {
   readonly folder?: string;
 }
 
+/** What is done where an agent of a trained team is replaced: after stage 0, directly, or with none of the training. */
+export const REPLACE_STRATEGIES = ['align', 'direct', 'retrain'] as const;
+export type ReplaceStrategy = (typeof REPLACE_STRATEGIES)[number];
+
+export interface ReplaceParams {
+  /** The run whose team it is. */
+  readonly run: string;
+  readonly role: string;
+  /** What takes the place: `base`, the folder of an adapter or of a model, or RUN, RUN:STEP or RUN:STEP:ROLE. */
+  readonly source: string;
+  readonly strategy: ReplaceStrategy;
+  /** `key.path=value`, changes of the run that begins so. */
+  readonly overrides: readonly string[];
+  /** What a path is relative to. */
+  readonly folder: string;
+}
+
 /** A job by its id, or the run that it is about. */
 export interface JobParams {
   readonly job: string;
@@ -181,6 +198,8 @@ export const YieldRequest = new RequestType0<YieldResult, void>('engine/yield');
  * clients.
  */
 export const StartRunRequest = new RequestType<StartRunParams, RunJob, void>('run/start');
+/** Answers with the run that begins with an agent replaced; nothing is started. */
+export const ReplaceRequest = new RequestType<ReplaceParams, StartRunParams, void>('run/replace');
 export const ResumeRunRequest = new RequestType<ResumeRunParams, RunJob, void>('run/resume');
 export const JobsRequest = new RequestType0<JobList, void>('runs/status');
 export const CancelRunRequest = new RequestType<JobParams, CancelResult, void>('runs/cancel');

@@ -4,6 +4,32 @@ import { pathTo, positive } from './configKeys.ts';
 
 const MOST_NAME = 200;
 
+const fromSchema = z
+  .strictObject({
+    run: z
+      .string()
+      .min(1)
+      .max(MOST_NAME)
+      .nullable()
+      .default(null)
+      .describe('The run, in the same store, of the same model; the section needs one.'),
+    snapshot: z
+      .preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string().min(1).max(MOST_NAME))
+      .nullable()
+      .default(null)
+      .describe('A step of that run, or the first digits of one of its snapshots; null: its last step.'),
+    role: z
+      .string()
+      .min(1)
+      .max(MOST_NAME)
+      .nullable()
+      .default(null)
+      .describe('Which of its agents; null: the one of the same role.'),
+  })
+  .nullable()
+  .default(null)
+  .describe('The agent that another run trained takes the place, in the place of `with`.');
+
 const replaceSchema = z
   .strictObject({
     role: z
@@ -19,6 +45,7 @@ const replaceSchema = z
       .describe(
         "The folder of another agent's adapter in PEFT's layout, relative to this file, over the same model and of the same rank, alpha and modules; null puts the model without an adapter there.",
       ),
+    from: fromSchema,
     align: z
       .boolean()
       .default(true)
@@ -39,6 +66,12 @@ const replaceSchema = z
       ),
     learning_rate: z.number().positive().default(1e-3).describe('Of the optimizer (AdamW) in stage 0.'),
     max_steps: positive.max(10_000).default(200).describe('Optimizer steps of stage 0, at most.'),
+    measure: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Evaluates the held-out questions greedily with the team before the swap, after a direct swap and after stage 0, so that the run shows what the swap cost.',
+      ),
   })
   .nullable()
   .default(null)

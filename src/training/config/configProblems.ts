@@ -128,6 +128,14 @@ const RULES: readonly Rule[] = [
       if (begin.replace !== null && begin.replace.role === null) {
         return 'needs replace.role: the role whose agent is replaced.';
       }
+      if (begin.replace !== null && begin.replace.from !== null) {
+        if (begin.replace.from.run === null) {
+          return 'needs replace.from.run: the run whose agent takes the place.';
+        }
+        if (begin.replace.with !== null) {
+          return 'has replace.with and replace.from; name one agent to take the place.';
+        }
+      }
       if (adapter === null) {
         return 'needs the section adapter: it begins with the adapters of that run.';
       }
@@ -312,7 +320,7 @@ function everything(schema: Schema): Known {
   const values = {
     ...schema.parse({
       adapter: {},
-      begin: { replace: {} },
+      begin: { replace: { from: {} } },
       magrpo: {},
       external: {},
       task: { split: {} },

@@ -16,15 +16,15 @@ export interface DriftScale {
 /** Each role has weights of its own, so that an update moves its agent alone. */
 const RUN: Keys = {
   adapter: { per: 'role' },
-  steps: 2,
+  steps: 4,
   instances_per_step: 4,
   'task.levels': [1],
   'evaluation.instances': 48,
   'evaluation.before': false,
   'ppo.learning_rate': 5e-4,
   'device.threads': 1,
-  snapshot_every: 2,
-  checkpoint_every: 2,
+  snapshot_every: 4,
+  checkpoint_every: 4,
 };
 
 export const FULL: DriftScale = { sizes: [2, 3, 4, 6, 8], seeds: [0, 1, 2], callsPerRole: 4, run: RUN };

@@ -4,6 +4,7 @@ import type { TimeEstimate } from '../../../shared/text/times.ts';
 import type { Protocol } from '../../../team/protocol.ts';
 import type { RunConfig } from '../../../training/config/config.ts';
 import { plannedRollouts } from '../../../training/methods/methods.ts';
+import { HELD_OUT } from '../../../training/align.ts';
 import { runWork, type Pace, type RunWork } from '../../../training/measure/remaining.ts';
 import type { RunData } from '../../recipe/recipe.ts';
 import { messagesOf, scoredAtMost } from '../../../team/rounds.ts';
@@ -16,6 +17,29 @@ export interface PlannedWork extends RunWork {
   /** Messages that run code when they are scored, of either. */
   readonly episodePrograms: number;
   readonly stepPrograms: number;
+  /** Before anything else, where an agent is replaced. */
+  readonly stage0?: Stage0Work;
+}
+
+/** What replacing an agent takes, at most. */
+export interface Stage0Work {
+  /** Of the evaluations that show what the swap costs. */
+  readonly episodes: number;
+  /** Probes that the old agent answers. */
+  readonly sampled: number;
+  /** Messages that all optimizer steps of stage 0 learn from. */
+  readonly trained: number;
+}
+
+/** Null where a run replaces no agent. */
+export function stage0Work({ begin }: Pick<RunConfig, 'begin'>, evaluated: number): Stage0Work | null {
+  const replace = begin?.replace ?? null;
+  if (replace === null) {
+    return null;
+  }
+  const { align, measure, probes, max_steps: steps } = replace;
+  const learned = probes - Math.floor(probes / HELD_OUT);
+  return { episodes: measure ? (align ? 3 : 2) * evaluated : 0, sampled: probes, trained: align ? steps * learned : 0 };
 }
 
 /** Seconds of the parts that work is made of. */
@@ -55,7 +79,8 @@ export function plannedWork(
   }
   const episodePrograms = code ? scoredAtMost(protocol) : 0;
   const episodeMessages = protocol.occurrences.length;
-  const counts = { episodeMessages, stepMessages, episodePrograms, stepPrograms };
+  const stage0 = finished === 0 ? stage0Work(config, evaluation.length) : null;
+  const counts = { episodeMessages, stepMessages, episodePrograms, stepPrograms, ...(stage0 !== null && { stage0 }) };
   return { ...runWork(config, evaluation.length, finished), ...counts };
 }
 
@@ -74,7 +99,10 @@ export function estimateOf(
   basis: TimeEstimate['basis'],
 ): TimeEstimate | null {
   const start = work.episodePrograms + work.stepPrograms > 0 && basis !== 'earlier-runs' ? SANDBOX_START : 0;
-  const totals = ascending(paces.map(({ episode, step }) => start + work.episodes * episode + work.steps * step));
+  const without = ascending(paces.map(({ episode, step }) => start + work.episodes * episode + work.steps * step));
+  const totals = ascending(
+    paces.map((pace) => start + work.episodes * pace.episode + work.steps * pace.step + stage0Seconds(work, pace)),
+  );
   const value = middle(totals);
   if (value === null) {
     return null;
@@ -82,11 +110,22 @@ export function estimateOf(
   const spread = SPREAD[basis];
   return {
     value,
-    low: Math.min(value / spread, totals[0] ?? value),
+    // Stage 0 may come to its bound in the first of its steps.
+    low: Math.min((middle(without) ?? value) / spread, without[0] ?? value),
     high: Math.max(value * spread, totals.at(-1) ?? value),
     basis,
     runs: basis === 'earlier-runs' ? paces.length : 0,
   };
+}
+
+/** All of stage 0 at a pace; what training on a message takes is what a step takes beside its sampling. */
+function stage0Seconds({ stage0, episodeMessages, stepMessages }: PlannedWork, { episode, step }: Pace): number {
+  if (stage0 === undefined) {
+    return 0;
+  }
+  const sampled = episode / Math.max(1, episodeMessages);
+  const trained = stepMessages === 0 ? sampled : Math.max(0, step / stepMessages - sampled);
+  return stage0.episodes * episode + stage0.sampled * sampled + stage0.trained * trained;
 }
 
 /** The median of some paces, each kind on its own. @returns null without one */

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { bundledTeam } from '../../../../src/engine/places.ts';
+import { replacementOf, type Replacement } from '../../../../src/shared/records/replacement.ts';
 import { c3, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
 let folder = '';
@@ -54,9 +56,42 @@ it('goes on with the trained team, and aligns a new agent first', async () => {
     const began = reader.snapshotsOfRun(id)[0]?.id;
     assert.notEqual(began, last);
     assert.notEqual(began, reader.snapshotsOfRun(earlier)[0]?.id);
+    const found = replacementOf(reader.runConfig(id)) ?? assert.fail();
+    assert.deepEqual([found.run, found.role, found.by], [earlier, 'second', 'the model without an adapter']);
+    assert.ok((found.kls.at(-1) ?? NaN) < (found.kls[0] ?? NaN), String(found.kls));
+    // Of the same four questions each, as the run itself evaluates them.
+    const { before, direct, aligned, directChange, evaluatorCalls } = found.shock ?? assert.fail();
+    assert.deepEqual([before?.n, direct?.n, aligned?.n, evaluatorCalls], [4, 4, 4, 12]);
+    assert.ok(Math.abs((direct?.value ?? NaN) - (before?.value ?? NaN) - (directChange?.value ?? NaN)) < 1e-12);
+    const [ended] = reader.evaluations(earlier).filter(({ kind }) => kind === 'greedy');
+    assert.equal(before?.value, ended?.result?.value);
   });
   // Its first messages are of the team that it began with, which is kept beside the store.
   const verified = parseLine((await c3(folder, ['verify', '--run', id, '--sample', '6', '--json'])).stdout);
   assert.equal(verified['different'], 0);
   assert.ok(Number(verified['identical']) > 0);
+});
+
+it('replaces an agent by command: by one that a run trained, or by a model', async () => {
+  const earlier = withStore(folder, (reader) => reader.runs(0, 10).map(({ id }) => id)).at(-1);
+  assert.ok(earlier !== undefined);
+  const swap = (source: string, ...more: readonly string[]) =>
+    c3(folder, ['replace', earlier, `second=${source}`, '--json', ...more, '--override', 'steps=0']);
+
+  // Its own agent is no other; the one that it began with is swapped in as it was.
+  const own = await swap(earlier, '--strategy', 'direct');
+  assert.equal(own.code, 0, own.stderr);
+  const same = parseLine(own.stdout)['replacement'] as Replacement;
+  assert.deepEqual([same.delta, same.kls, same.shock?.aligned, same.shock?.directChange?.value], [null, [0], null, 0]);
+  assert.equal(same.by, `the agent second of run ${earlier}`);
+
+  // A model answers without learning, with the rest of the team.
+  const answered = await swap(bundledTeam('chain'), '--strategy', 'direct');
+  assert.equal(answered.code, 0, answered.stderr);
+  withStore(folder, (reader) => {
+    const began = reader
+      .snapshotsOfRun(String(parseLine(answered.stdout)['run']))
+      .find(({ iteration }) => iteration === 0);
+    assert.equal(began?.id, reader.snapshotsOfRun(earlier).at(-1)?.id);
+  });
 });

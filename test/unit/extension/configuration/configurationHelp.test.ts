@@ -31,7 +31,7 @@ const snippet = (text: string, label: string): string | undefined =>
 
 /** Sections that are left out unless they are named. */
 const ALL_SECTIONS =
-  'adapter: {per: role}\nbegin: {run: a, replace: {role: b}}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
+  'adapter: {per: role}\nbegin: {run: a, replace: {role: b, from: {run: c}}}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
 
 function leaves(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -67,7 +67,10 @@ describe('the words of the keys', () => {
     for (const key of allKeys()) {
       // What runs of earlier versions did not have is left out where it says the default.
       // Nor is there a section begin without its run and role.
-      if (key.kind === 'section' || ['ppo.kl_against', 'begin.run', 'begin.replace.role'].includes(key.path)) {
+      if (
+        key.kind === 'section' ||
+        ['ppo.kl_against', 'begin.run', 'begin.replace.role', 'begin.replace.from.run'].includes(key.path)
+      ) {
         continue;
       }
       const section = key.path.startsWith('adapter.') ? 'adapter: {}\n' : ALL_SECTIONS;

@@ -1,0 +1,135 @@
+/**
+ * `c3 replace` and "Replace agent": from a run, a role and what takes its place to the run that begins so (TeamTR
+ * reference section 7). What it cannot find out without loading anything, preparing that run says.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { C3Error } from '../../shared/errors.ts';
+import type { ReplaceParams, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
+import type { StoreReader } from '../../store/types.ts';
+import type { RunConfig } from '../../training/config/config.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+
+/** The model without an adapter. */
+const BASE = 'base';
+
+/** What takes an agent's place. */
+type Source =
+  | { readonly kind: 'base' }
+  | { readonly kind: 'adapter' | 'model'; readonly folder: string }
+  | { readonly kind: 'run'; readonly run: string; readonly snapshot: string | null; readonly role: string | null };
+
+/**
+ * The run that begins with the team of a run, an agent of it replaced; retraining begins with the model instead.
+ * @throws C3Error('input') for an unknown run, role or source, or where they do not go together
+ */
+export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: ReplaceParams): StartRunParams {
+  const { run, role, strategy } = params;
+  const recipe = parseRecipe(store.runConfig(run), run);
+  const { config } = recipe;
+  const roles = protocolOf(recipe).roles.map(({ name }) => name);
+  if (!roles.includes(role)) {
+    throw new C3Error(
+      'input',
+      `Run ${run} has no role ${JSON.stringify(role.slice(0, 80))}; it has ${roles.join(', ')}.`,
+    );
+  }
+  if (config.adapter?.per !== 'role') {
+    throw new C3Error(
+      'input',
+      `Run ${run} trained no adapter for each role, so none of its agents can be replaced; train with adapter: {per: role}.`,
+    );
+  }
+  const source = sourceOf(store, params);
+  if (source.kind === 'model' && strategy === 'align') {
+    throw new C3Error(
+      'input',
+      `${source.folder} is another model, which answers without learning: stage 0 cannot align it; replace the agent directly.`,
+    );
+  }
+  if (strategy === 'retrain' && (source.kind === 'adapter' || source.kind === 'run')) {
+    throw new C3Error(
+      'input',
+      'Retraining begins with the model, so that no trained agent takes a place; name base or a model folder, or choose another strategy.',
+    );
+  }
+  const policies = { ...config.policies, ...(source.kind === 'model' && { [role]: { model: source.folder } }) };
+  const changed: Readonly<Record<string, unknown>> = {
+    ...config,
+    title: titleOf(config, role, strategy),
+    begin:
+      strategy === 'retrain'
+        ? null
+        : { run, ...(source.kind !== 'model' && { replace: replaceOf(role, source, params) }) },
+    ...(Object.keys(policies).length > 0 && { policies }),
+    // The folder of the run's own model is taken.
+    output: { ...config.output, save_model: false, save_path: null },
+  };
+  return {
+    config: null,
+    overrides: [
+      ...Object.entries(changed).flatMap(([key, value]) =>
+        value === undefined ? [] : [`${key}=${JSON.stringify(value)}`],
+      ),
+      ...params.overrides,
+    ],
+    folder: recipe.folder,
+  };
+}
+
+const titleOf = ({ title }: RunConfig, role: string, strategy: ReplaceParams['strategy']): string =>
+  `${title}, ${role} ${{ align: 'replaced after stage 0', direct: 'replaced directly', retrain: 'retrained' }[strategy]}`;
+
+function replaceOf(
+  role: string,
+  source: Exclude<Source, { readonly kind: 'model' }>,
+  { strategy }: ReplaceParams,
+): object {
+  const from =
+    source.kind === 'base'
+      ? {}
+      : source.kind === 'run'
+        ? { from: { run: source.run, snapshot: source.snapshot, role: source.role } }
+        : { with: source.folder };
+  return { role, ...from, align: strategy === 'align' };
+}
+
+/** What a text names: `base`, a folder, or RUN, RUN:STEP or RUN:STEP:ROLE. */
+function sourceOf(store: Pick<StoreReader, 'runConfig'>, { source, folder }: ReplaceParams): Source {
+  if (source === BASE) {
+    return { kind: 'base' };
+  }
+  const place = resolve(folder, source);
+  if (source !== '' && existsSync(place) && statSync(place).isDirectory()) {
+    if (existsSync(join(place, 'adapter_config.json'))) {
+      return { kind: 'adapter', folder: place };
+    }
+    if (existsSync(join(place, 'config.json'))) {
+      return { kind: 'model', folder: place };
+    }
+    throw new C3Error(
+      'input',
+      `${place} has neither an adapter_config.json nor a config.json; choose the folder of an adapter or of a model.`,
+    );
+  }
+  const [run = '', snapshot = '', role = ''] = source.split(':');
+  if (run !== '' && isRun(store, run)) {
+    return { kind: 'run', run, snapshot: snapshot === '' ? null : snapshot, role: role === '' ? null : role };
+  }
+  throw new C3Error(
+    'input',
+    `${JSON.stringify(source.slice(0, 200))} is neither a folder nor a run of this store; write base, the folder of an adapter or of a model, or RUN:STEP:ROLE.`,
+  );
+}
+
+function isRun(store: Pick<StoreReader, 'runConfig'>, id: string): boolean {
+  try {
+    store.runConfig(id);
+    return true;
+  } catch (error) {
+    if (error instanceof C3Error && error.kind === 'input') {
+      return false;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,200 @@
+/** One agent of a trained team replaced: directly, or after stage 0 (TeamTR reference section 7). */
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { LocalPolicy } from '../../policy/policy.ts';
+import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { Replacement } from '../../shared/records/replacement.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { aligned } from '../../training/align.ts';
+import { runAdapter, runSampling } from '../../training/config/config.ts';
+import { methodNamed } from '../../training/methods/methods.ts';
+import type { LoadedModel } from '../models/models.ts';
+import type { EarlierSnapshot } from './prepareRoles.ts';
+import type { PreparedRun } from './prepareRun.ts';
+import { swapShock, type SolvedBy } from './swapShock.ts';
+
+/** The files of one adapter in PEFT's layout. */
+const ADAPTER_CONFIG = 'adapter_config.json';
+const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
+
+export interface ReplacingPlace {
+  readonly store: StoreReader;
+  readonly solvedBy: SolvedBy;
+  /** The team whose agent takes the place, held by the runtime; null where none gives one. */
+  readonly agent: string | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * @param old the team, held by the runtime
+ * @returns the team with the new agent, held by the runtime, and what it came to
+ * @throws C3Error where the agent cannot be replaced; CancelledError
+ */
+export async function replacing(
+  old: string,
+  { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
+  { recipe, protocol, beginning }: Pick<PreparedRun, 'recipe' | 'protocol' | 'beginning'>,
+  { store, solvedBy, agent, signal }: ReplacingPlace,
+): Promise<{ readonly base: string; readonly replacement: Replacement }> {
+  const { config, folder } = recipe;
+  const { begin } = config;
+  const start = runAdapter(config, protocol);
+  const role = begin?.replace?.role ?? null;
+  if (role === null || begin === null || begin.replace === null || beginning === null || start === undefined) {
+    throw new Error('An agent is replaced where the configuration says so.');
+  }
+  const {
+    with: other,
+    from,
+    align,
+    probes: most,
+    delta,
+    learning_rate: learningRate,
+    max_steps: maxSteps,
+  } = begin.replace;
+  const swapped = await swappedTeam(runtime, old, info.snapshot, role, {
+    folder: other === null ? null : resolve(folder, other),
+    team: agent,
+    role: from?.role ?? role,
+  });
+  const contexts = probesOf(store, beginning, role, most);
+  if (contexts.length === 0) {
+    throw new C3Error(
+      'input',
+      `begin.replace: Run ${beginning.run} has no training message of the role ${role} to probe its agent with; name a run that trained with this role.`,
+    );
+  }
+  const sampling = runSampling(config);
+  const answers = await new LocalPolicy(runtime, tokenizer, old, info.config.maxPositions).answer(
+    contexts.map((context, index) => ({
+      agent: role,
+      context,
+      sampling,
+      streamKey: index.toString(16).padStart(32, '0'),
+      place: `probe ${String(index + 1)} of ${role}`,
+    })),
+    { signal },
+  );
+  const probes = answers.map(({ prompt, tokens, logprobs }) => ({
+    agent: role,
+    prompt,
+    messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: new Float32Array(tokens.length) }],
+  }));
+  await runtime.beginTraining(swapped, start);
+  const settings = { temperature: sampling.temperature, delta: align ? delta : Infinity, learningRate, maxSteps };
+  const found = await aligned(runtime, probes, settings, signal);
+  const teams = { before: old, direct: swapped, aligned: align ? found.snapshot : null };
+  return {
+    base: align ? found.snapshot : swapped,
+    replacement: {
+      run: beginning.run,
+      role,
+      by: agentWords(begin.replace),
+      probes: probes.length,
+      kls: align ? found.kls : found.kls.slice(0, 1),
+      delta: align ? delta : null,
+      shock: begin.replace.measure ? await swapShock(teams, solvedBy, config.seed) : null,
+    },
+  };
+}
+
+type Replace = NonNullable<NonNullable<PreparedRun['recipe']['config']['begin']>['replace']>;
+
+const agentWords = ({ with: folder, from, role }: Replace): string =>
+  from !== null
+    ? `the agent ${from.role ?? role ?? ''} of run ${from.run ?? ''}${from.snapshot === null ? '' : ` at ${from.snapshot}`}`
+    : folder !== null
+      ? `the adapter in ${folder}`
+      : 'the model without an adapter';
+
+/** What takes an agent's place: an adapter's folder, an agent of a team that the runtime holds, or nothing. */
+interface NewAgent {
+  readonly folder: string | null;
+  readonly team: string | null;
+  readonly role: string;
+}
+
+/** The team with another adapter in a role's place. */
+async function swappedTeam(
+  runtime: ModelRuntime,
+  old: string,
+  base: string,
+  role: string,
+  agent: NewAgent,
+): Promise<string> {
+  const place = await mkdtemp(join(tmpdir(), 'c3-replace-'));
+  try {
+    const team = join(place, 'team');
+    const folders = await adapterFolders(runtime, old, team);
+    const own = folders.get(role);
+    if (own === undefined) {
+      throw new C3Error(
+        'input',
+        `begin.replace.role: The earlier run trained no adapter of the role ${role}; name another.`,
+      );
+    }
+    const given =
+      agent.team === null
+        ? agent.folder
+        : ((await adapterFolders(runtime, agent.team, join(place, 'agent'))).get(agent.role) ?? null);
+    if (given === null) {
+      await rm(own, { recursive: true });
+      return folders.size === 1 ? base : await runtime.loadAdapter(team, base);
+    }
+    const text = await readFile(join(given, ADAPTER_CONFIG), 'utf8').catch(() => null);
+    if (text === null) {
+      throw new C3Error(
+        'input',
+        `begin.replace.with: ${given} has no ${ADAPTER_CONFIG}; choose the folder of one agent's adapter.`,
+      );
+    }
+    await copyFile(join(given, ADAPTER_WEIGHTS), join(own, ADAPTER_WEIGHTS));
+    const named: unknown = JSON.parse(text);
+    await writeFile(join(own, ADAPTER_CONFIG), JSON.stringify({ ...(named as object), c3_agent: role }));
+    return await runtime.loadAdapter(team, base);
+  } finally {
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+/** Writes a team's adapters into a new folder. @returns the folder of each agent; none for a team without adapters */
+async function adapterFolders(
+  runtime: ModelRuntime,
+  team: string,
+  place: string,
+): Promise<ReadonlyMap<string, string>> {
+  await mkdir(place);
+  const found = new Map<string, string>();
+  for (const folder of await runtime.saveAdapter(team, place, null)) {
+    const agent: unknown = JSON.parse(await readFile(join(folder, ADAPTER_CONFIG), 'utf8'));
+    const { c3_agent: name } = agent as { readonly c3_agent?: unknown };
+    found.set(typeof name === 'string' ? name : '', folder);
+  }
+  return found;
+}
+
+/** Contexts in which a role spoke while the earlier run trained, each once, the newest first. */
+function probesOf(store: StoreReader, { run, recipe }: EarlierSnapshot, role: string, most: number): string[] {
+  const { config } = recipe;
+  const estimator = methodNamed(config.method).estimator(config);
+  const found = new Set<string>();
+  for (let step = store.run(run).steps; step > 0 && found.size < most; step--) {
+    const stages = [
+      ...store
+        .stages(run, step)
+        .map(({ stage }) => stage)
+        .toReversed(),
+      0,
+    ];
+    for (const { eventType, context } of stages.flatMap((stage) =>
+      store.trainingMessages(run, step, estimator, stage),
+    )) {
+      if (eventType === role && found.size < most) {
+        found.add(context);
+      }
+    }
+  }
+  return [...found];
+}

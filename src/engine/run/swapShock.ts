@@ -1,0 +1,42 @@
+/** What replacing an agent costs at once: a team's returns before, after a direct swap, and after stage 0. */
+import type { SwapShock } from '../../shared/records/replacement.ts';
+import { comparison } from '../../training/measure/accuracy.ts';
+
+export interface Solved {
+  /** Of each held-out question in order: 1 or 0; null where it is masked. */
+  readonly outcomes: readonly (number | null)[];
+  readonly evaluatorCalls: number;
+}
+
+/** Evaluates a team greedily on the held-out questions, the same for all teams. */
+export type SolvedBy = (snapshot: string) => Promise<Solved>;
+
+export interface SwappedTeams {
+  readonly before: string;
+  readonly direct: string;
+  /** Null without stage 0. */
+  readonly aligned: string | null;
+}
+
+/**
+ * Evaluates each team once.
+ * @param seed of the bootstrap of the differences
+ * @returns null where there is no question
+ */
+export async function swapShock(teams: SwappedTeams, solvedBy: SolvedBy, seed: number): Promise<SwapShock | null> {
+  const [before, direct] = [await solvedBy(teams.before), await solvedBy(teams.direct)];
+  const aligned = teams.aligned === null ? null : await solvedBy(teams.aligned);
+  if (before.outcomes.length === 0) {
+    return null;
+  }
+  const withDirect = comparison(before.outcomes, direct.outcomes, true, seed);
+  const withAligned = aligned === null ? null : comparison(before.outcomes, aligned.outcomes, true, seed);
+  return {
+    evaluatorCalls: before.evaluatorCalls + direct.evaluatorCalls + (aligned?.evaluatorCalls ?? 0),
+    before: withDirect.before,
+    direct: withDirect.after,
+    aligned: withAligned?.after ?? null,
+    directChange: withDirect.difference,
+    alignedChange: withAligned?.difference ?? null,
+  };
+}

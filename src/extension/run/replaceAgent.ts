@@ -1,0 +1,144 @@
+/** "Replace agent": asks which agent of a team is replaced, by what and how, and starts the run that begins so. */
+import { window, workspace, type QuickPickItem } from 'vscode';
+import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
+import type { RunPlan } from '../../shared/models.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import type { Services } from '../services.ts';
+import { askForLength } from './askForLength.ts';
+
+interface SourceItem extends QuickPickItem {
+  readonly from: 'base' | 'run' | 'adapter' | 'model';
+}
+
+interface StrategyItem extends QuickPickItem {
+  readonly strategy: ReplaceStrategy;
+}
+
+const SOURCES: readonly SourceItem[] = [
+  { from: 'run', label: 'An agent of a run', description: 'as another run, or this one, trained it' },
+  { from: 'base', label: 'The model without an adapter', description: 'a fresh agent' },
+  { from: 'adapter', label: 'An adapter…', description: "a folder in PEFT's layout, over the same model" },
+  { from: 'model', label: 'Another model…', description: 'a model folder; it answers and does not learn' },
+];
+
+const STAGE_0: StrategyItem = {
+  strategy: 'align',
+  label: 'Stage 0, then training',
+  description: 'it first learns to say what the old agent says',
+};
+const DIRECT: StrategyItem = { strategy: 'direct', label: 'Direct swap, then training', description: 'as it is' };
+const RETRAIN: StrategyItem = {
+  strategy: 'retrain',
+  label: 'Retraining',
+  description: 'the whole team begins with the model',
+};
+/** What goes together with each source. */
+const STRATEGIES: Readonly<Record<SourceItem['from'], readonly StrategyItem[]>> = {
+  run: [STAGE_0, DIRECT],
+  adapter: [STAGE_0, DIRECT],
+  base: [STAGE_0, DIRECT, RETRAIN],
+  model: [DIRECT, RETRAIN],
+};
+
+/**
+ * Asks, and starts the run that the answers describe.
+ * @param pickRun asks for the run that gives an agent
+ * @throws C3Error where an agent cannot be replaced so, in one sentence
+ */
+export async function replaceAgentOf(
+  { engine, store, runs }: Services,
+  reader: StoreReader,
+  run: string,
+  pickRun: ReplaceQuestions['pickRun'],
+): Promise<void> {
+  const client = engine.client();
+  store.requireWhole();
+  const params = await askForReplacement({
+    run,
+    roles: Object.keys(reader.latestLedger(run)?.decisions ?? {}),
+    pickRun,
+    folder: workspace.workspaceFolders?.[0]?.uri.fsPath ?? '',
+    replacement: (wanted) => client.replacement(wanted),
+    planOf: (wanted) => client.plan(wanted),
+  });
+  if (params !== undefined) {
+    await runs.start(params);
+  }
+}
+
+interface ReplaceQuestions {
+  readonly run: string;
+  /** Of its team, in order. */
+  readonly roles: readonly string[];
+  /** Asks for the run that gives an agent. */
+  readonly pickRun: (title: string) => Promise<string | undefined>;
+  /** What a path is relative to. */
+  readonly folder: string;
+  readonly replacement: (params: ReplaceParams) => Promise<StartRunParams>;
+  readonly planOf: (params: StartRunParams) => Promise<RunPlan>;
+}
+
+/**
+ * The run that the user's answers describe; undefined when the questions were left.
+ * @throws C3Error where an agent cannot be replaced so, in one sentence
+ */
+async function askForReplacement({
+  run,
+  roles,
+  pickRun,
+  folder,
+  replacement,
+  planOf,
+}: ReplaceQuestions): Promise<StartRunParams | undefined> {
+  const title = (step: number): string => `Replace agent (${String(step)} of 4)`;
+  const role = await window.showQuickPick(roles, { title: title(1), placeHolder: 'Which agent is replaced?' });
+  if (role === undefined) {
+    return undefined;
+  }
+  const by = await window.showQuickPick(SOURCES, { title: title(2), placeHolder: `What takes the place of ${role}?` });
+  const source = by === undefined ? undefined : await sourceOf(by.from, title(2), pickRun);
+  if (by === undefined || source === undefined) {
+    return undefined;
+  }
+  const how = await window.showQuickPick(STRATEGIES[by.from], { title: title(3), placeHolder: 'How?' });
+  if (how === undefined) {
+    return undefined;
+  }
+  const { strategy } = how;
+  const params = { run, role, source, strategy, folder };
+  // A reason not to start is said before the last question is asked.
+  await planOf(await replacement({ ...params, overrides: [] }));
+  const chosen = await askForLength(
+    title(4),
+    [
+      { label: 'As the run was', description: 'with its training steps', overrides: [] },
+      { label: 'Without training', description: 'shows what the swap costs', overrides: ['steps=0'] },
+    ],
+    async (overrides) => (await planOf(await replacement({ ...params, overrides }))).seconds,
+  );
+  return chosen === undefined ? undefined : replacement({ ...params, overrides: chosen });
+}
+
+async function sourceOf(
+  kind: SourceItem['from'],
+  title: string,
+  pickRun: ReplaceQuestions['pickRun'],
+): Promise<string | undefined> {
+  switch (kind) {
+    case 'base':
+      return 'base';
+    case 'run':
+      return pickRun(title);
+    case 'adapter':
+    case 'model': {
+      const [folder] =
+        (await window.showOpenDialog({
+          title,
+          canSelectFiles: false,
+          canSelectFolders: true,
+          openLabel: kind === 'adapter' ? 'Choose adapter' : 'Choose model',
+        })) ?? [];
+      return folder?.fsPath;
+    }
+  }
+}
