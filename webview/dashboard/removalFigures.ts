@@ -26,6 +26,9 @@ export function removalFigures(view: View): readonly FigureSpec[] {
   return [...roles.map(outcomeFigure), ...(agents ? [CONTRIBUTIONS] : [])];
 }
 
+/** How far boxes are from the tick of their outcome, in ticks. */
+const APART = 0.17;
+
 interface Box {
   readonly label: string;
   readonly words: string;
@@ -38,11 +41,17 @@ const boxesOf = (view: View, role: string): readonly Box[] =>
   (view.snapshot.removal?.outcomes ?? [])
     .filter((one) => one.role === role)
     .flatMap((one) => [
-      { label: `(${cellOf(one)})`, words: `${outcomeWords(one)}: learned from`, spread: one.credits, look: 0 },
-      { label: 'shared', words: `${outcomeWords(one)}: shared return`, spread: one.shared, look: 1 },
+      {
+        label: `${cellOf(one)}, learned from`,
+        words: `${outcomeWords(one)}: learned from`,
+        spread: one.credits,
+        look: 0,
+      },
+      { label: `${cellOf(one)}, shared`, words: `${outcomeWords(one)}: shared return`, spread: one.shared, look: 1 },
     ]);
 
-const cellOf = ({ joint, solo }: OutcomeCredits): string => `${String(joint)}, ${String(solo)}`;
+const cellOf = ({ joint, solo }: Pick<OutcomeCredits, 'joint' | 'solo'>): string =>
+  `(${String(joint)}, ${String(solo)})`;
 const outcomeWords = ({ joint, solo }: OutcomeCredits): string =>
   `${joint === 1 ? 'right' : 'wrong'} with the thinker, ${solo === 1 ? 'right' : 'wrong'} without it`;
 
@@ -50,15 +59,13 @@ const outcomeWords = ({ joint, solo }: OutcomeCredits): string =>
 export function outcomeFigure(role: string): FigureSpec {
   const shown = (view: View): string | null => {
     const removal = view.snapshot.removal;
-    return removal === null
-      ? null
-      : `with ${percent1(removal.team)}, without ${percent1(removal.without)}, n ${count(removal.rollouts + removal.others)}`;
+    return removal === null ? null : `${percent1(removal.without)} → ${percent1(removal.team)}`;
   };
-  const labels = ['(1, 1)', 'shared', '(1, 0)', 'shared', '(0, 1)', 'shared', '(0, 0)', 'shared'];
+  const labels = ['(1, 1)', '(1, 0)', '(0, 1)', '(0, 0)'];
   return {
     id: `outcome ${role}`,
-    title: `Training credit of ${role} by outcome`,
-    note: 'By the return with the thinker and of the solo rollout of the same number, over the whole run: (1, 0) is right with the thinker and wrong without it. The second box of each pair is what a shared return, scaled within the question, would have credited. The head has the mean returns with and without the thinker.',
+    title: `Credit of ${role} by outcome`,
+    note: 'By the return with the thinker and of the solo rollout of the same number, over the whole run: (1, 0) is right with the thinker and wrong without it. The right box of each pair is what a shared return, scaled within the question, would have credited. The head has the mean return without and with the thinker.',
     x: () => ({ title: '(with, without the thinker)', format: (value) => labels[value - 1] ?? '' }),
     yAxis: 'training credit',
     formatY: (value) => decimal(value, 2),
@@ -78,7 +85,8 @@ export function outcomeFigure(role: string): FigureSpec {
             ? []
             : [
                 {
-                  x: index + 1,
+                  // The two boxes of an outcome are to either side of its tick.
+                  x: Math.floor(index / 2) + (look === 0 ? 1 - APART : 1 + APART),
                   y: spread.middle,
                   low: null,
                   high: null,
@@ -104,9 +112,9 @@ export function outcomeFigure(role: string): FigureSpec {
           numeric: true,
         })),
       ],
-      rows: boxesOf(view, role).map(({ words, spread }) => ({
+      rows: boxesOf(view, role).map(({ label, spread }) => ({
         cells: [
-          textCell(words),
+          textCell(label),
           numberCell(spread?.n ?? 0, count),
           ...[spread?.low, spread?.lower, spread?.middle, spread?.upper, spread?.high].map((value) =>
             numberCell(value, signed3),
@@ -138,7 +146,7 @@ const contributionAt = (
 /** One line for each voter, or for the thinker. */
 export const CONTRIBUTIONS: FigureSpec = {
   id: 'contribution by agent',
-  title: 'Contribution by agent, running mean',
+  title: 'Contribution by agent',
   note: 'What the return is with the agent less what it is without it: the running mean that the method keeps. The table has its deviation.',
   x: overTraining,
   yAxis: 'return',
@@ -199,9 +207,12 @@ export const CONTRIBUTIONS: FigureSpec = {
     ),
   }),
   latest: (view) => {
-    const found = view.runs[0]?.rows.at(-1)?.contributions ?? [];
-    return found.length === 0
+    const means = (view.runs[0]?.rows.at(-1)?.contributions ?? []).map(({ mean }) => mean);
+    const [low, high] = [Math.min(...means), Math.max(...means)];
+    return means.length === 0
       ? NOT_MEASURED
-      : found.map(({ role, mean }) => (found.length === 1 ? signed3(mean) : `${role} ${signed3(mean)}`)).join(', ');
+      : means.length === 1
+        ? signed3(low)
+        : `${signed3(low)} to ${signed3(high)}`;
   },
 };

@@ -32,26 +32,23 @@ it('boxes of each role lie beside those of a shared return, outcome by outcome',
   assert.deepEqual(
     line?.points.map(({ x, y, look }) => [x, y, look]),
     [
-      [3, 2, 0],
-      [4, 0.6, 1],
-      [7, -1, 0],
-      [8, -0.5, 1],
+      [1.83, 2, 0],
+      [2.17, 0.6, 1],
+      [3.83, -1, 0],
+      [4.17, -0.5, 1],
     ],
   );
   const { format } = thinker.x('step');
-  assert.deepEqual([3, 4, 7, 9].map(format), ['(1, 0)', 'shared', '(0, 0)', '']);
+  assert.deepEqual([1, 2, 4, 5].map(format), ['(1, 1)', '(1, 0)', '(0, 0)', '']);
   assert.deepEqual(
     solver.lines(shown)[0]?.points.map(({ y }) => y),
     [4, 0.6, -2, -0.5],
   );
-  assert.equal(thinker.latest(shown), 'with 62.5 %, without 0.0 %, n 4');
+  assert.equal(thinker.latest(shown), '0.0 % → 62.5 %');
   const { rows } = thinker.table(shown);
   assert.deepEqual(
     [rows.length, rows[2]?.cells.map(({ text }) => text)],
-    [
-      8,
-      ['right with the thinker, wrong without it: learned from', '2', '+1.000', '+1.500', '+2.000', '+2.500', '+3.000'],
-    ],
+    [8, ['(1, 0), learned from', '2', '+1.000', '+1.500', '+2.000', '+2.500', '+3.000']],
   );
   // Another method has none.
   assert.deepEqual(removalFigures(made), []);
@@ -72,7 +69,7 @@ it('each voter has a line of its own, with a name that says whose it is', () => 
       ['voter2', 1, [1, -0.2], [2, 0]],
     ],
   );
-  assert.equal(figure.latest(one), 'voter1 +0.300, voter2 0.000');
+  assert.equal(figure.latest(one), '0.000 to +0.300');
   assert.equal(figure.table(one).rows.length, 4);
   const two = view([
     ['run', rows],
