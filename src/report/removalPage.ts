@@ -1,15 +1,17 @@
 /** The part of a run's page about credit by removal. Pure: a report in, text out. */
 import { boxesPicture, type BoxRow } from './boxes.ts';
 import { curvePicture } from './curves.ts';
-import { figure, table } from './page.ts';
-import type { OutcomeCredits, RemovalReport } from './removal.ts';
+import { bounds, figure, table } from './page.ts';
+import type { OutcomeCredits } from '../shared/records/removal.ts';
+import { barsPicture } from './bars.ts';
+import type { RemovalReport } from './removal.ts';
 import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
 
 /** Nothing where the run credits otherwise. */
 export function removalSection(report: RemovalReport | undefined): string {
   return report === undefined
     ? ''
-    : `<section><h2>Credit by removal</h2><div class="figures">${outcomesFigure(report)}${contributionsFigure(report)}</div></section>`;
+    : `<section><h2>Credit by removal</h2><div class="figures">${thinkerFigure(report)}${outcomesFigure(report)}${contributionsFigure(report)}</div></section>`;
 }
 
 const cellOf = ({ joint, solo }: OutcomeCredits): string => `(${String(joint)}, ${String(solo)})`;
@@ -42,6 +44,38 @@ function outcomesFigure({ outcomes, rollouts, others }: RemovalReport): string {
     boxesPicture('outcomes', 'Credit by outcome with and without the thinker', rows, 'training credit'),
     `Of ${count(rollouts)} rollouts: whether the episode was right, and the solo rollout of its number. Upper box of each pair: what training learned from; lower: the shared return, scaled within the question. Boxes span the quartiles, with the median; lines reach the extremes.${left}`,
     numbers,
+  );
+}
+
+function thinkerFigure({ thinker }: RemovalReport): string {
+  if (thinker === null) {
+    return '';
+  }
+  const rows = [
+    ['with the thinker', thinker.team],
+    ['without its text', thinker.without],
+    ['difference', thinker.difference],
+  ] as const;
+  const write = (value: number): string => signed(value);
+  return figure(
+    'The team with and without the thinker',
+    barsPicture(
+      'thinker',
+      'The team with and without the thinker',
+      rows.map(([label, value]) => ({ label, value })),
+      (value) => decimal(value, 3),
+      'mean return',
+    ),
+    'Of the rollouts of training and the solo rollouts of their questions, with the weights of each step. The difference is one of pairs. 95 % intervals over questions.',
+    table(
+      'The team with and without the thinker in numbers',
+      ['', 'mean return', '95 % interval', 'questions'],
+      rows.map(
+        ([label, value]) =>
+          `<tr><th scope="row">${label}</th><td>${label === 'difference' ? signed(value.value) : decimal(value.value, 3)}</td><td>${bounds(value, write) ?? 'no interval'}</td><td>${count(value.n)}</td></tr>`,
+      ),
+      'numbers',
+    ),
   );
 }
 

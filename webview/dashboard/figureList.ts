@@ -12,6 +12,7 @@ import {
   rolesOf,
   varianceFigure,
 } from './stepFigures.ts';
+import { removalFigures } from './removalFigures.ts';
 import type { View } from './view.ts';
 
 interface Group {
@@ -48,7 +49,7 @@ export class FigureList {
     const [costs, variance] = [costFigures(), varianceFigure()];
     this.groups = [
       group('Outcome', (view) => [...accuracy, ...paretoFigures(view)]),
-      group('Training credit', (view) => [...rolesOf(view).map(creditFigure), variance]),
+      group('Training credit', (view) => [...rolesOf(view).map(creditFigure), ...removalFigures(view), variance]),
       group('Optimization', optimisationFigures),
       group('Cost', () => costs),
     ];

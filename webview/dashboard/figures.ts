@@ -20,6 +20,8 @@ export interface FigureSpec {
   readonly always: readonly number[];
   /** Boxes are drawn where there is one line of them. */
   readonly boxes: boolean;
+  /** True: its level axis is its own, whatever the others run over. */
+  readonly ownAxis?: boolean;
   /** Whether a mean over steps may replace the line. */
   readonly smooth: boolean;
   readonly lines: (view: View, axis?: ChartAxis) => readonly Line[];

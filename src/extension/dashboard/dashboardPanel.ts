@@ -12,6 +12,7 @@ import { evaluationsOf } from '../../shared/records/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { Phase, RunRecord } from '../../shared/records/records.ts';
+import type { RemovalOutcomes } from '../../shared/records/removal.ts';
 import { shownStatus } from '../../shared/records/runStatus.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { confirmed } from '../webview/confirm.ts';
@@ -19,6 +20,7 @@ import { Disposables } from '../common/disposables.ts';
 import { bringBack, tabsOfPanel } from '../webview/keptTabs.ts';
 import { report } from '../common/report.ts';
 import { RunOutcomes } from './runOutcomes.ts';
+import { RunRemovals } from './runRemovals.ts';
 import type { Services } from '../services.ts';
 import { StepHistories } from './stepHistories.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
@@ -61,6 +63,7 @@ export class Dashboard {
   private readonly showRound: ShowRound;
   private readonly histories = new StepHistories();
   private readonly outcomes = new RunOutcomes();
+  private readonly removals = new RunRemovals();
   private panel: WebviewPanel | null = null;
   private door: WebviewDoor<DashboardToHost, DashboardFromHost> | null = null;
   /** Null: the newest run. */
@@ -72,6 +75,7 @@ export class Dashboard {
   /** How many steps of each run the page has. */
   private readonly sent = new Map<string, number>();
   private outcomesTold = 0;
+  private removalTold: RemovalOutcomes | null = null;
   private reading: NodeJS.Immediate | null = null;
   /** What a tab that is being brought back shall show; null for what it showed. */
   private wanted: Shown | null = null;
@@ -276,19 +280,36 @@ export class Dashboard {
         const until = performance.now() + SLICE_MILLISECONDS;
         let open = true;
         while (open && performance.now() < until) {
-          open = shown.some((id) => this.histories.advance(reader, id)) || this.outcomes.advance(reader, runs);
+          open =
+            shown.some((id) => this.histories.advance(reader, id)) ||
+            this.outcomes.advance(reader, runs) ||
+            this.readRemoval(reader, shown[0]);
         }
         for (const id of shown) {
           this.sendSteps(id);
         }
         if (open) {
           this.readOn(shown, runs);
-        } else if (this.outcomesTold !== this.outcomes.of(runs).length) {
+        } else if (
+          this.outcomesTold !== this.outcomes.of(runs).length ||
+          this.removalTold !== this.removalOf(shown[0])
+        ) {
           this.publish();
         }
       });
     });
   }
+
+  /** Reads on of a run that credits by removal; none of another has a contribution. */
+  private readRemoval(reader: StoreReader, run: string | undefined): boolean {
+    const rows = run === undefined ? [] : this.histories.rows(run);
+    return run !== undefined && rows.at(-1)?.contributions !== undefined
+      ? this.removals.advance(reader, run, rows.length)
+      : false;
+  }
+
+  private readonly removalOf = (run: string | undefined): RemovalOutcomes | null =>
+    run === undefined ? null : this.removals.of(run);
 
   private sendSteps(run: string): void {
     const rows = this.histories.rows(run);
@@ -328,6 +349,8 @@ export class Dashboard {
     const current = this.services.runs.current;
     const outcomes = this.outcomes.of(runs);
     this.outcomesTold = outcomes.length;
+    const removal = this.removalOf(run.id);
+    this.removalTold = removal;
     return {
       runs: runs.map(({ id, title, createdAt }) => ({ id, title, started: new Date(createdAt).toLocaleString() })),
       run,
@@ -336,6 +359,7 @@ export class Dashboard {
       evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
       ledger: reader.latestLedger(run.id),
       outcomes,
+      removal,
       live:
         current?.run === run.id
           ? {

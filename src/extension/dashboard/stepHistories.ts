@@ -4,10 +4,11 @@
  */
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';
 import { roundsInOrder, type EvaluationRound } from '../../shared/records/evaluationRounds.ts';
+import { contributionsIn } from '../../shared/records/removal.ts';
 import { addCosts, costBetween, type RoundCost, type StepRow } from '../../shared/records/stepRows.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
-type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost' | 'evaluationNumbers'>;
+type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost' | 'evaluationNumbers' | 'methodState'>;
 
 /** Steps that are read at once: some milliseconds. */
 const SLICE = 20;
@@ -51,6 +52,9 @@ export class StepHistories {
         cost: costBetween(before, ledger),
         episodes,
         credits: reader.stepCredits(run, iteration),
+        ...(metrics.contribution !== undefined && {
+          contributions: contributionsIn(reader.methodState(run, iteration)?.json ?? null),
+        }),
       });
       history.ledger = ledger;
     }

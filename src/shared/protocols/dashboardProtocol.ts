@@ -4,6 +4,7 @@ import type { StoredEvaluation } from '../records/evaluations.ts';
 import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Interval, Ledger, RunRecord } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
+import type { RemovalOutcomes } from '../records/removal.ts';
 import type { StepRow } from '../records/stepRows.ts';
 import type { Panel } from './panel.ts';
 
@@ -92,6 +93,8 @@ export interface DashboardSnapshot {
   readonly ledger: Ledger | null;
   /** Of the newest runs of the store. */
   readonly outcomes: readonly RunOutcome[];
+  /** Of the shown run, where it credits by removal and has solo rollouts. */
+  readonly removal: RemovalOutcomes | null;
   readonly live: LiveProgress | null;
 }
 

@@ -29,6 +29,13 @@ export interface RoundCost {
   readonly tokens: Tokens;
 }
 
+/** What an agent contributed so far: its running mean, and the deviation. */
+export interface AgentContribution {
+  readonly role: string;
+  readonly mean: number;
+  readonly deviation: number;
+}
+
 export interface StepRow {
   readonly iteration: number;
   readonly metrics: StepMetrics;
@@ -36,6 +43,8 @@ export interface StepRow {
   readonly cost: RoundCost;
   readonly episodes: number;
   readonly credits: StepCredits;
+  /** What each agent contributed so far; of runs that credit by removal. */
+  readonly contributions?: readonly AgentContribution[];
 }
 
 /** The five numbers; null without values. */

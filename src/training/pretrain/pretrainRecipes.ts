@@ -270,3 +270,33 @@ export function pretrainRecipe(task: TeamTask): PretrainRecipe {
   const begins = BEGINNINGS[task];
   return { task, ...COMMON, ...SMALLER[task], phases: PHASES[task], ...(begins !== undefined && { begins }) };
 }
+
+/** Of a team made in half the width. */
+const LAYERS = 2;
+const SHARE = 0.5;
+
+/**
+ * The same for a team of another size: half as wide, with two layers, in half the steps. It comes with no task; its
+ * folder answers for a role (`policies`), beside the bundled team.
+ */
+export function halfRecipe(task: TeamTask): PretrainRecipe {
+  const { architecture, phases, begins: _, ...recipe } = pretrainRecipe(task);
+  const { hiddenSize, intermediateSize, heads, keyValueHeads } = architecture;
+  const half = (count: number): number => Math.max(1, Math.floor(count / 2));
+  return {
+    ...recipe,
+    architecture: {
+      ...architecture,
+      hiddenSize: half(hiddenSize),
+      intermediateSize: half(intermediateSize),
+      heads: half(heads),
+      keyValueHeads: half(keyValueHeads),
+      layers: LAYERS,
+    },
+    phases: phases.map((phase) => ({
+      ...phase,
+      steps: Math.ceil(SHARE * phase.steps),
+      ...(phase.decaySteps !== undefined && { decaySteps: Math.ceil(SHARE * phase.decaySteps) }),
+    })),
+  };
+}

@@ -14,6 +14,11 @@ const REPORT: RemovalReport = {
   rollouts: 3,
   others: 1,
   contributions: [{ role: '<b>', points: [{ step: 1, mean: -0.25, deviation: 0.5 }] }],
+  thinker: {
+    team: { value: 0.6, low: 0.5, high: 0.7, n: 40 },
+    without: { value: 0.4, low: 0.3, high: 0.5, n: 40 },
+    difference: { value: 0.2, low: 0.1, high: 0.3, n: 40 },
+  },
 };
 
 it('the part of a run about removal has its numbers as text, and is not there for another method', () => {
@@ -24,9 +29,11 @@ it('the part of a run about removal has its numbers as text, and is not there fo
   assert.match(text, /Of 3 rollouts: .* 1 of other returns than 0 and 1 are left out\./u);
   assert.match(text, /thinker \(1, 0\)\s*3\s*0\.000\s*\+0\.500\s*\+1\.000\s*\+1\.500\s*\+2\.000/u);
   assert.match(text, /not measured/u);
+  assert.match(text, /with the thinker\s*0\.600\s*.*0\.500.*0\.700.*\s*40/u);
+  assert.match(text, /difference\s*\+0\.200\s*.*\+0\.100.*\+0\.300/u);
   assert.equal(removalSection(undefined), '');
   // A team that votes has no solo rollouts.
-  assert.doesNotMatch(removalSection({ ...REPORT, outcomes: [] }), /outcome/u);
+  assert.doesNotMatch(removalSection({ ...REPORT, outcomes: [], thinker: null }), /outcome/u);
 });
 
 it('boxes are drawn where values are, with the median in words', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { pretrainRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
+import { halfRecipe, pretrainRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
 
 it('the recipe of the arithmetic team is the one that made its weights', () => {
   assert.deepEqual(pretrainRecipe('arithmetic'), {
@@ -39,4 +39,15 @@ it('the recipe of the arithmetic team is the one that made its weights', () => {
       tieEmbeddings: true,
     },
   });
+});
+
+it('a team of half the width keeps the size of a head, and what is demonstrated', () => {
+  const [whole, half] = [pretrainRecipe('logic'), halfRecipe('logic')];
+  const { hiddenSize, heads, keyValueHeads, headDim, layers } = half.architecture;
+  assert.deepEqual([hiddenSize, heads, keyValueHeads, headDim, layers], [48, 3, 3, 16, 2]);
+  assert.deepEqual(
+    half.phases.map(({ steps, levels }) => [steps, levels]),
+    whole.phases.map(({ steps, levels }) => [steps / 2, levels]),
+  );
+  assert.equal(half.problemsPerStep, whole.problemsPerStep);
 });

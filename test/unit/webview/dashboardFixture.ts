@@ -85,6 +85,7 @@ export function view(
     evaluations: records.map((one) => evaluationsOf(one, [])),
     ledger: null,
     outcomes,
+    removal: null,
     live: null,
   };
   return viewOf(snapshot, new Map(runs.map(([, rows], index) => [records[index]?.id ?? '', rows])));

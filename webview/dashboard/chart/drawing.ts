@@ -151,17 +151,17 @@ function drawWhisker(chart: LineCanvas, { line, shift }: DrawnLine, point: LineP
 
 function drawBoxes(chart: LineCanvas, { line, points }: DrawnLine): void {
   const { ctx } = chart;
-  const colour = theme(lookOf(line.look).colour);
   const [first, second] = [points[0], points[1]];
   const apart =
     first === undefined || second === undefined ? BOX_WIDEST * 2 : across(chart, second.x) - across(chart, first.x);
   const half = Math.max(1, Math.min(BOX_WIDEST, 0.6 * apart) / 2);
-  ctx.strokeStyle = colour;
   ctx.lineWidth = 1;
-  for (const { x: value, box } of points) {
+  for (const { x: value, box, look } of points) {
     if (box === null) {
       continue;
     }
+    const colour = theme(lookOf(look ?? line.look).colour);
+    ctx.strokeStyle = colour;
     const x = across(chart, value);
     const [low, lower, middle, upper, high] = [box.low, box.lower, box.middle, box.upper, box.high].map((each) =>
       upright(chart, each),

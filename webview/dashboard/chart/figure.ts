@@ -85,7 +85,9 @@ export class Figure {
     return !this.table.element.hidden;
   }
 
-  show(view: View, asked: Drawn): void {
+  show(view: View, all: Drawn): void {
+    const asked: Drawn =
+      this.spec.ownAxis === true ? { ...all, axis: 'step', scales: { ...all.scales, x: false } } : all;
     this.view = view;
     const { lines, scales, note } = logged(this.spec.lines(view, asked.axis), asked.scales);
     this.lines = lines;

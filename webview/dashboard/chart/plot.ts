@@ -32,6 +32,8 @@ type Data = { x: number; y: number }[];
 const POINTS_DRAWN = 240;
 const BOXES_DRAWN = 40;
 const MARKERS_DRAWN = 12;
+/** About what a letter of a label takes, in pixels. */
+const LETTER = 7.5;
 /** How near to a point the pointer must be, in pixels, to look at it. */
 const REACH = 60;
 
@@ -128,6 +130,11 @@ export class Plot {
     this.chart.draw();
   }
 
+  /** Letters of the longest label at the end of a line. */
+  private longestLabel(): number {
+    return Math.max(0, ...this.lines.map(({ label, joined }) => (joined ? label.length : 0)));
+  }
+
   private activePoint(): { readonly point: LinePoint; readonly shift: number } | null {
     const point = pointAt(this.lines, this.active);
     return point === null || this.active === null
@@ -171,7 +178,7 @@ export class Plot {
         animation: false,
         maintainAspectRatio: false,
         events: [],
-        layout: { padding: { top: 6, right: labelled ? 18 : 6 } },
+        layout: { padding: { top: 6, right: labelled ? Math.max(18, LETTER * this.longestLabel()) : 6 } },
         scales: {
           x: {
             ...(scales.x

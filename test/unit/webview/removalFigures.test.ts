@@ -1,0 +1,82 @@
+/** The figures of runs that credit by removal. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { removalOutcomes, type RemovalRollout } from '../../../src/shared/records/removal.ts';
+import { removalFigures } from '../../../webview/dashboard/removalFigures.ts';
+import { row, view } from './dashboardFixture.ts';
+
+const rollout = (joint: number, solo: number, thinker: number, shared: number): RemovalRollout => ({
+  instance: 'a',
+  joint,
+  solo,
+  shared,
+  messages: [
+    { role: 'thinker', credit: thinker },
+    { role: 'solver', credit: 2 * thinker },
+  ],
+});
+const ROLLOUTS = [rollout(1, 0, 1, 0.5), rollout(1, 0, 3, 0.7), rollout(0, 0, -1, -0.5), rollout(0.5, 0, 9, 9)];
+
+const contributions = (...means: readonly number[]) => ({
+  contributions: means.map((mean, index) => ({ role: `voter${String(index + 1)}`, mean, deviation: 0.5 })),
+});
+
+it('boxes of each role lie beside those of a shared return, outcome by outcome', () => {
+  const made = view([['run', [row(1)]]]);
+  const shown = { ...made, snapshot: { ...made.snapshot, removal: removalOutcomes(ROLLOUTS) } };
+  const [thinker, solver, ...others] = removalFigures(shown);
+  assert.ok(thinker !== undefined && solver !== undefined);
+  assert.deepEqual([thinker.id, solver.id, others], ['outcome thinker', 'outcome solver', []]);
+  const [line] = thinker.lines(shown);
+  // (1, 0) is the second outcome and (0, 0) the last one; the others have no rollout.
+  assert.deepEqual(
+    line?.points.map(({ x, y, look }) => [x, y, look]),
+    [
+      [1.83, 2, 0],
+      [2.17, 0.6, 1],
+      [3.83, -1, 0],
+      [4.17, -0.5, 1],
+    ],
+  );
+  const { format } = thinker.x('step');
+  assert.deepEqual([1, 2, 4, 5].map(format), ['(1, 1)', '(1, 0)', '(0, 0)', '']);
+  assert.deepEqual(
+    solver.lines(shown)[0]?.points.map(({ y }) => y),
+    [4, 0.6, -2, -0.5],
+  );
+  assert.equal(thinker.latest(shown), '0.0 % → 62.5 %');
+  const { rows } = thinker.table(shown);
+  assert.deepEqual(
+    [rows.length, rows[2]?.cells.map(({ text }) => text)],
+    [8, ['(1, 0), learned from', '2', '+1.000', '+1.500', '+2.000', '+2.500', '+3.000']],
+  );
+  // Another method has none.
+  assert.deepEqual(removalFigures(made), []);
+});
+
+it('each voter has a line of its own, with a name that says whose it is', () => {
+  const rows = [
+    { ...row(1), ...contributions(0.1, -0.2) },
+    { ...row(2), ...contributions(0.3, 0) },
+  ];
+  const one = view([['run', rows]]);
+  const [figure] = removalFigures(one);
+  assert.ok(figure !== undefined);
+  assert.deepEqual(
+    figure.lines(one).map(({ label, look, points }) => [label, look, ...points.map(({ x, y }) => [x, y])]),
+    [
+      ['voter1', 0, [1, 0.1], [2, 0.3]],
+      ['voter2', 1, [1, -0.2], [2, 0]],
+    ],
+  );
+  assert.equal(figure.latest(one), '0.000 to +0.300');
+  assert.equal(figure.table(one).rows.length, 4);
+  const two = view([
+    ['run', rows],
+    ['other', [{ ...row(1), ...contributions(0.5) }]],
+  ]);
+  assert.deepEqual(
+    figure.lines(two).map(({ label }) => label),
+    ['A voter1', 'A voter2', 'B voter1'],
+  );
+});
