@@ -109,7 +109,7 @@ export async function replayHere(
   };
   return untilBegun(work, signal, async (begin) => {
     const snapshot = model === null ? named : await lending.lendModel(run, recipe, model, signal);
-    return evaluators.using(config, (evaluator) =>
+    return evaluators.using(recipe, (evaluator) =>
       lending.withSnapshot(
         run,
         recipe,
@@ -197,7 +197,7 @@ export function verifyHere(
   const recipe = parseRecipe(store.runConfig(run), run);
   const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
   const signal = work.stopping(control.signal);
-  return evaluators.using(recipe.config, (evaluator) =>
+  return evaluators.using(recipe, (evaluator) =>
     verifyReplays(store, replays, lending.lender(run, recipe, signal), { ...rules, evaluator }, { ...control, signal }),
   );
 }
@@ -228,7 +228,7 @@ export async function verifyReturns(
   const signal = work.stopping(control.signal);
   const samples: ReturnSamples[] = [];
   for (const [snapshot, own] of Map.groupBy(unseeded, ({ bucket }) => store.bucket(bucket).snapshot)) {
-    await evaluators.using(config, (evaluator) =>
+    await evaluators.using(recipe, (evaluator) =>
       lending.withSnapshot(run, recipe, snapshot, signal, async (lent) => {
         if (typeof lent !== 'string') {
           const dependencies = {
