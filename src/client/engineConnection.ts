@@ -28,6 +28,7 @@ import {
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
 import { jobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
+import { ALLOW_COMMANDS } from '../shared/runNames.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
 
 /** An engine that was just ending is met once or twice at most. */
@@ -129,10 +130,12 @@ export class EngineConnection {
   }
 
   private async connect(start: boolean): Promise<Live | null> {
-    const { store, script, version } = this.options;
+    const { store, script, version, kind } = this.options;
+    // Windows ask for engines in trusted workspaces only.
+    const allowed = kind === 'window' ? { [ALLOW_COMMANDS]: '1' } : {};
     const keys = await this.keys();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const socket = start ? await connectOrStart(store, script) : await connectToEngine(store);
+      const socket = start ? await connectOrStart(store, script, allowed) : await connectToEngine(store);
       if (socket === null) {
         return null;
       }

@@ -8,6 +8,8 @@ import { C3Error, messageOf } from '../shared/errors.ts';
 import { engineAddresses, type EngineAddress } from './address.ts';
 import { engineEnvironment } from './environment.ts';
 
+type Environment = Readonly<Record<string, string>>;
+
 const LOOK_EVERY_MILLISECONDS = 30;
 /** An engine loads its code before it listens; a slow disk or a busy machine takes a while. */
 const START_MILLISECONDS = 60_000;
@@ -30,9 +32,10 @@ export async function connectToEngine(store: string): Promise<Socket | null> {
 /**
  * A connection to the engine of a store, which is started where none lives.
  * @param script absolute path of the engine's entry
+ * @param more variables of its environment, where it is started
  * @throws C3Error('engine') with the end of its log where it cannot be started
  */
-export async function connectOrStart(store: string, script: string): Promise<Socket> {
+export async function connectOrStart(store: string, script: string, more: Environment = {}): Promise<Socket> {
   const until = performance.now() + START_MILLISECONDS;
   let started: Started | null = null;
   for (;;) {
@@ -40,7 +43,7 @@ export async function connectOrStart(store: string, script: string): Promise<Soc
     if (connection !== null) {
       return connection;
     }
-    started ??= start(store, script);
+    started ??= start(store, script, more);
     const { failed } = started;
     if (failed() !== null) {
       throw new C3Error(
@@ -70,7 +73,7 @@ interface Started {
   readonly left: () => boolean;
 }
 
-function start(store: string, script: string): Started {
+function start(store: string, script: string, more: Environment): Started {
   const [address] = engineAddresses(store, true);
   if (address === undefined) {
     throw new C3Error('engine', 'There is no address for the engine.');
@@ -84,7 +87,7 @@ function start(store: string, script: string): Started {
       windowsHide: true,
       stdio: ['ignore', log, log],
       cwd: dirname(script),
-      env: engineEnvironment(process.env),
+      env: { ...engineEnvironment(process.env), ...more },
     });
   } finally {
     closeSync(log);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
 import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import { checkRequest, type ReplayControl } from '../replay/request.ts';
-import type { VerificationReport, VerifyControl } from '../replay/verify.ts';
+import type { VerificationReport } from '../replay/verify.ts';
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
@@ -55,7 +55,8 @@ import {
   replayCostsHere,
   replayHere,
   replaysToVerify,
-  verifyHere,
+  verifyReturns,
+  type AgainControl,
   type ReplayPlace,
 } from './replay/replayHere.ts';
 import { StoreWork, type ServiceOptions } from './run/storeWork.ts';
@@ -257,7 +258,7 @@ export class EngineService {
     return this.work.reading((store) => replayCostsHere(store, request));
   }
 
-  /** Takes the keys of servers that a window keeps; they stay in memory. */
+  /** Takes the keys that a window keeps; they stay in memory. */
   offerKeys(keys: Readonly<Record<string, string>>): void {
     this.models.endpoints.offer(keys);
   }
@@ -265,19 +266,19 @@ export class EngineService {
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
   async verify(run: string, sample: number | null, signal: AbortSignal): Promise<VerificationReport> {
     this.work.reading((store) => store.run(run));
-    return this.work.writing('verification of replays', signal, (store) => {
-      return verifyHere(this.replays, store, run, replaysToVerify(store, run, sample), { signal });
-    });
+    return this.work.writing('verification of replays', signal, (store) =>
+      verifyReturns(this.replays, store, run, replaysToVerify(store, run, sample), { signal, again: true }),
+    );
   }
 
   /**
    * Re-executes the replays that a message represents.
-   * @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found before
+   * @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found
    */
-  async verifyMessage(message: number, control: VerifyControl): Promise<VerificationReport> {
+  async verifyMessage(message: number, control: AgainControl): Promise<VerificationReport> {
     const { run } = this.work.reading((store) => store.message(message));
     return this.work.writing(`verification of message ${String(message)}`, control.signal, (store) =>
-      verifyHere(this.replays, store, run, knownReplays(store, message), control),
+      verifyReturns(this.replays, store, run, knownReplays(store, message), control),
     );
   }
 

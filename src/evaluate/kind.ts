@@ -13,6 +13,8 @@ export interface EvaluatorParts {
   readonly plain: Evaluator;
   /** Compares the number or text that a message states. */
   readonly answer: Evaluator;
+  /** Runs the user's command. */
+  readonly command: Evaluator;
   /** Adds up the points of the parts of a message. */
   readonly points: Evaluator;
   /** Checks a chain of letters. */

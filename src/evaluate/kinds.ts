@@ -4,6 +4,7 @@ import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';
 import { blocksworld } from './kinds/blocksworld.ts';
 import { chain } from './kinds/chain.ts';
+import { command } from './kinds/command.ts';
 import { exact } from './kinds/exact.ts';
 import { jsonSchema } from './kinds/jsonSchema.ts';
 import { ladder } from './kinds/ladder.ts';
@@ -27,6 +28,7 @@ const TABLE = [
   pattern,
   tolerance,
   jsonSchema,
+  command,
   points,
   chain,
   zebra,

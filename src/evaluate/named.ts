@@ -37,17 +37,25 @@ const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
 /** What the answers of a bundled task are; those of files, null, are mathematics, or the key of a puzzle. */
 export const answerFormOf = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
 
+/** Where no command may be run. */
+const WITHOUT_COMMAND: Evaluator = {
+  name: 'command',
+  evaluate: () => Promise.resolve({ score: null, rule: 'command', masked: 'No command is run here.' }),
+};
+
 /** The evaluator that `auto` is for a form whose messages are scored together. */
 const OF_TURNS: Readonly<Partial<Record<AnswerForm, EvaluatorName>>> = { functions: 'ladder', chain: 'chain' };
 
 /**
  * The evaluator of a name.
  * @param grader gives the grader of a rule; asked for only where code may be scored
+ * @param command the user's; what it would score is masked unless given
  */
 export function evaluatorNamed(
   name: EvaluatorName,
   form: AnswerForm,
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
+  command: Evaluator = WITHOUT_COMMAND,
 ): Evaluator {
   const math = mathEvaluator('strict');
   const answers = byAnswer(math);
@@ -62,6 +70,7 @@ export function evaluatorNamed(
       puzzle: answers,
     }[form],
     answer: answerEvaluator,
+    command,
     points: pointsEvaluator,
     chain: chainEvaluator,
     puzzles: { zebra: zebraEvaluator, numbers: numbersEvaluator, blocksworld: blocksworldEvaluator },

@@ -58,3 +58,6 @@ export type ShownTests = (typeof SHOWN_TESTS)[number];
 /** Matrices that an adapter can be trained over, as checkpoints name them. */
 export const ADAPTER_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
 export type AdapterModule = (typeof ADAPTER_MODULES)[number];
+
+/** The variable of the environment that allows commands of configurations to be run as scorers. */
+export const ALLOW_COMMANDS = 'C3_ALLOW_COMMANDS';

@@ -347,7 +347,7 @@ export async function verify(args: readonly string[], context: CommandContext): 
     const report =
       message === null
         ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), signal)
-        : await service.verifyMessage(message, { signal });
+        : await service.verifyMessage(message, { signal, again: true });
     if (parsed.values['json'] === true) {
       print(JSON.stringify(report));
     } else {

@@ -2,10 +2,13 @@
  * The evaluators of an engine. Sandboxes are started when something is to run in them and ended when none was needed
  * for a while; verdicts stay known.
  */
+import { commandEvaluator } from '../../evaluate/command.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { answerFormOf, evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
 import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { ALLOW_COMMANDS } from '../../shared/runNames.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 import { SANDBOX_PLACES } from '../places.ts';
 
@@ -24,17 +27,21 @@ export class Evaluators {
   private users = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  /** The evaluator that a configuration asks for, while the work continues. */
-  async using<Result>(
-    { evaluator, task }: Pick<RunConfig, 'evaluator' | 'task'>,
-    work: (evaluator: Evaluator) => Promise<Result>,
-  ): Promise<Result> {
+  /**
+   * The evaluator that a configuration asks for, while the work continues.
+   * @throws C3Error('input') where it is a command, and commands are not allowed
+   */
+  async using<Result>(recipe: Scored, work: (evaluator: Evaluator) => Promise<Result>): Promise<Result> {
+    const { evaluator, task } = recipe.config;
     this.users++;
     clearTimeout(this.timer);
     try {
       return await work(
-        evaluatorNamed(evaluator, answerFormOf(task.train_file === null ? task.name : null), (rule) =>
-          this.grader(rule),
+        evaluatorNamed(
+          evaluator,
+          answerFormOf(task.train_file === null ? task.name : null),
+          (rule) => this.grader(rule),
+          commandOf(recipe),
         ),
       );
     } finally {
@@ -65,6 +72,29 @@ export class Evaluators {
     this.graders.set(passRule, known);
     return known;
   }
+}
+
+/** What of a recipe says how it is scored. */
+interface Scored {
+  readonly config: Pick<RunConfig, 'evaluator' | 'task' | 'scorer'>;
+  readonly folder: string;
+}
+
+/**
+ * A command comes with a configuration or a store, which somebody else may have written: an engine that a window of a
+ * trusted workspace started may run it, and whoever says so on the command line.
+ */
+function commandOf({ config: { evaluator, scorer }, folder }: Scored): Evaluator | undefined {
+  if (evaluator !== 'command' || scorer === undefined) {
+    return undefined;
+  }
+  if (process.env[ALLOW_COMMANDS] !== '1') {
+    throw new C3Error(
+      'input',
+      `Messages are scored by the command ${JSON.stringify(scorer.command.join(' ').slice(0, 200))}, which would run with your rights: where you trust it, set ${ALLOW_COMMANDS}=1.`,
+    );
+  }
+  return commandEvaluator({ command: scorer.command, folder, timeLimit: 1000 * scorer.time_limit });
 }
 
 /** The newest verdicts. */

@@ -1,7 +1,9 @@
 /** Replaying and re-executing stored messages on this machine, with the weights that they were sampled with. */
 import { comparedCredits } from '../../credit/compared.ts';
+import { compareReturns } from '../../credit/sameReturns.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
+import { isUnseeded, sampleAgain } from '../../replay/sampleAgain.ts';
 import type { ReplayControl, ReplayRequest } from '../../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
 import { onAbort, throwIfAborted, unlessCancelled } from '../../shared/cancellation.ts';
@@ -11,6 +13,7 @@ import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
 import type { BucketView, Decision, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
+import type { ReturnSamples } from '../../shared/records/verification.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { runSampling } from '../../training/config/config.ts';
@@ -106,7 +109,7 @@ export async function replayHere(
   };
   return untilBegun(work, signal, async (begin) => {
     const snapshot = model === null ? named : await lending.lendModel(run, recipe, model, signal);
-    return evaluators.using(config, (evaluator) =>
+    return evaluators.using(recipe, (evaluator) =>
       lending.withSnapshot(
         run,
         recipe,
@@ -194,9 +197,57 @@ export function verifyHere(
   const recipe = parseRecipe(store.runConfig(run), run);
   const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
   const signal = work.stopping(control.signal);
-  return evaluators.using(recipe.config, (evaluator) =>
+  return evaluators.using(recipe, (evaluator) =>
     verifyReplays(store, replays, lending.lender(run, recipe, signal), { ...rules, evaluator }, { ...control, signal }),
   );
+}
+
+/** @param again whether replays that no seed gives again are sampled again, which costs as much as they did */
+export type AgainControl = VerifyControl & { readonly again: boolean };
+
+/**
+ * Re-executes replays, and compares the returns of those that no seed gives again with as many that are sampled again.
+ * @throws as verifyHere; C3Error('budget') where a spending limit does not reach for it
+ */
+export async function verifyReturns(
+  place: ReplayPlace,
+  store: StoreWriter,
+  run: string,
+  replays: readonly Replay[],
+  control: AgainControl,
+): Promise<VerificationReport> {
+  const report = await verifyHere(place, store, run, replays, control);
+  const unseeded =
+    !control.again || report.notComparable === 0 ? [] : replays.filter((replay) => isUnseeded(store, replay));
+  if (unseeded.length === 0) {
+    return report;
+  }
+  const { work, models, lending, evaluators } = place;
+  const recipe = parseRecipe(store.runConfig(run), run);
+  const { config } = recipe;
+  const signal = work.stopping(control.signal);
+  const samples: ReturnSamples[] = [];
+  for (const [snapshot, own] of Map.groupBy(unseeded, ({ bucket }) => store.bucket(bucket).snapshot)) {
+    await evaluators.using(recipe, (evaluator) =>
+      lending.withSnapshot(run, recipe, snapshot, signal, async (lent) => {
+        if (typeof lent !== 'string') {
+          const dependencies = {
+            store,
+            protocol: protocolOf(recipe),
+            render: runRenderer(models.texts, recipe, signal),
+            policy: lent.policy,
+            evaluator,
+            sampling: runSampling(config),
+            seed: config.seed,
+            returnBound: config.credit.return_clip,
+          };
+          samples.push(...(await sampleAgain(own, dependencies, signal)));
+        }
+      }),
+    );
+  }
+  const returns = compareReturns(samples);
+  return { ...report, ...(returns !== null && { returns }) };
 }
 
 /** The replays that a message represents. @throws C3Error('input') where it was never replayed */

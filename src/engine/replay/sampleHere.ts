@@ -36,7 +36,7 @@ export function sampleHere(
     samples: (role: string) => capabilitiesOf(config.policies, role).samples,
     lend: valuesStates(config) ? lending.valuesLender(run, recipe, signal) : lending.lender(run, recipe, signal),
   };
-  return evaluators.using(config, (evaluator) =>
+  return evaluators.using(recipe, (evaluator) =>
     sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, signal }),
   );
 }

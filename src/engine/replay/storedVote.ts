@@ -34,7 +34,7 @@ export async function storedVote({ run, config, instance, messages, event }: Vot
   const episode = { instance, protocol: protocolOf(recipe), messages, event };
   const evaluators = new Evaluators();
   try {
-    return await evaluators.using(recipe.config, (evaluator) => countedVote(episode, evaluator));
+    return await evaluators.using(recipe, (evaluator) => countedVote(episode, evaluator));
   } finally {
     evaluators.close();
   }

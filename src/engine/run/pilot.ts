@@ -52,7 +52,7 @@ export async function pilotHere(
       `Rho is measured for teams of two or more messages in a known order; that of the protocol ${protocol.name} is not.`,
     );
   }
-  return evaluators.using(recipe.config, (evaluator) =>
+  return evaluators.using(recipe, (evaluator) =>
     models.exclusively(
       recipe,
       (model) =>

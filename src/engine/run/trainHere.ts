@@ -159,7 +159,7 @@ export async function trainHere(
     });
   };
   const loading = { onProgress, signal: control.signal };
-  return evaluators.using(recipe.config, (evaluator) =>
+  return evaluators.using(recipe, (evaluator) =>
     models.exclusively(
       recipe,
       (model) =>

@@ -213,9 +213,10 @@ export class EngineServer {
         return null;
       }),
     );
-    connection.onRequest(VerifyRequest, ({ message }, token) =>
+    connection.onRequest(VerifyRequest, ({ message, again = false }, token) =>
       this.answering(() =>
         service.verifyMessage(message, {
+          again,
           signal: cancelledBy(client, token),
           onProgress: (done, total) => {
             send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total }));

@@ -1,11 +1,13 @@
 /** Re-executes replays when the user asks for it, with progress, cancel and a word at the end. */
 import { ProgressLocation, window } from 'vscode';
 import { CancelledError } from '../../shared/errors.ts';
-import { reportWords } from '../../shared/records/verification.ts';
+import { reportWords, type VerificationReport } from '../../shared/records/verification.ts';
 import type { Engine } from './engine.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { report } from '../common/report.ts';
+import { confirmed } from '../webview/confirm.ts';
+import { asksServers } from './asksServers.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 export class Verifier {
@@ -47,8 +49,9 @@ export class Verifier {
     }
   }
 
-  private withProgress(message: number): ReturnType<ReturnType<Engine['client']>['verify']> {
+  private async withProgress(message: number): Promise<VerificationReport> {
     const client = this.engine.client();
+    const again = await this.samplesAgain(message);
     const options = { location: ProgressLocation.Notification, title: 'Verify replay', cancellable: true };
     const shown = window.withProgress(options, async (progress, token) => {
       let before = 0;
@@ -63,11 +66,23 @@ export class Verifier {
         before = done;
       });
       try {
-        return await client.verify({ message }, token);
+        return await client.verify({ message, again }, token);
       } finally {
         listener.dispose();
       }
     });
-    return Promise.resolve(shown);
+    return shown;
+  }
+
+  /** Whether what no seed gives again is sampled again, which the user agrees to: it costs as much as it did. */
+  private samplesAgain(message: number): Promise<boolean> {
+    const reader = this.store.reader();
+    return reader !== null && asksServers(reader.runConfig(reader.message(message).run))
+      ? confirmed(
+          'Sample again what servers answered?',
+          'Sample again',
+          'Servers that take no seeds give no message twice. Their replays can only be sampled again, so that returns are compared; that costs as much as the replays did, within the spending limit. Otherwise they are not comparable.',
+        )
+      : Promise.resolve(false);
   }
 }

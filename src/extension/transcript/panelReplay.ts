@@ -6,9 +6,10 @@ import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
+import { asksServers } from '../engine/asksServers.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
-import { asksServers, confirmCosts } from './replayCost.ts';
+import { confirmCosts } from './replayCost.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
 export class PanelReplay implements Disposable {

@@ -126,6 +126,8 @@ export interface ReplayProgress {
 export interface VerifyParams {
   /** The replays that this message represents are re-executed. */
   readonly message: number;
+  /** Whether those that no seed gives again are sampled again, which costs as much as they did. */
+  readonly again?: boolean;
 }
 
 export interface VerifyProgress {

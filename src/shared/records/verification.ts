@@ -17,6 +17,23 @@ export interface VerificationMark {
   readonly detail: string;
 }
 
+/** Returns of one context or one message: those that are stored, and those that came when it was sampled again. */
+export interface ReturnSamples {
+  readonly stored: readonly number[];
+  readonly again: readonly number[];
+}
+
+/** Two samples of returns, compared within each context. */
+export interface ReturnComparison {
+  /** Returns of each sample. */
+  readonly n: { readonly stored: number; readonly again: number };
+  readonly mean: { readonly stored: number; readonly again: number };
+  /** Again less stored, within contexts weighted by their returns; with its 95 % interval, null without spread. */
+  readonly difference: { readonly value: number; readonly low: number | null; readonly high: number | null };
+  /** Of a two-sided permutation test within contexts; small where the distribution has changed. */
+  readonly p: number;
+}
+
 /** What re-executing a set of replays showed. */
 export interface VerificationReport {
   readonly checked: number;
@@ -32,6 +49,11 @@ export interface VerificationReport {
   } | null;
   /** Why the first that could not be compared could not; null where all could. */
   readonly firstReason: string | null;
+  /**
+   * Of the replays that no seed gives again: their returns beside those of as many that were sampled again. Absent
+   * where there are none, or none was sampled again.
+   */
+  readonly returns?: ReturnComparison;
 }
 
 /** What differed, as programs know it: tokens or their probabilities, the return, a stored row, or an event. */
@@ -104,16 +126,25 @@ export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
   return { state: 'identical', label: 'identical', detail: `re-execution gave the same bytes${share(verdicts)}` };
 }
 
+/** What sampling again showed, in one sentence. */
+function returnsWords({ n, mean, difference: { value, low, high }, p }: ReturnComparison): string {
+  const digits = (number: number): string => number.toFixed(3);
+  const interval = low === null || high === null ? '' : ` [${digits(low)}, ${digits(high)}]`;
+  const verdict = p < 0.05 ? 'the returns have changed' : 'no difference of the returns was found';
+  return `sampled, not exact, so returns were compared instead: mean ${digits(mean.stored)} stored (n ${String(n.stored)}), ${digits(mean.again)} sampled again (n ${String(n.again)}), difference ${digits(value)}${interval}, p ${p.toPrecision(2)} by permutation: ${verdict}`;
+}
+
 /** What re-execution showed, in one line. */
 export function reportWords(
   of: string,
-  { checked, identical, different, notComparable, firstDifference, firstReason }: VerificationReport,
+  { checked, identical, different, notComparable, firstDifference, firstReason, returns }: VerificationReport,
 ): string {
   const counts = `${String(checked)} ${checked === 1 ? 'replay' : 'replays'} of ${of} re-executed: ${String(identical)} identical, ${String(different)} different, ${String(notComparable)} not comparable`;
   return [
     counts,
     ...(firstDifference === null ? [] : [`first difference: ${firstDifference.detail}`]),
     ...(firstReason === null ? [] : [`not comparable because: ${firstReason}`]),
+    ...(returns === undefined ? [] : [returnsWords(returns)]),
   ].join('; ');
 }
 

@@ -116,6 +116,18 @@ export const configSchema = z.strictObject({
     ),
   task: taskSchema,
   evaluator: described(EVALUATOR_KINDS).default('auto').describe('What scores the last message.'),
+  scorer: z
+    .strictObject({
+      command: z
+        .array(z.string().min(1))
+        .min(1)
+        .describe(
+          'The program and its arguments, started in the folder of this file without a shell. It reads one JSON object (`uid`, `question`, `answer`, `text`) and prints a number from 0 to 1.',
+        ),
+      time_limit: z.number().positive().max(600).default(30).describe('Seconds for one message.'),
+    })
+    .optional()
+    .describe('`evaluator: command`: what scores a message. It runs with your rights, in trusted workspaces only.'),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
   instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
   dynamic_sampling: z

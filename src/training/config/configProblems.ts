@@ -77,6 +77,20 @@ const RULES: readonly Rule[] = [
         : null,
   },
   {
+    keys: ['evaluator', 'scorer'],
+    problem: ({ evaluator, scorer }) =>
+      evaluator === 'command' && scorer === undefined
+        ? 'command needs the command that scores; add scorer: {command: [PROGRAM, ARGUMENT]}.'
+        : null,
+  },
+  {
+    keys: ['scorer', 'evaluator'],
+    problem: ({ evaluator, scorer }) =>
+      evaluator !== 'command' && scorer !== undefined
+        ? 'belongs to evaluator: command; omit it, or choose that evaluator.'
+        : null,
+  },
+  {
     keys: ['credit.estimator', 'magrpo', 'method'],
     problem: ({ credit: { estimator }, magrpo, method }) =>
       magrpo === null || estimator === 'loo' || !methodReads(method, 'credit.estimator')

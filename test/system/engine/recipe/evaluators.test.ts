@@ -24,11 +24,38 @@ test('the bundled Python task is scored in the sandbox, and its verdicts outlive
   }).train;
   assert.ok(instance);
   const score = (text: string): Promise<(number | null)[]> =>
-    evaluators.using(config, async (evaluator) => [(await evaluator.evaluate(instance, text)).score]);
+    evaluators.using({ config, folder: '/' }, async (evaluator) => [(await evaluator.evaluate(instance, text)).score]);
   assert.deepEqual(await score(instance.answer), [1]);
   assert.deepEqual(await score('def'), [0]);
   evaluators.close();
   assert.deepEqual(await score(instance.answer), [1]);
+});
+
+test('a command scores where commands are allowed, and is not started elsewhere', async (t) => {
+  const evaluators = new Evaluators();
+  t.after(() => {
+    evaluators.close();
+    delete process.env['C3_ALLOW_COMMANDS'];
+  });
+  const command = JSON.stringify([process.execPath, '-e', 'console.log(process.cwd() === process.argv[1] ? 1 : 0.5)']);
+  const config = readConfig(`evaluator: command\nscorer: {command: ${command}}`, 'test');
+  const [instance] = generateSplit({
+    task: 'arithmetic',
+    seed: 'c',
+    train: 1,
+    evaluation: 0,
+    levels: config.task.levels,
+  }).train;
+  assert.ok(instance);
+  const score = (): Promise<number | null> =>
+    evaluators.using({ config, folder: tmpdir() }, async (evaluator) => (await evaluator.evaluate(instance, '')).score);
+  delete process.env['C3_ALLOW_COMMANDS'];
+  await assert.rejects(score(), /would run with your rights: where you trust it, set C3_ALLOW_COMMANDS=1\.$/);
+  process.env['C3_ALLOW_COMMANDS'] = '1';
+  assert.equal(await score(), 0.5);
+  for (const wrong of ['evaluator: command', `scorer: {command: ${command}}`]) {
+    assert.throws(() => readConfig(wrong, 'test'), /command needs the command|belongs to evaluator: command/);
+  }
 });
 
 test('a run of the Python task goes to its end, its returns are those of the sandbox, and re-execution finds them again', async (t) => {

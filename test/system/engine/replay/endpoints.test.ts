@@ -116,11 +116,12 @@ const unseeded =
       response.writeHead(500).end();
       return;
     }
-    const choices = [{ index: 0, message: { content: `${String(count)} #### 4` }, finish_reason: 'stop' }];
+    const choices = [{ index: 0, message: { content: `${String(count)} #### ${answered}` }, finish_reason: 'stop' }];
     const usage = { prompt_tokens: 10, completion_tokens: 5 };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices, usage }));
   };
 let asked = 0;
+let answered = '4';
 
 async function atBadServer(t: TestContext, behave: Behaviour, more: string): Promise<string> {
   const bad = await badServer(t, () => behave);
@@ -146,6 +147,24 @@ it('a server that keeps to no seeds: sampled, not exact, and verification says s
   assert.ok(Number(verified['checked']) > 0);
   assert.equal(verified['notComparable'], verified['checked'], JSON.stringify(verified));
   assert.match(String(verified['firstReason']), /takes no seeds/);
+  // The bytes say nothing: the returns are compared, and show it when the server is not what it was.
+  const { n, p } = z
+    .looseObject({ n: z.looseObject({ stored: z.number() }), p: z.number() })
+    .parse(verified['returns']);
+  assert.deepEqual([n.stored, p], [verified['checked'], 1]);
+  const { answer } = withStore(folder, (store) => store.instance(store.message(Number(message)).instance));
+  answered = answer;
+  t.after(() => {
+    answered = '4';
+  });
+  assert.equal((await c3(folder, ['replay', message, '--alternatives', '8', '--json'])).code, 0);
+  answered = 'nothing';
+  const { stdout: changed } = await c3(folder, ['verify', message]);
+  assert.match(
+    changed,
+    /sampled, not exact, so returns were compared instead: mean 0\.\d+ stored \(n 1\d\), 0\.000 sampled/,
+  );
+  assert.match(changed, /by permutation: the returns have changed/);
 });
 
 it('a message that cannot be had masks its episode, and is no score of 0', async (t) => {

@@ -1,0 +1,96 @@
+/** Replays that cannot be had again to the token, sampled again: their returns beside those that are stored. */
+import type { Decision, Replay } from '../shared/records/records.ts';
+import type { ReturnSamples } from '../shared/records/verification.ts';
+import type { StoreReader } from '../store/types.ts';
+import { isTerminal } from '../team/protocol.ts';
+import { scoredAtMost } from '../team/rounds.ts';
+import { EvaluatorBudget } from './budget.ts';
+import { grow } from './episodes.ts';
+import { scoreNode } from './grow.ts';
+import type { ReplayDependencies } from './request.ts';
+import { frozenBranch, storedNode } from './storedBranch.ts';
+import { leavesOf, returnOf, type Branch, type TreeNode } from './tree.ts';
+
+/** Whether a stored replay has a message that no seed gives again. */
+export function isUnseeded(store: StoreReader, { alternative, leaf }: Replay): boolean {
+  const chain = store.chain(leaf);
+  const start = chain.findIndex(({ id }) => id === alternative);
+  return chain
+    .slice(Math.max(0, start))
+    .some(({ id, finish }) => finish !== 'typed' && store.decision(id).streamKey === '');
+}
+
+/** What is sampled again at once: the replays of one message, or all last messages of one context. */
+interface Group {
+  readonly branch: Branch;
+  readonly replays: readonly Replay[];
+  readonly decision: Decision;
+}
+
+/**
+ * Samples replays of one snapshot again, each as often as it is stored: the continuations of a message, and last
+ * messages in their context. Nothing is stored. What has no return, now or then, is left out.
+ * @throws CancelledError; C3Error where a context cannot be had, an endpoint refuses, or the limit does not reach
+ */
+export async function sampleAgain(
+  replays: readonly Replay[],
+  dependencies: Omit<ReplayDependencies, 'credit'>,
+  signal: AbortSignal,
+): Promise<ReturnSamples[]> {
+  const { store, protocol, returnBound } = dependencies;
+  const samples: ReturnSamples[] = [];
+  for (const { branch, replays: own, decision } of await groupsOf(replays, dependencies)) {
+    const calls = (own.length + 1) * scoredAtMost(protocol);
+    const settings = {
+      ...dependencies,
+      budget: new EvaluatorBudget(2 * calls),
+      sampling: { ...dependencies.sampling, temperature: temperatureOf(store, own) },
+      scope: `verify:${String(decision.id)}`,
+      commonRandomNumbers: false,
+    };
+    for (let node: TreeNode | null = branch.node; node !== null; node = node.parent) {
+      await scoreNode(settings, node, signal);
+    }
+    const roots = await grow(settings, [branch], [own.length], { signal });
+    samples.push({
+      stored: own.flatMap((replay) => replay.return ?? []),
+      again: roots.flatMap(leavesOf).flatMap((leaf) => returnOf(leaf, returnBound) ?? []),
+    });
+  }
+  return samples;
+}
+
+/** All of a group were sampled alike: the last message of one says how. */
+const temperatureOf = (store: StoreReader, [replay]: readonly Replay[]): number =>
+  replay === undefined ? 1 : store.decision(replay.leaf).sampling.temperature;
+
+async function groupsOf(
+  replays: readonly Replay[],
+  dependencies: Omit<ReplayDependencies, 'credit'>,
+): Promise<Group[]> {
+  const { store, protocol } = dependencies;
+  const groups: Group[] = [];
+  for (const own of Map.groupBy(replays, ({ alternative }) => alternative).values()) {
+    const [first] = own;
+    const decision = first === undefined ? null : store.decision(first.alternative);
+    if (decision === null || isTerminal(protocol, decision.position)) {
+      continue;
+    }
+    const before = await frozenBranch(decision, dependencies);
+    const node = storedNode(store, before.instance, decision, before.node);
+    groups.push({ branch: { instance: before.instance, node }, replays: own, decision });
+  }
+  // The return of a last message is settled by it: messages are compared, as often as each temperature sampled one.
+  const last = replays.filter(({ alternative }) => isTerminal(protocol, store.message(alternative).position));
+  const alike = Map.groupBy(last, ({ bucket, leaf }) =>
+    JSON.stringify([bucket, store.decision(leaf).sampling.temperature]),
+  );
+  for (const own of alike.values()) {
+    const [first] = own;
+    if (first !== undefined) {
+      const decision = store.decision(first.alternative);
+      groups.push({ branch: await frozenBranch(decision, dependencies), replays: own, decision });
+    }
+  }
+  return groups;
+}
