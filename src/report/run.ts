@@ -2,6 +2,7 @@
 import { meanInterval } from '../credit/interval.ts';
 import { evaluationCurve, evaluationsOf } from '../shared/records/evaluations.ts';
 import type { Episode, Interval, Ledger, Step } from '../shared/records/records.ts';
+import { regionFacts } from '../shared/records/trustRegion.ts';
 import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { measuredCredit, reportedCredit } from './estimates.ts';
@@ -38,6 +39,7 @@ export function runReport(store: StoreReader, id: string): RunReport {
   const verified = store.verdictsOfRun(id);
   const configuration = keyOf(store.runConfig(id), 'config');
   const removal = removalReport(store, id);
+  const region = regionFacts(store.runConfig(id));
   const { store: _, ...summary } = record.summary ?? { store: '' };
   return {
     report: 'run',
@@ -58,6 +60,7 @@ export function runReport(store: StoreReader, id: string): RunReport {
       .map((found) => creditedMessage(store, found, allowance))
       .filter((one) => one !== null),
     ...(removal !== null && { removal }),
+    ...((region.delta !== null || region.replacement !== null) && { region }),
     configuration: allowance.excerpt(
       configuration === undefined ? '' : JSON.stringify(configuration, null, 2),
       CONFIGURATION_CHARACTERS,

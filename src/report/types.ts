@@ -17,6 +17,7 @@ import type {
 } from '../shared/records/records.ts';
 import type { VerificationMark, VerificationResult } from '../shared/records/verification.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
+import type { RegionFacts } from '../shared/records/trustRegion.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { EvaluationPoint } from '../shared/records/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';
@@ -263,6 +264,8 @@ export interface RunReport {
   readonly credited: readonly CreditedMessage[];
   /** Of a run that credits by removal; absent for every other. */
   readonly removal?: RemovalReport;
+  /** Of a run with a trust region or a replaced agent; absent for every other. */
+  readonly region?: RegionFacts;
   /** The configuration as it was stored. */
   readonly configuration: Excerpt;
   readonly leftOut: readonly LeftOut[];

@@ -13,10 +13,11 @@ import {
   varianceFigure,
 } from './stepFigures.ts';
 import { removalFigures } from './removalFigures.ts';
+import { trustFigures } from './trustFigures.ts';
 import type { View } from './view.ts';
 
 interface Group {
-  readonly title: string;
+  readonly section: HTMLElement;
   readonly grid: HTMLElement;
   readonly specs: (view: View) => readonly FigureSpec[];
 }
@@ -51,13 +52,10 @@ export class FigureList {
       group('Outcome', (view) => [...accuracy, ...paretoFigures(view)]),
       group('Training credit', (view) => [...rolesOf(view).map(creditFigure), ...removalFigures(view), variance]),
       group('Optimization', optimisationFigures),
+      group('Trust region', trustFigures),
       group('Cost', () => costs),
     ];
-    this.element = h(
-      'div',
-      { class: 'figures' },
-      ...this.groups.map(({ title, grid }) => h('section', { 'aria-label': title }, h('h2', {}, title), grid)),
-    );
+    this.element = h('div', { class: 'figures' }, ...this.groups.map(({ section }) => section));
   }
 
   /** The figures whose tables are open, those that are not shown at the moment among them. */
@@ -73,9 +71,11 @@ export class FigureList {
   }
 
   show(view: View, drawn: Drawn): void {
-    for (const { grid, specs } of this.groups) {
+    for (const { grid, section, specs } of this.groups) {
       const figures = specs(view).map((spec) => this.figureOf(spec));
       const elements = figures.map(({ element }) => element);
+      // A group that the shown runs have nothing for has no heading either.
+      section.hidden = elements.length === 0;
       // Elements that stay are not touched: one of them may have the focus.
       if (
         elements.length !== grid.children.length ||
@@ -121,5 +121,6 @@ function paretoFigures(view: View): readonly FigureSpec[] {
 }
 
 function group(title: string, specs: Group['specs']): Group {
-  return { title, grid: h('div', { class: 'charts' }), specs };
+  const grid = h('div', { class: 'charts' });
+  return { section: h('section', { 'aria-label': title }, h('h2', {}, title), grid), grid, specs };
 }

@@ -5,6 +5,7 @@
 import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/protocols/dashboardProtocol.ts';
 import type { StoredEvaluation } from '../../src/shared/records/evaluations.ts';
 import type { RunRecord } from '../../src/shared/records/records.ts';
+import type { RegionFacts } from '../../src/shared/records/trustRegion.ts';
 import type { StepRow } from '../../src/shared/records/stepRows.ts';
 
 /** A run in the charts. The first is the one that was chosen. */
@@ -16,6 +17,7 @@ export interface ShownRun {
   /** What training has cost at the end of each row. */
   readonly totals: readonly Totals[];
   readonly evaluations: readonly StoredEvaluation[];
+  readonly region: RegionFacts;
 }
 
 export type Totals = Readonly<Record<Exclude<ChartAxis, 'step'>, number>>;
@@ -39,6 +41,7 @@ export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
       rows,
       totals: totalsOf(rows),
       evaluations: snapshot.evaluations[index] ?? [],
+      region: snapshot.regions[index] ?? { delta: null, replacement: null },
     };
   });
   return { snapshot, runs };

@@ -14,6 +14,7 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 import type { Phase, RunRecord } from '../../shared/records/records.ts';
 import type { RemovalOutcomes } from '../../shared/records/removal.ts';
 import { shownStatus } from '../../shared/records/runStatus.ts';
+import { regionFacts } from '../../shared/records/trustRegion.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { confirmed } from '../webview/confirm.ts';
 import { Disposables } from '../common/disposables.ts';
@@ -357,6 +358,7 @@ export class Dashboard {
       status: shownStatus(run, isBeingWritten(reader.path)),
       compared,
       evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
+      regions: [run, ...compared].map((one) => regionFacts(reader.runConfig(one.id))),
       ledger: reader.latestLedger(run.id),
       outcomes,
       removal,

@@ -6,6 +6,7 @@ import type { Interval, Ledger, RunRecord } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
 import type { RemovalOutcomes } from '../records/removal.ts';
 import type { StepRow } from '../records/stepRows.ts';
+import type { RegionFacts } from '../records/trustRegion.ts';
 import type { Panel } from './panel.ts';
 
 /** Most runs that are compared with the shown one: as many as lines can be distinguished without colour. */
@@ -89,6 +90,8 @@ export interface DashboardSnapshot {
   readonly compared: readonly RunRecord[];
   /** The complete evaluations of each run, the shown one first, then those compared with it. */
   readonly evaluations: readonly (readonly StoredEvaluation[])[];
+  /** Of each of these runs, in the same order. */
+  readonly regions: readonly RegionFacts[];
   /** Cumulative cost at the last finished step; null before the first. */
   readonly ledger: Ledger | null;
   /** Of the newest runs of the store. */

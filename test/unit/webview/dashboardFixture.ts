@@ -83,6 +83,7 @@ export function view(
     status: 'done',
     compared,
     evaluations: records.map((one) => evaluationsOf(one, [])),
+    regions: [],
     ledger: null,
     outcomes,
     removal: null,

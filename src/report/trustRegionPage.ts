@@ -1,0 +1,165 @@
+/** The part of a run's page about its trust region and a replaced agent. Pure: a report in, text out. */
+import { certified } from '../diagnostics/certified.ts';
+import type { Interval } from '../shared/records/records.ts';
+import { shockRows, shockWords, type SwapShock } from '../shared/records/replacement.ts';
+import type { StepMeasureName, StepMetrics } from '../shared/records/stepMetrics.ts';
+import { comparedSteps, klHistogram, turnKls, type RegionFacts } from '../shared/records/trustRegion.ts';
+import { barsPicture } from './bars.ts';
+import { curvePicture, type Curve } from './curves.ts';
+import { bounds, figure, table } from './page.ts';
+import { scatterPicture } from './scatter.ts';
+import type { ReportedStep } from './types.ts';
+import { count, decimal, escaped, NOT_MEASURED, percentage } from './words.ts';
+
+interface MeasuredStep {
+  readonly step: number;
+  readonly metrics: StepMetrics;
+}
+
+/** Nothing where the run has neither a trust region nor a replaced agent. */
+export function trustRegionSection(region: RegionFacts | undefined, steps: readonly ReportedStep[]): string {
+  if (region === undefined) {
+    return '';
+  }
+  const measured = steps.flatMap(({ step, metrics }): MeasuredStep[] => (metrics === null ? [] : [{ step, metrics }]));
+  const shock = region.replacement?.shock ?? null;
+  const figures = [
+    ...(shock === null ? [] : [shockFigure(shock)]),
+    ...(region.delta === null ? [] : regionFigures(region.delta, measured)),
+  ].filter((one) => one !== '');
+  return figures.length === 0
+    ? ''
+    : `<section><h2>Trust region</h2>${replacedWords(region)}<div class="figures">${figures.join('')}</div></section>`;
+}
+
+function replacedWords({ replacement }: RegionFacts): string {
+  if (replacement === null) {
+    return '';
+  }
+  const { role, run, by, kls, delta, probes } = replacement;
+  const nats = (value: number): string => `${decimal(value, 4)} nats per message`;
+  const first = kls[0] ?? 0;
+  const how =
+    delta === null
+      ? `directly; the old agent is ${nats(first)} from it`
+      : `after stage 0, which brought the KL from ${nats(first)} to ${nats(Math.min(...kls))} in ${count(kls.length - 1)} steps (delta ${String(delta)})`;
+  return `<p>The agent ${escaped(role, 60)} of run <code>${escaped(run, 80)}</code> was replaced by ${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`;
+}
+
+const bare = (value: number): Interval => ({ value, low: null, high: null, n: 1 });
+
+const regionFigures = (delta: number, steps: readonly MeasuredStep[]): string[] => [
+  curvesFigure('gap', 'Stale gap by stage', steps, ['staleGap'], 'stale gap, in units of the return', {
+    note: 'What the surrogates of all turns of a step miss on the episodes with which it began; one stage is one step.',
+  }),
+  curvesFigure('drift', 'Occupancy drift by stage', steps, ['occupancyDrift'], 'total variation, sum over turns', {
+    note: 'How far the contexts of each turn are from those with which the step began. Where nothing has moved it is 0, so the baseline of the same policy is 0.',
+  }),
+  histogramFigure(delta, steps),
+  certificateFigure(steps),
+];
+
+function curvesFigure(
+  id: string,
+  title: string,
+  steps: readonly MeasuredStep[],
+  names: readonly StepMeasureName[],
+  words: string,
+  { note }: { readonly note: string },
+): string {
+  const curves = names.map((name, place): Curve => ({
+    label: '',
+    place,
+    points: steps.flatMap(({ step, metrics }) => {
+      const value = metrics[name];
+      return typeof value === 'number' ? [{ x: step, y: bare(value) }] : [];
+    }),
+  }));
+  if (curves.every(({ points }) => points.length === 0)) {
+    return '';
+  }
+  const rows = curves.flatMap(({ points }) =>
+    points.map(({ x, y }) => `<tr><th scope="row">${count(x)}</th><td>${decimal(y.value, 5)}</td></tr>`),
+  );
+  return figure(
+    title,
+    curvePicture(id, title, curves, { x: 'step', y: words, unit: 'steps' }),
+    note,
+    table(`${title} in numbers`, ['step', 'value'], rows, 'numbers'),
+  );
+}
+
+function histogramFigure(delta: number, steps: readonly MeasuredStep[]): string {
+  const bins = klHistogram(
+    steps.flatMap(({ metrics }) => turnKls(metrics)),
+    delta,
+  );
+  if (bins.length === 0) {
+    return '';
+  }
+  const inside = (high: number): boolean => high <= delta * (1 + 1e-9);
+  const rows = bins.map(({ low, high, count: turns }) => ({
+    label: `${inside(high) ? '' : 'beyond: '}${decimal(low, 4)} to ${decimal(high, 4)}`,
+    value: bare(turns),
+  }));
+  const shares = steps.flatMap(({ metrics }) => metrics.outOfRegion ?? []);
+  const left = shares.length === 0 ? 0 : shares.reduce((sum, one) => sum + one, 0) / shares.length;
+  const title = 'How far turns moved';
+  return figure(
+    title,
+    barsPicture('kl-histogram', title, rows, (value) => count(value), 'turns'),
+    `Turns by their KL in nats per message once they have gone back; the radius is ${String(delta)}, the end of the last bin that is not beyond it. Before that, ${percentage(left)} % were out of the region.`,
+    '',
+  );
+}
+
+function certificateFigure(steps: readonly MeasuredStep[]): string {
+  const pairs = comparedSteps(steps);
+  const found = certified(steps.map(({ metrics }) => metrics));
+  if (found === null) {
+    return '';
+  }
+  const { steps: all, vacuous, violations, compared, rankCorrelation } = found;
+  const rank = rankCorrelation === null ? NOT_MEASURED : decimal(rankCorrelation, 2);
+  const sentence = `${count(violations)} of ${count(compared)} certificates are above what was measured; rank correlation ${rank}; ${count(vacuous)} of ${count(all)} steps have a vacuous certificate.`;
+  const title = 'Certificate against measured improvement';
+  const rows = pairs.map(
+    ({ step, certificate, measured, vacuous: empty }) =>
+      `<tr><th scope="row">${count(step)}</th><td>${decimal(certificate, 4)}</td><td>${decimal(measured, 4)}</td><td>${empty ? 'vacuous' : ''}</td></tr>`,
+  );
+  return figure(
+    title,
+    scatterPicture(
+      'certificates',
+      title,
+      pairs.map(({ certificate, measured, vacuous: empty }) => ({ x: measured, y: certificate, place: empty ? 1 : 0 })),
+      { x: 'measured improvement', y: 'certificate, in units of the return', description: sentence },
+    ),
+    `A diagnostic. ${sentence} Squares: vacuous, they say no more than the bound on advantages. The line is where both are equal.`,
+    pairs.length === 0 ? '' : table(`${title} in numbers`, ['step', 'certificate', 'measured', ''], rows, 'numbers'),
+  );
+}
+
+function shockFigure(shock: SwapShock): string {
+  const title = 'What replacing an agent cost';
+  const scaled = (value: Interval | null): Interval | null =>
+    value === null
+      ? null
+      : {
+          value: 100 * value.value,
+          low: value.low === null ? null : 100 * value.low,
+          high: value.high === null ? null : 100 * value.high,
+          n: value.n,
+        };
+  const rows = shockRows(shock).map(({ label, value }) => ({ label, value: scaled(value) }));
+  const lines = rows.map(
+    ({ label, value }) =>
+      `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${decimal(value.value, 1)} %</td><td>${bounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`,
+  );
+  return figure(
+    title,
+    barsPicture('swap-shock', title, rows, (value) => `${decimal(value, 1)} %`, 'greedy accuracy, %'),
+    escaped(shockWords(shock), 1000),
+    table(`${title} in numbers`, ['team', 'accuracy', '95 % interval', 'n'], lines, 'numbers'),
+  );
+}

@@ -1,0 +1,218 @@
+/** The figures of trust regions: how far turns moved, certificates against measurements, what a swap cost. */
+import { shockRows } from '../../src/shared/records/replacement.ts';
+import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/shared/records/trustRegion.ts';
+import { count, decimal, NOT_MEASURED, percent } from '../common/format.ts';
+import {
+  INTERVAL_COLUMNS,
+  intervalCells,
+  numberCell,
+  runCells,
+  runColumns,
+  shareWords,
+  textCell,
+  type FigureSpec,
+} from './figures.ts';
+import type { ShownRun, View } from './view.ts';
+
+const digits =
+  (places: number) =>
+  (value: number): string =>
+    decimal(value, places);
+
+/** Those of which a shown run has something to draw. */
+export function trustFigures(view: View): readonly FigureSpec[] {
+  const some = (has: (run: ShownRun) => boolean): boolean => view.runs.some(has);
+  return [
+    ...(some((run) => binsOf(run).length > 0) ? [KL_HISTOGRAM] : []),
+    ...(some((run) => pairsOf(run).length > 0) ? [CERTIFICATES] : []),
+    ...(some((run) => shockOf(run) !== null) ? [SWAP_SHOCK] : []),
+  ];
+}
+
+const binsOf = ({ rows, region: { delta } }: ShownRun): ReturnType<typeof klHistogram> =>
+  delta === null
+    ? []
+    : klHistogram(
+        rows.flatMap(({ metrics }) => turnKls(metrics)),
+        delta,
+      );
+const pairsOf = ({ rows }: ShownRun): ReturnType<typeof comparedSteps> =>
+  comparedSteps(rows.map(({ iteration: step, metrics }) => ({ step, metrics })));
+const shockOf = ({ region: { replacement } }: ShownRun) => replacement?.shock ?? null;
+
+const KL_HISTOGRAM: FigureSpec = {
+  id: 'kl-histogram',
+  title: 'How far turns moved',
+  note: 'Turns by their KL once they have gone back: each point counts those up to so many tenths of the radius delta, the last one all that are larger. The upright line is the radius.',
+  x: () => ({ title: 'KL of a turn, in tenths of the radius', format: count }),
+  yAxis: 'turns',
+  formatY: count,
+  always: [0],
+  boxes: false,
+  smooth: false,
+  nothing: 'No turn has been measured yet.',
+  lines: (view) =>
+    view.runs.map((run, look) => {
+      const bins = binsOf(run);
+      const { delta } = run.region;
+      const most = Math.max(1, ...bins.map((bin) => bin.count));
+      return {
+        label: run.tag,
+        name: run.record.title,
+        look,
+        joined: true,
+        points: bins.map(({ low, high, count: turns }, place) => ({
+          x: place + 1,
+          y: turns,
+          low: null,
+          high: null,
+          box: null,
+          target: { kind: 'run', run: run.record.id },
+          words: () => [
+            `${decimal(low, 4)} to ${decimal(high, 4)} nats per message`,
+            `${count(turns)} ${turns === 1 ? 'turn' : 'turns'}`,
+          ],
+        })),
+        ...(delta !== null &&
+          bins.length > 0 && {
+            front: [
+              { x: BINS + 0.5, y: most },
+              { x: BINS + 0.5, y: 0 },
+            ],
+          }),
+      };
+    }),
+  table: (view) => ({
+    columns: [...runColumns(view), ...['From', 'To', 'Turns', 'Radius'].map((name) => ({ name, numeric: true }))],
+    rows: view.runs.flatMap((run) =>
+      binsOf(run).map(({ low, high, count: turns }) => ({
+        cells: [
+          ...runCells(view, run),
+          numberCell(low, digits(5)),
+          numberCell(high, digits(5)),
+          numberCell(turns, count),
+          numberCell(run.region.delta, digits(4)),
+        ],
+        target: { kind: 'run', run: run.record.id },
+      })),
+    ),
+  }),
+  latest: (view) => `${count(view.runs[0] === undefined ? 0 : turnsOf(view.runs[0]))} turns`,
+};
+
+const turnsOf = (run: ShownRun): number => binsOf(run).reduce((sum, bin) => sum + bin.count, 0);
+
+const CERTIFICATES: FigureSpec = {
+  id: 'certificates',
+  title: 'Certificate against measured improvement',
+  note: 'A diagnostic, one point for each step with both. A certificate above what was measured is a violation, or chance; a vacuous one says no more than the bound on advantages.',
+  x: () => ({ title: 'measured improvement, hundredths of the return', format: count }),
+  yAxis: 'certificate, in units of the return',
+  formatY: digits(2),
+  always: [0],
+  boxes: false,
+  smooth: false,
+  nothing: 'No step has both a certificate and a measured improvement.',
+  lines: (view) =>
+    view.runs.map((run, look) => ({
+      label: run.tag,
+      name: run.record.title,
+      look,
+      joined: false,
+      points: pairsOf(run)
+        .toSorted((one, other) => one.measured - other.measured)
+        .map(({ step, certificate, measured, vacuous }) => ({
+          x: 100 * measured,
+          y: certificate,
+          low: null,
+          high: null,
+          box: null,
+          target: { kind: 'round', run: run.record.id, phase: 'train', iteration: step },
+          words: () => [
+            `step ${count(step)}`,
+            `certificate ${decimal(certificate, 3)}${vacuous ? ' (vacuous)' : ''}`,
+            `measured ${decimal(measured, 3)}`,
+            ...(certificate > measured ? ['above what was measured'] : []),
+          ],
+          ...(vacuous && { look: -1 }),
+        })),
+    })),
+  table: (view) => ({
+    columns: [
+      ...runColumns(view),
+      ...['Step', 'Certificate', 'Measured improvement'].map((name) => ({ name, numeric: true })),
+      ...['Vacuous', 'Above measured'].map((name) => ({ name, numeric: false })),
+    ],
+    rows: view.runs.flatMap((run) =>
+      pairsOf(run).map(({ step, certificate, measured, vacuous }) => ({
+        cells: [
+          ...runCells(view, run),
+          numberCell(step, count),
+          numberCell(certificate, digits(4)),
+          numberCell(measured, digits(4)),
+          textCell(vacuous ? 'yes' : 'no'),
+          textCell(certificate > measured ? 'yes' : 'no'),
+        ],
+        target: { kind: 'round', run: run.record.id, phase: 'train', iteration: step },
+      })),
+    ),
+  }),
+  latest: (view) => {
+    const pairs = view.runs[0] === undefined ? [] : pairsOf(view.runs[0]);
+    const above = pairs.filter(({ certificate, measured }) => certificate > measured).length;
+    return pairs.length === 0 ? NOT_MEASURED : `${count(above)} of ${count(pairs.length)} above`;
+  },
+};
+
+const SWAP_SHOCK: FigureSpec = {
+  id: 'swap-shock',
+  title: 'What replacing an agent cost',
+  note: 'Greedy accuracy on the held-out questions before the run began: 1 with the old agent, 2 after a direct swap, 3 after stage 0. Vertical lines show the 95 % interval.',
+  x: () => ({ title: '1 before, 2 direct swap, 3 stage 0', format: count }),
+  yAxis: 'accuracy',
+  formatY: percent,
+  always: [0],
+  boxes: false,
+  smooth: false,
+  nothing: 'No shown run replaced an agent.',
+  lines: (view) =>
+    view.runs.map((run, look) => ({
+      label: run.tag,
+      name: run.record.title,
+      look,
+      joined: true,
+      points: shockOfRun(run).flatMap(({ label, value }, place) =>
+        value === null
+          ? []
+          : [
+              {
+                x: place + 1,
+                y: value.value,
+                low: value.low,
+                high: value.high,
+                box: null,
+                target: { kind: 'run', run: run.record.id } as const,
+                words: () => [label, shareWords(value), `n ${count(value.n)}`],
+              },
+            ],
+      ),
+    })),
+  table: (view) => ({
+    columns: [...runColumns(view), { name: 'Team', numeric: false }, ...INTERVAL_COLUMNS],
+    rows: view.runs.flatMap((run) =>
+      shockOfRun(run).map(({ label, value }) => ({
+        cells: [...runCells(view, run), textCell(label), ...intervalCells(value)],
+        target: { kind: 'run', run: run.record.id },
+      })),
+    ),
+  }),
+  latest: (view) => {
+    const change = view.runs[0] === undefined ? null : (shockOf(view.runs[0])?.directChange ?? null);
+    return change === null ? NOT_MEASURED : `${decimal(100 * change.value, 1)} points`;
+  },
+};
+
+function shockOfRun(run: ShownRun): ReturnType<typeof shockRows> {
+  const shock = shockOf(run);
+  return shock === null ? [] : shockRows(shock);
+}
