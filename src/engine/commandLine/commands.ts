@@ -35,9 +35,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   replay: {
     usage:
-      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--json]',
+      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--team FILE] [--json]',
     summary:
-      'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided',
+      'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided; --team says who answers for a recorded one',
     run: replay,
   },
   verify: {

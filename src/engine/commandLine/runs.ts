@@ -170,10 +170,12 @@ export async function replay(args: readonly string[], context: CommandContext): 
     snapshot: { type: 'string' },
     temperature: { type: 'string' },
     model: { type: 'string' },
+    team: { type: 'string' },
   } as const;
   const parsed = readArguments('replay', args, options, 1);
   const message = messageNumber('replay', parsed);
   const settling = settleOption(parsed);
+  const team = text(parsed, 'team');
   const asked = {
     message,
     alternatives: whole(parsed, 'alternatives', 0, 4),
@@ -181,6 +183,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     text: text(parsed, 'text'),
     independent: parsed.values['independent'] === true,
     continuation: continuationOf(parsed, context),
+    ...(team !== null && { team: resolve(context.folder, team) }),
   };
   await withService(storePath(parsed, context), async (service) => {
     await service.updated(context.signal);

@@ -73,7 +73,7 @@ export const endpointRenderers = (policies: RolePolicies = {}): ReadonlyMap<stri
 export async function openEndpoints(
   policies: RolePolicies = {},
   known: EndpointProbes,
-  tokenizer: Tokenizer,
+  tokenizer: Pick<Tokenizer, 'encode' | 'decode'>,
   signal: AbortSignal,
 ): Promise<OpenEndpoints> {
   const open = new Map<string, EndpointPolicy>();

@@ -21,6 +21,7 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { paced } from '../run/time/pace.ts';
 import type { StoreWork } from '../run/storeWork.ts';
 import { snapshotNamed } from './continuation.ts';
+import { forkHere } from './forkHere.ts';
 import type { Lending } from './lending.ts';
 import { endpointCosts } from './endpointCost.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
@@ -46,11 +47,20 @@ export async function replayHere(
   control: ReplayControl,
 ): Promise<ReplayResult> {
   const { run } = decision;
+  const { team, ...rest } = request;
   if (store.run(run).method === IMPORTED) {
-    throw new C3Error(
-      'input',
-      `Message ${String(decision.id)} was imported, and what made it is not known here: imported messages can be read and compared, not replayed. Replay a message of a run that was made with C3.`,
+    if (team === undefined) {
+      throw new C3Error(
+        'input',
+        `Message ${String(decision.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer.`,
+      );
+    }
+    return work.tracked(
+      forkHere(evaluators, store, decision, { ...rest, team }, { ...control, signal: work.stopping(control.signal) }),
     );
+  }
+  if (team !== undefined) {
+    throw new C3Error('input', `Run ${run} has a team of its own, so --team does not apply; omit it.`);
   }
   const recipe = parseRecipe(store.runConfig(run), run);
   const { config } = recipe;
@@ -146,12 +156,33 @@ export function verifyHere(
   replays: readonly Replay[],
   control: VerifyControl,
 ): Promise<VerificationReport> {
+  if (store.run(run).method === IMPORTED) {
+    return Promise.resolve(notComparable(store, replays));
+  }
   const recipe = parseRecipe(store.runConfig(run), run);
   const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
   const signal = work.stopping(control.signal);
   return evaluators.using(recipe.config, (evaluator) =>
     verifyReplays(store, replays, lending.lender(run, recipe, signal), { ...rules, evaluator }, { ...control, signal }),
   );
+}
+
+/** Notes of replays that servers answered and a program continued that they cannot be executed again. */
+function notComparable(store: StoreWriter, replays: readonly Replay[]): VerificationReport {
+  const detail = 'servers answered and a program of the user continued it: sampled, not exact';
+  store.transaction(() => {
+    for (const { id, environment } of replays) {
+      store.insertVerification({ replay: id, result: 'notComparable', detail, difference: null, environment });
+    }
+  });
+  return {
+    checked: replays.length,
+    identical: 0,
+    different: 0,
+    notComparable: replays.length,
+    firstDifference: null,
+    firstReason: detail,
+  };
 }
 
 /** The replays of a run: all, or a sample spread evenly over them. */

@@ -7,7 +7,11 @@ import { pairsOf, settleProblem, settleReplays, type ReplayResult, type Settle }
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 
 /** A replay request as both doors of the engine take it. */
-export type EngineReplay = ReplayRequest & { readonly settle?: Settle };
+export type EngineReplay = ReplayRequest & {
+  readonly settle?: Settle;
+  /** Of a message that was recorded elsewhere: the file that says who answers, and which program goes on. */
+  readonly team?: string;
+};
 
 /** @throws C3Error('input') where a credit cannot be settled so */
 export function checkSettle(request: EngineReplay): void {
