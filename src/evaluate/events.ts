@@ -1,4 +1,6 @@
 /** What scores an event of a log: the door through which evaluators of messages score events too. */
+import { isReturn } from '../shared/credit/returns.ts';
+import { isRecord } from '../shared/guard.ts';
 import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
 import type { Instance } from '../shared/records/records.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
@@ -21,6 +23,10 @@ export function onEvents(evaluator: Evaluator): LogEvaluator {
   return {
     name: evaluator.name,
     async evaluate(instance, _, event, signal) {
+      const own = ownReward(event);
+      if (own !== null) {
+        return { score: own, rule: 'program' };
+      }
       const graded: Graded[] = [];
       for (const text of textsOf(event)) {
         const one = await evaluator.evaluate(instance, text, signal);
@@ -39,6 +45,13 @@ export function onEvents(evaluator: Evaluator): LogEvaluator {
         : { score: sum / graded.length, rule: `the mean of ${String(graded.length)}: ${first.rule}` };
     },
   };
+}
+
+/** What a program of the user's scored its episode itself; null where it did not. */
+function ownReward(event: LogEvent): number | null {
+  const json: unknown = event.kind === 'environment' && event.closing ? event.json : null;
+  const reward = isRecord(json) ? json['reward'] : null;
+  return typeof reward === 'number' && isReturn(reward) ? reward : null;
 }
 
 const textsOf = (event: DecisionEvent | EnvironmentEvent): readonly string[] =>

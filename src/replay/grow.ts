@@ -19,6 +19,7 @@ import { promptMessages, renderContext, renderLog, type PromptMessage, type Rend
 import { discountOf, turnOf } from '../team/rounds.ts';
 import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
+import type { EpisodeProgram } from './program.ts';
 import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
 import { depthOf, lostIn, logOf, type Branch, type TreeNode } from './tree.ts';
 
@@ -57,6 +58,8 @@ export interface TreeSettings {
   readonly unique?: boolean;
   /** Where environments come from; the bundled ones unless given. */
   readonly environments?: (name: string) => EnvironmentKind | undefined;
+  /** What says what is next, where the protocol does not. */
+  readonly program?: EpisodeProgram;
 }
 
 /** The sampling of one role: its own cap on new tokens where the protocol sets one. */
@@ -71,6 +74,9 @@ export async function contextOf(
   branch: Branch,
   position: number,
 ): Promise<{ context: string; key: string; messages: readonly PromptMessage[] }> {
+  if (branch.asked !== undefined) {
+    return { context: branch.asked, key: contextKey(branch.asked).key, messages: [] };
+  }
   const { question } = branch.instance;
   const rendered =
     protocol.rounds === undefined

@@ -1,7 +1,4 @@
-/**
- * Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with
- * leave-one-out credit.
- */
+/** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
 import type { PolicyControl } from '../policy/policy.ts';
 import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
 import type { BucketView, Decision } from '../shared/records/records.ts';
@@ -10,6 +7,7 @@ import { isTerminal, occurrenceAt } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
 import { extend, samplingOf, scoreNode, type TreeSettings } from './grow.ts';
+import { placedDecision } from './program.ts';
 import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } from './record.ts';
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
@@ -34,13 +32,13 @@ export async function replayMessage(
 ): Promise<ReplayResult> {
   checkRequest(request);
   const { store } = dependencies;
-  const decision = store.decision(request.message);
+  const decision = placedDecision(dependencies, store.decision(request.message));
   if (!dependencies.policy.seeded) {
     control.onRemark?.(NO_SEEDS_REMARK);
   }
   // Before anything is stored: a context that cannot be had again is refused. The number is taken and stored without a
   // pause.
-  const branch = await frozenBranch(decision, dependencies);
+  const branch = await frozenBranch(decision, dependencies, control.signal);
   return new Replaying(
     request,
     decision,
@@ -77,7 +75,7 @@ class Replaying {
     control: ReplayControl,
     number: number,
   ) {
-    const { store, protocol, render, policy, evaluator, sampling, seed, returnBound } = dependencies;
+    const { store, protocol, render, policy, evaluator, sampling, seed, returnBound, program } = dependencies;
     this.request = request;
     this.decision = decision;
     this.dependencies = dependencies;
@@ -94,6 +92,7 @@ class Replaying {
       seed,
       scope: `request:${String(number)}`,
       commonRandomNumbers: request.independent !== true,
+      ...(program !== undefined && { program }),
       ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }),
     };
     this.round = {

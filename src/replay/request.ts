@@ -11,6 +11,7 @@ import { SETTLE_LIMITS } from '../shared/records/settle.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
+import type { EpisodeProgram } from './program.ts';
 import type { CreditRule } from './record.ts';
 
 export interface ReplayRequest {
@@ -56,6 +57,8 @@ export interface ReplayDependencies {
   readonly seed: number;
   readonly returnBound: number;
   readonly credit: CreditRule;
+  /** What says what is next, where the protocol does not; contexts are then what it says too. */
+  readonly program?: EpisodeProgram;
   /** What the bucket is for: a user's request, unless it is to be measured on. */
   readonly origin?: 'request' | 'diagnostic';
   /** Whether the credit of the message is decided; asked after each chunk of pairs. */

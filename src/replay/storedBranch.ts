@@ -1,9 +1,10 @@
 /** Stored messages as nodes of a tree: the branch that a stored message is on. */
+import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Decision, Message } from '../shared/records/records.ts';
 import { contextOf } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
-import type { Branch, EnvironmentNode, TreeNode } from './tree.ts';
+import { logOf, type Branch, type EnvironmentNode, type TreeNode } from './tree.ts';
 
 /**
  * The messages before a stored one as they were stored.
@@ -11,7 +12,8 @@ import type { Branch, EnvironmentNode, TreeNode } from './tree.ts';
  */
 export async function frozenBranch(
   decision: Decision,
-  { store, protocol, render }: Pick<ReplayDependencies, 'store' | 'protocol' | 'render'>,
+  { store, protocol, render, program }: Pick<ReplayDependencies, 'store' | 'protocol' | 'render' | 'program'>,
+  signal: AbortSignal = NEVER,
 ): Promise<Branch> {
   const instance = store.instance(decision.instance);
   let node: TreeNode | null = null;
@@ -20,6 +22,19 @@ export async function frozenBranch(
   }
   const events = storedEvents(store, decision.id, 'before');
   const branch: Branch = { instance, node, ...(events.length > 0 && { events }) };
+  if (program !== undefined) {
+    const step = await program.next(instance, logOf(protocol, branch), signal);
+    const { eventType, context } = decision;
+    if (step.kind === 'message' && step.role === eventType && step.context === context) {
+      return { ...branch, asked: context };
+    }
+    const found =
+      step.kind === 'message' ? `asks ${step.role}` : step.kind === 'end' ? 'ends' : `has an event of ${step.source}`;
+    throw new C3Error(
+      'engine',
+      `Message ${String(decision.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === eventType ? ' with another context than the recorded one' : `, where ${eventType} was recorded`}.`,
+    );
+  }
   // What was sampled without the first message may have kept the heading of an empty context.
   for (const one of [branch, { ...branch, headed: true }]) {
     if ((await contextOf({ protocol, render }, one, decision.position)).context === decision.context) {

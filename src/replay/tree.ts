@@ -32,6 +32,8 @@ export interface Branch {
   readonly node: TreeNode | null;
   /** What environments said since. */
   readonly events?: readonly EnvironmentNode[];
+  /** What the next message is asked with, where a program says it. */
+  readonly asked?: string;
   /** True: where nothing but empty messages is seen, the context keeps its heading. */
   readonly headed?: boolean;
 }

@@ -13,6 +13,7 @@ import type { EnvironmentCall } from '../team/roundsForm.ts';
 import { askerOf } from './askExpert.ts';
 import type { TreeSettings } from './grow.ts';
 import { TERMINATION } from './jointTree.ts';
+import { positionNext, programEvent, type EpisodeProgram } from './program.ts';
 import { depthOf, logOf, type Branch, type EnvironmentNode, type Score } from './tree.ts';
 
 /** Environments by their names. */
@@ -35,8 +36,11 @@ export async function advance(
   signal: AbortSignal,
   number?: number,
 ): Promise<Advanced> {
-  const { protocol } = settings;
+  const { protocol, program } = settings;
   const { instance, node } = branch;
+  if (program !== undefined) {
+    return advanceProgram(settings, program, branch, signal);
+  }
   const { examine } = settings.evaluator;
   const examining = examine === undefined ? {} : { examine };
   let events = branch.events ?? node?.after ?? [];
@@ -73,6 +77,32 @@ export async function advance(
     }
     await scoreEvents(settings, branch, events, signal);
     return { branch: events.length === 0 ? branch : { ...branch, events }, position: null };
+  }
+}
+
+/** The same where a program says what is next. What ended an episode that is stored ends it again. */
+async function advanceProgram(
+  settings: TreeSettings,
+  program: EpisodeProgram,
+  { instance, node, events: given }: Branch,
+  signal: AbortSignal,
+): Promise<Advanced> {
+  const { protocol } = settings;
+  let events = given ?? [];
+  for (;;) {
+    const log = logOf(protocol, { node, events });
+    const step = await program.next(instance, log, signal);
+    if (step.kind === 'message') {
+      return {
+        branch: { instance, node, events, asked: step.context },
+        position: positionNext(protocol, log, step.role),
+      };
+    }
+    events = [...events, { event: programEvent(step), stored: undefined }];
+    if (step.kind === 'end') {
+      await scoreEvents(settings, { instance, node }, events, signal);
+      return { branch: { instance, node, events }, position: null };
+    }
   }
 }
 

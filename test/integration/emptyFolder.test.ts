@@ -48,5 +48,5 @@ scenario('the log of another program opens as a transcript, and its messages are
   await transcript.getByText('It is 18 degrees in Paris.').first().waitFor();
   await transcript.getByText('Plan: say 18 degrees.').first().waitFor();
   await workbench.screenshot('imported');
-  await assert.rejects(c3(folder, 'replay', '1'), /was imported, and what made it is not known here/u);
+  await assert.rejects(c3(folder, 'replay', '1'), /was recorded elsewhere: .* Give --team FILE/u);
 });

@@ -42,9 +42,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   replay: {
     usage:
-      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--spend-tokens N] [--spend-money X] [--json]',
+      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--spend-tokens N] [--spend-money X] [--team FILE] [--json]',
     summary:
-      'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided',
+      'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided; --team says who answers for a recorded one',
     run: replay,
   },
   verify: {

@@ -173,10 +173,12 @@ export async function replay(args: readonly string[], context: CommandContext): 
     model: { type: 'string' },
     'spend-tokens': { type: 'string' },
     'spend-money': { type: 'string' },
+    team: { type: 'string' },
   } as const;
   const parsed = readArguments('replay', args, options, 1);
   const message = messageNumber('replay', parsed);
   const settling = settleOption(parsed);
+  const team = text(parsed, 'team');
   const asked = {
     message,
     alternatives: whole(parsed, 'alternatives', 0, 4),
@@ -185,6 +187,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     independent: parsed.values['independent'] === true,
     continuation: continuationOf(parsed, context),
     spending: spendingOf(parsed),
+    ...(team !== null && { team: resolve(context.folder, team) }),
   };
   await withService(storePath(parsed, context), async (service) => {
     await service.updated(context.signal);

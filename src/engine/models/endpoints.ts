@@ -84,7 +84,7 @@ export interface OpeningEndpoints {
   readonly policies: RolePolicies | undefined;
   /** What was found before; a server of which nothing is known is asked. */
   readonly known: EndpointProbes;
-  readonly tokenizer: Tokenizer;
+  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>;
   /** Where what is spent is counted. */
   readonly account: SpendingAccount;
   /** Limits in the place of the configuration's; a number that is missing stays. */

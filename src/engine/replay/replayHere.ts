@@ -4,7 +4,7 @@ import { compareReturns } from '../../credit/sameReturns.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import { isUnseeded, sampleAgain } from '../../replay/sampleAgain.ts';
-import type { ReplayControl, ReplayRequest } from '../../replay/request.ts';
+import type { ReplayControl } from '../../replay/request.ts';
 import { replaysOfMessage, verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
 import { onAbort, throwIfAborted, unlessCancelled } from '../../shared/cancellation.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
@@ -17,15 +17,16 @@ import type { ReturnSamples } from '../../shared/records/verification.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { replayCosts, type CostedTeam } from '../models/endpointCost.ts';
 import type { ModelPool } from '../models/models.ts';
 import { runRenderer, type LentTeam } from '../models/roles.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { templateRemark } from '../recipe/fingerprint.ts';
-import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { paced } from '../run/time/pace.ts';
 import type { StoreWork } from '../run/storeWork.ts';
 import { snapshotNamed } from './continuation.ts';
+import { costedTeam, costsOf } from './costsHere.ts';
+import { forkHere } from './forkHere.ts';
 import type { Lending } from './lending.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 import { checkLength } from './typedLength.ts';
@@ -50,11 +51,26 @@ export async function replayHere(
   control: ReplayControl,
 ): Promise<ReplayResult> {
   const { run } = decision;
+  const { team, ...rest } = request;
   if (store.run(run).method === IMPORTED) {
-    throw new C3Error(
-      'input',
-      `Message ${String(decision.id)} was imported, and what made it is not known here: imported messages can be read and compared, not replayed. Replay a message of a run that was made with C3.`,
+    if (team === undefined) {
+      throw new C3Error(
+        'input',
+        `Message ${String(decision.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer.`,
+      );
+    }
+    return work.tracked(
+      forkHere(
+        { evaluators, models },
+        store,
+        decision,
+        { ...rest, team },
+        { ...control, signal: work.stopping(control.signal) },
+      ),
     );
+  }
+  if (team !== undefined) {
+    throw new C3Error('input', `Run ${run} has a team of its own, so --team does not apply; omit it.`);
   }
   const recipe = parseRecipe(store.runConfig(run), run);
   const { config } = recipe;
@@ -80,7 +96,7 @@ export async function replayHere(
   const own = name === null && temperature === null && model === null;
   const protocol = protocolOf(recipe);
   const asked = withPairs(request, store.message(decision.id), own, protocol);
-  for (const cost of costsOf(store, decision, asked, recipe, request.spending)) {
+  for (const cost of costsOf(store, decision, asked, costedTeam(recipe, request.spending))) {
     control.onRemark?.(costWords(cost));
   }
   const replay = async (lent: LentTeam | string, evaluator: Evaluator): Promise<ReplayResult> => {
@@ -138,28 +154,7 @@ export function replayCostsHere(store: StoreReader, request: EngineReplay): read
   const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
   const own = snapshot === null && temperature === null && model === null;
   const asked = withPairs(request, store.message(decision.id), own, protocolOf(recipe));
-  return costsOf(store, decision, asked, recipe, request.spending);
-}
-
-function costsOf(
-  store: StoreReader,
-  { run, id, position, context, instance }: Decision,
-  asked: ReplayRequest,
-  recipe: StoredRecipe,
-  limit: CostedTeam['limit'] = {},
-): readonly EndpointCost[] {
-  const { config } = recipe;
-  const team = {
-    protocol: protocolOf(recipe),
-    policies: config.policies,
-    sampling: runSampling(config),
-    spent: (role: string) => store.spent(run, role),
-    limit,
-  };
-  // What is said of one message may be longer than what is said of another.
-  const said = [store.instance(instance).question, ...store.chain(id).map(({ text }) => text), context];
-  const bytes = said.reduce((total, text) => total + Buffer.byteLength(text), 0);
-  return replayCosts(asked, team, position, bytes);
+  return costsOf(store, decision, asked, costedTeam(recipe, request.spending));
 }
 
 /**
@@ -194,6 +189,9 @@ export function verifyHere(
   replays: readonly Replay[],
   control: VerifyControl,
 ): Promise<VerificationReport> {
+  if (store.run(run).method === IMPORTED) {
+    return Promise.resolve(notComparable(store, replays));
+  }
   const recipe = parseRecipe(store.runConfig(run), run);
   const rules = { protocol: protocolOf(recipe), returnBound: recipe.config.credit.return_clip };
   const signal = work.stopping(control.signal);
@@ -218,7 +216,9 @@ export async function verifyReturns(
 ): Promise<VerificationReport> {
   const report = await verifyHere(place, store, run, replays, control);
   const unseeded =
-    !control.again || report.notComparable === 0 ? [] : replays.filter((replay) => isUnseeded(store, replay));
+    !control.again || report.notComparable === 0 || store.run(run).method === IMPORTED
+      ? []
+      : replays.filter((replay) => isUnseeded(store, replay));
   if (unseeded.length === 0) {
     return report;
   }
@@ -272,6 +272,24 @@ export async function proveHere(place: ReplayPlace, bucket: number, signal: Abor
     }
   }
   return work.reading((reader) => reader.bucketView(bucket));
+}
+
+/** Notes of replays that servers answered and a program continued that they cannot be executed again. */
+function notComparable(store: StoreWriter, replays: readonly Replay[]): VerificationReport {
+  const detail = 'servers answered and a program of the user continued it: sampled, not exact';
+  store.transaction(() => {
+    for (const { id, environment } of replays) {
+      store.insertVerification({ replay: id, result: 'notComparable', detail, difference: null, environment });
+    }
+  });
+  return {
+    checked: replays.length,
+    identical: 0,
+    different: 0,
+    notComparable: replays.length,
+    firstDifference: null,
+    firstReason: detail,
+  };
 }
 
 /** The replays of a run: all, or a sample spread evenly over them. */

@@ -12,6 +12,8 @@ export type EngineReplay = ReplayRequest & {
   readonly settle?: Settle;
   /** The most that the run and its replays may spend at each server, in the place of what the configuration says. */
   readonly spending?: SpendingChoice;
+  /** Of a message that was recorded elsewhere: the file that says who answers, and which program goes on. */
+  readonly team?: string;
 };
 
 /** @throws C3Error('input') where a credit cannot be settled so */

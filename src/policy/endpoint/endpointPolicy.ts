@@ -27,7 +27,15 @@ export type EndpointProbe = z.infer<typeof probeSchema>;
 
 export type EndpointForm = Pick<EndpointProbe, 'logprobs' | 'token_ids' | 'length_key'>;
 
-const messagesSchema = z.array(z.object({ role: z.string(), content: z.string() })).min(1);
+const messageSchema = z.looseObject({ role: z.string(), content: z.unknown() });
+/** The context of a chat: its messages, or a request of a program that has tools beside them. */
+const chatSchema = z.union([
+  z
+    .array(messageSchema)
+    .min(1)
+    .transform((messages) => ({ messages })),
+  z.looseObject({ messages: z.array(messageSchema).min(1) }),
+]);
 
 /** The context of a role that is asked by messages: the messages themselves, so that they can be had again from it. */
 export const messagesContext = (context: RenderedContext): string => JSON.stringify(promptMessages(context), null, 1);
@@ -57,7 +65,7 @@ export function bodyOf(
   return {
     model,
     ...(chat
-      ? { messages: messagesSchema.parse(JSON.parse(context)) }
+      ? chatSchema.parse(JSON.parse(context))
       : { prompt: context, ...(tokenIds && { add_special_tokens: false }) }),
     [chat ? lengthKey : 'max_tokens']: maxNewTokens,
     temperature,

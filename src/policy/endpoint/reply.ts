@@ -20,7 +20,13 @@ export interface Reply {
 }
 
 const ids = z.array(z.int().min(0)).nullish();
-const said = z.looseObject({ content: z.string().nullish() }).nullish();
+const toolCall = z.looseObject({
+  index: z.int().nullish(),
+  function: z.looseObject({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+});
+const said = z
+  .looseObject({ content: z.string().nullish(), tool_calls: z.array(toolCall).max(128).nullish() })
+  .nullish();
 const choiceSchema = z.looseObject({
   index: z.int().nullish(),
   text: z.string().nullish(),
@@ -70,6 +76,8 @@ export class ReplyReader {
   private promptTokens: readonly number[] | null = null;
   private logprobs: number[] | null = null;
   private usage: Reply['usage'] = null;
+  /** Tools that the answer calls. */
+  private readonly calls = new Map<number, string>();
 
   constructor(api: EndpointApi, key: string | null) {
     this.api = api;
@@ -98,6 +106,12 @@ export class ReplyReader {
     }
     const { text, message, delta, finish_reason: finish, token_ids: tokens, prompt_token_ids: own, logprobs } = choice;
     this.text += (this.api === 'chat' ? (message ?? delta)?.content : text) ?? '';
+    for (const [at, { index: number, function: call }] of ((message ?? delta)?.tool_calls ?? []).entries()) {
+      const key = number ?? at;
+      const known = this.calls.get(key);
+      const name = known === undefined ? `${call?.name ?? ''} ` : known;
+      this.calls.set(key, `${name}${call?.arguments ?? ''}`);
+    }
     this.finish = finish ?? this.finish;
     this.promptTokens ??= own ?? null;
     if (tokens !== undefined && tokens !== null) {
@@ -120,15 +134,17 @@ export class ReplyReader {
     if (finish === null) {
       throw new EndpointFailure('again', 'ended its answer in the middle', { charged: true });
     }
-    if (finish !== 'stop' && finish !== 'length' && finish !== 'eos') {
+    const calls = [...this.calls.values()].map((call) => call.trimEnd());
+    if (!['stop', 'length', 'eos'].includes(finish) && !(finish === 'tool_calls' && calls.length > 0)) {
       throw new EndpointFailure('withheld', `gave no text: it ended with ${serverWords(finish, this.key)}`, {
         charged: true,
       });
     }
-    const { text, model, tokens, logprobs, usage, promptTokens } = this;
+    const { model, tokens, logprobs, usage, promptTokens } = this;
     const fits = tokens !== null && logprobs !== null && tokens.length === logprobs.length;
     return {
-      text,
+      // A line for each tool that is called, as in what is imported.
+      text: [this.text, ...calls].filter((part, index) => index > 0 || part !== '' || calls.length === 0).join('\n'),
       model,
       finish: finish === 'length' ? 'length' : 'end',
       tokens,

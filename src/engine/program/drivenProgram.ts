@@ -1,0 +1,79 @@
+/** A driver as what says what is next in an episode, with the requests that its program makes. */
+import { z } from 'zod';
+import { contextText } from '../../logs/contextForm.ts';
+import { chatOnly, parsedMessages, withToolNames } from '../../logs/chat.ts';
+import type { EpisodeProgram, ProgramStep } from '../../replay/program.ts';
+import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { LogEvent } from '../../shared/records/events.ts';
+import type { Instance } from '../../shared/records/records.ts';
+import type { DriverProcess } from './driverProcess.ts';
+
+const LONGEST_NAME = 60;
+/** Keys of a program's request that say what is asked; how it is sampled is the replay's own. */
+const bodySchema = z.object({
+  messages: z.array(z.looseObject({ role: z.string() })).min(1),
+  tools: z.unknown().optional(),
+  tool_choice: z.unknown().optional(),
+  parallel_tool_calls: z.unknown().optional(),
+  response_format: z.unknown().optional(),
+});
+const answerSchema = z.union([
+  z.object({ next: z.object({ kind: z.literal('message'), role: z.string().min(1), body: bodySchema }) }),
+  z.object({
+    next: z.object({ kind: z.literal('event'), source: z.string().min(1).max(LONGEST_NAME), text: z.string() }),
+  }),
+  z.object({
+    end: z.object({ text: z.string(), return: z.number().refine(isReturn, `must be ${RETURN_WORDS}`).nullish() }),
+  }),
+]);
+
+export class DrivenProgram implements EpisodeProgram {
+  private readonly driver: Pick<DriverProcess, 'ask'>;
+  /** What each context was asked with. */
+  private readonly bodies = new Map<string, string>();
+
+  constructor(driver: Pick<DriverProcess, 'ask'>) {
+    this.driver = driver;
+  }
+
+  readonly next = async (
+    { question }: Instance,
+    log: readonly LogEvent[],
+    signal: AbortSignal,
+  ): Promise<ProgramStep> => {
+    const said = await this.driver.ask({ question, log: log.map(entryOf) }, signal);
+    const parsed = answerSchema.safeParse(said);
+    if (!parsed.success) {
+      throw new C3Error(
+        'engine',
+        'The driver gave an answer of another form; give {"id", "next": {"kind": "message", "role", "body"}}, {"id", "next": {"kind": "event", "source", "text"}} or {"id", "end": {"text", "return"}}.',
+      );
+    }
+    if ('end' in parsed.data) {
+      return { kind: 'end', text: parsed.data.end.text, reward: parsed.data.end.return ?? null };
+    }
+    const { next } = parsed.data;
+    if (next.kind === 'event') {
+      return next;
+    }
+    const context = contextText(withToolNames(parsedMessages(next.body.messages)).map(chatOnly));
+    this.bodies.set(context, JSON.stringify(next.body));
+    return { kind: 'message', role: next.role, context };
+  };
+
+  /** The request behind a context that this program asked with. */
+  bodyOf(context: string): string {
+    const body = this.bodies.get(context);
+    if (body === undefined) {
+      throw new Error('The program asked with no such context.');
+    }
+    return body;
+  }
+}
+
+/** An entry of a log as a driver reads it. */
+const entryOf = (event: LogEvent): object =>
+  event.kind === 'decision'
+    ? { kind: 'message', role: event.role, text: event.text }
+    : { kind: 'event', source: event.source, text: event.text };

@@ -1,0 +1,147 @@
+/** A driver: a program of the user's that reads a line of JSON with a log, and answers with what is next. */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { onAbort } from '../../shared/cancellation.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { isRecord } from '../../shared/guard.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+
+/** Characters of one answer, and of what the driver says of its errors. */
+const MOST_ANSWER = 16 * 2 ** 20;
+const MOST_ERRORS = 2000;
+/** Keys of model servers are the engine's; the driver asks no model. */
+const KEY = /^C3_KEY_/iu;
+
+interface Waiting {
+  readonly answer: PromiseWithResolvers<Readonly<Record<string, unknown>>>;
+  readonly timer: NodeJS.Timeout;
+}
+
+export interface DriverSettings {
+  readonly command: readonly [string, ...string[]];
+  readonly folder: string;
+  /** Milliseconds for one answer. */
+  readonly timeLimit: number;
+}
+
+export class DriverProcess {
+  private readonly settings: DriverSettings;
+  private readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
+  private readonly waiting = new Map<number, Waiting>();
+  private number = 0;
+  private rest = '';
+  private errors = '';
+  private failure: C3Error | null = null;
+
+  constructor(settings: DriverSettings) {
+    this.settings = settings;
+    const [program, ...args] = settings.command;
+    this.child = spawn(program, args, {
+      cwd: settings.folder,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEY.test(name))),
+    });
+    this.child.once('error', (error) => {
+      this.fail(`it cannot be started (${error.message})`);
+    });
+    // Once all that it wrote is read.
+    this.child.once('close', (code, signal) => {
+      this.fail(`it ended with ${code === null ? String(signal) : `exit code ${String(code)}`}`);
+    });
+    // What it says after its end, and what cannot be written to it any more, is told by its end.
+    this.child.stdin.on('error', () => undefined);
+    this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.hear(text);
+    });
+    this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.errors = (this.errors + text).slice(-MOST_ERRORS);
+    });
+  }
+
+  /**
+   * Asks what is next.
+   * @throws C3Error('engine') where the driver says that it does not go on, or fails; CancelledError
+   */
+  async ask(body: object, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
+    if (this.failure !== null) {
+      throw this.failure;
+    }
+    const id = this.number++;
+    const answer = Promise.withResolvers<Readonly<Record<string, unknown>>>();
+    const { timeLimit } = this.settings;
+    const timer = setTimeout(() => {
+      this.fail(`it gave no answer within ${String(timeLimit / 1000)} s (time_limit)`);
+    }, timeLimit);
+    this.waiting.set(id, { answer, timer });
+    const release = onAbort(signal, () => {
+      answer.reject(new CancelledError());
+    });
+    try {
+      this.child.stdin.write(`${JSON.stringify({ id, ...body })}\n`);
+      return await answer.promise;
+    } finally {
+      release();
+      clearTimeout(timer);
+      this.waiting.delete(id);
+    }
+  }
+
+  /** Ends the driver. */
+  close(): void {
+    this.fail('it was ended');
+  }
+
+  private hear(text: string): void {
+    const lines = (this.rest + text).split('\n');
+    this.rest = lines.pop() ?? '';
+    if (this.rest.length > MOST_ANSWER) {
+      this.fail(`a line has more than ${String(MOST_ANSWER)} characters`);
+      return;
+    }
+    for (const line of lines) {
+      this.take(line);
+    }
+  }
+
+  private take(line: string): void {
+    if (line.trim() === '') {
+      return;
+    }
+    let said: unknown;
+    try {
+      said = JSON.parse(line);
+    } catch {
+      said = null;
+    }
+    if (!isRecord(said) || typeof said['id'] !== 'number') {
+      this.fail(
+        `it wrote ${JSON.stringify(line.slice(0, 80))} where a line of JSON with an id was to come; print to the standard error`,
+      );
+      return;
+    }
+    const { id, error } = said;
+    const waiting = this.waiting.get(id);
+    if (typeof error === 'string') {
+      waiting?.answer.reject(this.error(oneLine(error, MOST_ERRORS)));
+    } else {
+      waiting?.answer.resolve(said);
+    }
+  }
+
+  private fail(why: string): void {
+    if (this.failure === null) {
+      const said = oneLine(this.errors.trim(), MOST_ERRORS);
+      this.failure = this.error(said === '' ? why : `${why}; it said: ${said}`);
+      this.child.kill('SIGKILL');
+    }
+    for (const { answer } of this.waiting.values()) {
+      answer.reject(this.failure);
+    }
+  }
+
+  private readonly error = (why: string): C3Error =>
+    new C3Error(
+      'engine',
+      `The driver ${oneLine(this.settings.command.join(' '), 200)} does not go on: ${why.replace(/\.$/u, '')}.`,
+    );
+}

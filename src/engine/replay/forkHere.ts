@@ -1,0 +1,182 @@
+/**
+ * Replaying a message that was recorded elsewhere: servers answer for its team, and a program of the user's says what
+ * is next.
+ */
+import { comparedCredits } from '../../credit/compared.ts';
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
+import { takesSeeds, type Policy, type RolePolicy } from '../../policy/policy.ts';
+import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { replayMessage } from '../../replay/replayMessage.ts';
+import type { ReplayControl } from '../../replay/request.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
+import type { Decision, NumericEnvironment } from '../../shared/records/records.ts';
+import type { ReplayResult } from '../../shared/records/settle.ts';
+import { costWords } from '../../shared/endpointCost.ts';
+import type { EndpointSettings } from '../../shared/rolePolicies.ts';
+import type { StoreWriter } from '../../store/types.ts';
+import { parseProtocol } from '../../team/parseProtocol.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { renderPlain } from '../../team/render.ts';
+import { runSampling } from '../../training/config/config.ts';
+import { endpointRemarks } from '../models/endpoints.ts';
+import type { ModelPool } from '../models/models.ts';
+import { DrivenProgram } from '../program/drivenProgram.ts';
+import { DriverProcess } from '../program/driverProcess.ts';
+import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
+import type { Evaluators } from '../recipe/evaluators.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { paced } from '../run/time/pace.ts';
+import { costsOf } from './costsHere.ts';
+import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
+
+/** Turns of each role, and of all together, at most. */
+const MOST_TURNS = 64;
+const MOST_OCCURRENCES = 1024;
+/** What no model here reads has no tokens. */
+const NO_TOKENS = { encode: () => new Int32Array(), decode: () => '' };
+
+/** What a fork needs. */
+export interface ForkPlace {
+  readonly evaluators: Evaluators;
+  readonly models: ModelPool;
+}
+
+/**
+ * Replays a message of an imported run.
+ * @throws C3Error('input') for a team file that is wrong or names nobody for a role; C3Error('engine') where the
+ *   program does not go on from what was recorded; CancelledError
+ */
+export async function forkHere(
+  { evaluators, models }: ForkPlace,
+  store: StoreWriter,
+  decision: Decision,
+  request: EngineReplay & { readonly team: string },
+  control: ReplayControl,
+): Promise<ReplayResult> {
+  const { run } = decision;
+  const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
+  const team = await readTeam(request.team);
+  const protocol = openProtocol(protocolOf({ config, ...recipe }));
+  const policies = policiesOf(team, protocol);
+  const { snapshot = null, temperature = null, model = null } = request.continuation ?? {};
+  if (snapshot !== null || model !== null) {
+    throw new C3Error('input', `Who answers for run ${run} is said by ${team.path}; name another model there.`);
+  }
+  const asked = withPairs(request, store.message(decision.id), true, protocol);
+  const sampling = {
+    ...runSampling(config),
+    temperature: temperature ?? team.temperature ?? runSampling(config).temperature,
+    maxNewTokens: team.maxNewTokens,
+  };
+  const position = protocol.roles.findIndex(({ name }) => name === decision.eventType);
+  const limit = request.spending ?? {};
+  for (const cost of costsOf(store, { ...decision, position }, asked, { protocol, policies, sampling, limit })) {
+    control.onRemark?.(costWords(cost));
+  }
+  const account = models.endpoints.account(store, run);
+  const { policies: endpoints, probes } = await models.endpoints.open(
+    { policies, known: {}, tokenizer: NO_TOKENS, account, limit },
+    control.signal,
+  );
+  for (const line of endpointRemarks(probes)) {
+    control.onRemark?.(line);
+  }
+  const driver = new DriverProcess({ command: team.driver, folder: team.folder, timeLimit: team.timeLimit });
+  const program = new DrivenProgram(driver);
+  const policy = policyOf(store.environment(decision.environment), policies, endpoints, program);
+  const using = {
+    config: { evaluator: team.evaluator, scorer: undefined, task: { ...config.task, train_file: team.path } },
+    folder: team.folder,
+  };
+  try {
+    return await evaluators.using(using, (evaluator) =>
+      replayMessage(
+        asked,
+        {
+          store,
+          protocol,
+          program,
+          render: renderPlain,
+          policy,
+          evaluator: needingAnswers(evaluator),
+          sampling,
+          seed: config.seed,
+          returnBound: config.credit.return_clip,
+          credit: (alternatives) => comparedCredits(alternatives, 'loo'),
+          decided: decidedIn,
+        },
+        { ...control, due: paced() },
+      ),
+    );
+  } finally {
+    driver.close();
+  }
+}
+
+/** The roles of a protocol, where every one may speak at any time: the program knows when. */
+function openProtocol({ roles, name }: Protocol): Protocol {
+  const turns = Math.max(1, Math.min(MOST_TURNS, Math.floor(MOST_OCCURRENCES / roles.length)));
+  const text = JSON.stringify({
+    name,
+    roles: roles.map(({ name: role }) => ({ role, prompt: 'Asked by the program.' })),
+    rounds: { order: 'chosen', turns, max_events: turns + 1, closing: 'last' },
+  });
+  return parseProtocol(text, name);
+}
+
+function policiesOf(team: RecordedTeam, { roles }: Protocol): Readonly<Record<string, EndpointSettings>> {
+  return Object.fromEntries(
+    roles.map(({ name }) => {
+      const policy = team.policyOf(name);
+      if (policy === undefined) {
+        throw new C3Error(
+          'input',
+          `${team.path} names nobody who answers for the role ${name}; add it to policies, or a policy for all roles.`,
+        );
+      }
+      return [name, policy] as const;
+    }),
+  );
+}
+
+/** The servers as one team; contexts become the requests that the program asked with. */
+function policyOf(
+  environment: NumericEnvironment,
+  policies: Readonly<Record<string, EndpointSettings>>,
+  endpoints: ReadonlyMap<string, EndpointPolicy>,
+  program: DrivenProgram,
+): Policy {
+  const none = (): never => {
+    throw new Error('Every role is answered by a server.');
+  };
+  const nobody: Policy = { snapshot: IMPORTED, environment, seeded: true, answer: none, typed: none };
+  const asking = [...endpoints].map(([role, endpoint]): readonly [string, RolePolicy] => [
+    role,
+    {
+      seeded: takesSeeds(endpoint, role),
+      answer: (requests, control) =>
+        endpoint.answer(
+          requests.map((request) => ({ ...request, context: program.bodyOf(request.context) })),
+          control,
+        ),
+      typed: (request) => endpoint.typed(request),
+    },
+  ]);
+  return teamPolicy(nobody, policies, NO_TOKENS, new Map(asking));
+}
+
+/** An evaluator that refuses what nobody said the answer of: else every message would be wrong. */
+const needingAnswers = (evaluator: Evaluator): Evaluator => ({
+  ...evaluator,
+  evaluate: (instance, text, signal) => {
+    if (instance.answer === '') {
+      throw new C3Error(
+        'input',
+        `The log does not say what is right for ${JSON.stringify(instance.question.slice(0, 80))}; let the driver end with a return of its own.`,
+      );
+    }
+    return evaluator.evaluate(instance, text, signal);
+  },
+});

@@ -1,0 +1,180 @@
+/** Drivers as the engine meets them: processes of the user's, good and bad ones. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { DrivenProgram } from '../../../../src/engine/program/drivenProgram.ts';
+import { DriverProcess } from '../../../../src/engine/program/driverProcess.ts';
+import { readTeam } from '../../../../src/engine/program/teamFile.ts';
+import type { ProgramStep } from '../../../../src/replay/program.ts';
+import { NEVER } from '../../../../src/shared/cancellation.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
+import type { LogEvent } from '../../../../src/shared/records/events.ts';
+
+const PROGRAMS = join(import.meta.dirname, '../../../programs');
+const INSTANCE = { uid: 'x', uidSha: 'x', question: '12+7?', answer: '', source: 'imported', level: null };
+
+function driverOf(t: TestContext, args: readonly string[], timeLimit = 20_000): DriverProcess {
+  const driver = new DriverProcess({ command: [process.execPath, ...args], folder: tmpdir(), timeLimit });
+  t.after(() => {
+    driver.close();
+  });
+  return driver;
+}
+const said = (role: string, text: string): LogEvent => ({ kind: 'decision', position: 0, role, text });
+const given = (source: string, text: string): LogEvent => ({
+  kind: 'environment',
+  source,
+  text,
+  json: null,
+  done: null,
+  derived: false,
+  streamKey: '',
+  closing: false,
+});
+/** A driver that does something with each line that it reads. */
+const reading = (act: string): readonly string[] => [
+  '-e',
+  `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => { const { id } = JSON.parse(line); ${act} });`,
+];
+
+describe('the driver that comes with the product', () => {
+  it('says what a program asks next, runs a tool only beyond the log, and gives its end', async (t) => {
+    const program = new DrivenProgram(driverOf(t, [join(PROGRAMS, 'callsDriver.mjs')]));
+    const next = (...log: readonly LogEvent[]): Promise<ProgramStep> => program.next(INSTANCE, log, NEVER);
+    const call = said('planner', 'sum [12,7]');
+    const result = given('sum', '19 (run 1)');
+    const context = '### user\n12+7?';
+    assert.deepEqual(await next(), { kind: 'message', role: 'planner', context });
+    assert.deepEqual(await next(call), { kind: 'event', source: 'sum', text: '19 (run 1)' });
+    const after = `${context}\n\n### assistant\nsum [12,7]\n\n### tool sum\n19 (run 1)`;
+    // It has the result from the log: the tool would say that it is its second run.
+    assert.deepEqual(await next(call, result), { kind: 'message', role: 'planner', context: after });
+    const writing = { kind: 'message', role: 'agent 2', context: '### system\nWrite.\n\n### user\nIt is 19.' };
+    const thought = said('planner', 'It is 19.');
+    assert.deepEqual(await next(call, result, thought), { ...writing, role: 'agent 1' });
+    const written = said('agent 1', 'So: 19');
+    assert.deepEqual(await next(call, result, thought, written), { kind: 'end', text: 'So: 19', reward: 1 });
+    // The server gets the program's own messages, with the call and the tools.
+    assert.deepEqual(JSON.parse(program.bodyOf(after)), {
+      messages: [
+        { role: 'user', content: '12+7?' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'call_0', index: 0, type: 'function', function: { name: 'sum', arguments: '[12,7]' } }],
+        },
+        { role: 'tool', tool_call_id: 'call_0', content: '19 (run 1)' },
+      ],
+      tools: [{ type: 'function', function: { name: 'sum', parameters: {} } }],
+    });
+  });
+
+  it('answers many logs at once, each by itself', async (t) => {
+    const program = new DrivenProgram(driverOf(t, [join(PROGRAMS, 'callsDriver.mjs')]));
+    const steps = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        program.next(INSTANCE, [said('planner', `plan ${String(index)}`)], NEVER),
+      ),
+    );
+    assert.deepEqual(
+      steps.map((step) => (step.kind === 'message' ? step.context : step.kind)),
+      steps.map((_, index) => `### system\nWrite.\n\n### user\nplan ${String(index)}`),
+    );
+  });
+
+  it('blocks with a sentence what it does not know the source of', async (t) => {
+    const program = new DrivenProgram(driverOf(t, [join(PROGRAMS, 'callsDriver.mjs')]));
+    await assert.rejects(program.next(INSTANCE, [said('judge', 'No.')], NEVER), {
+      kind: 'engine',
+      message: /does not go on: the program asks planner, where the log has a message of judge\.$/u,
+    });
+    const beyond = [said('planner', 'a'), said('agent 1', 'b'), said('planner', 'c')];
+    await assert.rejects(program.next(INSTANCE, beyond, NEVER), {
+      message: /the program ends, where the log has a message of planner\.$/u,
+    });
+    await assert.rejects(program.next(INSTANCE, [said('planner', 'sum no JSON')], NEVER), {
+      message: /the program failed: .*JSON/u,
+    });
+  });
+});
+
+describe('a driver', () => {
+  const asked = (driver: DriverProcess): Promise<unknown> => new DrivenProgram(driver).next(INSTANCE, [], NEVER);
+  const bad: readonly (readonly [what: string, args: readonly string[], expected: RegExp])[] = [
+    ['that is not there', ['/no/such/driver.mjs'], /it ended with exit code 1; it said: .*no\/such\/driver/u],
+    [
+      'that dies',
+      reading('console.error("out of luck"); process.exit(4);'),
+      /it ended with exit code 4; it said: out of luck\.$/u,
+    ],
+    ['that prints', reading('console.log("hello");'), /it wrote "hello" where a line of JSON with an id was to come/u],
+    [
+      'of another form',
+      reading('console.log(JSON.stringify({ id, next: { kind: "thought" } }));'),
+      /an answer of another form/u,
+    ],
+    [
+      'that scores beyond bounds',
+      reading('console.log(JSON.stringify({ id, end: { text: "", return: 1e9 } }));'),
+      /another form/u,
+    ],
+  ];
+  for (const [what, args, expected] of bad) {
+    it(`${what} ends the replay in plain words`, async (t) => {
+      await assert.rejects(asked(driverOf(t, args)), { kind: 'engine', message: expected });
+    });
+  }
+
+  it('that hangs is ended, and a cancel does not wait for it', async (t) => {
+    await assert.rejects(asked(driverOf(t, reading(''), 200)), { message: /no answer within 0\.2 s \(time_limit\)/u });
+    const cancel = new AbortController();
+    const waiting = new DrivenProgram(driverOf(t, reading(''))).next(INSTANCE, [], cancel.signal);
+    cancel.abort();
+    await assert.rejects(waiting, CancelledError);
+  });
+
+  it('has no key of a model server', async (t) => {
+    process.env['C3_KEY_EXAMPLE_COM'] = 'secret';
+    t.after(() => {
+      delete process.env['C3_KEY_EXAMPLE_COM'];
+    });
+    const step = await asked(
+      driverOf(
+        t,
+        reading('console.log(JSON.stringify({ id, end: { text: String(process.env.C3_KEY_EXAMPLE_COM) } }));'),
+      ),
+    );
+    assert.deepEqual(step, { kind: 'end', text: 'undefined', reward: null });
+  });
+});
+
+describe('a team file', () => {
+  const team = async (t: TestContext, text: string): Promise<ReturnType<typeof readTeam>> => {
+    const folder = mkdtempSync(join(tmpdir(), 'c3-team-'));
+    t.after(() => {
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const path = join(folder, 'team.yaml');
+    writeFileSync(path, text);
+    return readTeam(path);
+  };
+
+  it('names a policy for all roles, and others for some', async (t) => {
+    const { policyOf, driver, timeLimit } = await team(
+      t,
+      'driver: [node, d.mjs]\npolicy: {endpoint: "http://a/v1", model_name: m}\npolicies: {judge: {endpoint: "http://b/v1", model_name: n}}\n',
+    );
+    assert.deepEqual([policyOf('judge')?.model_name, policyOf('planner')?.model_name], ['n', 'm']);
+    assert.deepEqual([driver, timeLimit], [['node', 'd.mjs'], 60_000]);
+  });
+
+  it('that is wrong is refused with its line and key', async (t) => {
+    await assert.rejects(team(t, 'driver: [node]\npolicy:\n  answers: [{answer: x}]\n'), {
+      message: /team\.yaml, line 2: policy: must be an endpoint/u,
+    });
+    await assert.rejects(team(t, 'driver: node d.mjs\n'), { message: /team\.yaml, line 1: driver: /u });
+    await assert.rejects(team(t, 'driver: [node]\nendpoint: x\n'), { message: /endpoint/u });
+  });
+});

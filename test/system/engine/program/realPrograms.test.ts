@@ -1,0 +1,143 @@
+/** Programs with the real libraries: recorded, imported from their own files, forked through drivers, and credited. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { z } from 'zod';
+import { readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { keyVariable } from '../../../../src/shared/endpointKeys.ts';
+import { record } from '../../../../src/engine/record/record.ts';
+import { EngineService } from '../../../../src/engine/service.ts';
+import type { BucketView } from '../../../../src/shared/records/records.ts';
+import { finished, startC3 } from '../../../unit/engine/workspace.ts';
+
+const PROGRAMS = join(import.meta.dirname, '../../../programs');
+/** With the file that it writes of its own, where it writes one. */
+const REAL = [
+  { name: 'LangGraph', folder: 'langGraph', own: 'checkpoints.sqlite', tools: [] },
+  { name: 'the OpenAI Agents SDK', folder: 'openaiAgents', own: null, tools: ['note'] },
+] as const;
+/** Of the bundled task, in its own words: the team solves some and not others. */
+const QUESTION =
+  'Tim starts with 19 toys. Tim gives 7 toys to Ned. Then Tim finds 5 toys. How many toys does Tim have now?';
+const ANSWER = '17';
+const CONTROL = { signal: new AbortController().signal, onProgress: () => undefined };
+
+let folder = '';
+let url = '';
+let key = '';
+let server: ReturnType<typeof startC3>;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'c3-langgraph-'));
+  server = startC3(folder, ['serve', '--json']);
+  const ended = finished(server).then(({ stderr }): never => {
+    throw new Error(stderr);
+  });
+  ended.catch(() => undefined);
+  const [line] = (await Promise.race([once(server.stdout, 'data'), ended])) as [Buffer];
+  const said = z.looseObject({ url: z.string(), token: z.string() }).parse(JSON.parse(line.toString()));
+  [url, key] = [said.url, said.token];
+  process.env[keyVariable(url) ?? ''] = key;
+});
+after(async () => {
+  const end = finished(server);
+  server.kill('SIGINT');
+  await end;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const policy = (): object => ({ endpoint: url, model_name: 'c3-arithmetic' });
+const creditOf = ({ alternatives }: BucketView, text: string): { value: number; low: number; high: number } => {
+  const found = alternatives.find((one) => one.text === text)?.bucketCredit;
+  assert.ok(found !== undefined && found !== null && found.low !== null && found.high !== null);
+  return { value: found.value, low: found.low, high: found.high };
+};
+
+for (const { name, folder: place, own, tools } of REAL) {
+  it(`a team of ${name} is recorded, forked and credited as the same team is as a protocol`, async (t) => {
+    const program = join(PROGRAMS, place);
+    const file = join(folder, own ?? 'none');
+    const service = new EngineService(join(folder, `${place}.sqlite`));
+    t.after(() => service.close());
+    const { report: recorded, ended } = await record(
+      service,
+      {
+        command: [process.execPath, join(program, 'main.mjs'), file, QUESTION],
+        folder,
+        maskSecrets: false,
+        upstream: url,
+        served: { model: 'c3-arithmetic', key },
+        quiet: true,
+      },
+      CONTROL.signal,
+    );
+    assert.equal(ended, 0);
+    assert.deepEqual(recorded.speakers, [
+      { name: 'planner', by: 'name', messages: 1 },
+      { name: 'actor', by: 'name', messages: 1 },
+    ]);
+    const textOf = (id: number): string => service.reading((store) => store.decision(id).text);
+    if (own !== null) {
+      const imported = await service.importLog({ path: file, maskSecrets: false }, CONTROL.signal);
+      assert.deepEqual(imported.speakers, recorded.speakers);
+      assert.deepEqual([textOf(3), textOf(4)], [textOf(1), textOf(2)]);
+    }
+
+    const plan = textOf(1);
+    const team = join(folder, 'team.yaml');
+    const driver = [process.execPath, join(program, 'driver.mjs'), ANSWER];
+    writeFileSync(team, JSON.stringify({ driver, policy: policy(), max_new_tokens: 48 }));
+    const forked = await service.replay({ message: 1, alternatives: 7, replays: 8, text: null, team }, CONTROL);
+
+    // What is not known is refused: without a program, and with one that asks otherwise.
+    const asked = { message: 1, alternatives: 1, replays: 1, text: null };
+    await assert.rejects(service.replay(asked, CONTROL), { message: /Give --team FILE/u });
+    const other = join(folder, 'other.yaml');
+    const otherDriver = [process.execPath, join(PROGRAMS, 'callsDriver.mjs')];
+    writeFileSync(other, JSON.stringify({ driver: otherDriver, policy: policy() }));
+    await assert.rejects(service.replay({ ...asked, team: other }, CONTROL), {
+      message: /the program asks planner with another context than the recorded one\./u,
+    });
+
+    writeFileSync(join(folder, 'one.jsonl'), JSON.stringify({ question: QUESTION, answer: `#### ${ANSWER}$` }));
+    const config = {
+      steps: 0,
+      evaluator: 'pattern',
+      task: { train_file: 'one.jsonl', evaluation_file: 'one.jsonl', refuse_overlap: false },
+      evaluation: { instances: 1 },
+      policies: { reasoner: policy(), actor: policy() },
+      device: { threads: 1 },
+    };
+    writeFileSync(join(folder, 'native.c3.yaml'), JSON.stringify(config));
+    const recipe = await readRecipe('native.c3.yaml', [], folder);
+    const { run } = await service.run(recipe, CONTROL);
+    const message = service.reading((store) => {
+      const [episode] = store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 });
+      return store.chain(episode?.leaf ?? 0)[0]?.id ?? 0;
+    });
+    const native = await service.replay({ message, alternatives: 7, replays: 8, text: plan }, CONTROL);
+
+    const [ours, theirs] = [creditOf(native, plan), creditOf(forked, plan)];
+    assert.ok(theirs.value >= ours.low && theirs.value <= ours.high, JSON.stringify({ ours, theirs }));
+    assert.ok(ours.value >= theirs.low && ours.value <= theirs.high, JSON.stringify({ ours, theirs }));
+    // Some of the returns are won and others lost, so that it is a comparison of something.
+    const returns = new Set(forked.alternatives.flatMap((one) => one.returns));
+    assert.deepEqual([...returns].toSorted(), [0, 1]);
+    assert.equal(forked.alternatives.length, 8);
+    const events = service.reading((store) => {
+      const [replay] = store.replaysOfBucket(forked.id);
+      return store.environmentEvents(replay?.leaf ?? 0, 'before').map(({ event }) => event.source);
+    });
+    assert.deepEqual(events, tools);
+    // The headline of the recorded message is that of these replays, as in a run of ours.
+    const headline = service.reading((store) => store.message(1).credit);
+    assert.ok(headline !== null && headline.n > 0);
+    // What servers said is not executed again, and says so.
+    const report = await service.verifyMessage(1, { ...CONTROL, again: false });
+    assert.ok(report.checked > 0);
+    assert.equal(report.notComparable, report.checked);
+  });
+}
