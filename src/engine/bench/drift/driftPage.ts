@@ -3,6 +3,7 @@ import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { count, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
 import type { Interval } from '../../../shared/records/records.ts';
+import { stabilityOf } from '../../../shared/records/trustRegion.ts';
 import {
   ARM_NAMES,
   bySize,
@@ -50,17 +51,23 @@ function measureFigure(runs: readonly DriftRun[], measure: DriftMeasure, title: 
   );
 }
 
-function accuracyTable(runs: readonly DriftRun[]): string {
+/** By size, as words of a cell; an arm without a run says that it was not measured. */
+function sizeTable(
+  title: string,
+  runs: readonly DriftRun[],
+  valueOf: (run: DriftRun) => number | null,
+  write: (value: number) => string,
+): string {
   const sizes = [...new Set(runs.map(({ roles }) => roles))].sort((one, other) => one - other);
   const lines = DRIFT_ARMS.map((arm) => {
-    const own = bySize(runs, arm, ({ greedy }) => greedy);
+    const own = bySize(runs, arm, valueOf);
     const cells = sizes.map((roles) => {
       const found = own.find((one) => one.roles === roles)?.value ?? null;
-      return `<td>${found === null ? NOT_MEASURED : `${percentage(found.value)} %`}</td>`;
+      return `<td>${found === null ? NOT_MEASURED : write(found.value)}</td>`;
     });
     return `<tr><th scope="row">${ARM_NAMES[arm]}</th>${cells.join('')}</tr>`;
   });
-  return table('Greedy accuracy', ['roles', ...sizes.map(String)], lines, 'numbers');
+  return table(title, ['roles', ...sizes.map(String)], lines, 'numbers');
 }
 
 export function driftPage({ command, hardware, finishedAt, runs }: DriftPage): string {
@@ -78,7 +85,18 @@ export function driftPage({ command, hardware, finishedAt, runs }: DriftPage): s
     ])}</header>
 <section><h2>Drift by team size</h2><div class="figures">${measureFigure(runs, 'staleGap', 'Stale gap', 'stale gap, in units of the return')}${measureFigure(runs, 'occupancyDrift', 'Occupancy drift', 'total variation, sum over turns')}</div></section>
 <section><h2>Updates out of region</h2><p>Before they went back: ${left.length === 0 ? NOT_MEASURED : left.join('; ')}.</p></section>
-<section><h2>Greedy accuracy on held-out chains</h2>${accuracyTable(runs)}</section>`,
+<section><h2>Greedy accuracy on held-out chains</h2>${sizeTable(
+      'Greedy accuracy',
+      runs,
+      ({ greedy }) => greedy,
+      (value) => `${percentage(value)} %`,
+    )}</section>
+<section><h2>Stability</h2><p>Standard deviation of what the mean return gains from one step to the next, mean over seeds.</p>${sizeTable(
+      'Stability',
+      runs,
+      ({ steps }) => stabilityOf(steps.map(({ meanReturn }) => meanReturn ?? null)),
+      (value) => decimal(value, 3),
+    )}</section>`,
     '',
   );
 }
