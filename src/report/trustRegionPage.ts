@@ -3,7 +3,7 @@ import { certified } from '../diagnostics/certified.ts';
 import type { Interval } from '../shared/records/records.ts';
 import { shockRows, shockWords, type SwapShock } from '../shared/records/replacement.ts';
 import type { StepMeasureName, StepMetrics } from '../shared/records/stepMetrics.ts';
-import { comparedSteps, klHistogram, turnKls, type RegionFacts } from '../shared/records/trustRegion.ts';
+import { comparedSteps, klHistogram, stabilityOf, turnKls, type RegionFacts } from '../shared/records/trustRegion.ts';
 import { barsPicture } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
 import { bounds, figure, table } from './page.ts';
@@ -29,7 +29,7 @@ export function trustRegionSection(region: RegionFacts | undefined, steps: reado
   ].filter((one) => one !== '');
   return figures.length === 0
     ? ''
-    : `<section><h2>Trust region</h2>${replacedWords(region)}<div class="figures">${figures.join('')}</div></section>`;
+    : `<section><h2>Trust region</h2>${replacedWords(region)}${stabilityWords(region, measured)}<div class="figures">${figures.join('')}</div></section>`;
 }
 
 function replacedWords({ replacement }: RegionFacts): string {
@@ -44,6 +44,13 @@ function replacedWords({ replacement }: RegionFacts): string {
       ? `directly; the old agent is ${nats(first)} from it`
       : `after stage 0, which brought the KL from ${nats(first)} to ${nats(Math.min(...kls))} in ${count(kls.length - 1)} steps (delta ${String(delta)})`;
   return `<p>The agent ${escaped(role, 60)} of run <code>${escaped(run, 80)}</code> was replaced by ${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`;
+}
+
+function stabilityWords({ delta }: RegionFacts, steps: readonly MeasuredStep[]): string {
+  const found = stabilityOf(steps.map(({ metrics }) => metrics.meanReturn));
+  return delta === null || found === null
+    ? ''
+    : `<p>Stability: from one step to the next the mean return gains with a standard deviation of ${decimal(found, 3)}.</p>`;
 }
 
 const bare = (value: number): Interval => ({ value, low: null, high: null, n: 1 });

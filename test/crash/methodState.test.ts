@@ -16,7 +16,7 @@ after(() => {
   team.remove();
 });
 
-type Kind = 'statistics' | 'stages' | 'teamtr' | 'ccpo' | 'voting';
+type Kind = 'statistics' | 'stages' | 'teamtr' | 'diagnosed' | 'ccpo' | 'voting';
 
 /**
  * Runs until a line, after which it is killed some milliseconds later; null lets it come to its end.
@@ -108,23 +108,31 @@ it('comes to the same stages, messages and weights over kills before, in and aft
   assertSame(whole.tables, killed.tables);
 });
 
-it('comes to the same turns of teamtr over kills, most of them within a turn', async (t) => {
-  // In the first turn of whichever step it is at, and in the second one.
-  const first = (later: number): [RegExp, number] => [/^Training: step \d of 8/mu, later];
-  const second = (later: number): [RegExp, number] => [/^Step \d of 8: stage 1 is sampled/mu, later];
-  const moments = sampleOf(
-    [
-      ...[0, 10, 20, 30, 45, 60].map(first),
-      ...[0, 4, 8, 14, 20, 28, 36].flatMap((later) => [first(later), second(later)]),
-    ],
-    8,
-  );
-  const [whole, killed] = [await interrupted(t, 'teamtr', []), await interrupted(t, 'teamtr', moments)];
-  assert.ok(killed.kills >= 0.75 * moments.length, `${String(killed.kills)} kills`);
-  // A state after the second turn's episodes, and one of what the step came to.
-  assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 16]);
-  assertSame(whole.tables, killed.tables);
-});
+for (const [kind, words, sample] of [
+  ['teamtr', 'turns of teamtr', 8],
+  ['diagnosed', 'turns and diagnostics of teamtr', 3],
+] as const) {
+  it(`comes to the same ${words} over kills, most of them within a turn`, async (t) => {
+    // In the first turn of whichever step it is at, and in the second one.
+    const first = (later: number): [RegExp, number] => [/^Training: step \d of 8/mu, later];
+    const second = (later: number): [RegExp, number] => [/^Step \d of 8: stage 1 is sampled/mu, later];
+    const moments = sampleOf(
+      [
+        ...[0, 10, 20, 30, 45, 60].map(first),
+        ...[0, 4, 8, 14, 20, 28, 36].flatMap((later) => [first(later), second(later)]),
+      ],
+      sample,
+    );
+    const [whole, killed] = [await interrupted(t, kind, []), await interrupted(t, kind, moments)];
+    t.diagnostic(`${String(killed.kills)} of ${String(moments.length)} kills`);
+    assert.ok(killed.kills >= Math.floor(0.75 * moments.length), `${String(killed.kills)} kills`);
+    // A state after the second turn's episodes, and one of what the step came to.
+    assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 16]);
+    const shown = JSON.stringify(whole.tables['step']).includes('occupancyDrift');
+    assert.equal(shown, kind === 'diagnosed');
+    assertSame(whole.tables, killed.tables);
+  });
+}
 
 it('comes to the same states, messages and weights over kills in the middle of its steps', async (t) => {
   const moments = [

@@ -1,6 +1,6 @@
 /**
  * A process that takes a run of a method with a state to its end: begins it, or resumes it where it was killed.
- * Arguments: the model's folder, the run's folder, `statistics`, `stages`, `teamtr`, `ccpo` or `voting`.
+ * Arguments: the model's folder, the run's folder, `statistics`, `stages`, `teamtr`, `diagnosed`, `ccpo` or `voting`.
  */
 import { join } from 'node:path';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
@@ -33,6 +33,14 @@ const METHODS: Readonly<Record<string, Method>> = {
 };
 const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
   teamtr: ['method=teamtr', 'adapter={per: role, rank: 2}', 'teamtr.delta=0.002', 'teamtr.order=random'],
+  // The same with everything that is measured within its turns.
+  diagnosed: [
+    'method=teamtr',
+    'adapter={per: role, rank: 2}',
+    'teamtr.delta=0.002',
+    'teamtr.order=random',
+    'teamtr.diagnostics=true',
+  ],
   ccpo: ['method=ccpo'],
   voting: ['method=ccpo', 'evaluator_budget=4'],
 };

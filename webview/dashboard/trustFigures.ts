@@ -107,7 +107,7 @@ const CERTIFICATES: FigureSpec = {
   title: 'Certificate against measured improvement',
   note: 'A diagnostic, one point for each step with both. A certificate above what was measured is a violation, or chance; a vacuous one says no more than the bound on advantages.',
   x: () => ({ title: 'measured improvement, hundredths of the return', format: count }),
-  yAxis: 'certificate, in units of the return',
+  yAxis: 'certificate',
   formatY: digits(2),
   always: [0],
   boxes: false,

@@ -90,3 +90,21 @@ export const comparedSteps = (
       ? []
       : [{ step, certificate: comparedCertificate, measured: measuredImprovement, vacuous: vacuousCertificate === 1 }],
   );
+
+/**
+ * Stability of training (TeamTR reference section 6): the sample standard deviation over steps of what the mean return
+ * gained from one step to the next, in units of the return; small is stable.
+ * @param returns of the steps in order; a step without one ends no gain and begins none
+ * @returns null with fewer than two gains
+ */
+export function stabilityOf(returns: readonly (number | null)[]): number | null {
+  const gains = returns.slice(1).flatMap((value, index) => {
+    const before = returns[index] ?? null;
+    return value === null || before === null ? [] : [value - before];
+  });
+  if (gains.length < 2) {
+    return null;
+  }
+  const middle = gains.reduce((sum, gain) => sum + gain, 0) / gains.length;
+  return Math.sqrt(gains.reduce((sum, gain) => sum + (gain - middle) ** 2, 0) / (gains.length - 1));
+}

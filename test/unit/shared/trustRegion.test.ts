@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { replacementOf, shockWords, type Replacement } from '../../../src/shared/records/replacement.ts';
-import { comparedSteps, klHistogram, regionFacts, turnKls } from '../../../src/shared/records/trustRegion.ts';
+import {
+  comparedSteps,
+  klHistogram,
+  regionFacts,
+  stabilityOf,
+  turnKls,
+} from '../../../src/shared/records/trustRegion.ts';
 import { trustRegionSection } from '../../../src/report/trustRegionPage.ts';
 import type { ReportedStep } from '../../../src/report/types.ts';
 import { trustFigures } from '../../../webview/dashboard/trustFigures.ts';
@@ -71,6 +77,14 @@ it('reads a replacement only where it is whole, and says what the swap cost', ()
     shockWords(REPLACEMENT.shock ?? assert.fail()),
     'Swap shock, greedy on 50 held-out questions: 50.0 % [40.0, 60.0] before the swap, 20.0 % [10.0, 30.0] (-30.0 points [-40.0, -20.0]) after a direct swap, 45.0 % [35.0, 55.0] (-5.0 points) after stage 0.',
   );
+});
+
+it('says how stable the gains of training are', () => {
+  // Gains 0.1, 0.3 and -0.1: their mean is 0.1.
+  const found = stabilityOf([0, 0.1, 0.4, 0.3]) ?? assert.fail();
+  assert.ok(Math.abs(found - 0.2) < 1e-12, String(found));
+  assert.equal(stabilityOf([0, 0.5, 1]), 0);
+  assert.deepEqual([stabilityOf([0, 1]), stabilityOf([0, null, 1, 2]), stabilityOf([])], [null, null, null]);
 });
 
 const STEPS = [

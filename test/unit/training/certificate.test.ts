@@ -46,6 +46,19 @@ describe('the vectors of the reference', () => {
     close(certified(true) - cost, -7.764850608609, 1e-12);
   });
 
+  it('hold for the constant c of the penalty', () => {
+    // Section 5, scale warnings: sqrt(2) g / (1 - g)^2, which a KL of 1 shifts occupancies by, over 1 - g.
+    for (const [gamma, c, within] of [
+      [0.1, 0.1746, 5e-5],
+      [0.3, 0.8658, 5e-5],
+      [0.5, 2.8284, 5e-5],
+      [0.9, 127.28, 5e-3],
+      [0.99, 14000.7, 0.05],
+    ] as const) {
+      close(occupancyShift(1, gamma) / (1 - gamma), c, within);
+    }
+  });
+
   it('hold for the penalty at other discounts', () => {
     const still = { advantage: 0, kl: 0.01, error: 0, fresh: true };
     // Section 5, scale warnings: n 3, delta 0.01, A_max 1.

@@ -12,6 +12,7 @@ import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { MapLines } from '../map/mapLines.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
+import { driftPage } from './driftPage.ts';
 import { ARM_KEYS, fanoutFor, FULL, QUICK, type DriftScale, type Keys } from './driftScale.ts';
 import {
   ARM_NAMES,
@@ -45,7 +46,7 @@ const outcome = z.object({
 });
 
 /**
- * Measures in a folder of its own, `.c3/team-drift` unless --out names one: lines.jsonl, drift.json.
+ * Measures in a folder of its own, `.c3/team-drift` unless --out names one: lines.jsonl, drift.json, drift.html.
  * @throws CancelledError, keeping what was done; C3Error
  */
 export const benchTeamDrift = (options: TeamDriftOptions): Promise<BenchReport> =>
@@ -145,6 +146,7 @@ async function write(
     ),
     runs,
   };
+  await writeWhole(join(out, 'drift.html'), Buffer.from(driftPage(report)));
   await writeWhole(join(out, 'drift.json'), Buffer.from(`${JSON.stringify(report)}\n`));
 }
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { driftPage } from '../../../../src/engine/bench/drift/driftPage.ts';
 import {
   exponentOf,
   exponentOfMeans,
   outOfRegion,
   type DriftRun,
 } from '../../../../src/engine/bench/drift/driftTable.ts';
+import { assertBalanced, textOf } from '../../report/page.ts';
 
 const run = (roles: number, seed: number, staleGap: number, share = 0): DriftRun => ({
   arm: 'naive',
@@ -41,4 +43,15 @@ it('counts updates out of region by agents', () => {
   // Half of two agents and a quarter of four, in the first of two steps each.
   close(outOfRegion([run(2, 0, 1, 0.5), run(4, 0, 1, 0.25)], 'naive'), 2 / 12);
   assert.equal(outOfRegion([], 'naive'), null);
+});
+
+it('draws drift by team size with the exponents, and says what was not measured', () => {
+  const runs = [2, 4, 8].flatMap((roles) => [run(roles, 0, roles / 100, 0.5), run(roles, 1, roles ** 2 / 100)]);
+  const html = driftPage({ command: 'c3 <b>', hardware: 'here', finishedAt: '2026-01-01T00:00:00Z', runs });
+  assertBalanced(html);
+  assert.ok(!html.includes('<b>'));
+  const text = textOf(html);
+  assert.match(text, /naive sequential\s*1\.50 \[\S+, \S+\]\s*\d\.\d\d\s*2: 0\.0300; 4: 0\.1000; 8: 0\.3600/u);
+  assert.match(text, /Occupancy drift\s*not measured/u);
+  assert.match(text, /Before they went back: naive sequential 12\.5 %\./u);
 });

@@ -1,0 +1,102 @@
+/** The page of `c3 bench team-drift`: stale gap and drift by team size, with the exponents fitted to them. Pure. */
+import { curvePicture } from '../../../report/curves.ts';
+import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
+import { count, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
+import type { Interval } from '../../../shared/records/records.ts';
+import { stabilityOf } from '../../../shared/records/trustRegion.ts';
+import {
+  ARM_NAMES,
+  bySize,
+  DRIFT_ARMS,
+  exponentOf,
+  exponentOfMeans,
+  meanOf,
+  outOfRegion,
+  STAGED_ARMS,
+  type DriftMeasure,
+  type DriftRun,
+} from './driftTable.ts';
+
+export interface DriftPage {
+  readonly command: string;
+  readonly hardware: string;
+  /** ISO 8601. */
+  readonly finishedAt: string;
+  readonly runs: readonly DriftRun[];
+}
+
+const TITLE = 'How teams drift that learn agent by agent';
+
+const written = (value: Interval | null, digits = 2): string =>
+  value === null
+    ? NOT_MEASURED
+    : `${decimal(value.value, digits)} ${bounds(value, (bound) => decimal(bound, digits)) ?? ''}`;
+
+function measureFigure(runs: readonly DriftRun[], measure: DriftMeasure, title: string, words: string): string {
+  const curves = STAGED_ARMS.map((arm, place) => ({
+    label: ARM_NAMES[arm],
+    place,
+    points: bySize(runs, arm, (run) => meanOf(run, measure)).map(({ roles, value }) => ({ x: roles, y: value })),
+  })).filter(({ points }) => points.length > 0);
+  const lines = STAGED_ARMS.map((arm) => {
+    const sizes = bySize(runs, arm, (run) => meanOf(run, measure));
+    const means = exponentOfMeans(runs, arm, measure);
+    return `<tr><th scope="row">${ARM_NAMES[arm]}</th><td>${written(exponentOf(runs, arm, measure))}</td><td>${means === null ? NOT_MEASURED : decimal(means, 2)}</td><td>${sizes.map(({ roles, value }) => `${String(roles)}: ${decimal(value.value, 4)}`).join('; ')}</td></tr>`;
+  });
+  return figure(
+    title,
+    curvePicture(measure, title, curves, { x: 'roles', y: words, unit: 'roles' }),
+    'Mean over seeds of the mean over steps; band: its 95 % interval. The exponent b of a n^b is fitted by least squares of logarithms for each seed; its interval is Student\u2019s over the seeds that have a value above 0 at each size.',
+    table(`${title}: exponents`, ['updates', 'exponent', 'of the means', 'roles: mean'], lines, 'numbers'),
+  );
+}
+
+/** By size, as words of a cell; an arm without a run says that it was not measured. */
+function sizeTable(
+  title: string,
+  runs: readonly DriftRun[],
+  valueOf: (run: DriftRun) => number | null,
+  write: (value: number) => string,
+): string {
+  const sizes = [...new Set(runs.map(({ roles }) => roles))].sort((one, other) => one - other);
+  const lines = DRIFT_ARMS.map((arm) => {
+    const own = bySize(runs, arm, valueOf);
+    const cells = sizes.map((roles) => {
+      const found = own.find((one) => one.roles === roles)?.value ?? null;
+      return `<td>${found === null ? NOT_MEASURED : write(found.value)}</td>`;
+    });
+    return `<tr><th scope="row">${ARM_NAMES[arm]}</th>${cells.join('')}</tr>`;
+  });
+  return table(title, ['roles', ...sizes.map(String)], lines, 'numbers');
+}
+
+export function driftPage({ command, hardware, finishedAt, runs }: DriftPage): string {
+  const left = STAGED_ARMS.flatMap((arm) => {
+    const share = outOfRegion(runs, arm);
+    return share === null ? [] : [`${ARM_NAMES[arm]} ${percentage(share)} %`];
+  });
+  return page(
+    TITLE,
+    `<header><h1>${TITLE}</h1>${facts([
+      ['Command', `<code>${escaped(command, 200)}</code>`],
+      ['Hardware', escaped(hardware, 200)],
+      ['Ended', moment(finishedAt)],
+      ['Runs', count(runs.length)],
+    ])}</header>
+<section><h2>Drift by team size</h2><div class="figures">${measureFigure(runs, 'staleGap', 'Stale gap', 'stale gap, in units of the return')}${measureFigure(runs, 'occupancyDrift', 'Occupancy drift', 'total variation, sum over turns')}</div></section>
+<section><h2>Updates out of region</h2><p>Before they went back: ${left.length === 0 ? NOT_MEASURED : left.join('; ')}.</p></section>
+<section><h2>Greedy accuracy on held-out chains</h2>${sizeTable(
+      'Greedy accuracy',
+      runs,
+      ({ greedy }) => greedy,
+      (value) => `${percentage(value)} %`,
+    )}</section>
+<section><h2>Stability</h2><p>Standard deviation of what the mean return gains from one step to the next, mean over seeds.</p>${sizeTable(
+      'Stability',
+      runs,
+      ({ steps }) => stabilityOf(steps.map(({ meanReturn }) => meanReturn ?? null)),
+      (value) => decimal(value, 3),
+    )}</section>`,
+    '',
+  );
+}
