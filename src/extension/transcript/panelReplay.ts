@@ -7,12 +7,14 @@ import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
+import { RecordedTeam } from './recordedTeam.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
 export class PanelReplay implements Disposable {
   private readonly services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders'>;
   private readonly changed: (state: ReplayState) => void;
   private readonly watching: Disposable;
+  private readonly team: RecordedTeam;
   private current: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
 
@@ -23,6 +25,7 @@ export class PanelReplay implements Disposable {
   ) {
     this.services = services;
     this.changed = changed;
+    this.team = new RecordedTeam(services.store);
     this.watching = services.engine.onReplayProgress(({ message, bucket, done, total }) => {
       if (this.current?.status === 'running' && message === this.current.message) {
         this.set({ ...this.current, bucket, done, total });
@@ -47,12 +50,20 @@ export class PanelReplay implements Disposable {
     const { model } = continuation;
     const { modelFolders } = this.services;
     if (model === null || modelFolders.wasChosen(model) || (await confirmReplayModel(model, modelFolders))) {
-      this.start({ message, alternatives, replays, text, independent, continuation });
+      await this.begin({ message, alternatives, replays, text, independent, continuation });
+    }
+  }
+
+  /** Starts a replay, of a message that was recorded elsewhere with the team file that the user names. */
+  async begin(params: ReplayParams): Promise<void> {
+    const recorded = await this.team.of(params.message);
+    if (recorded !== null) {
+      this.start({ ...params, ...recorded });
     }
   }
 
   /** Starts a replay, unless one is in progress. @throws where there is no engine to ask */
-  start(params: ReplayParams): void {
+  private start(params: ReplayParams): void {
     if (this.current?.status === 'running') {
       return;
     }
@@ -78,8 +89,8 @@ export class PanelReplay implements Disposable {
   }
 
   /** Replays a message in pairs until its credit is decided, with at most so many replays. */
-  settle(message: number, replays: number): void {
-    this.start({
+  settle(message: number, replays: number): Promise<void> {
+    return this.begin({
       message,
       alternatives: 0,
       replays: 1,

@@ -88,6 +88,8 @@ export interface ReplayParams {
    * independent numbers.
    */
   readonly settle?: Settle;
+  /** Of a message that was recorded elsewhere: the file that says who answers and which program goes on. */
+  readonly team?: string;
 }
 
 export interface ReplayProgress {
