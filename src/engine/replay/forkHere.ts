@@ -19,7 +19,7 @@ import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderPlain } from '../../team/render.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { endpointRemarks, openEndpoints } from '../models/endpoints.ts';
+import { openEndpoints } from '../models/endpoints.ts';
 import { DrivenProgram } from '../program/drivenProgram.ts';
 import { DriverProcess } from '../program/driverProcess.ts';
 import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
@@ -61,10 +61,7 @@ export async function forkHere(
   for (const line of endpointCosts(asked, protocol, position, policies)) {
     control.onRemark?.(line);
   }
-  const { policies: endpoints, probes } = await openEndpoints(policies, {}, NO_TOKENS, control.signal);
-  for (const line of endpointRemarks(probes)) {
-    control.onRemark?.(line);
-  }
+  const { policies: endpoints } = await openEndpoints(policies, {}, NO_TOKENS, control.signal);
   const driver = new DriverProcess({ command: team.driver, folder: team.folder, timeLimit: team.timeLimit });
   const program = new DrivenProgram(driver);
   const sampling = {
