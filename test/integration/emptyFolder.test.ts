@@ -48,5 +48,13 @@ scenario('the log of another program opens as a transcript, and its messages are
   await transcript.getByText('It is 18 degrees in Paris.').first().waitFor();
   await transcript.getByText('Plan: say 18 degrees.').first().waitFor();
   await workbench.screenshot('imported');
+  // What goes on from another message is asked for, and nothing starts without it.
+  await workbench.runCommand('C3: Replay alternatives');
+  const box = page.locator('.monaco-dialog-box');
+  await box.getByText('This message was recorded elsewhere').waitFor();
+  await box.getByRole('button', { name: 'Choose Team File…' }).waitFor();
+  await workbench.screenshot('team-file');
+  await page.keyboard.press('Escape');
+  await box.waitFor({ state: 'hidden' });
   await assert.rejects(c3(folder, 'replay', '1'), /was recorded elsewhere: .* Give --team FILE/u);
 });

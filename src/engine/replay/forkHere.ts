@@ -20,7 +20,6 @@ import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderPlain } from '../../team/render.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { endpointRemarks } from '../models/endpoints.ts';
 import type { ModelPool } from '../models/models.ts';
 import { DrivenProgram } from '../program/drivenProgram.ts';
 import { DriverProcess } from '../program/driverProcess.ts';
@@ -76,13 +75,10 @@ export async function forkHere(
     control.onRemark?.(costWords(cost));
   }
   const account = models.endpoints.account(store, run);
-  const { policies: endpoints, probes } = await models.endpoints.open(
+  const { policies: endpoints } = await models.endpoints.open(
     { policies, known: {}, tokenizer: NO_TOKENS, account, limit },
     control.signal,
   );
-  for (const line of endpointRemarks(probes)) {
-    control.onRemark?.(line);
-  }
   const driver = new DriverProcess({ command: team.driver, folder: team.folder, timeLimit: team.timeLimit });
   const program = new DrivenProgram(driver);
   const policy = policyOf(store.environment(decision.environment), policies, endpoints, program);

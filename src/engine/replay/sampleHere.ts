@@ -1,4 +1,6 @@
 /** Sampling buckets of a stored run to be measured on, on this machine. */
+import { C3Error } from '../../shared/errors.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { runSampling } from '../../training/config/config.ts';
@@ -20,6 +22,12 @@ export function sampleHere(
   settings: SampleSettings,
   control: SampleControl,
 ): Promise<number> {
+  if (store.run(run).method === IMPORTED) {
+    throw new C3Error(
+      'input',
+      `Run ${run} was recorded elsewhere, so nothing of it is sampled here; fork its messages with \`c3 replay --team\`, then use --origin request.`,
+    );
+  }
   const recipe = parseRecipe(store.runConfig(run), run);
   const { config } = recipe;
   if (settings.role !== null) {

@@ -10,12 +10,14 @@ import { asksServers } from '../engine/asksServers.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import { confirmCosts } from './replayCost.ts';
+import { RecordedTeam } from './recordedTeam.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
 export class PanelReplay implements Disposable {
   private readonly services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders'>;
   private readonly changed: (state: ReplayState) => void;
   private readonly watching: Disposable;
+  private readonly team: RecordedTeam;
   private current: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
 
@@ -26,6 +28,7 @@ export class PanelReplay implements Disposable {
   ) {
     this.services = services;
     this.changed = changed;
+    this.team = new RecordedTeam(services.store);
     this.watching = services.engine.onReplayProgress(({ message, bucket, done, total }) => {
       if (this.current?.status === 'running' && message === this.current.message) {
         this.set({ ...this.current, bucket, done, total });
@@ -50,7 +53,15 @@ export class PanelReplay implements Disposable {
     const { model } = continuation;
     const { modelFolders } = this.services;
     if (model === null || modelFolders.wasChosen(model) || (await confirmReplayModel(model, modelFolders))) {
-      this.start({ message, alternatives, replays, text, independent, continuation });
+      await this.begin({ message, alternatives, replays, text, independent, continuation });
+    }
+  }
+
+  /** Starts a replay, of a message that was recorded elsewhere with the team file that the user names. */
+  async begin(params: ReplayParams): Promise<void> {
+    const recorded = await this.team.of(params.message);
+    if (recorded !== null) {
+      this.start({ ...params, ...recorded });
     }
   }
 
@@ -58,7 +69,7 @@ export class PanelReplay implements Disposable {
    * Starts a replay, unless one is in progress; of a run that servers answer for, once its cost was agreed to.
    * @throws where there is no engine to ask
    */
-  start(params: ReplayParams): void {
+  private start(params: ReplayParams): void {
     if (this.current?.status === 'running') {
       return;
     }
@@ -66,7 +77,7 @@ export class PanelReplay implements Disposable {
     const wanted = { ...params, ...spendingLimit() };
     const reader = this.services.store.reader();
     if (reader === null || !asksServers(reader.runConfig(reader.message(params.message).run))) {
-      this.begin(client, wanted);
+      this.replay(client, wanted);
       return;
     }
     client
@@ -75,7 +86,7 @@ export class PanelReplay implements Disposable {
       .then(
         (agreed) => {
           if (agreed && this.current?.status !== 'running') {
-            this.begin(client, wanted);
+            this.replay(client, wanted);
           }
         },
         (error: unknown) => {
@@ -85,7 +96,7 @@ export class PanelReplay implements Disposable {
       );
   }
 
-  private begin(client: ReturnType<Services['engine']['client']>, params: ReplayParams): void {
+  private replay(client: ReturnType<Services['engine']['client']>, params: ReplayParams): void {
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
     this.set(begun(params));
@@ -106,8 +117,8 @@ export class PanelReplay implements Disposable {
   }
 
   /** Replays a message in pairs until its credit is decided, with at most so many replays. */
-  settle(message: number, replays: number): void {
-    this.start({
+  settle(message: number, replays: number): Promise<void> {
+    return this.begin({
       message,
       alternatives: 0,
       replays: 1,

@@ -152,9 +152,7 @@ export class TranscriptPanel {
   replayMessage(message: number): void {
     const { alternatives, replays } = replayDefaults();
     const sampled = { text: null, independent: false, continuation: AS_RECORDED };
-    this.guarded(() => {
-      this.replay.start({ message, alternatives, replays, ...sampled });
-    });
+    this.later(this.replay.begin({ message, alternatives, replays, ...sampled }));
   }
 
   private receive(message: TranscriptToHost): void {
@@ -190,7 +188,7 @@ export class TranscriptPanel {
         this.later(this.replay.request(message));
         break;
       case 'settle':
-        this.replay.settle(message.message, message.replays);
+        this.later(this.replay.settle(message.message, message.replays));
         break;
       case 'verify':
         void this.services.verifier.verify(message.message);

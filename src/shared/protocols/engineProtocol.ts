@@ -108,6 +108,8 @@ export interface ReplayParams {
   readonly settle?: Settle;
   /** The most that the run and its replays may spend at each server; what the configuration says unless given. */
   readonly spending?: SpendingChoice;
+  /** Of a message that was recorded elsewhere: the file that says who answers and which program goes on. */
+  readonly team?: string;
 }
 
 export interface OfferKeysParams {

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { z } from 'zod';
-import { readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
+import { protocolOfRun, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { keyVariable } from '../../../../src/shared/endpointKeys.ts';
 import { record } from '../../../../src/engine/record/record.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
@@ -135,6 +136,19 @@ for (const { name, folder: place, own, tools } of REAL) {
     // The headline of the recorded message is that of these replays, as in a run of ours.
     const headline = service.reading((store) => store.message(1).credit);
     assert.ok(headline !== null && headline.n > 0);
+    const { run: recordedRun } = recorded;
+    const measured = service.reading((store) =>
+      diagnose(store, recordedRun, {
+        origin: 'request',
+        estimator: 'loo',
+        protocol: protocolOfRun(store, recordedRun),
+      }),
+    );
+    assert.ok(measured.variance !== null && measured.variance.value > 0);
+    const settings = { contexts: 1, alternatives: 2, replays: 1, valueSamples: 1, role: null, seed: 0 };
+    await assert.rejects(async () => service.sampleDiagnostics(recordedRun, settings, CONTROL), {
+      message: /--origin request/u,
+    });
     // What servers said is not executed again, and says so.
     const report = await service.verifyMessage(1, { ...CONTROL, again: false });
     assert.ok(report.checked > 0);
