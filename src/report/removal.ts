@@ -29,6 +29,14 @@ export interface WithAndWithout {
   readonly without: Interval;
   /** Of pairs: the same questions in the same steps. */
   readonly difference: Interval;
+  /** What the solo rollouts took beside the episodes that are learned from. */
+  readonly overhead: {
+    readonly rollouts: number;
+    readonly tokens: number;
+    readonly soloTokens: number;
+    /** Of sampling in these steps; solo rollouts took about their share of the tokens of it. */
+    readonly seconds: number;
+  };
 }
 
 export interface RemovalReport {
@@ -50,10 +58,12 @@ export function removalReport(store: StoreReader, run: string): RemovalReport | 
     return null;
   }
   const found: RemovalRollout[][] = [];
+  let seconds = 0;
   const total = steps * store.countEpisodes({ run, phase: 'train', iteration: 1 });
   const stride = Math.max(1, Math.ceil(total / MOST_ROLLOUTS));
   for (let iteration = 1; iteration <= steps; iteration += stride) {
     found.push(removalRollouts(store, run, iteration));
+    seconds += store.steps(run, iteration - 1, 1)[0]?.metrics?.generateSeconds ?? 0;
   }
   const together = removalOutcomes(found.flat());
   return {
@@ -61,18 +71,25 @@ export function removalReport(store: StoreReader, run: string): RemovalReport | 
     rollouts: together?.rollouts ?? 0,
     others: together?.others ?? 0,
     contributions,
-    thinker: withAndWithout(found),
+    thinker: withAndWithout(found, seconds),
   };
 }
 
-/** @param steps their rollouts */
-function withAndWithout(steps: readonly (readonly RemovalRollout[])[]): WithAndWithout | null {
+/** @param steps their rollouts @param seconds of sampling */
+function withAndWithout(steps: readonly (readonly RemovalRollout[])[], seconds: number): WithAndWithout | null {
   const questions = steps.flatMap((rollouts) => [...Map.groupBy(rollouts, ({ instance }) => instance).values()]);
   const of = (valueOf: (rollout: RemovalRollout) => number): number[] => questions.map((own) => mean(own.map(valueOf)));
   const team = meanInterval(of(({ joint }) => joint));
   const without = meanInterval(of(({ solo }) => solo));
   const difference = student(of(({ joint, solo }) => joint - solo));
-  return team === null || without === null || difference === null ? null : { team, without, difference };
+  const all = steps.flat();
+  const overhead = {
+    rollouts: all.length,
+    tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+    soloTokens: all.reduce((sum, { soloTokens }) => sum + soloTokens, 0),
+    seconds,
+  };
+  return team === null || without === null || difference === null ? null : { team, without, difference, overhead };
 }
 
 /** From the state that each step left; of voters one curve each, else that of the thinker. */

@@ -4,7 +4,7 @@ import { curvePicture } from './curves.ts';
 import { bounds, figure, table } from './page.ts';
 import type { OutcomeCredits } from '../shared/records/removal.ts';
 import { barsPicture } from './bars.ts';
-import type { RemovalReport } from './removal.ts';
+import type { RemovalReport, WithAndWithout } from './removal.ts';
 import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
 
 /** Nothing where the run credits otherwise. */
@@ -47,6 +47,11 @@ function outcomesFigure({ outcomes, rollouts, others }: RemovalReport): string {
   );
 }
 
+function overheadWords({ rollouts, tokens, soloTokens, seconds }: WithAndWithout['overhead']): string {
+  const share = soloTokens / Math.max(1, tokens + soloTokens);
+  return `The ${count(rollouts)} solo rollouts took ${count(soloTokens)} of ${count(tokens + soloTokens)} sampled tokens (${decimal(100 * share, 1)} %), and by that share about ${decimal(share * seconds, 1)} of ${decimal(seconds, 1)} s of sampling; nothing is learned from them.`;
+}
+
 function thinkerFigure({ thinker }: RemovalReport): string {
   if (thinker === null) {
     return '';
@@ -66,7 +71,7 @@ function thinkerFigure({ thinker }: RemovalReport): string {
       (value) => decimal(value, 3),
       'mean return',
     ),
-    'Of the rollouts of training and the solo rollouts of their questions, with the weights of each step. The difference is one of pairs. 95 % intervals over questions.',
+    `Of the rollouts of training and the solo rollouts of their questions, with the weights of each step. The difference is one of pairs. 95 % intervals over questions. ${overheadWords(thinker.overhead)}`,
     table(
       'The team with and without the thinker in numbers',
       ['', 'mean return', '95 % interval', 'questions'],

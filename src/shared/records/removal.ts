@@ -13,6 +13,9 @@ export interface RemovalRollout {
   /** What a shared return would have credited: scaled among the rollouts of the question. */
   readonly shared: number;
   readonly messages: readonly { readonly role: string; readonly credit: number }[];
+  /** Sampled for it, and for the solo rollout of its number. */
+  readonly tokens: number;
+  readonly soloTokens: number;
 }
 
 /** Of the messages of one role in one outcome. */
@@ -53,6 +56,7 @@ export interface RemovalRows {
     readonly eventType: string;
     readonly text: string;
     readonly finish: string;
+    readonly tokenCount: number;
     readonly trainingCredit: { readonly value: number } | null;
   }[];
 }
@@ -61,6 +65,10 @@ export interface RemovalRows {
 const EPSILON = 1e-6;
 const PAGE = 5000;
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Tokens that a model sampled; none of an empty message in the place of one. */
+const sampledIn = (chain: ReturnType<RemovalRows['chain']>): number =>
+  chain.reduce((sum, { finish, tokenCount }) => sum + (finish === 'typed' ? 0 : tokenCount), 0);
 
 /** The pairs of a step, as its credit paired them; none where a question has no solo rollout. */
 export function removalRollouts(rows: RemovalRows, run: string, iteration: number): RemovalRollout[] {
@@ -93,6 +101,8 @@ export function removalRollouts(rows: RemovalRows, run: string, iteration: numbe
               solo: solos[number]?.value ?? meanOf(measured),
               // A group of one keeps its return.
               shared: returns.length < 2 ? value : (value - centre) / (deviation + EPSILON),
+              tokens: sampledIn(chain),
+              soloTokens: sampledIn(solos[number]?.chain ?? []),
               messages: chain.flatMap(({ eventType: role, trainingCredit }) =>
                 trainingCredit === null ? [] : [{ role, credit: trainingCredit.value }],
               ),

@@ -18,6 +18,7 @@ const REPORT: RemovalReport = {
     team: { value: 0.6, low: 0.5, high: 0.7, n: 40 },
     without: { value: 0.4, low: 0.3, high: 0.5, n: 40 },
     difference: { value: 0.2, low: 0.1, high: 0.3, n: 40 },
+    overhead: { rollouts: 160, tokens: 3000, soloTokens: 1000, seconds: 8 },
   },
 };
 
@@ -30,6 +31,7 @@ it('the part of a run about removal has its numbers as text, and is not there fo
   assert.match(text, /thinker \(1, 0\)\s*3\s*0\.000\s*\+0\.500\s*\+1\.000\s*\+1\.500\s*\+2\.000/u);
   assert.match(text, /not measured/u);
   assert.match(text, /with the thinker\s*0\.600\s*.*0\.500.*0\.700.*\s*40/u);
+  assert.match(text, /The 160 solo rollouts took 1,000 of 4,000 sampled tokens \(25\.0 %\), .* 2\.0 of 8\.0 s/u);
   assert.match(text, /difference\s*\+0\.200\s*.*\+0\.100.*\+0\.300/u);
   assert.equal(removalSection(undefined), '');
   // A team that votes has no solo rollouts.

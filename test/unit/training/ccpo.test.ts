@@ -370,6 +370,9 @@ describe('a run of CCPO', () => {
     // A report has every rollout beside the solo rollout of its number.
     const removal = removalReport(store, 'run-1') ?? assert.fail();
     assert.deepEqual([removal.rollouts, removal.others], [12, 0]);
+    const { tokens, soloTokens, rollouts } = removal.thinker?.overhead ?? assert.fail();
+    // The empty message of each question has an end token, which nothing sampled.
+    assert.deepEqual([rollouts, tokens + soloTokens], [12, ledger.tokens.completion - 3]);
     const returnsOf = (without: boolean): (number | null)[] =>
       [1, 2, 3].flatMap((number) =>
         store

@@ -10,6 +10,8 @@ const rollout = (joint: number, solo: number, thinker: number, shared: number): 
   joint,
   solo,
   shared,
+  tokens: 2,
+  soloTokens: 1,
   messages: [
     { role: 'thinker', credit: thinker },
     { role: 'solver', credit: 2 * thinker },

@@ -1,0 +1,71 @@
+/**
+ * What each voter contributes to teams of voters of two sizes: the bundled voter of the task logic (L), and one of half
+ * the width (S: `npm run pretrain -- --task logic --half FOLDER`). One step of `ccpo` with raw contributions for each
+ * pairing, with the teams as they come; printed as JSON with 95 % intervals over questions.
+ * Usage: node test/team/measurePairings.ts FOLDER [questions] [seed]
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { mean } from '../../src/credit/describe.ts';
+import { student } from '../../src/credit/interval.ts';
+import { bundledTeam } from '../../src/engine/places.ts';
+import { ballotOf } from '../../src/environment/voting.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
+
+const [folder = '', questions = '128', seed = '1'] = process.argv.slice(2);
+const CLI = join(import.meta.dirname, '../../dist/cli.js');
+const ROLES = ['voter1', 'voter2', 'voter3'] as const;
+/** The first voter is the run's own model. */
+const PAIRINGS = [
+  ['L', 'L', 'L'],
+  ['L', 'L', 'S'],
+  ['L', 'S', 'S'],
+  ['S', 'S', 'S'],
+] as const;
+
+for (const sizes of PAIRINGS) {
+  const folderOf = (size: string | undefined): string => (size === 'S' ? folder : bundledTeam('logic'));
+  const others = ROLES.flatMap((role, voter) =>
+    sizes[voter] === sizes[0] ? [] : [`${role}: {model: ${JSON.stringify(folderOf(sizes[voter]))}}`],
+  );
+  const work = mkdtempSync(join(tmpdir(), 'c3-pairings-'));
+  const path = join(work, 'c3.sqlite');
+  try {
+    const overrides = [
+      'method=ccpo',
+      'task={name: logic, roles: 3}',
+      `model=${JSON.stringify(folderOf(sizes[0]))}`,
+      ...(others.length === 0 ? [] : [`policies={${others.join(', ')}}`]),
+      'steps=1',
+      `instances_per_step=${questions}`,
+      'evaluation={instances: 0}',
+      'ccpo={shaping: none, normalise: none}',
+      'device.threads=1',
+      `seed=${seed}`,
+    ];
+    const printed = execFileSync(
+      process.execPath,
+      [CLI, 'run', '--json', '--store', path, '--override', ...overrides],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const { run } = z.object({ run: z.string() }).parse(JSON.parse(printed));
+    const store = openStoreForReading(path);
+    const episodes = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100_000 });
+    const read = episodes.map((episode) => ({ ...episode, chain: store.chain(episode.leaf) }));
+    const overQuestions = (valueOf: (one: (typeof read)[number]) => number) =>
+      student([...Map.groupBy(read, ({ instance }) => instance).values()].map((own) => mean(own.map(valueOf))));
+    const voters = ROLES.map((role, voter) => ({
+      role,
+      size: sizes[voter],
+      right: overQuestions(({ chain, answer }) => (ballotOf(chain[voter]?.text ?? '')?.answer === answer ? 1 : 0)),
+      contribution: overQuestions(({ chain }) => chain[voter]?.trainingCredit?.value ?? 0),
+    }));
+    console.log(JSON.stringify({ pairing: sizes.join(''), team: overQuestions((one) => one.return ?? 0), voters }));
+    store.close();
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
