@@ -46,9 +46,7 @@ const faulty = (server: BadServer): Behaviour => {
     const number = Number(promptOf(asked));
     const kinds = number % (faults.length + 1);
     const fault = asked.before < kinds % 4 ? faults[(number + asked.before) % faults.length] : undefined;
-    return (
-      number === 7 && asked.before === 0 ? FAULTS['no answer at all'] : (fault ?? (number % 9 === 0 ? slowly : well))
-    )?.(response, asked);
+    return (fault ?? (number % 9 === 0 ? slowly : well))(response, asked);
   };
 };
 
@@ -67,7 +65,7 @@ describe(`${String(ASKED)} requests`, () => {
     const servers = [await badServer(t, faulty), await badServer(t, faulty)];
     const spending = new Spending(UNLIMITED, FREE);
     const bases = [...servers.map(({ base }) => base), await deadBase(t)];
-    const client = clientOf(bases, { spending, concurrency: 16, timeLimit: 4000 });
+    const client = clientOf(bases, { spending, concurrency: 16, timeLimit: 60_000 });
     const prompts = Array.from({ length: ASKED }, (_, index) => String(index));
     const got = await Promise.all(prompts.map((prompt) => ask(client, prompt)));
     assert.deepEqual(
