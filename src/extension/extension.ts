@@ -23,6 +23,7 @@ import { InterruptedRuns } from './run/interruptedRuns.ts';
 import { Log } from './common/log.ts';
 import { ModelFolders } from './model/modelFolders.ts';
 import { ModelPanel } from './model/modelPanel.ts';
+import { registerAssistantTools } from './sharing/assistantTools.ts';
 import { registerReportEditor } from './sharing/reportEditor.ts';
 import { Reports } from './common/reports.ts';
 import { RunController } from './run/runController.ts';
@@ -108,6 +109,7 @@ export function activate(context: ExtensionContext): void {
     services.comparing,
     registerDocuments(store, engine),
     registerReportEditor(),
+    ...registerAssistantTools(services),
     createStatusBar(runs),
     new InterruptedRuns(services, context.workspaceState),
     new ConfigurationLanguage(services, Uri.joinPath(extensionUri, 'dist', 'overlap.mjs').fsPath),

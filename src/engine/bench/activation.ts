@@ -41,7 +41,7 @@ Module._load = function (request, ...rest) {
   return load.call(this, request, ...rest);
 };
 const memory = { get: (_, value) => value, update: async () => {}, keys: () => [] };
-const context = { subscriptions: [], extensionUri: editor.Uri.file(__dirname), workspaceState: memory, globalState: memory, extension: editor };
+const context = { subscriptions: [], extensionUri: editor.Uri.file(__dirname), workspaceState: memory, globalState: memory, secrets: inert(), extension: editor };
 const processor = process.cpuUsage();
 const started = performance.now();
 const extension = require(process.argv[1]);

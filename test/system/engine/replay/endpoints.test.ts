@@ -15,9 +15,21 @@ import {
   startC3,
   withStore,
 } from '../../../unit/engine/workspace.ts';
+import { EndpointClient } from '../../../../src/policy/endpoint/client.ts';
+import { Spending } from '../../../../src/policy/endpoint/spending.ts';
+import { NEVER } from '../../../../src/shared/cancellation.ts';
+import {
+  OfferKeysRequest,
+  ReplayCostsRequest,
+  ReplayRequest,
+} from '../../../../src/shared/protocols/engineProtocol.ts';
+import { scaled, sampleOf } from '../../../support/scale.ts';
+import { runtime, startEngine } from '../../../unit/engine/engineProcess.ts';
 import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
 
 const KEY = 'sk-c3-secret-of-the-test-0123456789';
+/** Requests that are asked at once. */
+const ASKED = scaled(1000, 48);
 let workspace = '';
 let server: ReturnType<typeof startC3>;
 let base = '';
@@ -246,4 +258,75 @@ it('what a run and its replays spend is one sum, which the limit holds over both
   assert.equal(spent().calls, ofRun.calls + 3);
   const plan = await c3(folder, ['plan', 'tiny.c3.yaml']);
   assert.match(plan.stdout, /At most \d+ requests to the endpoint of the role actor, [\d,]+ tokens and/);
+});
+
+it('a key that a window gives is used, and is in no file of the workspace, log, report or export', async (t) => {
+  const key = 'sk-c3-given-by-the-window-9876543210';
+  const withKey = unseeded();
+  const refused: (string | undefined)[] = [];
+  const folder = await atBadServer(
+    t,
+    (response, request) => {
+      if (request.authorization !== `Bearer ${key}`) {
+        refused.push(request.authorization);
+        response.writeHead(401).end(JSON.stringify({ error: { message: `not ${String(request.authorization)}` } }));
+        return;
+      }
+      return withKey(response, request);
+    },
+    'retries: 0',
+  );
+  const { port } = new URL(/endpoint: "([^"]+)"/.exec(readFileSync(join(folder, 'tiny.c3.yaml'), 'utf8'))?.[1] ?? '');
+  const engine = await startEngine(t, folder);
+  const config = { config: join(folder, 'tiny.c3.yaml'), overrides: [] };
+  await assert.rejects(engine.run(config), /refuses the key \(401\)/);
+  await engine.connection.sendRequest(OfferKeysRequest, { keys: { [`C3_KEY_127_0_0_1_${port}`]: key } });
+  const { run } = await engine.run(config);
+  const message = firstMessage(folder, run, 'actor');
+  const asked = { message, alternatives: 2, replays: 1, text: null };
+  const [cost] = await engine.connection.sendRequest(ReplayCostsRequest, asked);
+  assert.deepEqual([cost?.role, cost?.requests, cost?.local], ['actor', 2, true]);
+  await engine.connection.sendRequest(ReplayRequest, asked);
+  assert.deepEqual(refused, [undefined]);
+  assert.ok(!engine.log().includes(key));
+  await engine.leave();
+  for (const args of [
+    ['report', '--run', run, '--out', 'report.html'],
+    ['report', '--message', String(message), '--out', 'message.html'],
+    ['export', '--run', run, '--format', 'buckets', '--out', 'buckets.json'],
+  ]) {
+    const made = await c3(folder, args);
+    assert.equal(made.code, 0, made.stderr);
+  }
+  assert.deepEqual([holding(folder, key), holding(runtime, key)], [[], []]);
+});
+
+it(`${String(ASKED)} requests to c3 serve at once: each has the answer that it has alone`, async () => {
+  const spending = new Spending({ tokens: null, money: null }, { input: 0, output: 0 });
+  const client = new EndpointClient({
+    bases: [base],
+    api: 'completions',
+    keyOf: () => KEY,
+    concurrency: 64,
+    perMinute: null,
+    retries: 3,
+    timeLimit: 120_000,
+    spending,
+  });
+  const ask = (number: number): Promise<string> =>
+    client
+      .ask(
+        String(number),
+        { model: 'team', prompt: `What is ${String(number)} + ${String(number % 7)}?`, max_tokens: 8, seed: number },
+        { prompt: 64, completion: 8 },
+        NEVER,
+      )
+      .then(({ text }) => text);
+  const numbers = Array.from({ length: ASKED }, (_, number) => number);
+  const together = await Promise.all(numbers.map(ask));
+  assert.equal(spending.spent.calls, ASKED);
+  assert.ok(new Set(together).size > ASKED / 4, 'seeds and prompts give answers of their own');
+  for (const number of sampleOf(numbers, 8)) {
+    assert.equal(await ask(number), together[number]);
+  }
 });

@@ -85,6 +85,14 @@ export const answersWell =
     response.writeHead(200, { 'content-type': 'application/json' }).end(answerTo(prompt));
   };
 
+/** Answers as it should, after a while. */
+export const answersSlowly =
+  (server: BadServer): Behaviour =>
+  async (response, asked) => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await answersWell(server)(response, asked);
+  };
+
 const status =
   (code: number, headers: Record<string, string> = {}): Behaviour =>
   (response) => {

@@ -1,10 +1,9 @@
 /** What an assistant can ask of a store, as plain data of bounded size. */
-import { basename, dirname } from 'node:path';
-import { findingReport } from '../../report/report.ts';
-import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
-import { linkText, type Subject } from '../../shared/links.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import type { StoreReader } from '../../store/types.ts';
+import { findingReport } from './report.ts';
+import { headlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
+import { linkText, type Subject } from '../shared/links.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
+import type { StoreReader } from '../store/types.ts';
 
 /** The extension's own address in VS Code. */
 const EXTENSION = 'vscode://c3-replay.c3-replay';
@@ -12,11 +11,8 @@ const LONGEST_TEXT = 500;
 /** Messages that are looked at, the clearest credit first. */
 const MOST_RANKED = 500;
 
-/** The link that opens a run or message in VS Code, where the store's folder is open. */
-export function linkTo(store: Pick<StoreReader, 'path'>, subject: Subject): string {
-  const folder = dirname(store.path);
-  return EXTENSION + linkText({ subject, folder: basename(folder) === '.c3' ? dirname(folder) : folder });
-}
+/** The link that opens a run or message in VS Code, where the folder of its store is open. */
+export const linkTo = (folder: string, subject: Subject): string => EXTENSION + linkText({ subject, folder });
 
 export interface RunRow {
   readonly run: string;
@@ -30,7 +26,7 @@ export interface RunRow {
 }
 
 /** The newest runs. */
-export const runRows = (store: StoreReader, limit: number): RunRow[] =>
+export const runRows = (store: StoreReader, folder: string, limit: number): RunRow[] =>
   store
     .runs(0, limit)
     .map(({ id, title, method, status, createdAt, steps, summary }) => ({
@@ -41,7 +37,7 @@ export const runRows = (store: StoreReader, limit: number): RunRow[] =>
       createdAt,
       steps,
       accuracy: summary?.accuracy ?? null,
-      link: linkTo(store, { kind: 'run', run: id }),
+      link: linkTo(folder, { kind: 'run', run: id }),
     }));
 
 export interface CreditRow {
@@ -58,7 +54,7 @@ export interface CreditRow {
  * The messages of a run with the lowest credit, those first whose interval is below 0.
  * @throws C3Error('input') for an unknown run
  */
-export function lowestCredit(store: StoreReader, run: string, limit: number): CreditRow[] {
+export function lowestCredit(store: StoreReader, folder: string, run: string, limit: number): CreditRow[] {
   store.run(run);
   const rows = store
     .rankedBuckets({ run, order: 'clearest', offset: 0, limit: MOST_RANKED })
@@ -76,12 +72,16 @@ export function lowestCredit(store: StoreReader, run: string, limit: number): Cr
       text: text.slice(0, LONGEST_TEXT),
       question: question.slice(0, LONGEST_TEXT),
       credit: headlineJson(credit),
-      link: linkTo(store, { kind: 'message', id: message, run }),
+      link: linkTo(folder, { kind: 'message', id: message, run }),
     }));
 }
 
 /** What is known of one message, as `c3 report --message` has it. @throws C3Error('input') for an unknown message */
-export function findingOf(store: StoreReader, message: number): { readonly link: string; readonly finding: unknown } {
+export function findingOf(
+  store: StoreReader,
+  folder: string,
+  message: number,
+): { readonly link: string; readonly finding: unknown } {
   const { run } = store.message(message);
-  return { link: linkTo(store, { kind: 'message', id: message, run }), finding: findingReport(store, message) };
+  return { link: linkTo(folder, { kind: 'message', id: message, run }), finding: findingReport(store, message) };
 }

@@ -1,0 +1,108 @@
+/**
+ * What an assistant in the editor can ask of the store: the tools of `c3 mcp`, for language models in VS Code. A replay
+ * is confirmed by the user, who sees what it costs at most.
+ */
+import {
+  LanguageModelTextPart,
+  LanguageModelToolResult,
+  lm,
+  type LanguageModelTool,
+  type Disposable,
+  workspace,
+} from 'vscode';
+import { replayRefusal, replayWords, type ReplayAsked } from '../../report/assistant.ts';
+import type * as questions from '../../report/questions.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../shared/records/taxonomy.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { withoutLinks } from '../common/plainText.ts';
+import { spendingLimit } from '../common/settings.ts';
+import type { Services } from '../services.ts';
+
+const LIMIT = 10;
+const MOST_CASES = 50;
+
+interface RunAsked {
+  readonly run: string;
+  readonly limit?: number;
+}
+
+/** Registers the tools, which package.json describes with what they take; VS Code checks that. */
+export function registerAssistantTools(services: Services): readonly Disposable[] {
+  const { engine, store } = services;
+  const reading = async <Result>(
+    work: (reader: StoreReader, asking: typeof questions, folder: string) => Result,
+  ): Promise<Result> => {
+    await store.pending();
+    const reader = store.reader();
+    if (reader === null) {
+      throw new C3Error('input', 'This folder has no runs yet; start one with C3: Start C3 run.');
+    }
+    const folder = workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+    return work(reader, await import('../../report/questions.ts'), folder);
+  };
+  return [
+    lm.registerTool(
+      'c3_list_runs',
+      answering<{ readonly limit?: number }>(({ limit = LIMIT }) =>
+        reading((reader, { runRows }, folder) => runRows(reader, folder, limit)),
+      ),
+    ),
+    lm.registerTool(
+      'c3_lowest_credit_messages',
+      answering<RunAsked>(({ run, limit = LIMIT }) =>
+        reading((reader, { lowestCredit }, folder) => lowestCredit(reader, folder, run, limit)),
+      ),
+    ),
+    lm.registerTool(
+      'c3_failure_taxonomy',
+      answering<RunAsked>(({ run }) =>
+        engine
+          .client()
+          .taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: MOST_CASES, fresh: true }),
+      ),
+    ),
+    lm.registerTool(
+      'c3_finding',
+      answering<{ readonly message: number }>(({ message }) =>
+        reading((reader, { findingOf }, folder) => findingOf(reader, folder, message)),
+      ),
+    ),
+    lm.registerTool<ReplayAsked>('c3_replay_message', {
+      prepareInvocation: async ({ input }) => {
+        const costs = await engine.client().replayCosts(replayOf(input));
+        return {
+          invocationMessage: `Replaying message ${String(input.message)}`,
+          confirmationMessages: {
+            title: 'Replay this message?',
+            message: withoutLinks(`${replayWords(input, costs)}.`),
+          },
+        };
+      },
+      invoke: async ({ input }, token) => {
+        const refusal = replayRefusal(input, []);
+        if (refusal !== null) {
+          throw new C3Error('input', refusal);
+        }
+        await engine.client().replay(replayOf(input), token);
+        store.touch();
+        return said(await reading((reader, { findingOf }, folder) => findingOf(reader, folder, input.message)));
+      },
+    }),
+  ];
+}
+
+const said = (value: unknown): LanguageModelToolResult =>
+  new LanguageModelToolResult([new LanguageModelTextPart(JSON.stringify(value))]);
+
+const answering = <Input>(answer: (input: Input) => Promise<unknown>): LanguageModelTool<Input> => ({
+  invoke: async ({ input }) => said(await answer(input)),
+});
+
+const replayOf = ({ message, alternatives = 4, replays = 4 }: ReplayAsked) => ({
+  message,
+  alternatives,
+  replays,
+  text: null,
+  ...spendingLimit(),
+});
