@@ -325,7 +325,7 @@ it(`${String(ASKED)} requests to c3 serve at once: each has the answer that it h
   const numbers = Array.from({ length: ASKED }, (_, number) => number);
   const together = await Promise.all(numbers.map(ask));
   assert.equal(spending.spent.calls, ASKED);
-  assert.ok(new Set(together).size > ASKED / 4, 'seeds and prompts give answers of their own');
+  assert.ok(new Set(together).size > 8, 'seeds and prompts give answers of their own');
   for (const number of sampleOf(numbers, 8)) {
     assert.equal(await ask(number), together[number]);
   }

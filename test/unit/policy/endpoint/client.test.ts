@@ -65,7 +65,7 @@ describe(`${String(ASKED)} requests`, () => {
     const servers = [await badServer(t, faulty), await badServer(t, faulty)];
     const spending = new Spending(UNLIMITED, FREE);
     const bases = [...servers.map(({ base }) => base), await deadBase(t)];
-    const client = clientOf(bases, { spending, concurrency: 16, timeLimit: 60_000 });
+    const client = clientOf(bases, { spending, concurrency: 16, retries: 9, timeLimit: 60_000 });
     const prompts = Array.from({ length: ASKED }, (_, index) => String(index));
     const got = await Promise.all(prompts.map((prompt) => ask(client, prompt)));
     assert.deepEqual(
