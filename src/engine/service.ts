@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
-import { messageOfCase } from '../diagnostics/taxonomy.ts';
 import { checkRequest, type ReplayControl } from '../replay/request.ts';
 import type { VerificationReport } from '../replay/verify.ts';
 import { NEVER } from '../shared/cancellation.ts';
@@ -15,14 +14,7 @@ import type { LogImport } from '../shared/records/logImport.ts';
 import type { ImportLogParams, ReplaceParams, StartRunParams } from '../shared/protocols/engineProtocol.ts';
 import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
-import {
-  LABEL_AUTHOR,
-  labelProblem,
-  type LabelParams,
-  type TaxonomyParams,
-  type TaxonomyThresholds,
-  type TaxonomyView,
-} from '../shared/records/taxonomy.ts';
+import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../shared/records/taxonomy.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
 import { snapshotAfter } from '../training/state/restore.ts';
@@ -40,6 +32,7 @@ import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
 import { checkSettle, type EngineReplay } from './replay/settling.ts';
 import type { Lease } from './run/storeHold.ts';
 import { TaxonomyDesk } from './taxonomy/taxonomyDesk.ts';
+import { newLabel } from './taxonomy/newLabel.ts';
 import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
 import { readBuckets } from './taxonomy/taxonomyView.ts';
 import { Timing } from './run/timing.ts';
@@ -379,13 +372,8 @@ export class EngineService {
    * Appends the user's label on a bucket, waiting for who writes.
    * @throws C3Error('input') for a label that cannot be stored; CancelledError
    */
-  async label({ bucket, name, note }: LabelParams, signal: AbortSignal): Promise<Label> {
-    const problem = labelProblem(name, note);
-    if (problem !== null) {
-      throw new C3Error('input', problem);
-    }
-    const message = this.work.reading((store) => messageOfCase(store.bucketView(bucket)));
-    const label = { message, bucket, name, note, author: LABEL_AUTHOR, createdAt: new Date().toISOString() };
+  async label(params: LabelParams, signal: AbortSignal): Promise<Label> {
+    const label = this.work.reading((store) => newLabel(store, params));
     return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
   }
 

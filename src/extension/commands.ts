@@ -238,13 +238,8 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
 }
 
 async function replaceAgent(services: Services, argument: unknown): Promise<void> {
-  services.engine.client();
   const reader = readerOf(services);
-  const pick = (title: string): Promise<string | undefined> => pickRun(reader, title);
-  const run = runOf(argument) ?? (await pick('Replace agent'));
-  if (run !== undefined) {
-    await replaceAgentOf(services, reader, run, pick);
-  }
+  await replaceAgentOf(services, reader, runOf(argument), (title) => pickRun(reader, title));
 }
 
 /** Cancels the run that is named, or asks which where several go on or wait. */

@@ -19,7 +19,7 @@ import {
 } from './team.ts';
 
 const example = (file: string): string => readFileSync(join(import.meta.dirname, '../../media/examples', file), 'utf8');
-/** A helper and a main function that revise after what the tests say of their first attempt; of this seed, alternatives differ in worth. */
+/** A helper and a main function that revise after what tests say; with this seed, alternatives differ in worth. */
 const TURNS = `title: Functions in turns
 method: magrpo
 seed: 5

@@ -85,7 +85,7 @@ interface Scored {
  * trusted workspace started may run it, and whoever says so on the command line.
  */
 function commandOf({ config: { evaluator, scorer }, folder }: Scored): Evaluator | undefined {
-  if (evaluator !== 'command' || scorer === undefined) {
+  if (evaluator !== 'command' || scorer === null) {
     return undefined;
   }
   if (process.env[ALLOW_COMMANDS] !== '1') {

@@ -83,7 +83,7 @@ export async function forkHere(
   const program = new DrivenProgram(driver);
   const policy = policyOf(store.environment(decision.environment), policies, endpoints, program);
   const using = {
-    config: { evaluator: team.evaluator, scorer: undefined, task: { ...config.task, train_file: team.path } },
+    config: { evaluator: team.evaluator, scorer: null, task: { ...config.task, train_file: team.path } },
     folder: team.folder,
   };
   try {

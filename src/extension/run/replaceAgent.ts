@@ -42,16 +42,21 @@ const STRATEGIES: Readonly<Record<SourceItem['from'], readonly StrategyItem[]>> 
 
 /**
  * Asks, and starts the run that the answers describe.
+ * @param named the run whose agent is replaced; undefined asks for it
  * @param pickRun asks for the run that gives an agent
  * @throws C3Error where an agent cannot be replaced so, in one sentence
  */
 export async function replaceAgentOf(
   { engine, store, runs }: Services,
   reader: StoreReader,
-  run: string,
+  named: string | undefined,
   pickRun: ReplaceQuestions['pickRun'],
 ): Promise<void> {
   const client = engine.client();
+  const run = named ?? (await pickRun('Replace agent'));
+  if (run === undefined) {
+    return;
+  }
   store.requireWhole();
   const params = await askForReplacement({
     run,

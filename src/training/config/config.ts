@@ -126,8 +126,9 @@ export const configSchema = z.strictObject({
         ),
       time_limit: z.number().positive().max(600).default(30).describe('Seconds for one message.'),
     })
-    .optional()
-    .describe('`evaluator: command`: what scores a message. It runs with your rights, in trusted workspaces only.'),
+    .nullable()
+    .default(null)
+    .describe('What scores a message with `evaluator: command`. It runs with your rights, in trusted workspaces only.'),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
   instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
   dynamic_sampling: z

@@ -79,16 +79,14 @@ const RULES: readonly Rule[] = [
   {
     keys: ['evaluator', 'scorer'],
     problem: ({ evaluator, scorer }) =>
-      evaluator === 'command' && scorer === undefined
+      evaluator === 'command' && scorer === null
         ? 'command needs the command that scores; add scorer: {command: [PROGRAM, ARGUMENT]}.'
         : null,
   },
   {
     keys: ['scorer', 'evaluator'],
     problem: ({ evaluator, scorer }) =>
-      evaluator !== 'command' && scorer !== undefined
-        ? 'belongs to evaluator: command; omit it, or choose that evaluator.'
-        : null,
+      evaluator === 'command' || scorer === null ? null : 'belongs to evaluator: command; omit it, or choose that.',
   },
   {
     keys: ['credit.estimator', 'magrpo', 'method'],

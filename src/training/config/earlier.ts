@@ -40,6 +40,7 @@ const EARLIER = {
     contribution: 'removal',
   },
   begin: null,
+  scorer: null,
   magrpo: null,
   external: null,
   credit: { normalise_scope: 'group', merge_contexts: false, lone_messages: 'none' },
