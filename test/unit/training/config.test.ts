@@ -53,6 +53,7 @@ describe('readConfig', () => {
       fanout_unique: false,
       evaluator_budget: 8,
       begin: null,
+      scorer: null,
       magrpo: null,
       external: null,
       sampling: { temperature: 1, top_p: 1, top_k: 0, max_new_tokens: 48 },
