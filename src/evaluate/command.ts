@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { anyOf, onAbort, throwIfAborted } from '../shared/cancellation.ts';
+import { withoutKeys } from '../shared/endpointKeys.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
@@ -25,8 +26,6 @@ const TOGETHER = 4;
 const MOST_OUTPUT = 4096;
 const MOST_WORDS = 200;
 const NUMBER = /^(?:0|1|0?\.\d+|[01]\.\d*|\d(?:\.\d+)?e-\d+)$/iu;
-/** Variables of ours that a command has no use for. */
-const SECRET = /^C3_(?:KEY|SERVE_TOKEN)/u;
 
 /** @throws nothing itself; its `evaluate` throws EvaluatorLost where the command cannot be started */
 export function commandEvaluator(settings: CommandSettings): Evaluator {
@@ -63,11 +62,10 @@ async function runOnce(
   text: string,
   signal: AbortSignal,
 ): Promise<Graded> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRET.test(name)));
   const late = AbortSignal.timeout(timeLimit);
   const child = spawn(program, args, {
     cwd: folder,
-    env,
+    env: withoutKeys(process.env),
     shell: false,
     windowsHide: true,
     // A process group of its own, so that what it starts ends with it.

@@ -3,6 +3,13 @@
 const HOST = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/u;
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
+/** Variables that hold keys of servers, and the token of `c3 serve`. */
+const SECRET = /^C3_(?:KEY_|SERVE_TOKEN$)/iu;
+
+/** An environment for a program of the user's, which has no use for our keys. */
+export const withoutKeys = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !SECRET.test(name)));
+
 /** Whether an address is on this machine. */
 export const isLocal = (base: string): boolean => LOOPBACK.has(new URL(base).hostname);
 

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { onAbort } from '../../shared/cancellation.ts';
+import { withoutKeys } from '../../shared/endpointKeys.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -9,8 +10,6 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 /** Characters of one answer, and of what the driver says of its errors. */
 const MOST_ANSWER = 16 * 2 ** 20;
 const MOST_ERRORS = 2000;
-/** Keys of model servers are the engine's; the driver asks no model. */
-const KEY = /^C3_KEY_/iu;
 
 interface Waiting {
   readonly answer: PromiseWithResolvers<Readonly<Record<string, unknown>>>;
@@ -39,7 +38,7 @@ export class DriverProcess {
     this.child = spawn(program, args, {
       cwd: settings.folder,
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEY.test(name))),
+      env: withoutKeys(process.env),
     });
     this.child.once('error', (error) => {
       this.fail(`it cannot be started (${error.message})`);
