@@ -13,7 +13,7 @@ before(async () => {
   const { code, stderr } = await c3(workspace, ['run', 'tiny.c3.yaml', '--override', 'steps=1', '--json']);
   assert.equal(code, 0, stderr);
   const db = new (loadSqlite())(join(workspace, '.c3', 'c3.sqlite'));
-  db.exec(`DROP TABLE verification_difference; PRAGMA user_version = ${String(MIGRATIONS.length - 1)}`);
+  db.exec(`DROP TABLE spending; PRAGMA user_version = ${String(MIGRATIONS.length - 1)}`);
   db.close();
   rmSync(join(workspace, '.c3', 'c3.sqlite.seal'), { force: true });
 });
