@@ -103,8 +103,10 @@ function completionOf(text, { model = 'recorded', stream = false, tools }) {
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     return Response.json({ ...head, object: 'chat.completion', choices, usage });
   }
-  const piece = (delta, reason) =>
-    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+  const piece = (delta, reason) => {
+    const choices = [{ index: 0, delta, finish_reason: reason }];
+    return `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices })}\n\n`;
+  };
   const body = `${piece(message, null)}${piece({}, finish)}data: [DONE]\n\n`;
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 }

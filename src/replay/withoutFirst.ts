@@ -1,4 +1,4 @@
-/** Episodes without what the first role said: an empty message stands in its place, and the others are sampled. */
+/** Episodes without what the first role said: an empty message replaces it, and the others are sampled. */
 import type { PolicyControl } from '../policy/policy.ts';
 import type { Instance } from '../shared/records/records.ts';
 import { occurrenceAt } from '../team/protocol.ts';

@@ -47,7 +47,7 @@ export class DriverProcess {
     this.child.once('close', (code, signal) => {
       this.fail(`it ended with ${code === null ? String(signal) : `exit code ${String(code)}`}`);
     });
-    // What it says after its end, and what cannot be written to it any more, is told by its end.
+    // A write that fails means that it ended, which `close` reports.
     this.child.stdin.on('error', () => undefined);
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.hear(text);

@@ -41,7 +41,7 @@ const TRACES = '/v1/traces';
 export interface PassingSettings {
   /** Base address of the server that answers, such as `https://api.openai.com/v1`. */
   readonly upstream: string;
-  /** The only model that it has, which stands in for every name; null where requests keep theirs. */
+  /** The model that every request is sent to, whatever it names; null where requests keep theirs. */
   readonly model: string | null;
 }
 

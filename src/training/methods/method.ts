@@ -145,7 +145,7 @@ export interface Rollout {
   readonly measured?: boolean;
   /**
    * How the role that speaks second reads its context where what the first one said is left out: an empty message
-   * stands in its place, which `fanout` counts as its own. Left out: nothing is.
+   * replaces it, which `fanout` counts as its own. Omitted: the message is kept.
    */
   readonly withoutFirst?: 'bare' | 'empty_plan';
   /** True: it draws the random numbers of the plan's first rollout, message by message of the same number. */

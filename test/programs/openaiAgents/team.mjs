@@ -1,6 +1,6 @@
 /**
  * A team of the OpenAI Agents SDK that asks as the bundled team of arithmetic is asked: a planner with a tool, which
- * hands over to an actor. The small model calls no tools, so what it says is made into the calls that it stands for.
+ * hands over to an actor. The small model calls no tools, so its text is converted to the calls.
  */
 import { Agent, handoff, OpenAIChatCompletionsModel, run, setTracingDisabled, tool, Usage } from '@openai/agents';
 import OpenAI from 'openai';

@@ -37,7 +37,7 @@ export interface PolicyLoss {
   /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
   readonly clipLow?: number;
   readonly clipHigh?: number;
-  /** Of negative advantages: no ratio counts more than this (dual clip, Ye et al. 2020); left out: any does. */
+  /** Of negative advantages: no ratio counts more than this (dual clip, Ye et al. 2020); left out: no bound. */
   readonly dualClip?: number;
   readonly kl?: KlTerm;
 }
