@@ -152,10 +152,6 @@ scenario('a run says what remains of it wherever it shows; one that is cancelled
 scenario('a run that was cancelled, and then cut off by a killed engine, is resumed to its end', async (workbench) => {
   const view = await workbench.openView('C3');
   const row = workbench.treeItem(view, 'Stopped');
-  const resume = async (): Promise<void> => {
-    await row.hover();
-    await row.getByRole('button', { name: 'Resume run' }).click();
-  };
   await start(workbench, 'stopped.c3.yaml');
   await workbench.statusBarItem('training, step').waitFor({ timeout: ENDED });
   await cancelRun(workbench);
@@ -165,14 +161,15 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
 
   const questions = join(workbench.folder, 'questions.jsonl');
   await writeFile(questions, QUESTIONS.replace('2 + 1', '1 + 2'));
-  await resume();
+  await row.hover();
+  await row.getByRole('button', { name: 'Resume run' }).click();
   await workbench
     .notification(/cannot be resumed: the training instances in .*questions\.jsonl have changed/su)
     .waitFor();
   assert.deepEqual(runTitled(workbench, 'Stopped'), cancelled);
   await writeFile(questions, QUESTIONS);
 
-  await resume();
+  await workbench.runCommandAndPick('C3: Resume run', 'Stopped');
   await eventually(
     'a step after the ones that were there',
     () => (runTitled(workbench, 'Stopped')?.steps ?? 0) > (cancelled?.steps ?? 0),
@@ -186,10 +183,10 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   await row.getByRole('button', { name: 'Open run dashboard' }).click();
   const dashboard = await workbench.webview('Run dashboard');
   await dashboard.getByText('interrupted', { exact: true }).waitFor();
-  await dashboard.getByRole('button', { name: 'Resume run' }).waitFor();
   await workbench.screenshot('interrupted');
 
-  await workbench.runCommandAndPick('C3: Resume run', 'Stopped');
+  await dashboard.getByRole('button', { name: 'Resume run' }).click();
+  await workbench.confirm('Resume');
   await workbench.notification('C3 run').waitFor();
   await workbench.statusBarItem('training, step').waitFor({ timeout: ENDED });
   await dashboard.getByText(/step 60 of 60/u).waitFor({ timeout: ENDED });

@@ -19,13 +19,13 @@
  * Playwright page. Nothing sleeps: wait for what is needed with a locator's `waitFor`, or with `eventually`. When a
  * scenario fails, its picture and the logs are left in test/artifacts/<file>/<scenario>.
  */
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium as playwright } from 'playwright-core';
 import type { Browser, FrameLocator, Locator, Page } from 'playwright-core';
 import { chromium } from '../../support/tools.ts';
 import { eventually } from './eventually.ts';
+import { saveFailure } from './failure.ts';
 import { EditorServer } from './server.ts';
 import type { ServerOptions } from './server.ts';
 
@@ -481,17 +481,7 @@ export class Workbench {
 
   /** Leaves the picture, the consoles and the server's logs in test/artifacts/<file>/<name>. */
   async saveFailure(name: string): Promise<void> {
-    const file = basename(process.argv[1] ?? 'scenario', '.test.ts');
-    const folder = join(ARTIFACTS, file, name.replaceAll(/[^\p{L}\p{N}]+/gu, '-'));
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'server.log'), this.server.log());
-    await writeFile(join(folder, 'console.log'), this.console.join('\n'));
-    await cp(this.server.logFolder, join(folder, 'logs'), { recursive: true });
-    await this.page
-      .screenshot({ path: join(folder, 'window.png') })
-      .catch((error: unknown) => writeFile(join(folder, 'window.txt'), String(error)));
-    console.log(`Picture and logs of "${name}" are in ${folder}`);
+    await saveFailure(name, this.page, this.server, this.console);
   }
 }
 
