@@ -43,7 +43,7 @@ const shockOf = ({ region: { replacement } }: ShownRun) => replacement?.shock ??
 const KL_HISTOGRAM: FigureSpec = {
   id: 'kl-histogram',
   title: 'How far turns moved',
-  note: 'Turns by their KL once they have gone back: each point counts those up to so many tenths of the radius delta, the last one all that are larger. The upright line is the radius.',
+  note: 'Turns counted by their KL, once they have gone back, in tenths of the radius delta; a turn of more than one and a half radii is counted in the 15th tenth. The upright line is the radius.',
   x: () => ({ title: 'KL of a turn, in tenths of the radius', format: count }),
   yAxis: 'turns',
   formatY: count,
@@ -61,8 +61,10 @@ const KL_HISTOGRAM: FigureSpec = {
         name: run.record.title,
         look,
         joined: true,
+        stepped: true as const,
         points: bins.map(({ low, high, count: turns }, place) => ({
-          x: place + 1,
+          // The middle of its bin.
+          x: place + 0.5,
           y: turns,
           low: null,
           high: null,
@@ -76,8 +78,8 @@ const KL_HISTOGRAM: FigureSpec = {
         ...(delta !== null &&
           bins.length > 0 && {
             front: [
-              { x: BINS + 0.5, y: most },
-              { x: BINS + 0.5, y: 0 },
+              { x: BINS, y: most },
+              { x: BINS, y: 0 },
             ],
           }),
       };

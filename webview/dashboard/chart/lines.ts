@@ -30,6 +30,8 @@ export interface Line {
   readonly points: readonly LinePoint[];
   /** Whether the points are joined. */
   readonly joined: boolean;
+  /** Whether they are joined by steps, half way between two of them: the outline of a histogram. */
+  readonly stepped?: true;
   /** A stepped line behind the points. */
   readonly front?: readonly { readonly x: number; readonly y: number }[];
 }

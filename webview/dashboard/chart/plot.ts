@@ -274,6 +274,7 @@ function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): Cha
     tension: 0,
     clip: 8,
     showLine: line.joined && !boxes,
+    ...(line.stepped === true && { stepped: 'middle' as const }),
   };
   if (means !== null) {
     const marked = markers(means.length);
