@@ -89,12 +89,13 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
         name: '',
         look,
         joined: false,
-        points: dots.map(({ shown, pairing, model, mean, deviation, x }): LinePoint => ({
+        points: dots.map(({ shown, pairing, model, mean, deviation, x }, index): LinePoint => ({
           x,
           y: mean,
           low: null,
           high: null,
           box: null,
+          label: index === dots.length - 1 ? role : '',
           target: { kind: 'run', run: shown.record.id },
           words: () => [
             `pairing ${pairing}`,
