@@ -1,11 +1,21 @@
 /** Where the engine finds what comes with the product, run from source or from the bundle. */
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxPlaces } from '../evaluate/python/sandbox/sandboxProcess.ts';
 import type { TextPlaces } from '../policy/textProcess.ts';
 import { C3Error } from '../shared/errors.ts';
-import { hasTeam, TEAM_SIZES, type TaskName, type TeamTask } from '../shared/runNames.ts';
+import {
+  BUNDLED_MODEL,
+  bundledModelProblem,
+  hasSmallTeam,
+  hasTeam,
+  SMALL_MODEL,
+  TEAM_SIZES,
+  type SmallTeamTask,
+  type TaskName,
+  type TeamTask,
+} from '../shared/runNames.ts';
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
@@ -56,6 +66,8 @@ const TEAM_FOLDERS: Readonly<Record<TeamTask, string>> = {
   chain: 'team-chain',
   hints: 'team-hints',
 };
+/** Of about half of the weights. */
+const SMALL_TEAM_FOLDERS: Readonly<Record<SmallTeamTask, string>> = { logic: 'team-logic-small' };
 /** Of earlier versions: stored runs that began with them name their folders. */
 const EARLIER_TEAM_FOLDERS = ['team-functions'];
 
@@ -73,9 +85,36 @@ export function bundledTeam(task: TaskName): string {
   return inMedia(TEAM_FOLDERS[task]);
 }
 
+/**
+ * The folder of the smaller team that comes with a bundled task: weights and tokenizer; the protocol is the other's.
+ * @throws C3Error('input') for a task without one
+ */
+export function smallTeam(task: TaskName): string {
+  if (!hasSmallTeam(task)) {
+    throw new C3Error('input', `model: ${bundledModelProblem(SMALL_MODEL, task) ?? ''}`);
+  }
+  return inMedia(SMALL_TEAM_FOLDERS[task]);
+}
+
+/**
+ * The folder that a configuration names as a model: one that comes with the product by its name, else a path.
+ * @param folder that paths are relative to
+ * @throws C3Error('input') for a task that such a model does not come with
+ */
+export function namedModel(name: string, task: TaskName, folder: string): string {
+  switch (name) {
+    case BUNDLED_MODEL:
+      return bundledTeam(task);
+    case SMALL_MODEL:
+      return smallTeam(task);
+    default:
+      return resolve(folder, name);
+  }
+}
+
 /** The folders of all teams that come with the product, those that new runs no longer begin with among them. */
 export const bundledTeams = (): readonly string[] =>
-  [...Object.values(TEAM_FOLDERS), ...EARLIER_TEAM_FOLDERS].map(inMedia);
+  [...Object.values(TEAM_FOLDERS), ...Object.values(SMALL_TEAM_FOLDERS), ...EARLIER_TEAM_FOLDERS].map(inMedia);
 
 /** The protocol of a bundled task that has so many roles: one of its TEAM_SIZES. */
 export function bundledProtocol(task: TaskName, roles: number): string {

@@ -1,24 +1,25 @@
 /**
- * `npm run pretrain -- [--task NAME] [--after STEP | --half] [folder] [work folder]`: makes the bundled team of a task
- * from scratch, or resumes with it. `--after` takes the weights and the tokenizer that lie in the folder as those after
- * so many steps, and does the others. `--half` makes a team of half the width in a folder that is named.
+ * `npm run pretrain -- [--task NAME] [--after STEP | --small] [--threads N] [folder] [work folder]`: makes the bundled
+ * team of a task from scratch, or resumes with it. `--after` takes the weights and the tokenizer that lie in the folder
+ * as those after so many steps, and does the others. `--small` makes the smaller team.
  */
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { examineProgram } from '../evaluate/examine.ts';
 import { PythonGrader } from '../evaluate/python/grader.ts';
-import { TEAM_SIZES, TEAM_TASKS } from '../shared/runNames.ts';
+import { hasSmallTeam, TEAM_SIZES, TEAM_TASKS } from '../shared/runNames.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import { pretrain } from '../training/pretrain/pretrain.ts';
-import { halfRecipe, pretrainRecipe } from '../training/pretrain/pretrainRecipes.ts';
-import { bundledProtocol, bundledTeam, SANDBOX_PLACES } from './places.ts';
+import { pretrainRecipe, smallRecipe } from '../training/pretrain/pretrainRecipes.ts';
+import { bundledProtocol, bundledTeam, SANDBOX_PLACES, smallTeam } from './places.ts';
 
 const { values, positionals } = parseArgs({
   options: {
     task: { type: 'string', default: 'arithmetic' },
     after: { type: 'string', default: '0' },
-    half: { type: 'boolean', default: false },
+    small: { type: 'boolean', default: false },
+    threads: { type: 'string', default: '2' },
   },
   allowPositionals: true,
 });
@@ -27,21 +28,30 @@ if (task === undefined) {
   process.stderr.write(`--task knows ${TEAM_TASKS.join(', ')}, not ${JSON.stringify(values.task.slice(0, 40))}.\n`);
   process.exit(1);
 }
-const isHalf = values.half;
-if (isHalf && (positionals[0] === undefined || values.after !== '0')) {
-  process.stderr.write('--half makes a team of its own: name its folder, and leave out --after.\n');
+const isSmall = values.small;
+if (isSmall && ((positionals[0] === undefined && !hasSmallTeam(task)) || values.after !== '0')) {
+  process.stderr.write(
+    '--small makes a team of its own: leave out --after, and name its folder where none comes with the task.\n',
+  );
   process.exit(1);
 }
-const { begins, ...recipe } = isHalf ? halfRecipe(task) : pretrainRecipe(task);
+const { begins, ...recipe } = isSmall ? smallRecipe(task) : pretrainRecipe(task);
 const steps = recipe.phases.reduce((sum, phase) => sum + phase.steps, 0);
 const after = Number(values.after);
 if (!Number.isInteger(after) || after < 0 || after >= steps) {
   process.stderr.write(`--after is a whole number of steps, from 0 to ${String(steps - 1)}.\n`);
   process.exit(1);
 }
-const ownWork = `.c3/pretrain${task === 'arithmetic' ? '' : `-${task}`}${isHalf ? '-half' : ''}`;
-const [folder = bundledTeam(task), workFolder = after === 0 ? ownWork : `${ownWork}-after-${String(after)}`] =
-  positionals;
+const threads = Number(values.threads);
+if (!Number.isInteger(threads) || threads < 1) {
+  process.stderr.write('--threads is a whole number from 1 up.\n');
+  process.exit(1);
+}
+const ownWork = `.c3/pretrain${task === 'arithmetic' ? '' : `-${task}`}${isSmall ? '-small' : ''}`;
+const [
+  folder = isSmall ? smallTeam(task) : bundledTeam(task),
+  workFolder = after === 0 ? ownWork : `${ownWork}-after-${String(after)}`,
+] = positionals;
 // The largest team: its first roles are those of the smaller ones.
 const protocolPath = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
 const controller = new AbortController();
@@ -60,7 +70,7 @@ try {
       folder,
       workFolder,
       checkpointEvery: 50,
-      device: { threads: 2 },
+      device: { threads },
       examine: (instance, program, slice, signal) => examineProgram(grader, instance, program, slice, signal),
       after,
       signal: controller.signal,

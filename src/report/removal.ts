@@ -16,6 +16,7 @@ import {
   type RemovalRollout,
 } from '../shared/records/removal.ts';
 import type { StoreReader } from '../store/types.ts';
+import { pairingReport, type PairingReport } from './pairings.ts';
 
 /** The running mean of what an agent contributed. */
 export interface ContributionCurve {
@@ -48,6 +49,8 @@ export interface RemovalReport {
   readonly contributions: readonly ContributionCurve[];
   /** The team with and without the thinker; null for a team that votes. */
   readonly thinker: WithAndWithout | null;
+  /** Where the store has runs alike with other models. */
+  readonly pairings?: PairingReport;
 }
 
 /** Reads it; null for a run that credits otherwise. */
@@ -66,12 +69,14 @@ export function removalReport(store: StoreReader, run: string): RemovalReport | 
     seconds += store.steps(run, iteration - 1, 1)[0]?.metrics?.generateSeconds ?? 0;
   }
   const together = removalOutcomes(found.flat());
+  const pairings = pairingReport(store, run);
   return {
     outcomes: together?.outcomes ?? [],
     rollouts: together?.rollouts ?? 0,
     others: together?.others ?? 0,
     contributions,
     thinker: withAndWithout(found, seconds),
+    ...(pairings !== null && { pairings }),
   };
 }
 

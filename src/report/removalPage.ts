@@ -5,13 +5,14 @@ import { bounds, figure, table } from './page.ts';
 import type { OutcomeCredits } from '../shared/records/removal.ts';
 import { barsPicture } from './bars.ts';
 import type { RemovalReport, WithAndWithout } from './removal.ts';
+import { modelWords } from '../shared/records/pairings.ts';
 import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
 
 /** Nothing where the run credits otherwise. */
 export function removalSection(report: RemovalReport | undefined): string {
   return report === undefined
     ? ''
-    : `<section><h2>Credit by removal</h2><div class="figures">${thinkerFigure(report)}${outcomesFigure(report)}${contributionsFigure(report)}</div></section>`;
+    : `<section><h2>Credit by removal</h2><div class="figures">${thinkerFigure(report)}${outcomesFigure(report)}${contributionsFigure(report)}${pairingsFigure(report)}</div></section>`;
 }
 
 const cellOf = ({ joint, solo }: OutcomeCredits): string => `(${String(joint)}, ${String(solo)})`;
@@ -105,5 +106,33 @@ function contributionsFigure({ contributions }: RemovalReport): string {
     }),
     'The return with the agent less that without it: the running mean that the method keeps.',
     table('Contribution by agent in numbers', ['agent', 'step', 'mean', 'deviation'], lines, 'numbers'),
+  );
+}
+
+function pairingsFigure({ pairings }: RemovalReport): string {
+  if (pairings === undefined) {
+    return '';
+  }
+  const { models, steps, runs, contributions } = pairings;
+  const write = (value: number): string => signed(value);
+  return figure(
+    'Contribution by pairing of models',
+    barsPicture(
+      'pairings',
+      'Contribution by pairing of models',
+      contributions.map(({ pairing, role, contribution }) => ({ label: `${pairing}: ${role}`, value: contribution })),
+      (value) => decimal(value, 3),
+      'running mean of the contribution',
+    ),
+    `Models: ${escaped(modelWords(models), 400)}; a row names those of all roles in their order, and one agent. Of ${count(runs)} runs of this store that differ in models and seed alone, after step ${count(steps)}; 95 % intervals over runs of one pairing.`,
+    table(
+      'Contribution by pairing of models in numbers',
+      ['pairing', 'agent', 'model', 'contribution', '95 % interval', 'runs'],
+      contributions.map(
+        ({ pairing, role, model, contribution }) =>
+          `<tr><th scope="row">${escaped(pairing)}</th><td>${escaped(role, 60)}</td><td>${escaped(model, 60)}</td><td>${signed(contribution.value)}</td><td>${bounds(contribution, write) ?? 'no interval'}</td><td>${count(contribution.n)}</td></tr>`,
+      ),
+      'numbers',
+    ),
   );
 }

@@ -12,6 +12,26 @@ export type TeamTask = (typeof TEAM_TASKS)[number];
 /** Whether a team comes with a task. */
 export const hasTeam = (task: TaskName): task is TeamTask => TEAM_TASKS.some((name) => name === task);
 
+/** Names of models that come with the product, as values of `model` and of `model` in `policies`. */
+export const BUNDLED_MODEL = 'bundled';
+export const SMALL_MODEL = 'bundled-small';
+/** The tasks whose team comes in a smaller size too. */
+const SMALL_TEAM_TASKS = ['logic'] as const;
+export type SmallTeamTask = (typeof SMALL_TEAM_TASKS)[number];
+
+/** Whether a smaller team comes with a task. */
+export const hasSmallTeam = (task: TaskName): task is SmallTeamTask => SMALL_TEAM_TASKS.some((name) => name === task);
+
+/** Why a name is not of a model that comes with a task, behind the key that has it; null for all that is well. */
+export function bundledModelProblem(name: string, task: TaskName): string | null {
+  if (name === BUNDLED_MODEL && !hasTeam(task)) {
+    return `${task} comes without a team; name the folder of a model with the key model.`;
+  }
+  return name === SMALL_MODEL && !hasSmallTeam(task)
+    ? `${SMALL_MODEL} comes with the task ${SMALL_TEAM_TASKS.join(', ')} alone, not with ${task}; name the folder of a model.`
+    : null;
+}
+
 /** How many roles the team of a task may have, that of its first protocol first. Values of `task.roles`. */
 export const TEAM_SIZES: Readonly<Record<TaskName, readonly number[]>> = {
   arithmetic: [2],

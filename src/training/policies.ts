@@ -4,11 +4,13 @@ import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../shared/records/records.ts';
+import { bundledModelProblem } from '../shared/runNames.ts';
 import { suggestion, type KeyPath } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { RunConfig } from './config/config.ts';
 
 type Policies = Pick<RunConfig, 'policies' | 'steps'>;
+type Team = Policies & { readonly task: Pick<RunConfig['task'], 'name'> };
 
 /** What a user should know of the policies of a run, one line each. */
 export const policyRemarks = ({ policies = {} }: Policies): readonly string[] =>
@@ -37,7 +39,7 @@ function answererOf(settings: RolePolicySettings): string {
 
 /** What is wrong with the policies of a team, as one sentence after a key; null where nothing is. */
 export function policiesProblem(
-  { policies = {}, steps }: Policies,
+  { policies = {}, steps, task }: Team,
   { name: protocol, roles, rounds }: Pick<Protocol, 'name' | 'roles' | 'rounds'>,
 ): { readonly path: KeyPath; readonly sentence: string } | null {
   const names = roles.map(({ name }) => name);
@@ -56,6 +58,12 @@ export function policiesProblem(
       path: ['policies', unknown],
       sentence: `the protocol ${protocol} has no such role; ${suggestion(unknown, known)}`,
     };
+  }
+  for (const [role, settings] of Object.entries(policies)) {
+    const sentence = settings.kind === 'model' ? bundledModelProblem(settings.model, task.name) : null;
+    if (sentence !== null) {
+      return { path: ['policies', role, 'model'], sentence };
+    }
   }
   if (steps > 0 && !names.some((role) => learns(policies, role))) {
     return {

@@ -14,7 +14,7 @@ device: {threads: 1}
 const scenario = workbenchScenarios({
   files: {
     'pair.c3.yaml': `title: Thinker and solver\ntask: {name: hints}\nccpo: {min_samples: 4}\n${COMMON}`,
-    'voters.c3.yaml': `title: Three voters\ntask: {name: logic, roles: 3}\n${COMMON}`,
+    'voters.c3.yaml': `title: Three voters\ntask: {name: logic, roles: 3}\npolicies: {voter3: {model: bundled-small}}\n${COMMON}`,
   },
 });
 
@@ -86,7 +86,7 @@ scenario('a thinker and a solver: from the palette to boxes by outcome, solo rol
   assertQuiet(workbench);
 });
 
-scenario('a team that votes: a line for each voter, its vote, and episodes', async (workbench) => {
+scenario('a team that votes: a line for each voter, their models, its vote, and episodes', async (workbench) => {
   const run = String((await c3(workbench.folder, 'run', 'voters.c3.yaml'))['run']);
   const dashboard = await openDashboard(workbench, 'Three voters');
   const title = 'Contribution by agent';
@@ -98,6 +98,8 @@ scenario('a team that votes: a line for each voter, its vote, and episodes', asy
     [1, 2, 3].flatMap((voter) => [1, 2, 3].map((step) => `voter${String(voter)} ${String(step)}`)),
   );
   await workbench.screenshot('removal-voters');
+  await seeFigure(dashboard, 'Contribution by pairing of models', 3);
+  await workbench.screenshot('removal-pairings');
   await seeTaxonomy(workbench, dashboard, 'voters');
   const question = questionOf(workbench, run);
   await openFromEpisodes(workbench, question, 'Three voters');

@@ -22,6 +22,8 @@ const LOGIC = [
   'task={name: logic, roles: 3}',
   'ppo.learning_rate=2e-4',
 ];
+/** The voters' protocol with the other rule of ties that goes with `voting: allocation`. */
+const ABSTAINING = `protocol=${JSON.stringify(join(import.meta.dirname, 'logic-abstain.json'))}`;
 const HINTS = [
   'device.threads=1',
   'evaluation={instances: 150, samples: 2}',
@@ -43,10 +45,12 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
   'logic, shared': [...LOGIC, 'method=magrpo'],
   'logic, CCPO direct': [...LOGIC, 'method=ccpo'],
   'logic, CCPO allocation': [...LOGIC, 'method=ccpo', 'ccpo.voting=allocation'],
+  'logic, CCPO allocation, abstain': [...LOGIC, 'method=ccpo', 'ccpo.voting=allocation', ABSTAINING],
   // 14 messages of a tree of 2 x 2 x 2: 55 questions for 32.
   'logic, C3': [...LOGIC, 'method=c3', 'fanout=[2, 2, 2]', 'instances_per_step=55'],
   'hints, shared': [...HINTS, 'method=magrpo', 'evaluator_budget=6'],
   'hints, CCPO': [...HINTS, 'method=ccpo', 'evaluator_budget=8'],
+  'hints, CCPO event': [...HINTS, 'method=ccpo', 'evaluator_budget=8', 'ccpo.shaping=event'],
   // 10 messages of a tree of 2 x 4: 19 questions for 16.
   'hints, C3': [...HINTS, 'method=c3', 'fanout=[2, 4]', 'instances_per_step=19'],
   'redundant, shared': [...REDUNDANT, 'method=magrpo', 'evaluator_budget=6'],

@@ -1,8 +1,8 @@
 /**
- * What each voter contributes to teams of voters of two sizes: the bundled voter of the task logic (L), and one of half
- * the width (S: `npm run pretrain -- --task logic --half FOLDER`). One step of `ccpo` with raw contributions for each
- * pairing, with the teams as they come; printed as JSON with 95 % intervals over questions.
- * Usage: node test/team/measurePairings.ts FOLDER [questions] [seed]
+ * What each voter contributes to teams of voters of two sizes: the bundled voter of the task logic (L), and the smaller
+ * one (S). One step of `ccpo` with raw contributions for each pairing, with the teams as they come; printed as JSON
+ * with 95 % intervals over questions.
+ * Usage: node test/team/measurePairings.ts [questions] [seed]
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { mean } from '../../src/credit/describe.ts';
 import { student } from '../../src/credit/interval.ts';
-import { bundledTeam } from '../../src/engine/places.ts';
 import { ballotOf } from '../../src/environment/voting.ts';
+import { BUNDLED_MODEL, SMALL_MODEL } from '../../src/shared/runNames.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 
-const [folder = '', questions = '128', seed = '1'] = process.argv.slice(2);
+const [questions = '128', seed = '1'] = process.argv.slice(2);
 const CLI = join(import.meta.dirname, '../../dist/cli.js');
 const ROLES = ['voter1', 'voter2', 'voter3'] as const;
 /** The first voter is the run's own model. */
@@ -27,9 +27,9 @@ const PAIRINGS = [
 ] as const;
 
 for (const sizes of PAIRINGS) {
-  const folderOf = (size: string | undefined): string => (size === 'S' ? folder : bundledTeam('logic'));
+  const modelOf = (size: string | undefined): string => (size === 'S' ? SMALL_MODEL : BUNDLED_MODEL);
   const others = ROLES.flatMap((role, voter) =>
-    sizes[voter] === sizes[0] ? [] : [`${role}: {model: ${JSON.stringify(folderOf(sizes[voter]))}}`],
+    sizes[voter] === sizes[0] ? [] : [`${role}: {model: ${modelOf(sizes[voter])}}`],
   );
   const work = mkdtempSync(join(tmpdir(), 'c3-pairings-'));
   const path = join(work, 'c3.sqlite');
@@ -37,7 +37,7 @@ for (const sizes of PAIRINGS) {
     const overrides = [
       'method=ccpo',
       'task={name: logic, roles: 3}',
-      `model=${JSON.stringify(folderOf(sizes[0]))}`,
+      `model=${modelOf(sizes[0])}`,
       ...(others.length === 0 ? [] : [`policies={${others.join(', ')}}`]),
       'steps=1',
       `instances_per_step=${questions}`,

@@ -3,6 +3,7 @@ import type { OutcomeCredits } from '../../src/shared/records/removal.ts';
 import type { Spread } from '../../src/shared/records/stepRows.ts';
 import { count, decimal, NOT_MEASURED, percent1 } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
+import { pairingFigures } from './pairingFigure.ts';
 import {
   axisCells,
   axisColumns,
@@ -23,7 +24,7 @@ const signed3 = (value: number): string => `${value > 0 ? '+' : ''}${digits3(val
 export function removalFigures(view: View): readonly FigureSpec[] {
   const roles = [...new Set(view.snapshot.removal?.outcomes.map(({ role }) => role))];
   const agents = view.runs.some(({ rows }) => rows.some(({ contributions = [] }) => contributions.length > 0));
-  return [...roles.map(outcomeFigure), ...(agents ? [CONTRIBUTIONS] : [])];
+  return [...roles.map(outcomeFigure), ...(agents ? [CONTRIBUTIONS] : []), ...pairingFigures(view)];
 }
 
 /** How far boxes are from the tick of their outcome, in ticks. */

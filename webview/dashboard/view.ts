@@ -4,6 +4,7 @@
  */
 import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/protocols/dashboardProtocol.ts';
 import type { StoredEvaluation } from '../../src/shared/records/evaluations.ts';
+import type { RoleModels } from '../../src/shared/records/pairings.ts';
 import type { RunRecord } from '../../src/shared/records/records.ts';
 import type { RegionFacts } from '../../src/shared/records/trustRegion.ts';
 import type { StepRow } from '../../src/shared/records/stepRows.ts';
@@ -18,6 +19,7 @@ export interface ShownRun {
   readonly totals: readonly Totals[];
   readonly evaluations: readonly StoredEvaluation[];
   readonly region: RegionFacts;
+  readonly models: RoleModels;
 }
 
 export type Totals = Readonly<Record<Exclude<ChartAxis, 'step'>, number>>;
@@ -42,6 +44,7 @@ export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
       totals: totalsOf(rows),
       evaluations: snapshot.evaluations[index] ?? [],
       region: snapshot.regions[index] ?? { delta: null, replacement: null },
+      models: snapshot.models[index] ?? { own: '', roles: {} },
     };
   });
   return { snapshot, runs };

@@ -13,6 +13,7 @@ import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
 import type { Instance } from '../../shared/records/records.ts';
 import { REPLACEMENT_KEY, type Replacement } from '../../shared/records/replacement.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
+import { BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { holdOut } from '../../tasks/holdOut.ts';
 import { loadInstances } from '../../tasks/files/load.ts';
@@ -29,7 +30,7 @@ import { externalProblem } from '../../training/config/externalKeys.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
 import { samplingProblem } from '../../training/iteration.ts';
 import { policiesProblem } from '../../training/policies.ts';
-import { bundledProtocol, bundledTeam } from '../places.ts';
+import { bundledProtocol, namedModel } from '../places.ts';
 import { factsIn } from './publishedFacts.ts';
 
 export interface Recipe {
@@ -135,7 +136,7 @@ export async function readRecipe(
   return {
     config,
     folder,
-    modelFolder: config.model === 'bundled' ? bundledTeam(config.task.name) : resolve(folder, config.model),
+    modelFolder: namedModel(config.model, config.task.name, folder),
     protocolText,
     protocolSource,
     ...(notes.length > 0 && { notes }),
@@ -159,6 +160,8 @@ export async function readConfiguration(
   return { document: readConfigDocument(text, source, overrides, factsIn(folder)), source, folder };
 }
 
+const isBundled = (model: string): boolean => model === BUNDLED_MODEL || model === SMALL_MODEL;
+
 /**
  * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
  */
@@ -167,12 +170,16 @@ async function checkPaths(
   folder: string,
 ): Promise<void> {
   const named: readonly (readonly [key: KeyPath, names: NamedPath, path: string | null])[] = [
-    [['model'], 'folder', model === 'bundled' ? null : model],
+    [['model'], 'folder', isBundled(model) ? null : model],
     [['protocol'], 'protocol', protocol === 'bundled' ? null : protocol],
     [['begin', 'replace', 'with'], 'folder', begin?.replace?.with ?? null],
     ...Object.entries(policies).flatMap(([role, policy]) => [
       [['policies', role, 'adapter'], 'folder', policy.kind === 'adapter' ? policy.adapter : null] as const,
-      [['policies', role, 'model'], 'folder', policy.kind === 'model' ? policy.model : null] as const,
+      [
+        ['policies', role, 'model'],
+        'folder',
+        policy.kind === 'model' && !isBundled(policy.model) ? policy.model : null,
+      ] as const,
     ]),
     [['task', 'train_file'], 'rows', task.train_file],
     [['task', 'evaluation_file'], 'rows', evaluation.instances === 0 ? null : task.evaluation_file],
@@ -222,6 +229,10 @@ export const serialiseRecipe = (
     ...(Object.keys(endpoints).length > 0 && { endpoints }),
     ...(replacement !== null && { [REPLACEMENT_KEY]: replacement }),
   } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
+
+/** The folder that `model` of a role's policy names. */
+export const roleModelFolder = ({ config, folder }: Pick<Recipe, 'config' | 'folder'>, name: string): string =>
+  namedModel(name, config.task.name, folder);
 
 /** The weights that answer for a role of a stored run and are not trained; undefined where its own model does. */
 export const roleWeights = ({ roles = {} }: StoredRecipe, role: string): RoleWeights | undefined =>

@@ -10,7 +10,7 @@ import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
 import type { TextPool } from '../models/texts.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
-import { roleWeights, type Fingerprint, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
+import { roleModelFolder, roleWeights, type Fingerprint, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
 
 /** A snapshot of an earlier run in the store. */
 export interface EarlierSnapshot {
@@ -100,7 +100,7 @@ async function prepareRole(
       return { ...ofOwnModel, earlier };
     }
     case 'model': {
-      const other = resolve(recipe.folder, settings.model);
+      const other = roleModelFolder(recipe, settings.model);
       const config = await loadConfig(other);
       const tokenizer = await texts.tokenizer(other, signal);
       const now = await readRendering(other, tokenizer, recipe.config.chat);

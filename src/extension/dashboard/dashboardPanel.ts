@@ -12,6 +12,7 @@ import { evaluationsOf } from '../../shared/records/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { Phase, RunRecord } from '../../shared/records/records.ts';
+import { roleModels } from '../../shared/records/pairings.ts';
 import type { RemovalOutcomes } from '../../shared/records/removal.ts';
 import { shownStatus } from '../../shared/records/runStatus.ts';
 import { regionFacts } from '../../shared/records/trustRegion.ts';
@@ -359,6 +360,7 @@ export class Dashboard {
       compared,
       evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
       regions: [run, ...compared].map((one) => regionFacts(reader.runConfig(one.id))),
+      models: [run, ...compared].map((one) => roleModels(reader.runConfig(one.id))),
       ledger: reader.latestLedger(run.id),
       outcomes,
       removal,

@@ -4,6 +4,7 @@ import type { StoredEvaluation } from '../records/evaluations.ts';
 import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Interval, Ledger, RunRecord } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
+import type { RoleModels } from '../records/pairings.ts';
 import type { RemovalOutcomes } from '../records/removal.ts';
 import type { StepRow } from '../records/stepRows.ts';
 import type { RegionFacts } from '../records/trustRegion.ts';
@@ -92,6 +93,7 @@ export interface DashboardSnapshot {
   readonly evaluations: readonly (readonly StoredEvaluation[])[];
   /** Of each of these runs, in the same order. */
   readonly regions: readonly RegionFacts[];
+  readonly models: readonly RoleModels[];
   /** Cumulative cost at the last finished step; null before the first. */
   readonly ledger: Ledger | null;
   /** Of the newest runs of the store. */

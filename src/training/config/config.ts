@@ -5,10 +5,10 @@ import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { Sampling } from '../../shared/records/records.ts';
-import { ADAPTER_MODULES } from '../../shared/runNames.ts';
+import { ADAPTER_MODULES, BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { described, oneOf, pathTo, positive, type KeyMeta } from './configKeys.ts';
+import { described, oneOf, pathTo, positive, SMALL_WORDS, type KeyMeta } from './configKeys.ts';
 import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
@@ -46,8 +46,11 @@ export const configSchema = z.strictObject({
     .describe(
       'The seed of all randomness in the run. The same seed, configuration and machine give the same run, token by token.',
     ),
-  model: pathTo('folder', { bundled: 'The small team that comes with the bundled task; it needs no download.' })
-    .default('bundled')
+  model: pathTo('folder', {
+    [BUNDLED_MODEL]: 'The small team that comes with the bundled task; it needs no download.',
+    [SMALL_MODEL]: SMALL_WORDS,
+  })
+    .default(BUNDLED_MODEL)
     .describe(
       'A model folder in the Hugging Face layout, relative to this file: config.json, safetensors, tokenizer.json.',
     ),

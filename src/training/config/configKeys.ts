@@ -31,6 +31,9 @@ export const described = <Name extends string>(rows: readonly { readonly name: N
 /** A slice of a file's rows, such as `test[16:]`. */
 export const rowSlice = z.string().max(100).regex(SLICE, 'is no slice; write it as train[:16] or test[16:]');
 
+/** Of the smaller model that comes with the product. */
+export const SMALL_WORDS = 'The smaller team that comes with the task logic: about half of the weights.';
+
 /** A path, or a name that means something of the product's own. */
 export const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>
   z

@@ -3,7 +3,7 @@
  */
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
-import { hasTeam, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
+import { bundledModelProblem, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
@@ -201,13 +201,7 @@ const RULES: readonly Rule[] = [
         ? null
         : `${String(roles)} is not a size of the bundled team of ${name}; it has ${TEAM_SIZES[name].join(', ')} roles.`,
   },
-  {
-    keys: ['task.name', 'model'],
-    problem: ({ task: { name }, model }) =>
-      model !== 'bundled' || hasTeam(name)
-        ? null
-        : `${name} comes without a team; name the folder of a model with the key model.`,
-  },
+  { keys: ['task.name', 'model'], problem: ({ task: { name }, model }) => bundledModelProblem(model, name) },
   {
     keys: ['task.levels', 'task.train_file'],
     problem: ({ task }) =>

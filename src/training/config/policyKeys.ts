@@ -1,7 +1,8 @@
 /** The keys of a role's policy in a run configuration. */
 import { z } from 'zod';
 import { BASE_SNAPSHOT, ENDPOINT_APIS, POLICY_KINDS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
-import { described, pathTo, positive } from './configKeys.ts';
+import { BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
+import { described, pathTo, positive, SMALL_WORDS } from './configKeys.ts';
 
 /** Rows of one script, and characters of one answer. */
 const MOST_ANSWERS = 1000;
@@ -66,7 +67,7 @@ const keysSchema = z.strictObject({
   adapter: pathTo('folder')
     .optional()
     .describe("`kind: adapter`: a folder with an adapter of the run's model in PEFT's layout, relative to this file."),
-  model: pathTo('folder')
+  model: pathTo('folder', { [BUNDLED_MODEL]: 'The team that comes with the bundled task.', [SMALL_MODEL]: SMALL_WORDS })
     .optional()
     .describe('`kind: model`: the folder of another model in the Hugging Face layout, relative to this file.'),
   endpoint: z

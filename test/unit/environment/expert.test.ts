@@ -206,7 +206,7 @@ describe('an episode with a model as the expert', () => {
 
 describe('the role expert of policies', () => {
   const of = (expert: string, policies: Parameters<typeof policiesProblem>[0]['policies']): string | undefined =>
-    policiesProblem({ policies, steps: 1 }, protocolOf(expert))?.sentence;
+    policiesProblem({ policies, steps: 1, task: { name: 'arithmetic' } }, protocolOf(expert))?.sentence;
 
   it('is needed where a model is the expert, and unknown elsewhere', () => {
     const policies = { expert: { kind: 'model', model: '../coder' } } as const;

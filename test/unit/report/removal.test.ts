@@ -38,6 +38,23 @@ it('the part of a run about removal has its numbers as text, and is not there fo
   assert.doesNotMatch(removalSection({ ...REPORT, outcomes: [], thinker: null }), /outcome/u);
 });
 
+it('contributions by pairing are drawn with their models, and not where there is one model', () => {
+  const contribution = { value: -0.02, low: -0.05, high: 0.01, n: 3 };
+  const pairings = {
+    models: ['<b>', 'small'],
+    steps: 4,
+    runs: 6,
+    contributions: [{ pairing: '1 1 2', role: 'voter3', model: 'small', contribution }],
+  };
+  const html = removalSection({ ...REPORT, pairings });
+  assertBalanced(html);
+  assert.ok(!html.includes('<b>'));
+  const text = textOf(html);
+  assert.match(text, /Models: 1 .b., 2 small; .* Of 6 runs .* after step 4/u);
+  assert.match(text, /1 1 2\s*voter3\s*small\s*.0\.020\s*.*.0\.050.*\+0\.010.*\s*3/u);
+  assert.doesNotMatch(removalSection(REPORT), /pairing/u);
+});
+
 it('boxes are drawn where values are, with the median in words', () => {
   const row = (values: readonly number[]) => ({ label: 'one', spread: spreadOf(values), place: 0 }) as const;
   assert.equal(boxesPicture('a', 'a', [row([])], 'x'), null);

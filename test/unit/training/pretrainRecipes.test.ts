@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { halfRecipe, pretrainRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
+import { pretrainRecipe, smallRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
 
 it('the recipe of the arithmetic team is the one that made its weights', () => {
   assert.deepEqual(pretrainRecipe('arithmetic'), {
@@ -41,13 +41,21 @@ it('the recipe of the arithmetic team is the one that made its weights', () => {
   });
 });
 
-it('a team of half the width keeps the size of a head, and what is demonstrated', () => {
-  const [whole, half] = [pretrainRecipe('logic'), halfRecipe('logic')];
-  const { hiddenSize, heads, keyValueHeads, headDim, layers } = half.architecture;
-  assert.deepEqual([hiddenSize, heads, keyValueHeads, headDim, layers], [48, 3, 3, 16, 2]);
+it('a smaller team keeps its layers, the size of a head, steps and problems, in two thirds of the width', () => {
+  const [whole, small] = [pretrainRecipe('logic'), smallRecipe('logic')];
+  const { hiddenSize, intermediateSize, heads, keyValueHeads, headDim, layers } = small.architecture;
+  assert.deepEqual([hiddenSize, intermediateSize, heads, keyValueHeads, headDim, layers], [64, 128, 4, 4, 16, 3]);
   assert.deepEqual(
-    half.phases.map(({ steps, levels }) => [steps, levels]),
-    whole.phases.map(({ steps, levels }) => [steps / 2, levels]),
+    small.phases.map(({ steps, levels }) => [steps, levels]),
+    whole.phases.map(({ steps, levels }) => [steps, levels]),
   );
-  assert.equal(half.problemsPerStep, whole.problemsPerStep);
+  assert.deepEqual(
+    small.phases.map(({ peak, hasty }) => [peak, hasty.long]),
+    [
+      [3.75e-3, 0],
+      [3.75e-3, 0],
+      [1.5e-3, 0.3],
+    ],
+  );
+  assert.equal(small.problemsPerStep, whole.problemsPerStep);
 });

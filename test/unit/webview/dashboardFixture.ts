@@ -84,6 +84,7 @@ export function view(
     compared,
     evaluations: records.map((one) => evaluationsOf(one, [])),
     regions: [],
+    models: [],
     ledger: null,
     outcomes,
     removal: null,

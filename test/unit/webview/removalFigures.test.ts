@@ -56,6 +56,48 @@ it('boxes of each role lie beside those of a shared return, outcome by outcome',
   assert.deepEqual(removalFigures(made), []);
 });
 
+it('contributions lie by the pairing of models, where there is more than one model', () => {
+  const voters = ['voter1', 'voter2'];
+  const rows = (...means: readonly number[]) => {
+    const [first] = row(1).credits.roles;
+    const roles = first === undefined ? [] : voters.map((role) => ({ ...first, role }));
+    return [{ ...row(1), ...contributions(...means), credits: { roles, variance: null } }];
+  };
+  const made = view([
+    ['run', rows(0.1, -0.2)],
+    ['other', rows(0.3, 0.4)],
+  ]);
+  const models = [
+    { own: 'large', roles: { voter2: 'small' } },
+    { own: 'large', roles: {} },
+  ];
+  const shown = { ...made, runs: made.runs.map((run, index) => ({ ...run, models: models[index] ?? run.models })) };
+  const figure = removalFigures(shown).at(-1);
+  assert.equal(figure?.title, 'Contribution by pairing of models');
+  assert.equal(figure.x('step').title, '1 large, 2 small');
+  assert.deepEqual([1, 2, 3].map(figure.x('step').format), ['1 1', '1 2', '']);
+  assert.deepEqual(
+    figure.lines(shown).map(({ label, points }) => [label, ...points.map(({ x, y, target }) => [x, y, target])]),
+    [
+      ['voter1', [0.76, 0.3, { kind: 'run', run: 'other' }], [1.76, 0.1, { kind: 'run', run: 'run' }]],
+      ['voter2', [1.24, 0.4, { kind: 'run', run: 'other' }], [2.24, -0.2, { kind: 'run', run: 'run' }]],
+    ],
+  );
+  assert.equal(figure.latest(shown), '+0.100, −0.200');
+  assert.deepEqual(
+    figure
+      .table(shown)
+      .rows.at(-1)
+      ?.cells.map(({ text }) => text),
+    ['A', '1 2', 'voter2', 'small', '1', '−0.200', '0.500'],
+  );
+  // All of one model: there is nothing to compare.
+  assert.equal(
+    removalFigures(made).some(({ title }) => title.includes('pairing')),
+    false,
+  );
+});
+
 it('each voter has a line of its own, with a name that says whose it is', () => {
   const rows = [
     { ...row(1), ...contributions(0.1, -0.2) },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bundledProtocol, bundledTeam } from '../../../../src/engine/places.ts';
+import { bundledProtocol, bundledTeam, smallTeam } from '../../../../src/engine/places.ts';
 import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { loadModel, parameterCount } from '../../../../src/runtime/model/model.ts';
@@ -12,7 +12,7 @@ import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { occurrenceAt, roleNamed } from '../../../../src/team/protocol.ts';
 import { runSampling } from '../../../../src/training/config/config.ts';
 import { demonstrations } from '../../../../src/training/pretrain/pretrain.ts';
-import { pretrainRecipe } from '../../../../src/training/pretrain/pretrainRecipes.ts';
+import { pretrainRecipe, smallRecipe } from '../../../../src/training/pretrain/pretrainRecipes.ts';
 import { revisions, type Examine } from '../../../../src/training/pretrain/revisions.ts';
 import { withTeam } from '../../../team/speak.ts';
 
@@ -91,6 +91,21 @@ describe('`bundled` in a configuration', () => {
       assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
       assert.equal(protocolSource, join(modelFolder, 'protocol.json'));
     }
+  });
+
+  it('has a smaller one beside it, for the run and for a role', async () => {
+    const logic = ['task.name=logic', 'task.roles=3', 'method=ccpo'];
+    const { modelFolder, protocolText } = await recipeOf(...logic, 'model=bundled-small');
+    assert.equal(modelFolder, join(import.meta.dirname, '../../../../media/team-logic-small'));
+    assert.match(protocolText, /voter3/u);
+    assert.deepEqual((await recipeOf(...logic, 'policies={voter3: {model: bundled-small}}')).config.policies, {
+      voter3: { kind: 'model', model: 'bundled-small' },
+    });
+    await assert.rejects(recipeOf('model=bundled-small'), /bundled-small comes with the task logic alone/u);
+    await assert.rejects(
+      recipeOf('policies={actor: {model: bundled-small}}'),
+      /policies\.actor\.model: bundled-small comes with the task logic alone, not with arithmetic/u,
+    );
   });
 
   it('is chosen for model and protocol apart', async () => {
@@ -268,6 +283,22 @@ describe('the bundled team of logic', () => {
       recipeOf('task.name=logic'),
       /2 is not a size of the bundled team of logic; it has 3, 1 roles/u,
     );
+  });
+
+  it('comes in a smaller size, with about half of the weights, the same tokenizer and a log of its own', async () => {
+    const [large, small] = await Promise.all(
+      [bundledTeam('logic'), smallTeam('logic')].map((folder) => loadModel(folder)),
+    );
+    const tokenizer = await readFile(join(smallTeam('logic'), 'tokenizer.json'), 'utf8');
+    assert.equal(tokenizer, await readFile(join(bundledTeam('logic'), 'tokenizer.json'), 'utf8'));
+    const { vocabularySize } = large?.config ?? { vocabularySize: 0 };
+    assert.deepEqual(small?.config, { ...smallRecipe('logic').architecture, vocabularySize });
+    const [most = 0, fewer = 0] = [large, small].map((model) =>
+      model === undefined ? 0 : parameterCount(model.config),
+    );
+    assert.ok(fewer > 0.4 * most && fewer < 0.6 * most, `${String(fewer)} of ${String(most)}`);
+    const lines = (await readFile(join(smallTeam('logic'), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
+    assert.equal(lines.length, 3060);
   });
 
   it('answers greedily with a letter, after its steps or at once', async () => {

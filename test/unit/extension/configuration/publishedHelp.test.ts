@@ -43,7 +43,7 @@ describe('help for a file of the published scripts', () => {
 
   it('leaves our own configurations as they are', () => {
     assert.equal(keysOf('model: bundled\nmagrpo: {num_turns: 2}\n'), CONFIGURATION);
-    assert.deepEqual(labels('model: |'), ['bundled']);
+    assert.deepEqual(labels('model: |'), ['bundled', 'bundled-small']);
   });
 
   it('explains keys and names', () => {

@@ -1,0 +1,134 @@
+/** What each agent contributed, by the pairing of models in its team: one dot for each agent of a shown run. */
+import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/shared/records/pairings.ts';
+import { count, decimal, NOT_MEASURED } from '../common/format.ts';
+import type { Line, LinePoint } from './chart/lines.ts';
+import { numberCell, runCells, runColumns, textCell, type FigureSpec } from './figures.ts';
+import type { ShownRun, View } from './view.ts';
+
+const digits3 = (value: number): string => decimal(value, 3);
+const signed3 = (value: number): string => `${value > 0 ? '+' : ''}${digits3(value)}`;
+
+interface ShownTeam extends TeamContributions {
+  readonly shown: ShownRun;
+}
+
+/** One agent of one run. */
+interface Dot {
+  readonly shown: ShownRun;
+  readonly pairing: string;
+  readonly role: string;
+  readonly model: string;
+  readonly mean: number;
+  readonly deviation: number;
+  readonly x: number;
+}
+
+/** How far the outermost agents of a pairing are from its tick, in ticks. */
+const APART = 0.24;
+
+const pairingsIn = (view: View): ReturnType<typeof pairingsOf<ShownTeam>> =>
+  pairingsOf(
+    view.runs.map((shown): ShownTeam => {
+      const last = shown.rows.at(-1);
+      return {
+        run: shown.record.id,
+        models: shown.models,
+        roles: last?.credits.roles.map(({ role }) => role) ?? [],
+        contributions: last?.contributions ?? [],
+        shown,
+      };
+    }),
+  );
+
+function dotsOf(view: View): readonly Dot[] {
+  return pairingsIn(view).pairings.flatMap(({ label, teams }, place) =>
+    teams.flatMap(({ shown, models, roles, contributions }) =>
+      contributions.map(({ role, mean, deviation }, index) => ({
+        shown,
+        pairing: label,
+        role,
+        // Of a thinker and a solver the thinker alone is measured, who speaks first.
+        model: modelOf(models, roles.includes(role) ? role : (roles[0] ?? role)),
+        mean,
+        deviation,
+        x: place + 1 + (contributions.length < 2 ? 0 : APART * ((2 * index) / (contributions.length - 1) - 1)),
+      })),
+    ),
+  );
+}
+
+/** The figure where the shown runs have more than one model; its models are part of its name, since its ticks are. */
+export function pairingFigures(view: View): readonly FigureSpec[] {
+  const { models, pairings } = pairingsIn(view);
+  return models.length < 2
+    ? []
+    : [
+        pairingFigure(
+          models,
+          pairings.map(({ label }) => label),
+        ),
+      ];
+}
+
+function pairingFigure(models: readonly string[], labels: readonly string[]): FigureSpec {
+  return {
+    id: `contribution by pairing ${JSON.stringify([models, labels])}`,
+    title: 'Contribution by pairing of models',
+    note: 'What each agent contributed to teams of these models, after the last step of each shown run: the running mean that the method keeps. A tick names the models of the roles in their order.',
+    x: () => ({ title: modelWords(models), format: (value) => labels[value - 1] ?? '' }),
+    yAxis: 'return',
+    formatY: digits3,
+    always: [-0.05, 0.05],
+    boxes: false,
+    ownAxis: true,
+    smooth: false,
+    nothing: 'No step has measured this yet.',
+    lines: (view): readonly Line[] =>
+      [...Map.groupBy(dotsOf(view), ({ role }) => role)].map(([role, dots], look) => ({
+        label: role,
+        name: '',
+        look,
+        joined: false,
+        points: dots.map(({ shown, pairing, model, mean, deviation, x }, index): LinePoint => ({
+          x,
+          y: mean,
+          low: null,
+          high: null,
+          box: null,
+          label: index === dots.length - 1 ? role : '',
+          target: { kind: 'run', run: shown.record.id },
+          words: () => [
+            `pairing ${pairing}`,
+            model,
+            `contribution ${signed3(mean)}`,
+            `deviation ${digits3(deviation)}`,
+            `step ${count(shown.rows.at(-1)?.iteration ?? 0)}`,
+            shown.record.title,
+          ],
+        })),
+      })),
+    table: (view) => ({
+      columns: [
+        ...runColumns(view),
+        ...['Pairing', 'Agent', 'Model'].map((name) => ({ name, numeric: false })),
+        ...['Step', 'Contribution', 'Deviation'].map((name) => ({ name, numeric: true })),
+      ],
+      rows: dotsOf(view).map(({ shown, pairing, role, model, mean, deviation }) => ({
+        cells: [
+          ...runCells(view, shown),
+          textCell(pairing),
+          textCell(role),
+          textCell(model),
+          numberCell(shown.rows.at(-1)?.iteration, count),
+          numberCell(mean, signed3),
+          numberCell(deviation, digits3),
+        ],
+        target: { kind: 'run', run: shown.record.id },
+      })),
+    }),
+    latest: (view) => {
+      const own = dotsOf(view).filter(({ shown }) => shown === view.runs[0]);
+      return own.length === 0 ? NOT_MEASURED : own.map(({ mean }) => signed3(mean)).join(', ');
+    },
+  };
+}
