@@ -5,6 +5,7 @@ import {
   ResponseError,
   SocketMessageReader,
   SocketMessageWriter,
+  type CancellationToken,
   type MessageConnection,
 } from 'vscode-jsonrpc/node';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
@@ -27,6 +28,7 @@ import {
   type TestModelProgress,
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
+import { EditorAnswerRequest, EditorOpenRequest, type EditorModels } from '../shared/protocols/editorProtocol.ts';
 import { jobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
 import { ALLOW_COMMANDS } from '../shared/runNames.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
@@ -64,6 +66,8 @@ export interface ClientOptions {
   readonly version: string;
   /** The keys of servers that the user keeps, by the names of their variables; none where it is left out. */
   readonly keys?: () => Promise<Keys>;
+  /** What asks the chat models of VS Code; a client that is no window has none. */
+  readonly editor?: EditorModels;
 }
 
 interface Live {
@@ -214,6 +218,9 @@ export class EngineConnection {
     connection.onNotification(LogNotification, ({ line }) => {
       events.log(line);
     });
+    if (this.options.editor !== undefined) {
+      offerModels(connection, this.options.editor);
+    }
     connection.listen();
     const asked = connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: kind });
     const hello = await Promise.race([asked, ended]).catch((error: unknown) => {
@@ -271,6 +278,19 @@ export class EngineConnection {
     live?.socket.destroy();
     await live?.ended;
   }
+}
+
+/** Answers what the engine asks of the chat models of VS Code. */
+function offerModels(connection: MessageConnection, editor: EditorModels): void {
+  const signalOf = (token: CancellationToken): AbortSignal => {
+    const cancelled = new AbortController();
+    token.onCancellationRequested(() => {
+      cancelled.abort();
+    });
+    return cancelled.signal;
+  };
+  connection.onRequest(EditorOpenRequest, (params, token) => editor.open(params, signalOf(token)));
+  connection.onRequest(EditorAnswerRequest, (question, token) => editor.answer(question, signalOf(token)));
 }
 
 /** An engine that cannot take them says so when it needs one. */

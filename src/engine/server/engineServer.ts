@@ -51,6 +51,7 @@ import { C3Error, CancelledError, failureData, messageOf } from '../../shared/er
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import { examine } from '../machine/doctor.ts';
+import { clientWindow } from './clientWindow.ts';
 import type { EngineLog } from './engineLog.ts';
 import { boundFrames } from './frameBound.ts';
 import { JobQueue } from './jobs.ts';
@@ -159,6 +160,10 @@ export class EngineServer {
           throw new C3Error('engine', `This engine serves the store ${this.store}, not ${store}.`);
         }
         client.kind = kind;
+        if (kind === 'window' && !client.gone.signal.aborted) {
+          const leave = service.addWindow(clientWindow(connection, client.gone.signal));
+          client.gone.signal.addEventListener('abort', leave, { once: true });
+        }
         return {
           version: VERSION,
           protocol: PROTOCOL_VERSION,

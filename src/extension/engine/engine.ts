@@ -4,6 +4,7 @@
  */
 import { EventEmitter, workspace } from 'vscode';
 import { EngineClient } from '../../client/engineClient.ts';
+import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type { ReplayProgress, TestModelProgress, VerifyProgress } from '../../shared/protocols/engineProtocol.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { JobList, RunProgress } from '../../shared/protocols/jobs.ts';
@@ -25,6 +26,8 @@ export interface EngineProgram {
   readonly version: string;
   /** The keys of servers that the user keeps. */
   readonly keys: () => Promise<Readonly<Record<string, string>>>;
+  /** The chat models of VS Code. */
+  readonly editor: EditorModels;
 }
 
 export class Engine {
