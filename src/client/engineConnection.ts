@@ -17,6 +17,7 @@ import {
   LogNotification,
   OfferKeysRequest,
   PROTOCOL_VERSION,
+  RecordProgressNotification,
   ReplayProgressNotification,
   RunProgressNotification,
   StoreWaitNotification,
@@ -24,6 +25,7 @@ import {
   VerifyProgressNotification,
   YieldRequest,
   type InitializeResult,
+  type RecordProgress,
   type ReplayProgress,
   type TestModelProgress,
   type VerifyProgress,
@@ -45,6 +47,7 @@ export interface EngineEvents {
   replayProgress(progress: ReplayProgress): void;
   verifyProgress(progress: VerifyProgress): void;
   testModelProgress(progress: TestModelProgress): void;
+  recordProgress?(progress: RecordProgress): void;
   /** For whom the engine waits to write the store; null when the wait is over. */
   waiting(words: string | null): void;
   /** The engine answered its first request. */
@@ -208,6 +211,9 @@ export class EngineConnection {
     });
     connection.onNotification(TestModelProgressNotification, (progress) => {
       events.testModelProgress(progress);
+    });
+    connection.onNotification(RecordProgressNotification, (progress) => {
+      events.recordProgress?.(progress);
     });
     connection.onNotification(JobsChangedNotification, (list) => {
       events.jobs(list);
