@@ -12,6 +12,7 @@ import {
   JobsRequest,
   LabelRequest,
   PlanRequest,
+  RecordRequest,
   ReplaceRequest,
   ReplayCostsRequest,
   ReplayRequest,
@@ -28,6 +29,7 @@ import {
   type ImportLogParams,
   type InspectModelParams,
   type PlanParams,
+  type RecordParams,
   type ReplaceParams,
   type ReplayParams,
   type ResumeRunParams,
@@ -42,7 +44,7 @@ import type { ModelFacts, RunPlan, SelfTestStep } from '../shared/models.ts';
 import type { VerificationReport } from '../shared/records/verification.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
-import type { LogImport } from '../shared/records/logImport.ts';
+import type { LogImport, Recorded } from '../shared/records/logImport.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../shared/records/taxonomy.ts';
 import { EngineConnection, errorOf, type ClientOptions, type EngineEvents } from './engineConnection.ts';
 
@@ -140,6 +142,14 @@ export class EngineClient {
   /** Stores a log of other programs as a run. Errors as replay. */
   importLog(params: ImportLogParams): Promise<LogImport> {
     return this.ask((connection) => connection.sendRequest(ImportLogRequest, params));
+  }
+
+  /**
+   * Runs a user's own program and stores what its agents say; lines and counts arrive as progress meanwhile. The token
+   * ends the program, whose recording is an answer all the same. Errors as replay.
+   */
+  record(params: RecordParams, token: CancellationToken): Promise<Recorded> {
+    return this.ask((connection) => connection.sendRequest(RecordRequest, params, token));
   }
 
   /** What a model folder holds, by the headers of its files. Errors as replay. */

@@ -5,6 +5,7 @@ import {
   ResponseError,
   SocketMessageReader,
   SocketMessageWriter,
+  type CancellationToken,
   type MessageConnection,
 } from 'vscode-jsonrpc/node';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
@@ -16,6 +17,7 @@ import {
   LogNotification,
   OfferKeysRequest,
   PROTOCOL_VERSION,
+  RecordProgressNotification,
   ReplayProgressNotification,
   RunProgressNotification,
   StoreWaitNotification,
@@ -23,10 +25,12 @@ import {
   VerifyProgressNotification,
   YieldRequest,
   type InitializeResult,
+  type RecordProgress,
   type ReplayProgress,
   type TestModelProgress,
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
+import { EditorAnswerRequest, EditorOpenRequest, type EditorModels } from '../shared/protocols/editorProtocol.ts';
 import { jobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
 import { ALLOW_COMMANDS } from '../shared/runNames.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
@@ -43,6 +47,7 @@ export interface EngineEvents {
   replayProgress(progress: ReplayProgress): void;
   verifyProgress(progress: VerifyProgress): void;
   testModelProgress(progress: TestModelProgress): void;
+  recordProgress?(progress: RecordProgress): void;
   /** For whom the engine waits to write the store; null when the wait is over. */
   waiting(words: string | null): void;
   /** The engine answered its first request. */
@@ -64,6 +69,8 @@ export interface ClientOptions {
   readonly version: string;
   /** The keys of servers that the user keeps, by the names of their variables; none where it is left out. */
   readonly keys?: () => Promise<Keys>;
+  /** What asks the chat models of VS Code; a client that is no window has none. */
+  readonly editor?: EditorModels;
 }
 
 interface Live {
@@ -205,6 +212,9 @@ export class EngineConnection {
     connection.onNotification(TestModelProgressNotification, (progress) => {
       events.testModelProgress(progress);
     });
+    connection.onNotification(RecordProgressNotification, (progress) => {
+      events.recordProgress?.(progress);
+    });
     connection.onNotification(JobsChangedNotification, (list) => {
       events.jobs(list);
     });
@@ -214,6 +224,9 @@ export class EngineConnection {
     connection.onNotification(LogNotification, ({ line }) => {
       events.log(line);
     });
+    if (this.options.editor !== undefined) {
+      offerModels(connection, this.options.editor);
+    }
     connection.listen();
     const asked = connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: kind });
     const hello = await Promise.race([asked, ended]).catch((error: unknown) => {
@@ -271,6 +284,19 @@ export class EngineConnection {
     live?.socket.destroy();
     await live?.ended;
   }
+}
+
+/** Answers what the engine asks of the chat models of VS Code. */
+function offerModels(connection: MessageConnection, editor: EditorModels): void {
+  const signalOf = (token: CancellationToken): AbortSignal => {
+    const cancelled = new AbortController();
+    token.onCancellationRequested(() => {
+      cancelled.abort();
+    });
+    return cancelled.signal;
+  };
+  connection.onRequest(EditorOpenRequest, (params, token) => editor.open(params, signalOf(token)));
+  connection.onRequest(EditorAnswerRequest, (question, token) => editor.answer(question, signalOf(token)));
 }
 
 /** An engine that cannot take them says so when it needs one. */

@@ -11,6 +11,7 @@ import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
 import type { LogImport } from '../shared/records/logImport.ts';
+import type { EditorModels } from '../shared/protocols/editorProtocol.ts';
 import type { ImportLogParams, ReplaceParams, StartRunParams } from '../shared/protocols/engineProtocol.ts';
 import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
@@ -254,6 +255,11 @@ export class EngineService {
   /** Takes the keys that a window keeps; they stay in memory. */
   offerKeys(keys: Readonly<Record<string, string>>): void {
     this.models.endpoints.offer(keys);
+  }
+
+  /** Takes a window that asks the chat models of VS Code. @returns what lets go of it */
+  addWindow(window: EditorModels): () => void {
+    return this.models.endpoints.windows.add(window);
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */

@@ -14,7 +14,8 @@ import type { Doctor } from './engine/doctor.ts';
 import { openGuide } from './documents/guide.ts';
 import type { Episodes } from './episodes/episodesPanel.ts';
 import { exportReport } from './sharing/exportReport.ts';
-import { importLog } from './sharing/importLog.ts';
+import { importLog, type ImportedViews } from './sharing/importLog.ts';
+import { recordAgents } from './sharing/recordAgents.ts';
 import { findMessage } from './transcript/findMessage.ts';
 import { newConfiguration } from './configuration/newConfiguration.ts';
 import type { ModelFolders } from './model/modelFolders.ts';
@@ -68,6 +69,14 @@ export interface Views {
 /** Registers every command; a failure ends in one line with the way to the log. */
 export function registerCommands(services: Services, views: Views): Disposables {
   const disposables = new Disposables();
+  const imported: ImportedViews = {
+    transcript: ({ target, message }) => {
+      views.transcripts.open(target, message);
+    },
+    episodes: (run) => {
+      openGrid(views, run, null);
+    },
+  };
   const handlers: Readonly<Record<string, (argument: unknown) => unknown>> = {
     'c3.startRun': (argument) => startRun(services, argument),
     'c3.planRun': (argument) => plan(services, views, argument),
@@ -119,15 +128,8 @@ export function registerCommands(services: Services, views: Views): Disposables 
         await copyLink(views.extension, subject);
       }
     },
-    'c3.importLog': () =>
-      importLog(services, {
-        transcript: ({ target, message }) => {
-          views.transcripts.open(target, message);
-        },
-        episodes: (run) => {
-          openGrid(views, run, null);
-        },
-      }),
+    'c3.importLog': () => importLog(services, imported),
+    'c3.recordAgents': () => recordAgents(services, imported),
     'c3.setEndpointKey': () => views.keys.set(),
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),

@@ -16,6 +16,7 @@ import { registerLinks } from './sharing/deepLinks.ts';
 import { Doctor } from './engine/doctor.ts';
 import { EndpointKeys } from './engine/endpointKeys.ts';
 import { Engine } from './engine/engine.ts';
+import { editorModels } from './engine/editorModels.ts';
 import { Episodes } from './episodes/episodesPanel.ts';
 import { classesOf } from './episodes/episodesSession.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../shared/records/taxonomy.ts';
@@ -53,6 +54,7 @@ export function activate(context: ExtensionContext): void {
       script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath,
       version: versionOf(context.extension.packageJSON),
       keys: () => keys.all(),
+      editor: editorModels(context),
     },
     store,
     log,

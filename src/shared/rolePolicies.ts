@@ -53,6 +53,11 @@ export const POLICY_KINDS = [
     capabilities: { tokens: false, logprobs: false, samples: true, learns: false },
   },
   {
+    name: 'vscode',
+    words: 'A chat model of VS Code. A window asks it; it takes no seeds, and has no weights to train here.',
+    capabilities: { tokens: false, logprobs: false, samples: true, learns: false },
+  },
+  {
     name: 'model',
     words: 'Another model, with its own tokenizer and chat template. It learns nothing.',
     capabilities: FROZEN,
@@ -101,15 +106,8 @@ export type RoleWeightsSettings =
   /** @param model a model folder, relative to the configuration */
   | { readonly kind: 'model'; readonly model: string };
 
-/** A server that answers for a role. */
-export interface EndpointSettings {
-  readonly kind: 'endpoint';
-  /** Base addresses such as `https://api.example.com/v1`; several share the requests. */
-  readonly endpoint: readonly string[];
-  /** How the server names the model. */
-  readonly model_name: string;
-  readonly api: EndpointApi;
-  readonly stream: boolean;
+/** How often, how long and for how much a model that is not loaded here may be asked. */
+interface AskingSettings {
   /** Requests under way at one address at most. */
   readonly concurrency: number;
   readonly requests_per_minute: number | null;
@@ -123,9 +121,45 @@ export interface EndpointSettings {
   readonly spending: { readonly tokens: number | null; readonly money: number | null };
 }
 
+/** A server that answers for a role. */
+export interface EndpointSettings extends AskingSettings {
+  readonly kind: 'endpoint';
+  /** Base addresses such as `https://api.example.com/v1`; several share the requests. */
+  readonly endpoint: readonly string[];
+  /** How the server names the model. */
+  readonly model_name: string;
+  readonly api: EndpointApi;
+  readonly stream: boolean;
+}
+
+/** Which of VS Code's chat models; what is left out may be any. */
+export interface EditorModel {
+  readonly vendor?: string | undefined;
+  readonly family?: string | undefined;
+  readonly version?: string | undefined;
+  readonly id?: string | undefined;
+}
+
+/** What a configuration says of a chat model, in brackets after a space; empty where it says nothing. */
+export function editorModelWords(model: EditorModel): string {
+  const said = (['vendor', 'family', 'version', 'id'] as const).flatMap((key) =>
+    model[key] === undefined ? [] : [`${key} ${model[key]}`],
+  );
+  return said.length === 0 ? '' : ` (${said.join(', ')})`;
+}
+
+/** A chat model of VS Code that answers for a role. */
+export interface EditorSettings extends AskingSettings {
+  readonly kind: 'vscode';
+  readonly vscode: EditorModel;
+}
+
+/** What is asked over a connection, costs something, and has limits. */
+export type ServedSettings = EndpointSettings | EditorSettings;
+
 export type RolePolicySettings =
   | ({ readonly kind: 'scripted' } & Script)
-  | EndpointSettings
+  | ServedSettings
   | RoleWeightsSettings
   /** The run's model, which learns from the other roles. */
   | { readonly kind: 'own'; readonly learns: false };
@@ -134,6 +168,7 @@ export type RolePolicySettings =
 const OWN_WEIGHTS: Readonly<Record<RolePolicySettings['kind'], boolean>> = {
   scripted: false,
   endpoint: false,
+  vscode: false,
   own: false,
   snapshot: true,
   adapter: true,
@@ -142,6 +177,10 @@ const OWN_WEIGHTS: Readonly<Record<RolePolicySettings['kind'], boolean>> = {
 
 /** Whether weights that are not those in training answer for a role. */
 export const hasWeights = (settings: RolePolicySettings): settings is RoleWeightsSettings => OWN_WEIGHTS[settings.kind];
+
+/** Whether a model elsewhere answers for a role: a server's, or one of VS Code's. */
+export const isServed = (settings: RolePolicySettings): settings is ServedSettings =>
+  settings.kind === 'endpoint' || settings.kind === 'vscode';
 
 /** The name of the weights that a run begins with. */
 export const BASE_SNAPSHOT = 'base';

@@ -1,5 +1,5 @@
 /** Whether the policies of a configuration fit its team and its questions. */
-import { EXPERT_ROLE, learns, type RolePolicySettings } from '../shared/rolePolicies.ts';
+import { editorModelWords, EXPERT_ROLE, learns, type RolePolicySettings } from '../shared/rolePolicies.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -32,6 +32,8 @@ function answererOf(settings: RolePolicySettings): string {
       return `answered by the model ${settings.model}`;
     case 'endpoint':
       return `answered by the model ${settings.model_name} of ${settings.endpoint.join(' and ')}`;
+    case 'vscode':
+      return `answered by a chat model of VS Code${editorModelWords(settings.vscode)}`;
     case 'own':
       return "answered by the run's model with learns: false";
   }

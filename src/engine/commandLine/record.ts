@@ -1,8 +1,8 @@
 /** `c3 record`: what a user's own program asks of models, stored while it runs. */
 import { C3Error } from '../../shared/errors.ts';
-import { importLines } from '../../shared/records/logImport.ts';
+import { importLines, type Recorded } from '../../shared/records/logImport.ts';
 import { withLineModel } from '../lines/lineModel.ts';
-import { record as recordProgram, USUAL_UPSTREAM, type Recorded, type RecordSettings } from '../record/record.ts';
+import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/record.ts';
 import { drawToken } from '../serve/modelServer.ts';
 import { serveModel, type Served } from '../serve/serve.ts';
 import { readArguments, text, type ParsedArguments } from './arguments.ts';
@@ -65,11 +65,7 @@ async function answering<Result>(
 ): Promise<Result> {
   const named = text(parsed, 'upstream');
   if (text(parsed, 'model') === null && text(parsed, 'task') === null) {
-    const upstream = named ?? process.env['OPENAI_BASE_URL'] ?? USUAL_UPSTREAM;
-    if (!/^https?:$/u.test(URL.parse(upstream)?.protocol ?? '')) {
-      throw new C3Error('input', `The server's address must be such as ${USUAL_UPSTREAM}; give --upstream.`);
-    }
-    return work({ upstream, served: null });
+    return work({ upstream: upstreamOf(named), served: null });
   }
   if (named !== null) {
     throw new C3Error('input', 'Give --upstream, or a model that is served here, not both.');

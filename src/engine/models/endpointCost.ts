@@ -4,7 +4,7 @@ import { moneyOf, type SpendingLimit, type TokenCount } from '../../policy/endpo
 import { isLocal } from '../../shared/endpointKeys.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
 import type { Sampling } from '../../shared/records/records.ts';
-import type { RolePolicies } from '../../shared/rolePolicies.ts';
+import { isServed, type RolePolicies } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { decisionsAtMost } from '../../team/rounds.ts';
 
@@ -46,7 +46,7 @@ export function endpointCosts(
   const fixed = Buffer.byteLength(JSON.stringify(protocol));
   const longest = Math.max(...protocol.roles.map(({ maxNewTokens }) => maxNewTokens ?? sampling.maxNewTokens));
   return Object.entries(policies).flatMap(([role, settings]) => {
-    if (settings.kind !== 'endpoint') {
+    if (!isServed(settings)) {
       return [];
     }
     const requests = requestsOf(role);
@@ -62,7 +62,7 @@ export function endpointCosts(
         money: moneyOf(most, settings.prices),
         spent: { tokens: before.prompt + before.completion, money: moneyOf(before, settings.prices) },
         limit: { ...settings.spending, ...limit },
-        local: settings.endpoint.every(isLocal),
+        local: settings.kind === 'endpoint' && settings.endpoint.every(isLocal),
       },
     ];
   });

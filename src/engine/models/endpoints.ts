@@ -6,9 +6,10 @@ import { Spending, type SpendingLimit, type TokenCount } from '../../policy/endp
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { EndpointSettings, RolePolicies } from '../../shared/rolePolicies.ts';
+import { isServed, type EndpointSettings, type RolePolicies, type ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import type { Renderer } from '../../team/render.ts';
+import { EditorWindows } from './editorWindows.ts';
 
 /** By role. */
 export type EndpointProbes = Readonly<Record<string, EndpointProbe>>;
@@ -46,7 +47,9 @@ export function keyOf(base: string, environment: Readonly<NodeJS.ProcessEnv>): s
 export const endpointRenderers = (policies: RolePolicies = {}): ReadonlyMap<string, Renderer> =>
   new Map(
     Object.entries(policies).flatMap(([role, one]) =>
-      one.kind === 'endpoint' && one.api === 'chat' ? [[role, messagesContext] as const] : [],
+      one.kind === 'vscode' || (one.kind === 'endpoint' && one.api === 'chat')
+        ? [[role, messagesContext] as const]
+        : [],
     ),
   );
 
@@ -93,6 +96,8 @@ export interface OpeningEndpoints {
 
 /** The servers that an engine asks: what it was given to speak with them, and what each run has spent at them. */
 export class Endpoints {
+  /** Windows that ask the chat models of VS Code. */
+  readonly windows = new EditorWindows();
   /** Keys that a window gave, by the names of their variables. They are in memory only. */
   private offered: Readonly<Record<string, string>> = {};
   /** One for each role of a run, whatever asks for it: a run and its replays may spend at once. */
@@ -128,11 +133,19 @@ export class Endpoints {
     const open = new Map<string, EndpointPolicy>();
     const probes: Record<string, EndpointProbe> = {};
     for (const [role, settings] of Object.entries(policies)) {
-      if (settings.kind !== 'endpoint') {
+      if (!isServed(settings)) {
         continue;
       }
       const found = Object.hasOwn(known, role) ? known[role] : undefined;
-      const client = this.client(settings, found?.served_as ?? null, this.spending(role, settings, opening));
+      const spending = this.spending(role, settings, opening);
+      if (settings.kind === 'vscode') {
+        const { client, probe } = await this.windows.client(role, settings, found, spending, signal);
+        probes[role] = probe;
+        const model = probe.served_as ?? '';
+        open.set(role, new EndpointPolicy({ role, client, api: 'chat', model, stream: false, probe, tokenizer }));
+        continue;
+      }
+      const client = this.client(settings, found?.served_as ?? null, spending);
       const { api, model_name: model, stream } = settings;
       const probe = found ?? (await probeEndpoint(client, { role, api, model, stream }, signal));
       probes[role] = probe;
@@ -141,7 +154,7 @@ export class Endpoints {
     return { policies: open, probes };
   }
 
-  private spending(role: string, settings: EndpointSettings, { account, limit }: OpeningEndpoints): Spending {
+  private spending(role: string, settings: ServedSettings, { account, limit }: OpeningEndpoints): Spending {
     const own = this.spendings.get(account) ?? new Map<string, Spending>();
     this.spendings.set(account, own);
     const wanted = { ...settings.spending, ...limit };

@@ -3,20 +3,40 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { withoutKeys } from '../../shared/endpointKeys.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import type { LogImport } from '../../shared/records/logImport.ts';
+import type { LogImport, Recorded } from '../../shared/records/logImport.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
 import { PassingServer, type PassingPlaces } from './passingServer.ts';
 import { Recording } from './recording.ts';
 
 /** Where calls go unless the environment says another place. */
-export const USUAL_UPSTREAM = 'https://api.openai.com/v1';
+const USUAL_UPSTREAM = 'https://api.openai.com/v1';
 /** Bytes of spans that are kept until the program ends. */
 const MOST_SPANS = 256 * 2 ** 20;
+/** Lines of a program's output that are shown, and characters of one. */
+const MOST_LINES = 2000;
+const MOST_LINE = 1000;
 /** Milliseconds that a program has to end by itself once it is to. */
 const PATIENCE = 5000;
+
+/**
+ * The server that answers the program's calls.
+ * @param named null for the one that the environment names, or the usual one
+ * @throws C3Error('input') for what is no address
+ */
+export function upstreamOf(named: string | null): string {
+  const upstream = named ?? process.env['OPENAI_BASE_URL'] ?? USUAL_UPSTREAM;
+  if (!/^https?:$/u.test(URL.parse(upstream)?.protocol ?? '')) {
+    throw new C3Error('input', `The server's address must be such as ${USUAL_UPSTREAM}; give another one.`);
+  }
+  return upstream;
+}
 
 /** What a recording needs of the engine. */
 export interface RecordPlace extends Pick<ImportPlace, 'writing'> {
@@ -34,12 +54,10 @@ export interface RecordSettings {
   readonly served: { readonly model: string; readonly key: string } | null;
   /** Whether the program's output goes to the standard error, because the standard output has one document only. */
   readonly quiet: boolean;
-}
-
-export interface Recorded {
-  readonly report: LogImport;
-  /** How the program ended: its exit code, or the signal that ended it. */
-  readonly ended: number | string;
+  /** Hears the program's output, line by line, in the place of our own; such a program gets no input. */
+  readonly onLine?: (line: string) => void;
+  /** Hears how many messages are stored. */
+  readonly onMessage?: (count: number) => void;
 }
 
 /**
@@ -47,8 +65,9 @@ export interface Recorded {
  * @throws C3Error('input') where it cannot be started; C3Error('store')
  */
 export async function record(place: RecordPlace, settings: RecordSettings, signal: AbortSignal): Promise<Recorded> {
-  const { command, folder, maskSecrets, upstream, served } = settings;
-  const recording = new Recording(place, { program: programName(command), folder, maskSecrets });
+  const { command, folder, maskSecrets, upstream, served, onMessage } = settings;
+  const about = { program: programName(command), folder, maskSecrets, ...(onMessage !== undefined && { onMessage }) };
+  const recording = new Recording(place, about);
   const spans = new Spans(recording);
   const server = new PassingServer(recording, { upstream, model: served?.model ?? null }, (body) => {
     spans.add(body);
@@ -70,16 +89,16 @@ function programName([program, ...args]: readonly [string, ...string[]]): string
 }
 
 async function run(
-  { command: [program, ...args], folder, served, quiet }: RecordSettings,
+  { command: [program, ...args], folder, served, quiet, onLine }: RecordSettings,
   { api, traces, score }: PassingPlaces,
   signal: AbortSignal,
 ): Promise<Recorded['ended']> {
   const ended = Promise.withResolvers<Recorded['ended']>();
   const child = spawn(program, args, {
     cwd: folder,
-    stdio: ['inherit', quiet ? 2 : 'inherit', 'inherit'],
+    stdio: onLine === undefined ? ['inherit', quiet ? 2 : 'inherit', 'inherit'] : 'pipe',
     env: {
-      ...process.env,
+      ...withoutKeys(process.env),
       OPENAI_BASE_URL: api,
       OPENAI_API_BASE: api,
       ...(served !== null && { OPENAI_API_KEY: served.key }),
@@ -97,6 +116,12 @@ async function run(
   child.once('exit', (code, name) => {
     ended.resolve(code ?? name ?? 'an unknown signal');
   });
+  if (onLine !== undefined) {
+    child.stdin?.end();
+    for (const stream of [child.stdout, child.stderr]) {
+      forwardLines(stream, onLine);
+    }
+  }
   let patience: NodeJS.Timeout | undefined;
   const release = onAbort(signal, () => {
     child.kill('SIGTERM');
@@ -107,6 +132,18 @@ async function run(
   } finally {
     release();
     clearTimeout(patience);
+  }
+}
+
+/** Gives the lines of a program's output on, as many and as long as somebody reads. */
+function forwardLines(stream: Readable | null, onLine: (line: string) => void): void {
+  let left = MOST_LINES;
+  if (stream !== null) {
+    createInterface({ input: stream }).on('line', (line) => {
+      if (left-- > 0) {
+        onLine(oneLine(line, MOST_LINE));
+      }
+    });
   }
 }
 

@@ -32,6 +32,8 @@ export interface RecordingSettings {
   readonly folder: string;
   /** Whether texts that look like keys are masked in what is stored. */
   readonly maskSecrets: boolean;
+  /** Hears how many messages are stored. */
+  readonly onMessage?: (count: number) => void;
 }
 
 interface Episode {
@@ -176,6 +178,7 @@ export class Recording {
   }
 
   private add(store: StoreWriter, name: string, speaker: string, call: ModelCall): void {
+    const { settings } = this;
     const [said] = call.output;
     if (said === undefined) {
       return;
@@ -204,6 +207,7 @@ export class Recording {
     }
     this.counts.events += results.length;
     this.counts.messages++;
+    settings.onMessage?.(this.counts.messages);
     this.said.set(speaker, (this.said.get(speaker) ?? 0) + 1);
   }
 

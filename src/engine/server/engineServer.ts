@@ -25,6 +25,8 @@ import {
   OfferKeysRequest,
   PlanRequest,
   PROTOCOL_VERSION,
+  RecordProgressNotification,
+  RecordRequest,
   ReplayCostsRequest,
   ReplayProgressNotification,
   ReplaceRequest,
@@ -42,6 +44,7 @@ import {
   VerifyProgressNotification,
   VerifyRequest,
   YieldRequest,
+  type RecordProgress,
   type ReplayParams,
   type StartRunParams,
 } from '../../shared/protocols/engineProtocol.ts';
@@ -51,12 +54,14 @@ import { C3Error, CancelledError, failureData, messageOf } from '../../shared/er
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import { examine } from '../machine/doctor.ts';
+import { clientWindow } from './clientWindow.ts';
 import type { EngineLog } from './engineLog.ts';
 import { boundFrames } from './frameBound.ts';
 import { JobQueue } from './jobs.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
+import { record, upstreamOf } from '../record/record.ts';
 import { EngineService } from '../service.ts';
 import { VERSION } from '../version.ts';
 
@@ -159,6 +164,10 @@ export class EngineServer {
           throw new C3Error('engine', `This engine serves the store ${this.store}, not ${store}.`);
         }
         client.kind = kind;
+        if (kind === 'window' && !client.gone.signal.aborted) {
+          const leave = service.addWindow(clientWindow(connection, client.gone.signal));
+          client.gone.signal.addEventListener('abort', leave, { once: true });
+        }
         return {
           version: VERSION,
           protocol: PROTOCOL_VERSION,
@@ -233,6 +242,26 @@ export class EngineServer {
     );
     connection.onRequest(ImportLogRequest, (params, token) =>
       this.answering(() => service.importLog(params, cancelledBy(client, token))),
+    );
+    connection.onRequest(RecordRequest, ({ upstream, ...params }, token) =>
+      this.answering(() => {
+        const tell = (progress: RecordProgress): void => {
+          send(client, (to) => to.sendNotification(RecordProgressNotification, progress));
+        };
+        const settings = {
+          ...params,
+          upstream: upstreamOf(upstream),
+          served: null,
+          quiet: true,
+          onLine: (line: string) => {
+            tell({ line });
+          },
+          onMessage: (messages: number) => {
+            tell({ messages });
+          },
+        };
+        return record(service, settings, cancelledBy(client, token));
+      }),
     );
     connection.onRequest(UpdateStoreRequest, (token) =>
       this.answering(() => service.writing('update of the store', cancelledBy(client, token), () => null)),

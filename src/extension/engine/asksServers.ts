@@ -6,5 +6,8 @@ export function asksServers(config: string): boolean {
   const recipe: unknown = JSON.parse(config);
   const run = isRecord(recipe) ? recipe['config'] : undefined;
   const policies = isRecord(run) ? run['policies'] : undefined;
-  return isRecord(policies) && Object.values(policies).some((one) => isRecord(one) && one['kind'] === 'endpoint');
+  return (
+    isRecord(policies) &&
+    Object.values(policies).some((one) => isRecord(one) && (one['kind'] === 'endpoint' || one['kind'] === 'vscode'))
+  );
 }

@@ -4,7 +4,13 @@
  */
 import { EventEmitter, workspace } from 'vscode';
 import { EngineClient } from '../../client/engineClient.ts';
-import type { ReplayProgress, TestModelProgress, VerifyProgress } from '../../shared/protocols/engineProtocol.ts';
+import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
+import type {
+  RecordProgress,
+  ReplayProgress,
+  TestModelProgress,
+  VerifyProgress,
+} from '../../shared/protocols/engineProtocol.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { JobList, RunProgress } from '../../shared/protocols/jobs.ts';
 import { Disposables } from '../common/disposables.ts';
@@ -25,6 +31,8 @@ export interface EngineProgram {
   readonly version: string;
   /** The keys of servers that the user keeps. */
   readonly keys: () => Promise<Readonly<Record<string, string>>>;
+  /** The chat models of VS Code. */
+  readonly editor: EditorModels;
 }
 
 export class Engine {
@@ -38,6 +46,7 @@ export class Engine {
   private readonly replays = this.disposables.add(new EventEmitter<ReplayProgress>());
   private readonly verifications = this.disposables.add(new EventEmitter<VerifyProgress>());
   private readonly modelTests = this.disposables.add(new EventEmitter<TestModelProgress>());
+  private readonly recordings = this.disposables.add(new EventEmitter<RecordProgress>());
   private readonly pending = new Set<NodeJS.Timeout>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
   readonly onRunProgress = this.runs.event;
@@ -47,6 +56,7 @@ export class Engine {
   readonly onWaiting = this.waits.event;
   readonly onReplayProgress = this.replays.event;
   readonly onVerifyProgress = this.verifications.event;
+  readonly onRecordProgress = this.recordings.event;
   readonly onTestModelProgress = this.modelTests.event;
 
   constructor(program: EngineProgram, store: StoreAccess, log: Log) {
@@ -159,6 +169,10 @@ export class Engine {
         },
         testModelProgress: (progress) => {
           this.modelTests.fire(progress);
+        },
+        recordProgress: (progress) => {
+          this.store.touch();
+          this.recordings.fire(progress);
         },
         waiting: (words) => {
           this.waits.fire(words);

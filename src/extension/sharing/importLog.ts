@@ -1,6 +1,6 @@
 /** "Import agent log": what another program recorded of its agents, as a run of its own. */
 import { ProgressLocation, window, type Uri } from 'vscode';
-import { importLines } from '../../shared/records/logImport.ts';
+import { importLines, type LogImport } from '../../shared/records/logImport.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../shared/records/problems.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
@@ -16,8 +16,8 @@ export interface ImportedViews {
  * Asks for the file and whether keys are masked, imports it, and opens the transcript; of several episodes, their list.
  * A dialog that is left imports nothing.
  */
-export async function importLog({ engine, log, store }: Services, views: ImportedViews): Promise<void> {
-  const client = engine.client();
+export async function importLog(services: Services, views: ImportedViews): Promise<void> {
+  const client = services.engine.client();
   const wanted = await askForLog();
   if (wanted === null) {
     return;
@@ -25,6 +25,11 @@ export async function importLog({ engine, log, store }: Services, views: Importe
   const report = await window.withProgress({ location: ProgressLocation.Window, title: 'Importing the log' }, () =>
     client.importLog({ path: wanted.file.fsPath, maskSecrets: wanted.maskSecrets }),
   );
+  await showImported(services, views, report);
+}
+
+/** Says what was stored of other programs, and opens its transcript; of several episodes, their list. */
+export async function showImported({ log, store }: Services, views: ImportedViews, report: LogImport): Promise<void> {
   const lines = importLines(report);
   for (const line of lines) {
     log.info(line);
@@ -58,14 +63,17 @@ async function askForLog(): Promise<{ readonly file: Uri; readonly maskSecrets: 
   if (file === undefined) {
     return null;
   }
+  const maskSecrets = await askForMasking('Import agent log');
+  return maskSecrets === undefined ? null : { file, maskSecrets };
+}
+
+/** Whether keys are masked; undefined where the question was left. */
+export async function askForMasking(title: string): Promise<boolean | undefined> {
   const masked = {
     label: 'Mask keys',
     detail: 'Texts that look like API keys or bearer tokens are masked before anything is stored.',
   };
-  const kept = { label: 'Keep texts as they are', detail: 'The log is stored as it is.' };
-  const choice = await window.showQuickPick([masked, kept], {
-    title: 'Import agent log',
-    placeHolder: 'Mask what looks like a key?',
-  });
-  return choice === undefined ? null : { file, maskSecrets: choice === masked };
+  const kept = { label: 'Keep texts as they are', detail: 'Everything is stored as it is.' };
+  const choice = await window.showQuickPick([masked, kept], { title, placeHolder: 'Mask what looks like a key?' });
+  return choice === undefined ? undefined : choice === masked;
 }

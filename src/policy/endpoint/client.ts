@@ -4,7 +4,7 @@ import { Stream, streamKey } from '../../runtime/random.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { Addresses, type Rests } from './addresses.ts';
-import { exchange } from './exchange.ts';
+import { exchange, type Exchange } from './exchange.ts';
 import { EndpointFailure, serverWords } from './failure.ts';
 import type { Reply } from './reply.ts';
 import type { Spending, TokenCount } from './spending.ts';
@@ -25,6 +25,8 @@ export interface ClientSettings {
   readonly servedAs?: string | null;
   /** Milliseconds between attempts; the usual ones unless given. */
   readonly rests?: Rests;
+  /** How an address is asked once; over HTTP unless given. Errors as exchange. */
+  readonly exchange?: (request: Exchange, signal: AbortSignal) => Promise<Reply>;
 }
 
 const RESTS: Rests = { first: 500, most: 30_000 };
@@ -103,13 +105,13 @@ export class EndpointClient {
     most: TokenCount,
     signal: AbortSignal,
   ): Promise<Reply> {
-    const { api, keyOf, timeLimit, spending } = this.settings;
+    const { api, keyOf, timeLimit, spending, exchange: once = exchange } = this.settings;
     const address = await this.addresses.take(signal);
     try {
       const reserved = await spending.reserve(most);
       let used: TokenCount | null = null;
       try {
-        const reply = await exchange({ base: address.base, api, key: keyOf(address.base), body, timeLimit }, signal);
+        const reply = await once({ base: address.base, api, key: keyOf(address.base), body, timeLimit }, signal);
         used = reply.usage ?? most;
         this.checkModel(reply);
         this.addresses.succeeded(address);

@@ -9,7 +9,7 @@ import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
 import type { BucketView } from '../records/records.ts';
 import type { VerificationReport } from '../records/verification.ts';
 import type { ReplayResult, Settle } from '../records/settle.ts';
-import type { LogImport } from '../records/logImport.ts';
+import type { LogImport, Recorded } from '../records/logImport.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
 
 /** The version of these messages; `initialize` and `engine/yield` stay as they are in every version. */
@@ -193,6 +193,20 @@ export interface ImportLogParams {
   readonly maskSecrets: boolean;
 }
 
+export interface RecordParams {
+  /** The program and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** Where it runs; absolute. */
+  readonly folder: string;
+  /** The server that answers its calls; null for the one that the environment names, or the usual one. */
+  readonly upstream: string | null;
+  /** Whether texts that look like keys are masked before anything is stored. */
+  readonly maskSecrets: boolean;
+}
+
+/** Messages that are stored by now, or a line that the program printed. */
+export type RecordProgress = { readonly messages: number } | { readonly line: string };
+
 /** Requests; `replay/start` and `verify/start` answer at the end of the work and honour JSON-RPC cancellation. */
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
 /** Asks an engine of another version to end where nothing is in progress in it. */
@@ -222,6 +236,11 @@ export const UpdateStoreRequest = new RequestType0<null, void>('store/update');
 export const LabelRequest = new RequestType<LabelParams, CaseLabel, void>('taxonomy/label');
 /** Stores what other programs recorded of their agents; a log that is stored already changes nothing. */
 export const ImportLogRequest = new RequestType<ImportLogParams, LogImport, void>('log/import');
+/**
+ * Runs a user's own program and stores what its agents say; answers when it has ended, and ends it where it is
+ * cancelled.
+ */
+export const RecordRequest = new RequestType<RecordParams, Recorded, void>('record/start');
 /** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
 export const ContextTokensRequest = new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens');
 /** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
@@ -242,6 +261,7 @@ export const RunProgressNotification = new NotificationType<RunProgress>('run/pr
 /** To the client that asked. */
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
 export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
+export const RecordProgressNotification = new NotificationType<RecordProgress>('record/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');
 
 /** JSON-RPC error codes of the engine: the user cancelled, or a C3Error whose `data` are its FailureData. */

@@ -1,4 +1,5 @@
 /** What an import of recorded agents found and stored. */
+import { counted } from '../text/words.ts';
 
 /** What runs are called whose messages come from a file: their method, weights, environment and the rule of scores. */
 export const IMPORTED = 'imported';
@@ -25,14 +26,19 @@ export interface LogImport {
   readonly masked: number | null;
 }
 
+/** What a program's recording came to. */
+export interface Recorded {
+  readonly report: LogImport;
+  /** How the program ended: its exit code, or the signal that ended it. */
+  readonly ended: number | string;
+}
+
 const BY: Readonly<Record<SpeakerSource, string>> = {
   name: 'named by the log',
   'system prompt': 'recognized by its system prompt',
   'only speaker': 'the log names nobody',
   'further speakers': 'more than a team can have, taken together',
 };
-
-const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
 
 /** An import in lines: what was stored, who spoke and how sure that is, and what was left out. */
 export function importLines(report: LogImport): string[] {

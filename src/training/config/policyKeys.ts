@@ -1,6 +1,12 @@
 /** The keys of a role's policy in a run configuration. */
 import { z } from 'zod';
-import { BASE_SNAPSHOT, ENDPOINT_APIS, POLICY_KINDS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
+import {
+  BASE_SNAPSHOT,
+  ENDPOINT_APIS,
+  POLICY_KINDS,
+  type RolePolicySettings,
+  type ServedSettings,
+} from '../../shared/rolePolicies.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
 import { described, pathTo, positive, SMALL_WORDS } from './configKeys.ts';
 
@@ -45,6 +51,7 @@ const address = z
     return username + password + search + hash === '';
   }, 'must have no name, key or query in it; keys are variables of the environment')
   .transform((text) => text.replace(/\/+$/u, ''));
+const name = z.string().min(1).max(MOST_NAME);
 const amount = z.number().min(0).max(MOST_COUNT);
 
 const keysSchema = z.strictObject({
@@ -77,33 +84,46 @@ const keysSchema = z.strictObject({
     .describe(
       '`kind: endpoint`: the base address of an OpenAI-compatible server, or several that share the requests. Its key is set with C3: Set endpoint key, or is the variable C3_KEY_HOST of the environment.',
     ),
+  vscode: z
+    .strictObject({
+      vendor: name.optional().describe('Who offers the model, such as `copilot`.'),
+      family: name.optional().describe('Its family, such as `gpt-4.1`.'),
+      version: name.optional().describe('Its version.'),
+      id: name.optional().describe('Its own name, which no other model of the vendor has.'),
+    })
+    .optional()
+    .describe(
+      '`kind: vscode`: a chat model of VS Code; the first one that fits all keys, and of `{}` the first of all. A window of VS Code asks it.',
+    ),
   model_name: z.string().min(1).max(MOST_NAME).optional().describe('`kind: endpoint`: how the server names the model.'),
   api: described(ENDPOINT_APIS).optional().describe('`kind: endpoint`: how it is asked; chat unless given.'),
   stream: z.boolean().optional().describe('`kind: endpoint`: whether answers come in pieces; false unless given.'),
   concurrency: positive
     .max(MOST_UNDER_WAY)
     .optional()
-    .describe('`kind: endpoint`: requests under way at one address at most; 8 unless given.'),
+    .describe(
+      '`kind: endpoint` or `vscode`: requests under way at one address at most; 8 unless given, 4 of `vscode`.',
+    ),
   requests_per_minute: positive
     .max(MOST_ANSWERS * MOST_ANSWERS)
     .nullish()
-    .describe('`kind: endpoint`: requests in a minute at one address at most; any number unless given.'),
+    .describe('`kind: endpoint` or `vscode`: requests in a minute at one address at most; any number unless given.'),
   retries: z
     .int()
     .min(0)
     .max(MOST_RETRIES)
     .optional()
-    .describe('`kind: endpoint`: attempts after the first, where another may help; 5 unless given.'),
+    .describe('`kind: endpoint` or `vscode`: attempts after the first, where another may help; 5 unless given.'),
   time_limit: z
     .number()
     .min(1)
     .max(MOST_SECONDS)
     .optional()
-    .describe('`kind: endpoint`: seconds for one attempt; 120 unless given.'),
+    .describe('`kind: endpoint` or `vscode`: seconds for one attempt; 120 unless given.'),
   prices: z
     .strictObject({ input: amount.describe('Of prompts.'), output: amount.describe('Of answers.') })
     .optional()
-    .describe('`kind: endpoint`: money for a million tokens; nothing unless given.'),
+    .describe('`kind: endpoint` or `vscode`: money for a million tokens; nothing unless given.'),
   spending: z
     .strictObject({
       tokens: positive.max(MOST_COUNT).nullish().describe('Tokens of prompts and answers.'),
@@ -111,7 +131,7 @@ const keysSchema = z.strictObject({
     })
     .optional()
     .describe(
-      '`kind: endpoint`: the most that the role may cost in a run with all of its replays; no limit unless given.',
+      '`kind: endpoint` or `vscode`: the most that the role may cost in a run with all of its replays; no limit unless given.',
     ),
   learns: z
     .boolean()
@@ -123,23 +143,16 @@ const keysSchema = z.strictObject({
 });
 type Keys = z.infer<typeof keysSchema>;
 
+/** Keys of all models that are asked over a connection. */
+const ASKING = ['concurrency', 'requests_per_minute', 'retries', 'time_limit', 'prices', 'spending'] as const;
+
 /** The key that a kind of policy cannot do without, and the others that it has. */
 const KEYS_OF = {
   scripted: ['answers'],
   snapshot: ['snapshot', 'run'],
   adapter: ['adapter'],
-  endpoint: [
-    'endpoint',
-    'model_name',
-    'api',
-    'stream',
-    'concurrency',
-    'requests_per_minute',
-    'retries',
-    'time_limit',
-    'prices',
-    'spending',
-  ],
+  endpoint: ['endpoint', 'model_name', 'api', 'stream', ...ASKING],
+  vscode: ['vscode', ...ASKING],
   model: ['model'],
   own: ['learns'],
 } as const satisfies Readonly<Record<RolePolicySettings['kind'], readonly [keyof Keys, ...(readonly (keyof Keys)[])]>>;
@@ -176,6 +189,19 @@ function kindOf(given: Keys): RolePolicySettings['kind'] | undefined {
   return given.kind ?? POLICY_KINDS.map(({ name }) => name).find((name) => given[KEYS_OF[name][0]] !== undefined);
 }
 
+/** Requests under way at once unless given: what people pay for by the request has stricter limits. */
+const AT_A_SERVER = 8;
+const AT_A_WINDOW = 4;
+
+const askingOf = (given: Keys, concurrency: number): Pick<ServedSettings, (typeof ASKING)[number]> => ({
+  concurrency: given.concurrency ?? concurrency,
+  requests_per_minute: given.requests_per_minute ?? null,
+  retries: given.retries ?? 5,
+  time_limit: given.time_limit ?? 120,
+  prices: given.prices ?? { input: 0, output: 0 },
+  spending: { tokens: given.spending?.tokens ?? null, money: given.spending?.money ?? null },
+});
+
 /** What answers for one role. */
 export const rolePolicySchema = keysSchema.transform((given, context): RolePolicySettings => {
   // A key that is not known may be the one that was meant.
@@ -200,13 +226,10 @@ export const rolePolicySchema = keysSchema.transform((given, context): RolePolic
         model_name: given.model_name ?? '',
         api: given.api ?? 'chat',
         stream: given.stream ?? false,
-        concurrency: given.concurrency ?? 8,
-        requests_per_minute: given.requests_per_minute ?? null,
-        retries: given.retries ?? 5,
-        time_limit: given.time_limit ?? 120,
-        prices: given.prices ?? { input: 0, output: 0 },
-        spending: { tokens: given.spending?.tokens ?? null, money: given.spending?.money ?? null },
+        ...askingOf(given, AT_A_SERVER),
       };
+    case 'vscode':
+      return { kind: 'vscode', vscode: given.vscode ?? {}, ...askingOf(given, AT_A_WINDOW) };
     case 'own':
       return { kind: 'own', learns: false };
     default:
@@ -220,6 +243,7 @@ const SHAPES: Readonly<Record<string, unknown>> = {
   learns: false,
   prices: { input: 0, output: 0 },
   spending: { tokens: 1, money: 1 },
+  vscode: { vendor: '', family: '', version: '', id: '' },
 };
 
 /** Every key that a policy may have, for whoever looks for names: the items of a list are all alike. */

@@ -181,6 +181,7 @@ describe('suggestions', () => {
       'adapter',
       'model',
       'endpoint',
+      'vscode',
       'model_name',
       'api',
       'stream',
@@ -197,6 +198,7 @@ describe('suggestions', () => {
       'snapshot',
       'adapter',
       'endpoint',
+      'vscode',
       'model',
       'own',
     ]);

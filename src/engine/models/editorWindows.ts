@@ -1,0 +1,263 @@
+/** The chat models of VS Code, which windows ask: one that goes is followed by another, or by a typed failure. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { EndpointClient } from '../../policy/endpoint/client.ts';
+import type { EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
+import type { Exchange } from '../../policy/endpoint/exchange.ts';
+import { EndpointFailure } from '../../policy/endpoint/failure.ts';
+import type { Reply } from '../../policy/endpoint/reply.ts';
+import type { Spending } from '../../policy/endpoint/spending.ts';
+import { anyOf, throwIfAborted } from '../../shared/cancellation.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type {
+  EditorAnswer,
+  EditorFailure,
+  EditorModelName,
+  EditorModels,
+  EditorOpened,
+  EditorQuestion,
+} from '../../shared/protocols/editorProtocol.ts';
+import { editorModelWords, type EditorSettings } from '../../shared/rolePolicies.ts';
+
+/** The client's only address: whichever window is there. */
+const WINDOW = 'vscode://VS-Code';
+/** A window that is reloaded is back within a few seconds. */
+const WAIT_MILLISECONDS = 30_000;
+
+/** Thrown by a window whose connection ended before it answered. */
+export class WindowGone extends Error {}
+
+/** What a chat model is asked, of the body that a server would be. */
+const bodySchema = z.object({
+  messages: z.array(z.object({ role: z.string(), content: z.string() })).min(1),
+  temperature: z.number(),
+  top_p: z.number(),
+  max_tokens: z.number(),
+});
+
+export class EditorWindows {
+  private readonly open = new Set<EditorModels>();
+  private readonly wait: number;
+  private arrived = Promise.withResolvers<false>();
+  private seen = false;
+
+  /** @param wait milliseconds in which a window may come back */
+  constructor(wait = WAIT_MILLISECONDS) {
+    this.wait = wait;
+  }
+
+  /** A window that can be asked. @returns what takes it away again */
+  add(window: EditorModels): () => void {
+    this.open.add(window);
+    this.seen = true;
+    this.arrived.resolve(false);
+    this.arrived = Promise.withResolvers<false>();
+    return () => {
+      this.open.delete(window);
+    };
+  }
+
+  /**
+   * A client that asks a chat model through whichever window is there.
+   * @param found the model that answered before, which is looked for when it is asked first; where there is none, the
+   *   first that fits
+   * @throws C3Error where there is no window, no such model, no consent or no quota; CancelledError
+   */
+  async client(
+    role: string,
+    settings: EditorSettings,
+    found: EndpointProbe | undefined,
+    spending: Spending,
+    signal: AbortSignal,
+  ): Promise<{ readonly client: EndpointClient; readonly probe: EndpointProbe }> {
+    const known = found?.served_as ?? null;
+    let opened = known === null ? await this.choose(role, settings, null, signal) : null;
+    const servedAs = known ?? (opened === null ? '' : nameOf(opened));
+    const client = new EndpointClient({
+      bases: [WINDOW],
+      api: 'chat',
+      keyOf: () => null,
+      concurrency: settings.concurrency,
+      perMinute: settings.requests_per_minute,
+      retries: settings.retries,
+      timeLimit: 1000 * settings.time_limit,
+      spending,
+      servedAs,
+      exchange: async (request, under) => {
+        opened ??= await this.choose(role, settings, named(servedAs), under);
+        return this.exchange(role, opened, request, under);
+      },
+    });
+    const probe = { seeds: 'none', logprobs: false, token_ids: false, length_key: 'max_tokens' } as const;
+    return { client, probe: { ...probe, served_as: servedAs } };
+  }
+
+  private async choose(
+    role: string,
+    { vscode: model }: EditorSettings,
+    known: EditorModelName | null,
+    signal: AbortSignal,
+  ): Promise<EditorOpened> {
+    const answer = await this.firstOf(role, signal, (window) => window.open({ model, known, role }, signal)).catch(
+      (error: unknown) => {
+        throw error instanceof EndpointFailure ? noWindow(role) : error;
+      },
+    );
+    if (answer.kind === 'open') {
+      return answer;
+    }
+    const wanted = known === null ? editorModelWords(model) : ` (${nameOf(known)}, which answered before)`;
+    throw failureError(role, wanted, answer);
+  }
+
+  /** What the first window answers that has the model and stays; what the last one did where none has. */
+  private async firstOf<Answer extends { readonly kind: string }>(
+    role: string,
+    signal: AbortSignal,
+    ask: (window: EditorModels) => Promise<Answer | EditorFailure>,
+  ): Promise<Answer | EditorFailure> {
+    let last: Answer | EditorFailure | null = null;
+    const asked = new Set<EditorModels>();
+    for (let window: EditorModels | undefined = await this.some(role, signal); window !== undefined;) {
+      asked.add(window);
+      const answer = await ask(window).catch((error: unknown) => {
+        if (error instanceof WindowGone) {
+          return null;
+        }
+        throw error;
+      });
+      last = answer ?? last;
+      if (answer !== null && answer.kind !== 'missing') {
+        return answer;
+      }
+      window = [...this.open].find((one) => !asked.has(one));
+    }
+    if (last === null) {
+      throw new EndpointFailure('again', 'closed its window before it answered', { charged: true });
+    }
+    return last;
+  }
+
+  /** Asks once, as a server is asked. */
+  private async exchange(
+    role: string,
+    { vendor, id, name }: EditorOpened,
+    { body, timeLimit }: Exchange,
+    signal: AbortSignal,
+  ): Promise<Reply> {
+    const parsed = bodySchema.safeParse(body);
+    if (!parsed.success) {
+      throw new EndpointFailure('refused', 'takes messages of text only');
+    }
+    const { messages, temperature, top_p: topP, max_tokens: maxNewTokens } = parsed.data;
+    const question = { vendor, id, role, messages, temperature, topP, maxNewTokens };
+    const answer = await this.firstOf(role, signal, (window) => inTime(window, question, timeLimit, signal));
+    if (answer.kind === 'answer') {
+      const { text, finish, prompt, completion } = answer;
+      const usage = { prompt, completion };
+      return { text, finish, usage, model: nameOf({ vendor, id }), tokens: null, promptTokens: null, logprobs: null };
+    }
+    if (answer.kind === 'busy' || answer.kind === 'failed') {
+      const what = answer.kind === 'busy' ? 'has too many requests' : 'failed';
+      throw new EndpointFailure('again', `${what}: ${answer.words}`, { charged: answer.kind === 'failed' });
+    }
+    throw failureError(role, ` (${name})`, answer);
+  }
+
+  /** A window that is there, waiting a while for one that is coming back. */
+  private async some(role: string, signal: AbortSignal): Promise<EditorModels> {
+    if (!this.seen) {
+      throw new C3Error(
+        'input',
+        `A chat model of VS Code answers for the role ${role}, and the command line has none; start this in VS Code, or name an endpoint in policies.${role}.`,
+      );
+    }
+    const done = new AbortController();
+    const over = sleep(this.wait, true, { signal: anyOf(signal, done.signal) }).catch(() => true);
+    try {
+      for (;;) {
+        const [window] = this.open;
+        if (window !== undefined) {
+          return window;
+        }
+        throwIfAborted(signal);
+        const late = await Promise.race([this.arrived.promise, over]);
+        if (late && this.open.size === 0) {
+          throwIfAborted(signal);
+          throw noWindow(role);
+        }
+      }
+    } finally {
+      done.abort();
+    }
+  }
+}
+
+/** @throws EndpointFailure where the answer takes longer than it may */
+async function inTime(
+  window: EditorModels,
+  question: EditorQuestion,
+  timeLimit: number,
+  signal: AbortSignal,
+): Promise<EditorAnswer | EditorFailure> {
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort();
+  }, timeLimit);
+  try {
+    return await window.answer(question, anyOf(signal, late.signal));
+  } catch (error) {
+    if (error instanceof CancelledError && !signal.aborted) {
+      throw new EndpointFailure('again', `did not answer within ${String(timeLimit / 1000)} s`, { charged: true });
+    }
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A vendor has no slash, which an id may have. */
+const nameOf = ({ vendor, id }: EditorModelName): string => `${vendor}/${id}`;
+
+function named(text: string): EditorModelName {
+  const slash = text.indexOf('/');
+  return { vendor: text.slice(0, slash), id: text.slice(slash + 1) };
+}
+
+const noWindow = (role: string): C3Error =>
+  new C3Error(
+    'engine',
+    `A chat model of VS Code answers for the role ${role}, and no window of VS Code has this folder open; open it there, then resume the run or replay again.`,
+  );
+
+/** What no further attempt can help, as the user reads it. @param model in brackets after a space */
+function failureError(role: string, model: string, { kind, words }: EditorFailure): C3Error {
+  const said = words === '' ? '' : `: ${words}`;
+  switch (kind) {
+    case 'missing':
+      return new C3Error(
+        'input',
+        `VS Code offers no chat model for policies.${role}${model}; ${words === '' ? 'install or sign in to an extension that has some' : `it offers ${words}`}, or name an endpoint.`,
+      );
+    case 'consent':
+      return new C3Error(
+        'input',
+        `C3 is not allowed to ask the chat model of the role ${role}${model}; allow it in VS Code (Manage Language Model Access in the menu of your account), then start again.`,
+      );
+    case 'quota':
+      return new C3Error(
+        'budget',
+        `The quota of the chat model of the role ${role}${model} is used up, or it is blocked${said}; resume when there is quota again, or name another model.`,
+      );
+    case 'long':
+      return new C3Error(
+        'input',
+        `The context of the role ${role} does not fit into its chat model${model}${said}; shorten prompts and questions, or name another model.`,
+      );
+    default:
+      return new C3Error(
+        'engine',
+        `The chat model of the role ${role}${model} does not answer${said}; try again later.`,
+      );
+  }
+}
