@@ -123,9 +123,14 @@ it('draws them on the dashboard where a run has them, the radius as an upright l
   const shown = { ...plain, runs: [{ ...first, region: { delta: 0.01, replacement: REPLACEMENT } }] };
   const [histogram, certificates, swap] = trustFigures(shown);
   assert.deepEqual(histogram?.lines(shown)[0]?.front, [
-    { x: 10.5, y: 1 },
-    { x: 10.5, y: 0 },
+    { x: 10, y: 1 },
+    { x: 10, y: 0 },
   ]);
+  // Each bin at its middle; the turn of two radii is in the 15th, as the note says.
+  assert.deepEqual(
+    histogram.lines(shown)[0]?.points.map(({ x }) => x),
+    Array.from({ length: 15 }, (_, place) => place + 0.5),
+  );
   assert.equal(histogram.latest(shown), '2 turns');
   // A vacuous certificate is drawn quietly.
   assert.deepEqual(
