@@ -4,6 +4,7 @@
 import { DRAWS_WORDS } from '../shared/records/draws.ts';
 import { ESTIMATE_WORDS } from '../shared/records/estimates.ts';
 import type { Credit } from '../shared/credit/credit.ts';
+import { tokenWords } from '../shared/text/words.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
 import { facts, figure, page, table } from './page.ts';
 import {
@@ -58,7 +59,7 @@ ${facts([
       ? NOT_MEASURED
       : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}`,
   ],
-  ['Tokens', `${count(message.tokens)}, ${FINISHED[message.finish]}`],
+  ['Tokens', `${tokenWords(message.tokens, message.text.text === '', count)}, ${FINISHED[message.finish]}`],
   ['Sampled at', samplingWords(message.sampling)],
   ['Weights', `<code>${escaped(message.snapshot.slice(0, 16))}</code>`],
   ['Computed by', environmentWords(message.environment)],

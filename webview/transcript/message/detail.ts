@@ -8,6 +8,7 @@ import type {
   ReplayState,
   TranscriptHeader,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { tokenWords } from '../../../src/shared/text/words.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
 import { h, replace } from '../../common/dom.ts';
 import { count } from '../../common/format.ts';
@@ -338,7 +339,7 @@ export class DetailPane {
         ...(policy === null ? [] : fact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),
         ...fact(
           'Tokens',
-          `${count(message.tokenCount)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`,
+          `${tokenWords(message.tokenCount, empty, count)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`,
         ),
       ),
       context === null
