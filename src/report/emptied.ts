@@ -6,10 +6,28 @@ import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
 import { isEmptied } from '../credit/sideBySide.ts';
 import { roundTitle } from '../shared/records/evaluationRounds.ts';
-import type { BucketView, Interval } from '../shared/records/records.ts';
-import type { StoreReader } from '../store/types.ts';
+import type { Alternative, Interval, Message } from '../shared/records/records.ts';
 
-type Reader = Pick<StoreReader, 'bucketsOfRun' | 'countBuckets' | 'messages'>;
+/** What is read of a request. */
+interface RequestedBucket {
+  readonly message: number | null;
+  readonly continuation: object | null;
+  readonly alternatives: readonly Pick<Alternative, 'decision' | 'text' | 'finish' | 'returns'>[];
+}
+
+/** What is read of a store. */
+export interface EmptiedRows {
+  readonly countBuckets: (query: { readonly run: string; readonly origin: 'request' }) => number;
+  readonly bucketsOfRun: (query: {
+    readonly run: string;
+    readonly origin: 'request';
+    readonly offset: number;
+    readonly limit: number;
+  }) => readonly RequestedBucket[];
+  readonly messages: (
+    ids: number[],
+  ) => readonly Pick<Message, 'id' | 'phase' | 'iteration' | 'instance' | 'eventType'>[];
+}
 
 /** Of one role in one evaluation: means over questions. */
 export interface EmptiedEffect {
@@ -34,7 +52,7 @@ interface Emptied {
 const MOST = 20_000;
 const PAGE = 500;
 
-function emptiedIn({ message, alternatives, continuation }: BucketView): Emptied | null {
+function emptiedIn({ message, alternatives, continuation }: RequestedBucket): Emptied | null {
   const original = alternatives.find((one) => one.decision === message);
   const empty = alternatives.find(isEmptied);
   if (message === null || continuation !== null || original === undefined || empty === undefined) {
@@ -48,7 +66,7 @@ function emptiedIn({ message, alternatives, continuation }: BucketView): Emptied
 }
 
 /** All of them, oldest first. */
-function emptiedMessages(store: Reader, run: string): readonly Emptied[] {
+function emptiedMessages(store: EmptiedRows, run: string): readonly Emptied[] {
   const total = store.countBuckets({ run, origin: 'request' });
   const found: Emptied[] = [];
   for (let offset = Math.max(0, total - MOST); offset < total; offset += PAGE) {
@@ -62,7 +80,7 @@ function emptiedMessages(store: Reader, run: string): readonly Emptied[] {
 }
 
 /** The messages of a run that were replayed with nothing in their place, and how often at most. */
-export function timesEmptied(store: Reader, run: string): ReadonlyMap<number, number> {
+export function timesEmptied(store: EmptiedRows, run: string): ReadonlyMap<number, number> {
   const times = new Map<number, number>();
   for (const { message, pairs } of emptiedMessages(store, run)) {
     times.set(message, Math.max(times.get(message) ?? 0, pairs.length));
@@ -71,7 +89,7 @@ export function timesEmptied(store: Reader, run: string): ReadonlyMap<number, nu
 }
 
 /** By role and evaluation, in the order in which they were emptied; empty where no message of an evaluation was. */
-export function emptiedEffects(store: Reader, run: string): readonly EmptiedEffect[] {
+export function emptiedEffects(store: EmptiedRows, run: string): readonly EmptiedEffect[] {
   const emptied = emptiedMessages(store, run);
   const known = new Map(
     store.messages([...new Set(emptied.map(({ message }) => message))]).map((message) => [message.id, message]),

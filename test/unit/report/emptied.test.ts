@@ -1,9 +1,8 @@
 /** What a report reads of messages that were replayed with nothing in their place. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { emptiedEffects, timesEmptied } from '../../../src/report/emptied.ts';
+import { emptiedEffects, timesEmptied, type EmptiedRows } from '../../../src/report/emptied.ts';
 import { emptiedSection } from '../../../src/report/emptiedPage.ts';
-import type { BucketView, Message } from '../../../src/shared/records/records.ts';
 import { assertBalanced, textOf } from './page.ts';
 
 interface Made {
@@ -16,22 +15,25 @@ interface Made {
   readonly text?: string;
 }
 
-type Reader = Parameters<typeof emptiedEffects>[0];
-
-function readerOf(made: readonly Made[]): Reader {
-  const bucketOf = ({ message, kept, gone, foreign, text = 'a plan' }: Made): BucketView =>
-    ({
-      message,
-      continuation: foreign === true ? {} : null,
-      alternatives: [
-        { decision: message, text, finish: 'end', returns: kept },
-        { decision: 1000 + message, text: ' ', finish: 'typed', returns: gone },
-      ],
-    }) as unknown as BucketView;
+function readerOf(made: readonly Made[]): EmptiedRows {
+  const bucketOf = ({
+    message,
+    kept,
+    gone,
+    foreign,
+    text = 'a plan',
+  }: Made): ReturnType<EmptiedRows['bucketsOfRun']>[number] => ({
+    message,
+    continuation: foreign === true ? {} : null,
+    alternatives: [
+      { decision: message, text, finish: 'end', returns: kept },
+      { decision: 1000 + message, text: ' ', finish: 'typed', returns: gone },
+    ],
+  });
   const messages = new Map(
     made.map(({ message, instance, phase = 'evaluate' }) => [
       message,
-      { id: message, instance, phase, iteration: 4, eventType: '<b>' } as unknown as Message,
+      { id: message, instance, phase, iteration: 4, eventType: '<b>' },
     ]),
   );
   return {
