@@ -7,6 +7,7 @@ import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { measuredCredit, reportedCredit } from './estimates.ts';
 import { keyOf, reportedRun } from './finding.ts';
+import { emptiedEffects } from './emptied.ts';
 import { removalReport } from './removal.ts';
 import {
   REPORT_VERSION,
@@ -39,6 +40,7 @@ export function runReport(store: StoreReader, id: string): RunReport {
   const verified = store.verdictsOfRun(id);
   const configuration = keyOf(store.runConfig(id), 'config');
   const removal = removalReport(store, id);
+  const emptied = emptiedEffects(store, id);
   const region = regionFacts(store.runConfig(id));
   const { store: _, ...summary } = record.summary ?? { store: '' };
   return {
@@ -60,6 +62,7 @@ export function runReport(store: StoreReader, id: string): RunReport {
       .map((found) => creditedMessage(store, found, allowance))
       .filter((one) => one !== null),
     ...(removal !== null && { removal }),
+    ...(emptied.length > 0 && { emptied }),
     ...((region.delta !== null || region.replacement !== null) && { region }),
     configuration: allowance.excerpt(
       configuration === undefined ? '' : JSON.stringify(configuration, null, 2),

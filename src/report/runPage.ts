@@ -16,6 +16,7 @@ import {
   verificationCell,
   verifiedWords,
 } from './parts.ts';
+import { emptiedSection } from './emptiedPage.ts';
 import { removalSection } from './removalPage.ts';
 import { trustRegionSection } from './trustRegionPage.ts';
 import type { CreditedMessage, RunReport } from './types.ts';
@@ -32,7 +33,7 @@ export function runPage(report: RunReport): string {
 ${facts([...runFacts(run), ['Cost', costWords(cost)], ['Training', cost.seconds === null ? `time ${NOT_MEASURED}` : `${decimal(cost.seconds, 1)} s`], ...(lost === 0 ? [] : [['Lost', `at most ${count(lost)} further evaluator calls, in interruptions`] as const]), ['Replays', `${replays.replays === 0 ? 'none' : verifiedWords(replays.verified)}${replays.requests === 0 ? '' : `; from ${count(replays.requests)} ${replays.requests === 1 ? 'request' : 'requests'}`}`]])}</header>
 <section><h2>What it learned</h2><div class="figures">${curveFigure(report)}${evaluationFigure(report)}${accuracyFigure(report)}</div></section>
 <section><h2>Which messages made the difference</h2>${creditSection(report)}</section>
-${removalSection(report.removal)}${trustRegionSection(report.region, report.steps)}<section><h2>Configuration</h2>${configuration.text === '' && configuration.leftOut === 0 ? `<p class="none">not recorded</p>` : `<details><summary>As it was stored</summary>${textBlock(configuration)}</details>`}</section>
+${emptiedSection(report.emptied)}${removalSection(report.removal)}${trustRegionSection(report.region, report.steps)}<section><h2>Configuration</h2>${configuration.text === '' && configuration.leftOut === 0 ? `<p class="none">not recorded</p>` : `<details><summary>As it was stored</summary>${textBlock(configuration)}</details>`}</section>
 ${leftOutPart(report.leftOut)}
 ${READING}`;
   return page(run.title, content, BARS_STYLE + REPORT_STYLE);

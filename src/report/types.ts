@@ -21,6 +21,7 @@ import type { RegionFacts } from '../shared/records/trustRegion.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { EvaluationPoint } from '../shared/records/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';
+import type { EmptiedEffect } from './emptied.ts';
 import type { RemovalReport } from './removal.ts';
 
 /** Changes when a key changes its meaning or goes; not when one is added. */
@@ -264,6 +265,8 @@ export interface RunReport {
   readonly credited: readonly CreditedMessage[];
   /** Of a run that credits by removal; absent for every other. */
   readonly removal?: RemovalReport;
+  /** Where messages of its evaluations were replayed with nothing in their place. */
+  readonly emptied?: readonly EmptiedEffect[];
   /** Of a run with a trust region or a replaced agent; absent for every other. */
   readonly region?: RegionFacts;
   /** The configuration as it was stored. */

@@ -11,6 +11,7 @@ import { creditLines, estimatorNamed } from '../lines/creditLines.ts';
 import { diagnose } from '../diagnose/diagnose.ts';
 import { SAMPLE_DEFAULTS } from '../diagnose/diagnoseSample.ts';
 import { diagnosisWords } from './diagnoseWords.ts';
+import { EMPTIED_DEFAULTS, emptiedRun, emptiedWords } from './emptied.ts';
 import { examine } from '../machine/doctor.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
 import { graderNamed, gradeLines, mathLines } from '../lines/gradeLines.ts';
@@ -89,7 +90,14 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
   const parsed = readArguments(
     'diagnose',
     args,
-    { ...STORE, ...JSON_FLAG, ...sampling, run: { type: 'string' }, origin: { type: 'string' } },
+    {
+      ...STORE,
+      ...JSON_FLAG,
+      ...sampling,
+      emptied: { type: 'boolean' },
+      run: { type: 'string' },
+      origin: { type: 'string' },
+    },
     0,
   );
   const id = text(parsed, 'run');
@@ -104,11 +112,34 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
       `--origin is training, request or diagnostic, not ${JSON.stringify(named.slice(0, 40))}.`,
     );
   }
+  const isEmptied = parsed.values['emptied'] === true;
+  const foreign = ['sample', 'alternatives', 'value-samples', 'origin'].find((key) => parsed.values[key] !== undefined);
+  if (isEmptied && foreign !== undefined) {
+    throw new C3Error('input', `--emptied measures by itself; omit --${foreign}.`);
+  }
   const needless = Object.keys(sampling).find((key) => key !== 'sample' && parsed.values[key] !== undefined);
-  if (parsed.values['sample'] !== true && needless !== undefined) {
+  if (!isEmptied && parsed.values['sample'] !== true && needless !== undefined) {
     throw new C3Error('input', `--${needless} configures sampling; add --sample.`);
   }
   await withService(storePath(parsed, context), async (service) => {
+    const onContext = (done: number, total: number): void => {
+      if (process.stderr.isTTY) {
+        process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`);
+      }
+    };
+    if (isEmptied) {
+      const settings = {
+        contexts: whole(parsed, 'contexts', 1, EMPTIED_DEFAULTS.contexts),
+        replays: whole(parsed, 'replays', 1, EMPTIED_DEFAULTS.replays),
+        role: text(parsed, 'role'),
+        seed: whole(parsed, 'seed', 0, 0),
+      };
+      const found = await emptiedRun(service, id, settings, { signal: context.signal, onMessage: onContext });
+      print(
+        parsed.values['json'] === true ? JSON.stringify({ run: id, emptied: found }) : emptiedWords(found).join('\n'),
+      );
+      return;
+    }
     if (parsed.values['sample'] === true) {
       const { contexts, alternatives, replays, valueSamples, seed } = SAMPLE_DEFAULTS;
       const settings = {
@@ -119,11 +150,7 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
         role: text(parsed, 'role'),
         seed: whole(parsed, 'seed', 0, seed),
       };
-      await service.sampleDiagnostics(id, settings, {
-        signal: context.signal,
-        onContext: (done, total) =>
-          process.stderr.isTTY && process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`),
-      });
+      await service.sampleDiagnostics(id, settings, { signal: context.signal, onContext });
     }
     const recipe = parseRecipe(
       service.reading((store) => store.runConfig(id)),

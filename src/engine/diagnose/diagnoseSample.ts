@@ -219,6 +219,8 @@ function checkSettings(
   }
 }
 
+type EvaluationReader = Pick<StoreReader, 'evaluationNumbers' | 'evaluations' | 'episodes' | 'chain'>;
+
 interface Population {
   readonly name: string;
   /** One message of each context. */
@@ -241,11 +243,9 @@ function populationOf(
       ({ position }) => position,
     ),
   );
-  for (const round of newestEvaluations(store, run).filter(({ kind }) => kind === 'sampled')) {
-    const messages = distinct(episodeMessages(store, run, round.iteration), positions);
-    if (messages.length > 0) {
-      return { name: `sampled evaluation ${momentWords(round)}`, messages };
-    }
+  const held = heldOutContexts(store, run, positions);
+  if (held !== null) {
+    return held;
   }
   const iteration = store.countSteps(run);
   const messages: Message[] = [];
@@ -265,7 +265,26 @@ function populationOf(
   return { name: `training iteration ${String(iteration)}`, messages: distinct(messages, positions) };
 }
 
-function* episodeMessages(store: StoreReader, run: string, iteration: number): Generator<Message, void, undefined> {
+/** Of the last sampled evaluation that has messages at the positions; null where there is none. */
+export function heldOutContexts(
+  store: EvaluationReader,
+  run: string,
+  positions: ReadonlySet<number>,
+): Population | null {
+  for (const round of newestEvaluations(store, run).filter(({ kind }) => kind === 'sampled')) {
+    const messages = distinct(episodeMessages(store, run, round.iteration), positions);
+    if (messages.length > 0) {
+      return { name: `sampled evaluation ${momentWords(round)}`, messages };
+    }
+  }
+  return null;
+}
+
+function* episodeMessages(
+  store: EvaluationReader,
+  run: string,
+  iteration: number,
+): Generator<Message, void, undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
     for (const { leaf } of episodes) {
@@ -292,7 +311,10 @@ function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): 
  * So many of them, drawn without putting back: those whose hash with the seed comes first, so that the order of the
  * rows does not matter.
  */
-function draw(messages: readonly Message[], { contexts, seed }: SampleSettings): Message[] {
+export function draw(
+  messages: readonly Message[],
+  { contexts, seed }: Pick<SampleSettings, 'contexts' | 'seed'>,
+): Message[] {
   const rank = new Map(
     messages.map((message) => [
       message,

@@ -12,7 +12,7 @@ export const ccpoSchema = z
       .default('bare')
       .describe('What the solver reads in a solo rollout, which leaves out what the thinker said.'),
     solo_draws: oneOf(['own', 'shared'], {
-      own: 'Random numbers of their own, as the published code decodes.',
+      own: 'Random numbers of their own, as the published code decodes. A thinker whose text changes nothing is then credited by chance, and drifts.',
       shared:
         'Those of the solver in the episode of their number, so that both say the same where the thinker changes nothing: what is left of the difference is due to the thinker.',
     })

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { z } from 'zod';
 import { c3, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+
+const mean = z.object({ value: z.number(), n: z.int() });
 
 let workspace = '';
 let run = '';
@@ -49,6 +52,44 @@ describe('c3 diagnose', () => {
     });
     const verified = parseLine((await c3(folder, ['verify', '--run', run, '--json'])).stdout);
     assert.deepEqual([verified['different'], verified['notComparable']], [0, 0]);
+  });
+
+  it('replays held-out questions without what a role says, once, and the report shows it', async (t) => {
+    const folder = copyOf(t, workspace);
+    const emptied = ['diagnose', '--run', run, '--json', '--emptied', '--contexts', '3', '--replays', '2'];
+    const first = await c3(folder, emptied);
+    assert.equal(first.code, 0, first.stderr);
+    const again = await c3(folder, emptied);
+    assert.equal(again.stdout, first.stdout);
+    withStore(folder, (store) => {
+      const buckets = store.bucketsOfRun({ run, origin: 'request', offset: 0, limit: 10 });
+      assert.deepEqual(
+        buckets.map(({ alternatives }) => alternatives.map(({ text, returns }) => [text === '', returns.length])),
+        Array.from({ length: 3 }, () => [
+          [false, 2],
+          [true, 2],
+        ]),
+      );
+      // The figures, computed anew from the rows: each bucket is a question.
+      const means = [0, 1].map((side) => {
+        const own = buckets.map(({ alternatives }) => alternatives[side]?.returns ?? []);
+        const questions = own.map((returns) => returns.reduce<number>((sum, one) => sum + (one ?? NaN), 0) / 2);
+        return questions.reduce((sum, one) => sum + one, 0) / 3;
+      });
+      const [effect] = z
+        .object({ emptied: z.array(z.object({ team: mean, without: mean, difference: mean, replays: z.number() })) })
+        .parse(parseLine(first.stdout)).emptied;
+      assert.deepEqual(
+        [effect?.team, effect?.without],
+        [
+          { value: means[0], n: 3 },
+          { value: means[1], n: 3 },
+        ],
+      );
+      assert.equal(effect?.replays, 6);
+    });
+    await c3(folder, ['report', '--run', run, '--out', 'run.html']);
+    assert.match(readFileSync(join(folder, 'run.html'), 'utf8'), /Held-out questions without a message/u);
   });
 
   it('measures runs of every method, by the baseline that it has', async (t) => {
@@ -110,6 +151,8 @@ describe('c3 diagnose', () => {
       [['diagnose', '--run', 'none'], /no run none/],
       [['diagnose', '--run', run, '--origin', 'x'], /--origin is training, request or diagnostic/],
       [['diagnose', '--run', run, '--contexts', '3'], /--contexts configures sampling; add --sample/],
+      [['diagnose', '--run', run, '--emptied', '--sample'], /--emptied measures by itself; omit --sample/],
+      [['diagnose', '--run', run, '--emptied', '--role', 'nobody'], /nobody follows .nobody.*; name /],
       [['diagnose', '--run', run, '--origin', 'request'], /has no request buckets/],
       [['export', '--run', run, '--format', 'pdf', '--out', 'x'], /--format with one of buckets, adapter, model/],
       [['import'], /needs the path/],

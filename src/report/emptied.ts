@@ -1,0 +1,125 @@
+/**
+ * Held-out questions with and without what a role said, read from the replays in which an empty message took the place
+ * of one of an evaluation (the thinker-emptied experiment of CCPO, for any role).
+ */
+import { mean } from '../credit/describe.ts';
+import { meanInterval, student } from '../credit/interval.ts';
+import { isEmptied } from '../credit/sideBySide.ts';
+import { roundTitle } from '../shared/records/evaluationRounds.ts';
+import type { Alternative, Interval, Message } from '../shared/records/records.ts';
+
+/** What is read of a request. */
+interface RequestedBucket {
+  readonly message: number | null;
+  readonly continuation: object | null;
+  readonly alternatives: readonly Pick<Alternative, 'decision' | 'text' | 'finish' | 'returns'>[];
+}
+
+/** What is read of a store. */
+export interface EmptiedRows {
+  readonly countBuckets: (query: { readonly run: string; readonly origin: 'request' }) => number;
+  readonly bucketsOfRun: (query: {
+    readonly run: string;
+    readonly origin: 'request';
+    readonly offset: number;
+    readonly limit: number;
+  }) => readonly RequestedBucket[];
+  readonly messages: (
+    ids: number[],
+  ) => readonly Pick<Message, 'id' | 'phase' | 'iteration' | 'instance' | 'eventType'>[];
+}
+
+/** Of one role in one evaluation: means over questions. */
+export interface EmptiedEffect {
+  readonly role: string;
+  /** `Evaluation after, sampled`: whose messages they are. */
+  readonly evaluation: string;
+  readonly team: Interval;
+  readonly without: Interval;
+  /** Of pairs: the same question and random numbers, with the message and without. */
+  readonly difference: Interval;
+  /** Replays on each side. */
+  readonly replays: number;
+}
+
+/** An emptied message with the returns of the streams that continued it and the empty one. */
+interface Emptied {
+  readonly message: number;
+  readonly pairs: readonly (readonly [kept: number, gone: number])[];
+}
+
+/** Requests that are read, the newest ones, and how many at once. */
+const MOST = 20_000;
+const PAGE = 500;
+
+function emptiedIn({ message, alternatives, continuation }: RequestedBucket): Emptied | null {
+  const original = alternatives.find((one) => one.decision === message);
+  const empty = alternatives.find(isEmptied);
+  if (message === null || continuation !== null || original === undefined || empty === undefined) {
+    return null;
+  }
+  const pairs = original.returns.flatMap((kept, stream): [number, number][] => {
+    const gone = empty.returns[stream] ?? null;
+    return kept === null || gone === null ? [] : [[kept, gone]];
+  });
+  return original.text.trim() === '' || pairs.length === 0 ? null : { message, pairs };
+}
+
+/** All of them, oldest first. */
+function emptiedMessages(store: EmptiedRows, run: string): readonly Emptied[] {
+  const total = store.countBuckets({ run, origin: 'request' });
+  const found: Emptied[] = [];
+  for (let offset = Math.max(0, total - MOST); offset < total; offset += PAGE) {
+    found.push(
+      ...store
+        .bucketsOfRun({ run, origin: 'request', offset, limit: PAGE })
+        .flatMap((bucket) => emptiedIn(bucket) ?? []),
+    );
+  }
+  return found;
+}
+
+/** The messages of a run that were replayed with nothing in their place, and how often at most. */
+export function timesEmptied(store: EmptiedRows, run: string): ReadonlyMap<number, number> {
+  const times = new Map<number, number>();
+  for (const { message, pairs } of emptiedMessages(store, run)) {
+    times.set(message, Math.max(times.get(message) ?? 0, pairs.length));
+  }
+  return times;
+}
+
+/** By role and evaluation, in the order in which they were emptied; empty where no message of an evaluation was. */
+export function emptiedEffects(store: EmptiedRows, run: string): readonly EmptiedEffect[] {
+  const emptied = emptiedMessages(store, run);
+  const known = new Map(
+    store.messages([...new Set(emptied.map(({ message }) => message))]).map((message) => [message.id, message]),
+  );
+  const held = emptied.flatMap(({ message, pairs }) => {
+    const found = known.get(message);
+    return found?.phase === 'evaluate' ? [{ ...found, pairs }] : [];
+  });
+  const groups = Map.groupBy(held, ({ eventType, iteration }) => JSON.stringify([eventType, iteration]));
+  return [...groups.values()].flatMap((own): EmptiedEffect[] => {
+    const questions = [...Map.groupBy(own, ({ instance }) => instance).values()].map((of) =>
+      of.flatMap(({ pairs }) => pairs),
+    );
+    const over = (valueOf: (pair: readonly [number, number]) => number): number[] =>
+      questions.map((pairs) => mean(pairs.map(valueOf)));
+    const team = meanInterval(over(([kept]) => kept));
+    const without = meanInterval(over(([, gone]) => gone));
+    const difference = student(over(([kept, gone]) => kept - gone));
+    const [first] = own;
+    return first === undefined || team === null || without === null || difference === null
+      ? []
+      : [
+          {
+            role: first.eventType,
+            evaluation: roundTitle('evaluate', first.iteration),
+            team,
+            without,
+            difference,
+            replays: questions.flat().length,
+          },
+        ];
+  });
+}
