@@ -2,6 +2,7 @@
 import { certified } from '../diagnostics/certified.ts';
 import type { Interval } from '../shared/records/records.ts';
 import { shockRows, shockWords, type SwapShock } from '../shared/records/replacement.ts';
+import { rankWords, shownRanks, type ShownRank } from '../shared/records/rankShift.ts';
 import type { StepMeasureName, StepMetrics } from '../shared/records/stepMetrics.ts';
 import { comparedSteps, klHistogram, stabilityOf, turnKls, type RegionFacts } from '../shared/records/trustRegion.ts';
 import { barsPicture } from './bars.ts';
@@ -63,6 +64,7 @@ const regionFigures = (delta: number, steps: readonly MeasuredStep[]): string[] 
     note: 'How far the contexts of each turn are from those with which the step began. Where nothing has moved it is 0, so the baseline of the same policy is 0.',
   }),
   histogramFigure(delta, steps),
+  ranksFigure(steps),
   certificateFigure(steps),
 ];
 
@@ -117,6 +119,29 @@ function histogramFigure(delta: number, steps: readonly MeasuredStep[]): string 
     barsPicture('kl-histogram', title, rows, (value) => count(value), 'turns'),
     `Turns by their KL in nats per message once they have gone back; the radius is ${String(delta)}, the end of the last bin that is not beyond it. Before that, ${percentage(left)} % were out of the region.`,
     '',
+  );
+}
+
+function ranksFigure(steps: readonly MeasuredStep[]): string {
+  const shown = shownRanks(steps.map(({ metrics }) => metrics));
+  if (shown.length === 0) {
+    return '';
+  }
+  const title = 'Probabilities by rank';
+  const side = (region: ShownRank['region']): string => (region === 'inside' ? 'in region' : 'out of it');
+  const rows = shown.map(({ region, rank, before, after }) => ({
+    label: `${side(region)}, ${rankWords(rank)}`,
+    value: bare(100 * (after - before)),
+  }));
+  const lines = shown.map(
+    ({ region, rank, before, after, updates }) =>
+      `<tr><th scope="row">${side(region)}, ${rankWords(rank)}</th><td>${decimal(100 * before, 3)} %</td><td>${decimal(100 * after, 3)} %</td><td>${count(updates)}</td></tr>`,
+  );
+  return figure(
+    title,
+    barsPicture('rank-shifts', title, rows, (value) => decimal(value, 3), 'change in probability, percentage points'),
+    `What updates did to the probability of tokens by their rank before it, the mean over tokens and updates. Updates that left the region are shown as they were before they went back.${shown.some(({ region }) => region === 'outside') ? '' : ' No update left the region.'}`,
+    table(`${title} in numbers`, ['tokens', 'before', 'after', 'updates'], lines, 'numbers'),
   );
 }
 

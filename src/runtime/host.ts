@@ -1,4 +1,5 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
+import type { RankShift } from '../shared/records/rankShift.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -22,6 +23,7 @@ import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId }
 import type { TrainingContext } from './train/graph/pack.ts';
 import { numericEnvironment, type DeviceSettings } from './session/session.ts';
 import { copyOfStates, movedBack } from './train/kept.ts';
+import { addedRanks, meanRanks, noRanks, rankSumsOf } from './train/rankShift.ts';
 import { together, type StepReport } from './train/stepReport.ts';
 import { initialState, type PreparedStep, type StepResult, type StepSettings } from './train/trainingState.ts';
 import {
@@ -142,8 +144,32 @@ export class ModelHost implements ModelRuntime {
     temperature: number,
     signal: AbortFlag,
   ): Promise<Float32Array[][]> {
-    const loaded = this.model();
     const found: Float32Array[][] = [];
+    for await (const { trainer, weights, others, some, places } of this.pairs(snapshot, other, contexts, temperature)) {
+      const part = await trainer.divergence(weights, others, some, temperature, signal);
+      part.forEach((messages, place) => (found[places[place] ?? place] = messages));
+    }
+    return found;
+  }
+
+  async rankShift(
+    snapshot: string,
+    other: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    signal: AbortFlag,
+  ): Promise<RankShift> {
+    let sums = noRanks();
+    for await (const { trainer, weights, others, some } of this.pairs(snapshot, other, contexts, temperature)) {
+      const policies = { before: trainer.distributions(weights, temperature), after: others };
+      sums = addedRanks(sums, await rankSumsOf(this.model().config, policies, some, signal));
+    }
+    return meanRanks(sums);
+  }
+
+  /** Contexts in parts for which each snapshot answers with one set of its weights. */
+  private async *pairs(snapshot: string, other: string, contexts: readonly TrainingContext[], temperature: number) {
+    const loaded = this.model();
     const [one, another] = [loaded.held(snapshot), loaded.held(other)];
     for (const { weights, settings, indices } of heldGroups(one, contexts)) {
       const { trainer } = await loaded.engines.of(settings);
@@ -151,11 +177,9 @@ export class ModelHost implements ModelRuntime {
       for (const group of heldGroups(another, own)) {
         const some = group.indices.flatMap((place) => own[place] ?? []);
         const others = await loaded.distributions(other, some, temperature);
-        const part = await trainer.divergence(weights, others, some, temperature, signal);
-        part.forEach((messages, place) => (found[indices[group.indices[place] ?? place] ?? place] = messages));
+        yield { trainer, weights, others, some, places: group.indices.map((place) => indices[place] ?? place) };
       }
     }
-    return found;
   }
 
   async beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {

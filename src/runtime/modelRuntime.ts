@@ -1,4 +1,5 @@
 /** What can be done with the weights of models: the interface of the runtime, whatever thread it runs in. */
+import type { RankShift } from '../shared/records/rankShift.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
@@ -67,6 +68,18 @@ export interface ModelRuntime {
     temperature: number,
     signal: AbortSignal,
   ): Promise<Float32Array[][]>;
+  /**
+   * Probabilities of tokens by their rank under one snapshot, and what another one gives the same tokens: means over
+   * all message tokens at a temperature.
+   * @throws C3Error('input') where the vocabulary is too large for that
+   */
+  rankShift(
+    snapshot: string,
+    other: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    signal: AbortSignal,
+  ): Promise<RankShift>;
   /**
    * Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them, which go on from
    * those that the snapshot has. The value head begins at 0.

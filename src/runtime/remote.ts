@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { NEVER, onAbort } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import type { RankShift } from '../shared/records/rankShift.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
 import type { AdapterStart, ModelInfo, ModelRuntime, RuntimeControl } from './modelRuntime.ts';
@@ -99,6 +100,16 @@ class RemoteRuntime implements EndableRuntime {
       { method: 'divergence', arguments: [snapshot, other, contexts, temperature] },
       signal,
     );
+  }
+
+  rankShift(
+    snapshot: string,
+    other: string,
+    contexts: readonly TrainingContext[],
+    temperature: number,
+    signal: AbortSignal,
+  ): Promise<RankShift> {
+    return this.call<RankShift>({ method: 'rankShift', arguments: [snapshot, other, contexts, temperature] }, signal);
   }
 
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {

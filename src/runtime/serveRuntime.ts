@@ -58,6 +58,8 @@ async function perform(host: ModelHost, call: Call, control: Control): Promise<R
       return host.score(...call.arguments, control.signal);
     case 'divergence':
       return host.divergence(...call.arguments, control.signal);
+    case 'rankShift':
+      return host.rankShift(...call.arguments, control.signal);
     case 'step':
       return host.step(...call.arguments, control.signal);
     case 'values':

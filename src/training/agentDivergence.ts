@@ -1,6 +1,7 @@
 /** How far agents have moved from the policy that sampled their messages. */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
+import type { RankShift } from '../shared/records/rankShift.ts';
 import type { RunConfig } from './config/config.ts';
 import { messageDivergence, type Divergence, type Origin } from './divergence.ts';
 
@@ -13,20 +14,26 @@ interface DivergenceInput {
 /**
  * How far each agent's messages have moved from the policy that sampled them.
  * @param origins where messages come from, by their tokens
- * @param last its snapshot, where the whole vocabulary is compared
+ * @param last its snapshot, where the whole vocabulary is compared: for the exact KL, and for probabilities by rank
  */
 export async function divergenceOf(
   { runtime, config, signal }: DivergenceInput,
   contexts: readonly TrainingContext[],
   origins: ReadonlyMap<Int32Array, Origin>,
-  last: string | null,
+  last: { readonly exact: string | null; readonly ranks: string | null },
 ): Promise<ReadonlyMap<string, Divergence>> {
   const held = await runtime.snapshots();
   const snapshot = await runtime.freeze();
   try {
     const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, signal);
     const exact =
-      last === null ? null : await runtime.divergence(last, snapshot, contexts, config.sampling.temperature, signal);
+      last.exact === null
+        ? null
+        : await runtime.divergence(last.exact, snapshot, contexts, config.sampling.temperature, signal);
+    const ranks = new Map<string, RankShift>();
+    for (const [agent, own] of last.ranks === null ? [] : Map.groupBy(contexts, (one) => one.agent ?? '')) {
+      ranks.set(agent, await runtime.rankShift(last.ranks ?? '', snapshot, own, config.sampling.temperature, signal));
+    }
     const moved = contexts.flatMap(({ agent = '', messages }, index) =>
       messages.map(({ tokens, behaviour, advantages: [advantage = 0] }, number) => {
         const origin = origins.get(tokens);
@@ -41,7 +48,10 @@ export async function divergenceOf(
       }),
     );
     return new Map(
-      [...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => [agent, messageDivergence(own)]),
+      [...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => {
+        const shift = ranks.get(agent);
+        return [agent, { ...messageDivergence(own), ...(shift !== undefined && { ranks: shift }) }];
+      }),
     );
   } finally {
     if (!held.includes(snapshot)) {

@@ -1,5 +1,6 @@
 /** How far a policy has moved from the one that sampled, per message. */
 import { mean } from '../credit/describe.ts';
+import type { RankShift } from '../shared/records/rankShift.ts';
 
 /** Whose return a message shares. */
 export interface Origin {
@@ -44,6 +45,8 @@ export interface Divergence {
   readonly exact?: number;
   /** The mean of (w - 1) A, w being the ratio of the whole message, its logarithm cut to +-10; 0 without a message. */
   readonly gain: number;
+  /** Probabilities of tokens by rank under the policy that sampled, and now, where they were asked for. */
+  readonly ranks?: RankShift;
   /** Of the messages whose origin is known; left out where none is. */
   readonly moves?: readonly Move[];
 }

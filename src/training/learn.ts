@@ -176,7 +176,8 @@ class Step {
       case 'divergence': {
         const last = update.exact === true ? this.last : null;
         const from = update.of === 'first' ? this.first : this.messages;
-        return { divergence: await divergenceOf(this.input, this.contextsOf(update, from), from.origins, last) };
+        const compared = { exact: last, ranks: update.ranks === true ? this.last : null };
+        return { divergence: await divergenceOf(this.input, this.contextsOf(update, from), from.origins, compared) };
       }
       case 'finish':
         this.result = { ...this.result, ...update.measures };

@@ -1,5 +1,5 @@
 /** The KL penalty of an update: from which policy, how estimated, and where it enters. */
-import { exactProblem, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
+import { EXACT_VOCABULARY, exactProblem, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepSettings } from '../runtime/train/trainingState.ts';
 import { shapeWithK1 } from './advantages.ts';
@@ -14,19 +14,29 @@ export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
 
 type PenaltyConfig = Pick<RunConfig, 'method' | 'ppo' | 'teamtr' | 'steps'>;
 
+/** Compares whole distributions too, and has its own words for it. */
+const RANKS_KEY = 'teamtr.rank_shifts';
+
 /** The key by which a run compares whole distributions; null where it does not. */
 export function exactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string | null {
   const [key, estimator] = methodReads(method, 'teamtr')
     ? ['teamtr.kl_estimator', teamtr.kl_estimator]
     : ['ppo.kl_estimator', ppo.kl_estimator];
-  return estimator === 'exact' && steps > 0 ? key : null;
+  if (estimator === 'exact' && steps > 0) {
+    return key;
+  }
+  return methodReads(method, 'teamtr') && teamtr.rank_shifts === true && steps > 0 ? RANKS_KEY : null;
 }
 
 /** Why a configuration's divergence cannot be computed with a model, in one sentence; null where it can. */
 export function exactDivergenceProblem(config: PenaltyConfig, vocabularySize: number): string | null {
   const key = exactKey(config);
   const problem = key === null ? null : exactProblem(vocabularySize);
-  return problem === null ? null : `${String(key)}: ${problem}`;
+  return problem === null
+    ? null
+    : key === RANKS_KEY
+      ? `${key}: Probabilities by rank compare ${String(vocabularySize)} of them at each token, more than ${String(EXACT_VOCABULARY)}; leave it out.`
+      : `${String(key)}: ${problem}`;
 }
 
 /** The policies that a penalty may be against, by their snapshots. */

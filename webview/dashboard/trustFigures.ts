@@ -1,6 +1,7 @@
 /** The figures of trust regions: how far turns moved, certificates against measurements, what a swap cost. */
 import { shockRows } from '../../src/shared/records/replacement.ts';
 import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/shared/records/trustRegion.ts';
+import { rankWords, SINGLE_RANKS, shownRanks, type ShownRank } from '../../src/shared/records/rankShift.ts';
 import { count, decimal, NOT_MEASURED, percent } from '../common/format.ts';
 import {
   INTERVAL_COLUMNS,
@@ -24,6 +25,7 @@ export function trustFigures(view: View): readonly FigureSpec[] {
   const some = (has: (run: ShownRun) => boolean): boolean => view.runs.some(has);
   return [
     ...(some((run) => binsOf(run).length > 0) ? [KL_HISTOGRAM] : []),
+    ...(some((run) => ranksOf(run).length > 0) ? [RANK_SHIFTS] : []),
     ...(some((run) => pairsOf(run).length > 0) ? [CERTIFICATES] : []),
     ...(some((run) => shockOf(run) !== null) ? [SWAP_SHOCK] : []),
   ];
@@ -38,6 +40,9 @@ const binsOf = ({ rows, region: { delta } }: ShownRun): ReturnType<typeof klHist
       );
 const pairsOf = ({ rows }: ShownRun): ReturnType<typeof comparedSteps> =>
   comparedSteps(rows.map(({ iteration: step, metrics }) => ({ step, metrics })));
+const ranksOf = ({ rows }: ShownRun): readonly ShownRank[] => shownRanks(rows.map(({ metrics }) => metrics));
+const sideOf = ({ region }: ShownRank): string => (region === 'inside' ? 'in the region' : 'out of it');
+const points = (value: number): string => `${decimal(100 * value, 3)} points`;
 const shockOf = ({ region: { replacement } }: ShownRun) => replacement?.shock ?? null;
 
 const KL_HISTOGRAM: FigureSpec = {
@@ -103,6 +108,81 @@ const KL_HISTOGRAM: FigureSpec = {
 };
 
 const turnsOf = (run: ShownRun): number => binsOf(run).reduce((sum, bin) => sum + bin.count, 0);
+
+const RANK_SHIFTS: FigureSpec = {
+  id: 'rank-shifts',
+  title: 'Probabilities by rank',
+  note: 'What updates did to the probability of tokens by their rank before it, the mean over tokens and updates: those in the region first, then, right of the upright line, those out of it as they were before they went back. The last point of each side is all other tokens together.',
+  x: () => ({
+    title: 'rank before the update, in the region, then out of it',
+    format: (x) => (x <= SINGLE_RANKS + 1 ? rankPlace(x) : rankPlace(x - OUTSIDE)),
+  }),
+  yAxis: 'change in probability',
+  formatY: percent,
+  always: [0],
+  boxes: false,
+  smooth: false,
+  nothing: 'No update has been measured by rank yet.',
+  lines: (view) =>
+    view.runs.map((run, look) => {
+      const ranks = ranksOf(run);
+      const changes = ranks.map(({ before, after }) => after - before);
+      return {
+        label: run.tag,
+        name: run.record.title,
+        look,
+        joined: false,
+        points: ranks.map((shown) => ({
+          x: shown.region === 'inside' ? shown.rank : shown.rank + OUTSIDE,
+          y: shown.after - shown.before,
+          low: null,
+          high: null,
+          box: null,
+          target: { kind: 'run', run: run.record.id },
+          words: () => [
+            `${rankWords(shown.rank)} ${sideOf(shown)}`,
+            `${percent(shown.before)} before, ${percent(shown.after)} after`,
+            points(shown.after - shown.before),
+            `${count(shown.updates)} ${shown.updates === 1 ? 'update' : 'updates'}`,
+          ],
+        })),
+        ...(ranks.some(({ region }) => region === 'outside') && {
+          front: [
+            { x: OUTSIDE, y: Math.max(0, ...changes) },
+            { x: OUTSIDE, y: Math.min(0, ...changes) },
+          ],
+        }),
+      };
+    }),
+  table: (view) => ({
+    columns: [
+      ...runColumns(view),
+      ...['Updates', 'Tokens'].map((name) => ({ name, numeric: false })),
+      ...['Before', 'After', 'Number of updates'].map((name) => ({ name, numeric: true })),
+    ],
+    rows: view.runs.flatMap((run) =>
+      ranksOf(run).map((shown) => ({
+        cells: [
+          ...runCells(view, run),
+          textCell(sideOf(shown)),
+          textCell(rankWords(shown.rank)),
+          numberCell(shown.before, digits(5)),
+          numberCell(shown.after, digits(5)),
+          numberCell(shown.updates, count),
+        ],
+        target: { kind: 'run', run: run.record.id },
+      })),
+    ),
+  }),
+  latest: (view) => {
+    const first = view.runs[0] === undefined ? undefined : ranksOf(view.runs[0])[0];
+    return first === undefined ? NOT_MEASURED : `rank 1: ${points(first.after - first.before)}`;
+  },
+};
+
+/** Where updates out of the region are drawn, right of those in it. */
+const OUTSIDE = SINGLE_RANKS + 2;
+const rankPlace = (rank: number): string => (rank > 0 && rank <= SINGLE_RANKS ? count(rank) : rank > 0 ? 'rest' : '');
 
 const CERTIFICATES: FigureSpec = {
   id: 'certificates',

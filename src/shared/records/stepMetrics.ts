@@ -2,6 +2,7 @@
  * What a training step is measured by. One row of the table adds a measure: the store keeps it under its key, the
  * dashboard draws and lists it.
  */
+import { RANK_MEASURES, type RankMeasureName } from './rankShift.ts';
 import { DRIFT_MEASURES, KL_TURN_MEASURES, type DriftMeasureName } from './driftMeasures.ts';
 import type { StepFigureWords, StepMeasure } from './stepMeasure.ts';
 
@@ -221,6 +222,7 @@ export const STEP_MEASURES = {
     },
   },
   ...DRIFT_MEASURES,
+  ...RANK_MEASURES,
   loss: {
     title: 'Loss',
     written: 4,
@@ -327,6 +329,7 @@ export type OwnMeasures = Pick<
   | 'comparedCertificate'
   | 'measuredImprovement'
   | DriftMeasureName
+  | RankMeasureName
 >;
 
 /** The figure of a measure's own; null where another one lists it, or none does. */

@@ -105,6 +105,7 @@ export interface MethodSettings {
     readonly certificate_bound: number;
     readonly certificate_confidence: number;
     readonly diagnostics: boolean;
+    readonly rank_shifts?: boolean | undefined;
   };
 }
 
@@ -157,10 +158,7 @@ export interface SampledStep {
   readonly settings: MethodSettings;
   /** 0 at the beginning of a step; its `rollouts` follow from 1 on. */
   readonly stage: number;
-  /**
-   * The trees of each instance that are learned from, in the order of the plan; a whole episode is a tree that does not
-   * branch.
-   */
+  /** The trees of each instance that are learned from, as the plan orders them; a whole episode does not branch. */
   readonly instances: readonly (readonly TreeNode[])[];
   /** Those that are only measured, in the same order. */
   readonly measured: readonly (readonly TreeNode[])[];
@@ -243,11 +241,12 @@ export type Update =
   | ({ readonly kind: 'values' } & ValueSettings)
   /**
    * Measures how far agents have moved from the policy that sampled, all of them or some, on all of their contexts or
-   * a part; exact: over the whole vocabulary too, which must be small.
+   * a part; exact: over the whole vocabulary too, which must be small; ranks: also probabilities by rank, likewise.
    */
   | {
       readonly kind: 'divergence';
       readonly exact?: boolean;
+      readonly ranks?: boolean;
       readonly agents?: readonly string[];
       readonly batch?: MiniBatch;
       /** Of the surrogate's gain, as of an update. */

@@ -21,6 +21,7 @@
  * episodes of an earlier turn count by their importance weights, the products over the messages of all agents that were
  * updated since of their ratios (section 6; it publishes no clip of them), which multiply A_g.
  */
+import { rankMeasures, type RankShift } from '../../shared/records/rankShift.ts';
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Json, MethodState } from '../../shared/records/methodState.ts';
 import { mean } from '../../credit/describe.ts';
@@ -131,6 +132,14 @@ export const teamTr: Method = {
           klWeight: mean(turns.map(({ weight }) => weight)),
           outOfRegion: mean(turns.map(({ left }) => (left ? 1 : 0))),
           ...measuresOf(turns, returns, settings.teamtr),
+          ...rankMeasures(
+            'inside',
+            turns.flatMap(({ inside }) => inside ?? []),
+          ),
+          ...rankMeasures(
+            'outside',
+            turns.flatMap(({ outside }) => outside ?? []),
+          ),
           ...watch?.measures(),
         },
         state: stateOf(weights, gains),
@@ -147,6 +156,9 @@ interface Turn extends MeasuredTurn {
   readonly left: boolean;
   /** The weight of the KL penalty for its next turn. */
   readonly weight: number;
+  /** Probabilities by rank: of what was kept where anything was, and of what left the region; where measured. */
+  readonly inside: RankShift | null;
+  readonly outside: RankShift | null;
 }
 
 /**
@@ -195,6 +207,14 @@ function* turnOf(
       ? still
       : { moved: klOf(own, teamtr.kl_estimator), gain: own.gain, moves: own.moves ?? [] };
   };
+  const ranks = function* (): Generator<Update, RankShift | null, Outcome> {
+    if (teamtr.rank_shifts !== true) {
+      return null;
+    }
+    const part = monitored === undefined ? {} : { batch: monitored };
+    const { divergence } = yield { kind: 'divergence', agents, ranks: true, ...part };
+    return divergence?.get(agent)?.ranks ?? null;
+  };
   let [now, weight] = [still, begin];
   yield { kind: 'keep' };
   for (let epoch = 0; epoch < epochs && now.moved < stop * delta; epoch++) {
@@ -212,6 +232,7 @@ function* turnOf(
     weight = adaptedWeight(weight, now.moved, teamtr);
   }
   const left = now.moved > delta;
+  const outside = left ? yield* ranks() : null;
   for (let tried = 0; now.moved > delta && tried < tries; tried++) {
     yield { kind: 'revert', share: backtrack };
     now = yield* measure();
@@ -219,8 +240,9 @@ function* turnOf(
   if (now.moved > delta) {
     yield { kind: 'revert', share: 0 };
     now = { ...still, moves: now.moves.map((move) => ({ ...move, logRatio: 0, tokens: move.tokens.map(() => 0) })) };
+    return { ...now, left, weight, outside, inside: null };
   }
-  return { ...now, left, weight };
+  return { ...now, left, weight, outside, inside: yield* ranks() };
 }
 
 /** Which of an agent's contexts are learned from, and on which its KL is measured; undefined: all. */

@@ -7,6 +7,7 @@ import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import type { Json, MethodState } from '../../../src/shared/records/methodState.ts';
+import { shownRanks } from '../../../src/shared/records/rankShift.ts';
 import type { StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
@@ -128,7 +129,7 @@ const kindsOf = (updates: readonly Update[]): string =>
         case 'revert':
           return `back ${String(update.share)}`;
         case 'divergence':
-          return 'measure';
+          return update.ranks === true ? 'rank' : 'measure';
         default:
           return update.kind;
       }
@@ -163,6 +164,9 @@ describe('a turn', () => {
     assert.deepEqual(end.measures, { trustRegionKl: 0, surrogateGain: 0, klWeight: 2, outOfRegion: 1 });
     assert.deepEqual(end.state, { json: { beta: { a: 2, b: 2, c: 2 }, gain: { a: 0, b: 0, c: 0 } }, tensors: {} });
     assert.match(kindsOf(asked([0.05], ['teamtr.backtrack_tries=0'])), /^keep, learn a 1, measure, back 0, rollouts/u);
+    // Probabilities by rank: before it goes back, and of what is left.
+    const [ranked = ''] = kindsOf(asked([0.05, 0.05, 0.009], ['teamtr.rank_shifts=true'])).split(', rollouts');
+    assert.equal(ranked, 'keep, learn a 1, measure, rank, back 0.5, measure, rank');
   });
 
   it('takes the weights of the step before, the estimator and the order that are asked for', () => {
@@ -326,7 +330,11 @@ describe('a run of teamtr', () => {
     const found: (readonly [string, Json])[] = [];
     for (const diagnostics of ['false', 'true']) {
       const world = await tinyWorld(t, team.folder);
-      await start(world, undefined, [...RUN, 'steps=2', `teamtr.diagnostics=${diagnostics}`]);
+      const asked = [
+        `teamtr.diagnostics=${diagnostics}`,
+        ...(diagnostics === 'true' ? ['teamtr.rank_shifts=true'] : []),
+      ];
+      await start(world, undefined, [...RUN, 'steps=2', ...asked]);
       const { store } = world;
       const { trainSeconds, generateSeconds, ...metrics } = store.steps('run-1', 1, 1)[0]?.metrics ?? assert.fail();
       assert.ok(trainSeconds >= 0 && generateSeconds >= 0);
@@ -346,6 +354,26 @@ describe('a run of teamtr', () => {
     assert.equal(Math.max(all.klTurn1 ?? NaN, all.klTurn2 ?? NaN), all.trustRegionKl);
     assert.ok((all.zetaProxy ?? 0) > 0 && (all.monitorError25 ?? 0) > 0);
     assert.equal(all.staleGapTurn1, undefined);
+    assert.equal('rankInsideTurns' in (without as StepMetrics), false);
+    const ranks = shownRanks([all]);
+    assert.ok(ranks.length > 0);
+    for (const region of new Set(ranks.map((one) => one.region))) {
+      const own = ranks.filter((one) => one.region === region);
+      close(
+        own.reduce((sum, { before }) => sum + before, 0),
+        1,
+      );
+      close(
+        own.reduce((sum, { after }) => sum + after, 0),
+        1,
+      );
+      const single = own.slice(0, -1).map(({ before }) => before);
+      assert.deepEqual(
+        single.toSorted((one, other) => other - one),
+        single,
+      );
+      assert.ok(own.some(({ before, after }) => Math.abs(after - before) > 1e-6));
+    }
   });
 
   it('that samples once in a step learns the same in any order, on all of its budget', async (t: TestContext) => {
@@ -480,5 +508,10 @@ describe('a run of teamtr', () => {
       /^teamtr\.kl_estimator: An exact divergence/u,
     );
     assert.equal(exactDivergenceProblem(configOf('ppo.kl_estimator=exact'), 9000), null);
+    assert.match(
+      exactDivergenceProblem(configOf('teamtr.rank_shifts=true'), 9000) ?? '',
+      /^teamtr\.rank_shifts: Probabilities by rank compare 9000/u,
+    );
+    assert.equal(exactDivergenceProblem(configOf('teamtr.rank_shifts=true'), 8192), null);
   });
 });
