@@ -23,6 +23,7 @@ import {
   TaxonomyRequest,
   TestModelRequest,
   UpdateStoreRequest,
+  VerifyCostsRequest,
   VerifyRequest,
   type CancelResult,
   type DoctorReport,
@@ -112,6 +113,11 @@ export class EngineClient {
   /** What a replay may ask of servers at most. Errors as replay. */
   replayCosts(params: ReplayParams): Promise<readonly EndpointCost[]> {
     return this.ask((connection) => connection.sendRequest(ReplayCostsRequest, params));
+  }
+
+  /** What verifying a message may ask of servers at most. Errors as replay. */
+  verifyCosts(message: number): Promise<readonly EndpointCost[]> {
+    return this.ask((connection) => connection.sendRequest(VerifyCostsRequest, { message }));
   }
 
   /** Gives the keys that the user keeps to an engine that is there; another one has them as it is joined. */

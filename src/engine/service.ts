@@ -11,7 +11,6 @@ import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
 import type { LogImport } from '../shared/records/logImport.ts';
-import type { EditorModels } from '../shared/protocols/editorProtocol.ts';
 import type { ImportLogParams, ReplaceParams, StartRunParams } from '../shared/protocols/engineProtocol.ts';
 import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
@@ -25,6 +24,7 @@ import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts
 import { Evaluators } from './recipe/evaluators.ts';
 import { importLog } from './exchange/importLog.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
+import type { Endpoints } from './models/endpoints.ts';
 import { ModelPool, type LentPolicy } from './models/models.ts';
 import { pilotHere, type PilotSettings } from './run/pilot.ts';
 import { saveModel, speaking } from './run/runOutput.ts';
@@ -47,6 +47,7 @@ import {
   knownReplays,
   proveHere,
   replayCostsHere,
+  verifyCostsHere,
   replayHere,
   replaysToVerify,
   verifyReturns,
@@ -247,26 +248,24 @@ export class EngineService {
   }
 
   /** What a replay may ask of servers at most, one entry for each role that one answers; nothing is asked. */
-  replayCosts(request: EngineReplay): readonly EndpointCost[] {
+  async replayCosts(request: EngineReplay): Promise<readonly EndpointCost[]> {
     checkSettle(request);
-    return this.work.reading((store) => replayCostsHere(store, request));
+    return replayCostsHere(this.work, request);
   }
 
-  /** Takes the keys that a window keeps; they stay in memory. */
-  offerKeys(keys: Readonly<Record<string, string>>): void {
-    this.models.endpoints.offer(keys);
-  }
+  /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
+  readonly verifyCosts = (message: number): readonly EndpointCost[] =>
+    this.work.reading((store) => verifyCostsHere(store, message));
 
-  /** Takes a window that asks the chat models of VS Code. @returns what lets go of it */
-  addWindow(window: EditorModels): () => void {
-    return this.models.endpoints.windows.add(window);
-  }
+  /** The models elsewhere: what windows give to ask them with stays in memory. */
+  readonly endpoints: Endpoints = this.models.endpoints;
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
-  async verify(run: string, sample: number | null, signal: AbortSignal): Promise<VerificationReport> {
+  async verify(run: string, sample: number | null, control: Omit<AgainControl, 'again'>): Promise<VerificationReport> {
+    const { signal } = control;
     this.work.reading((store) => store.run(run));
     return this.work.writing('verification of replays', signal, (store) =>
-      verifyReturns(this.replays, store, run, replaysToVerify(store, run, sample), { signal, again: true }),
+      verifyReturns(this.replays, store, run, replaysToVerify(store, run, sample), { ...control, again: true }),
     );
   }
 
@@ -384,9 +383,8 @@ export class EngineService {
   }
 
   /** Stores what other programs recorded of their agents as a run; see importLog. */
-  importLog(params: ImportLogParams, signal: AbortSignal): Promise<LogImport> {
-    return importLog(this.work, params, signal);
-  }
+  readonly importLog = (params: ImportLogParams, signal: AbortSignal): Promise<LogImport> =>
+    importLog(this.work, params, signal);
 
   /** Cancels what is in progress, waits for its end, then gives everything back. */
   async close(): Promise<void> {

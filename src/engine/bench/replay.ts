@@ -128,7 +128,7 @@ async function verifying(
 ): Promise<BenchFigure[]> {
   const { verified } = quick ? QUICK : FULL;
   const started = performance.now();
-  const { checked, identical, different } = await service.verify(run, verified, signal);
+  const { checked, identical, different } = await service.verify(run, verified, { signal });
   const seconds = (performance.now() - started) / 1000;
   note(`${String(checked)} replays verified`);
   return [

@@ -349,8 +349,11 @@ export async function verify(args: readonly string[], context: CommandContext): 
     }
     const report =
       message === null
-        ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), signal)
-        : await service.verifyMessage(message, { signal, again: true });
+        ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), {
+            signal,
+            onRemark: note,
+          })
+        : await service.verifyMessage(message, { signal, again: true, onRemark: note });
     if (parsed.values['json'] === true) {
       print(JSON.stringify(report));
     } else {

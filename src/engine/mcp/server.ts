@@ -94,7 +94,7 @@ function registerReplay(server: McpServer, service: EngineService): void {
     ({ message, alternatives, replays, max_evaluator_calls: most, confirm }, { signal }) =>
       answering(async () => {
         const asked = { message, alternatives, replays, max_evaluator_calls: most };
-        const costs = service.replayCosts({ message, alternatives, replays, text: null });
+        const costs = await service.replayCosts({ message, alternatives, replays, text: null });
         const refusal = replayRefusal(asked, costs);
         if (refusal !== null) {
           throw new C3Error('input', refusal);

@@ -237,7 +237,7 @@ function failureError(role: string, model: string, { kind, words }: EditorFailur
     case 'missing':
       return new C3Error(
         'input',
-        `VS Code offers no chat model for policies.${role}${model}; ${words === '' ? 'install or sign in to an extension that has some' : `it offers ${words}`}, or name an endpoint.`,
+        `VS Code offers no chat model for policies.${role}${model}; ${words === '' ? 'install or sign in to an extension that has some, or name' : `name one of those that it offers, ${words}, or`} an endpoint.`,
       );
     case 'consent':
       return new C3Error(

@@ -1,10 +1,12 @@
 /** What a replay may ask of servers at most, from what the store knows. */
 import type { ReplayRequest } from '../../replay/request.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
-import type { Decision } from '../../shared/records/records.ts';
+import type { Decision, Replay } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { replayCosts, type CostedTeam } from '../models/endpointCost.ts';
+import { isTerminal } from '../../team/protocol.ts';
+import { decisionsAtMost } from '../../team/rounds.ts';
+import { endpointCosts, replayCosts, type CostedTeam } from '../models/endpointCost.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 
 type Team = Omit<CostedTeam, 'spent'>;
@@ -20,12 +22,52 @@ export const costedTeam = (recipe: StoredRecipe, limit: CostedTeam['limit'] = {}
 /** The costs of replaying a decision, by the roles that servers answer. */
 export function costsOf(
   store: StoreReader,
-  { run, id, position, context, instance }: Decision,
+  decision: Decision,
   asked: ReplayRequest,
   team: Team,
 ): readonly EndpointCost[] {
+  const { run, position } = decision;
+  const costed = { ...team, spent: (role: string) => store.spent(run, role) };
+  return replayCosts(asked, costed, position, bytesOf(store, decision));
+}
+
+/** Bytes of what a context after a decision may have, the later messages left out. */
+function bytesOf(store: StoreReader, { id, context, instance }: Decision): number {
   // What is said of one message may be longer than what is said of another.
   const said = [store.instance(instance).question, ...store.chain(id).map(({ text }) => text), context];
-  const bytes = said.reduce((total, text) => total + Buffer.byteLength(text), 0);
-  return replayCosts(asked, { ...team, spent: (role) => store.spent(run, role) }, position, bytes);
+  return said.reduce((total, text) => total + Buffer.byteLength(text), 0);
+}
+
+/** The costs of sampling replays again, each as often as it is stored, by the roles that servers answer. */
+export function samplingCosts(store: StoreReader, replays: readonly Replay[], team: Team): readonly EndpointCost[] {
+  const [first] = replays;
+  if (first === undefined) {
+    return [];
+  }
+  const { occurrences, rounds } = team.protocol;
+  const { run } = store.decision(first.alternative);
+  let bytes = 0;
+  const requests = new Map<string, number>();
+  const ask = (role: string, times: number): void => {
+    requests.set(role, (requests.get(role) ?? 0) + times);
+  };
+  for (const own of Map.groupBy(replays, ({ alternative }) => alternative).values()) {
+    const decision = store.decision(own[0]?.alternative ?? first.alternative);
+    bytes = Math.max(bytes, bytesOf(store, decision));
+    // The last message is itself what is sampled again; of others, what comes after them.
+    if (isTerminal(team.protocol, decision.position)) {
+      ask(decision.eventType, own.length);
+    } else if (rounds === undefined) {
+      for (const { role, position } of occurrences) {
+        ask(role, position > decision.position ? own.length : 0);
+      }
+    } else {
+      for (const { name } of team.protocol.roles) {
+        ask(name, decisionsAtMost(team.protocol) * own.length);
+      }
+    }
+  }
+  const later = rounds === undefined ? occurrences.length : decisionsAtMost(team.protocol);
+  const costed = { ...team, spent: (role: string) => store.spent(run, role) };
+  return endpointCosts(costed, bytes, later, (role) => requests.get(role) ?? 0).filter((one) => one.requests > 0);
 }

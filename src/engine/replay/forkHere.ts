@@ -13,9 +13,9 @@ import { C3Error } from '../../shared/errors.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
 import type { Decision, NumericEnvironment } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
-import { costWords } from '../../shared/endpointCost.ts';
+import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import type { EndpointSettings } from '../../shared/rolePolicies.ts';
-import type { StoreWriter } from '../../store/types.ts';
+import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderPlain } from '../../team/render.ts';
@@ -69,9 +69,8 @@ export async function forkHere(
     temperature: temperature ?? team.temperature ?? runSampling(config).temperature,
     maxNewTokens: team.maxNewTokens,
   };
-  const position = protocol.roles.findIndex(({ name }) => name === decision.eventType);
   const limit = request.spending ?? {};
-  for (const cost of costsOf(store, { ...decision, position }, asked, { protocol, policies, sampling, limit })) {
+  for (const cost of forkCosts(store, decision, request, team)) {
     control.onRemark?.(costWords(cost));
   }
   const account = models.endpoints.account(store, run);
@@ -109,6 +108,26 @@ export async function forkHere(
   } finally {
     driver.close();
   }
+}
+
+/**
+ * What a fork may ask of servers at most; nothing is started and nothing asked.
+ * @throws C3Error('input') for a role that the team file names nobody for, or a credit that is settled already
+ */
+export function forkCosts(
+  store: StoreReader,
+  decision: Decision,
+  request: EngineReplay,
+  team: RecordedTeam,
+): readonly EndpointCost[] {
+  const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
+  const protocol = openProtocol(protocolOf(recipe));
+  const policies = policiesOf(team, protocol);
+  const asked = withPairs(request, store.message(decision.id), true, protocol);
+  const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
+  const position = protocol.roles.findIndex(({ name }) => name === decision.eventType);
+  const limit = request.spending ?? {};
+  return costsOf(store, { ...decision, position }, asked, { protocol, policies, sampling, limit });
 }
 
 /** The roles of a protocol, where every one may speak at any time: the program knows when. */

@@ -25,8 +25,9 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { paced } from '../run/time/pace.ts';
 import type { StoreWork } from '../run/storeWork.ts';
 import { snapshotNamed } from './continuation.ts';
-import { costedTeam, costsOf } from './costsHere.ts';
-import { forkHere } from './forkHere.ts';
+import { costedTeam, costsOf, samplingCosts } from './costsHere.ts';
+import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
+import { forkCosts, forkHere } from './forkHere.ts';
 import type { Lending } from './lending.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 import { checkLength } from './typedLength.ts';
@@ -142,13 +143,21 @@ export async function replayHere(
 }
 
 /**
- * What a replay may ask of servers at most; nothing of imported runs, whose replays are refused.
- * @throws C3Error('input') where the message's own credit is settled already
+ * What a replay may ask of servers at most; nothing of imported runs without a team, whose replays are refused.
+ * @throws C3Error('input') where the message's own credit is settled already, or the team file is wrong
  */
-export function replayCostsHere(store: StoreReader, request: EngineReplay): readonly EndpointCost[] {
+export async function replayCostsHere(
+  work: Pick<StoreWork, 'reading'>,
+  request: EngineReplay,
+): Promise<readonly EndpointCost[]> {
+  const team = request.team === undefined ? null : await readTeam(request.team);
+  return work.reading((store) => costsIn(store, request, team));
+}
+
+function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam | null): readonly EndpointCost[] {
   const decision = store.decision(request.message);
   if (store.run(decision.run).method === IMPORTED) {
-    return [];
+    return team === null ? [] : forkCosts(store, decision, request, team);
   }
   const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
   const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
@@ -201,7 +210,11 @@ export function verifyHere(
 }
 
 /** @param again whether replays that no seed gives again are sampled again, which costs as much as they did */
-export type AgainControl = VerifyControl & { readonly again: boolean };
+export type AgainControl = VerifyControl & {
+  readonly again: boolean;
+  /** Hears what that may ask of servers at most, before anything is asked. */
+  readonly onRemark?: ((remark: string) => void) | undefined;
+};
 
 /**
  * Re-executes replays, and compares the returns of those that no seed gives again with as many that are sampled again.
@@ -226,6 +239,9 @@ export async function verifyReturns(
   const recipe = parseRecipe(store.runConfig(run), run);
   const { config } = recipe;
   const signal = work.stopping(control.signal);
+  for (const cost of samplingCosts(store, unseeded, costedTeam(recipe))) {
+    control.onRemark?.(`To sample again: ${costWords(cost)}`);
+  }
   const samples: ReturnSamples[] = [];
   for (const [snapshot, own] of Map.groupBy(unseeded, ({ bucket }) => store.bucket(bucket).snapshot)) {
     await evaluators.using(recipe, (evaluator) =>
@@ -248,6 +264,16 @@ export async function verifyReturns(
   }
   const returns = compareReturns(samples);
   return { ...report, ...(returns !== null && { returns }) };
+}
+
+/** What sampling the replays of a message again may ask of servers at most; nothing where all have seeds. */
+export function verifyCostsHere(store: StoreReader, message: number): readonly EndpointCost[] {
+  const { run } = store.message(message);
+  if (store.run(run).method === IMPORTED) {
+    return [];
+  }
+  const unseeded = knownReplays(store, message).filter((replay) => isUnseeded(store, replay));
+  return samplingCosts(store, unseeded, costedTeam(parseRecipe(store.runConfig(run), run)));
 }
 
 /** The replays that a message represents. @throws C3Error('input') where it was never replayed */

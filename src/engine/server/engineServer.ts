@@ -41,6 +41,7 @@ import {
   TestModelProgressNotification,
   TestModelRequest,
   UpdateStoreRequest,
+  VerifyCostsRequest,
   VerifyProgressNotification,
   VerifyRequest,
   YieldRequest,
@@ -165,7 +166,7 @@ export class EngineServer {
         }
         client.kind = kind;
         if (kind === 'window' && !client.gone.signal.aborted) {
-          const leave = service.addWindow(clientWindow(connection, client.gone.signal));
+          const leave = service.endpoints.windows.add(clientWindow(connection, client.gone.signal));
           client.gone.signal.addEventListener('abort', leave, { once: true });
         }
         return {
@@ -216,9 +217,10 @@ export class EngineServer {
     );
     connection.onRequest(ReplayRequest, (params, token) => this.answering(() => this.replay(client, params, token)));
     connection.onRequest(ReplayCostsRequest, (params) => this.answering(() => service.replayCosts(params)));
+    connection.onRequest(VerifyCostsRequest, ({ message }) => this.answering(() => service.verifyCosts(message)));
     connection.onRequest(OfferKeysRequest, ({ keys }) =>
       this.answering(() => {
-        service.offerKeys(keys);
+        service.endpoints.offer(keys);
         return null;
       }),
     );

@@ -1,5 +1,6 @@
 /** Re-executes replays when the user asks for it, with progress, cancel and a word at the end. */
 import { ProgressLocation, window } from 'vscode';
+import { costWords } from '../../shared/endpointCost.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { reportWords, type VerificationReport } from '../../shared/records/verification.ts';
 import type { Engine } from './engine.ts';
@@ -75,14 +76,15 @@ export class Verifier {
   }
 
   /** Whether what no seed gives again is sampled again, which the user agrees to: it costs as much as it did. */
-  private samplesAgain(message: number): Promise<boolean> {
+  private async samplesAgain(message: number): Promise<boolean> {
     const reader = this.store.reader();
-    return reader !== null && asksServers(reader.runConfig(reader.message(message).run))
-      ? confirmed(
-          'Sample again what servers answered?',
-          'Sample again',
-          'Servers that take no seeds give no message twice. Their replays can only be sampled again, so that returns are compared; that costs as much as the replays did, within the spending limit. Otherwise they are not comparable.',
-        )
-      : Promise.resolve(false);
+    if (reader === null || !asksServers(reader.runConfig(reader.message(message).run))) {
+      return false;
+    }
+    const costs = await this.engine.client().verifyCosts(message);
+    const why =
+      'Servers that take no seeds give no message twice. Their replays can only be sampled again, so that returns are compared. Otherwise they are not comparable.';
+    const detail = [why, ...costs.map(costWords)].join('\n');
+    return costs.length > 0 && confirmed('Sample again what servers answered?', 'Sample again', detail);
   }
 }

@@ -76,7 +76,10 @@ export class PanelReplay implements Disposable {
     const client = this.services.engine.client();
     const wanted = { ...params, ...spendingLimit() };
     const reader = this.services.store.reader();
-    if (reader === null || !asksServers(reader.runConfig(reader.message(params.message).run))) {
+    const asks =
+      params.team !== undefined ||
+      (reader !== null && asksServers(reader.runConfig(reader.message(params.message).run)));
+    if (!asks) {
       this.replay(client, wanted);
       return;
     }

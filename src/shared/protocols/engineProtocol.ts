@@ -228,6 +228,10 @@ export const ReplayRequest = new RequestType<ReplayParams, ReplayResult, void>('
 export const ReplayCostsRequest = new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs');
 /** Gives the engine the keys that the user keeps in the editor, in the place of those that were given before. */
 export const OfferKeysRequest = new RequestType<OfferKeysParams, null, void>('keys/offer');
+/** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
+export const VerifyCostsRequest = new RequestType<{ readonly message: number }, readonly EndpointCost[], void>(
+  'verify/costs',
+);
 export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
 export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
 /** Brings a store of an older version up to date. */

@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { run } from '../../support/command.ts';
 import { killEngines } from '../../support/engines.ts';
 import { packageExtension } from '../../support/package.ts';
@@ -53,6 +53,8 @@ export interface ServerOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Leave workspace trust on, so that the trust dialog shows and an untrusted folder is restricted. */
   readonly askForTrust?: boolean;
+  /** Folders of extensions of the tests' own, beside those that the editor starts with. */
+  readonly beside?: readonly string[];
   /** Environment variables for the server, its extension host and what that starts. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -83,7 +85,7 @@ export class EditorServer {
     await mkdir(runtimeOf(home), { mode: 0o700 });
     const args = [
       ...serverArguments(home, extensions),
-      ...['--builtin-extensions-dir', await linkBuiltIn(script, join(home, 'built-in'))],
+      ...['--builtin-extensions-dir', await linkBuiltIn(script, join(home, 'built-in'), options.beside ?? [])],
       // Compression saves nothing between processes of one machine.
       ...['--vscode-option', 'disable-websocket-compression'],
       ...['--bind-addr', '127.0.0.1:0', '--auth', 'none', '--reconnection-grace-time', '10', join(home, 'workspace')],
@@ -150,10 +152,11 @@ export class EditorServer {
 }
 
 /** Links the built-in extensions of BUILT_IN into a new folder. @returns the folder */
-async function linkBuiltIn(script: string, folder: string): Promise<string> {
+async function linkBuiltIn(script: string, folder: string, beside: readonly string[]): Promise<string> {
   const all = join(dirname(script), '..', '..', 'lib', 'vscode', 'extensions');
   await mkdir(folder);
-  await Promise.all(BUILT_IN.map((name) => symlink(join(all, name), join(folder, name))));
+  const linked = [...BUILT_IN.map((name) => join(all, name)), ...beside];
+  await Promise.all(linked.map((path) => symlink(path, join(folder, basename(path)))));
   return folder;
 }
 

@@ -76,7 +76,7 @@ test('a run of the Python task goes to its end, its returns are those of the san
   );
   assert.equal(episodes.length, 16);
   assert.ok(episodes.every((episode) => episode.return === 0 || episode.return === 1));
-  const report = await service.verify(run, null, new AbortController().signal);
+  const report = await service.verify(run, null, { signal: new AbortController().signal });
   assert.deepEqual([report.different, report.notComparable], [0, 0]);
   assert.ok(report.checked > 0);
 });

@@ -11,6 +11,7 @@ import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import {
   RecordProgressNotification,
   RecordRequest,
+  ReplayCostsRequest,
   type RecordProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { runtime, startEngine } from '../../../unit/engine/engineProcess.ts';
@@ -77,6 +78,14 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
   ]);
   assert.deepEqual(keys, [`Bearer ${KEY}`]);
   assert.ok(!engine.log().includes(KEY));
+  // What a fork of it costs at most is known before its program is started.
+  const team = join(folder, 'team.yaml');
+  const priced = 'model_name: m, prices: {input: 1, output: 2}';
+  writeFileSync(team, `driver: [no-such-program]\npolicy: {endpoint: ${JSON.stringify(upstream)}, ${priced}}\n`);
+  const fork = { message: 1, alternatives: 2, replays: 1, text: null, team };
+  const [cost, ...others] = await engine.connection.sendRequest(ReplayCostsRequest, fork);
+  assert.ok(cost !== undefined && cost.requests >= 2 && cost.money > 0, JSON.stringify(cost));
+  assert.deepEqual([cost.role, cost.local, others, keys.length], ['planner', true, [], 1]);
   await engine.leave();
   for (const args of [
     ['report', '--run', report.run, '--out', 'report.html'],

@@ -155,8 +155,14 @@ it('a server that keeps to no seeds: sampled, not exact, and verification says s
   const message = String(firstMessage(folder, run, 'actor'));
   const replayed = await c3(folder, ['replay', message, '--alternatives', '3', '--json']);
   assert.equal(replayed.code, 0, replayed.stderr);
-  const verified = parseLine((await c3(folder, ['verify', '--json'])).stdout);
+  const { stdout, stderr } = await c3(folder, ['verify', '--json']);
+  const verified = parseLine(stdout);
   assert.ok(Number(verified['checked']) > 0);
+  // What that costs at most is said before: as many messages as are stored.
+  const most = new RegExp(
+    `To sample again: At most ${String(verified['checked'])} requests to the endpoint of the role actor`,
+  );
+  assert.match(stderr, most);
   assert.equal(verified['notComparable'], verified['checked'], JSON.stringify(verified));
   assert.match(String(verified['firstReason']), /takes no seeds/);
   // The bytes say nothing: the returns are compared, and show it when the server is not what it was.

@@ -84,7 +84,11 @@ it('a window that comes back in time is waited for', async () => {
 it('what no attempt can help is one sentence in plain words, and where a model failed the message is lost', async () => {
   const refusals: [EditorFailure, string, RegExp][] = [
     [{ kind: 'missing', words: '' }, 'input', /offers no chat model for policies\.planner \(family small\); install/],
-    [{ kind: 'missing', words: 'm s (o)' }, 'input', /; it offers m s \(o\), or name an endpoint\.$/],
+    [
+      { kind: 'missing', words: 'm s (o)' },
+      'input',
+      /; name one of those that it offers, m s \(o\), or an endpoint\.$/,
+    ],
     [{ kind: 'consent', words: '' }, 'input', /not allowed to ask .*; allow it in VS Code/],
     [{ kind: 'quota', words: 'monthly' }, 'budget', /quota .* is used up, or it is blocked: monthly; resume when/],
   ];
