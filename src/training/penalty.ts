@@ -25,7 +25,7 @@ export function exactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string 
   if (estimator === 'exact' && steps > 0) {
     return key;
   }
-  return methodReads(method, 'teamtr') && teamtr.rank_shifts === true && steps > 0 ? RANKS_KEY : null;
+  return methodReads(method, 'teamtr') && teamtr.rank_shifts && steps > 0 ? RANKS_KEY : null;
 }
 
 /** Why a configuration's divergence cannot be computed with a model, in one sentence; null where it can. */

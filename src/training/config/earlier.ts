@@ -69,6 +69,7 @@ const EARLIER = {
     certificate_bound: 1,
     certificate_confidence: 0.95,
     diagnostics: false,
+    rank_shifts: false,
   },
   output: { save_model: false, save_path: null, verbose: false },
 } as const satisfies Keys;

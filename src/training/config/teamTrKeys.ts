@@ -153,10 +153,9 @@ export const teamTrSchema = z
       .describe(
         'Measures more in each step: how stale its first episodes become with each turn, how far the team drifts from what sampled them, the parts of the zeta proxy, and how reliable the KL is on a part of the tokens. It scores messages once more and changes nothing that is learned.',
       ),
-    // Left out of a recorded configuration that does not say it.
     rank_shifts: z
       .boolean()
-      .optional()
+      .default(false)
       .describe(
         'Measures for each update how it moved the probabilities of tokens by their rank before it, of those that left the trust region before they went back; for vocabularies of up to 8,192 tokens. It changes nothing that is learned.',
       ),

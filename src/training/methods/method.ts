@@ -105,7 +105,7 @@ export interface MethodSettings {
     readonly certificate_bound: number;
     readonly certificate_confidence: number;
     readonly diagnostics: boolean;
-    readonly rank_shifts?: boolean | undefined;
+    readonly rank_shifts: boolean;
   };
 }
 

@@ -208,7 +208,7 @@ function* turnOf(
       : { moved: klOf(own, teamtr.kl_estimator), gain: own.gain, moves: own.moves ?? [] };
   };
   const ranks = function* (): Generator<Update, RankShift | null, Outcome> {
-    if (teamtr.rank_shifts !== true) {
+    if (!teamtr.rank_shifts) {
       return null;
     }
     const part = monitored === undefined ? {} : { batch: monitored };

@@ -129,6 +129,7 @@ describe('readConfig', () => {
         certificate_bound: 1,
         certificate_confidence: 0.95,
         diagnostics: false,
+        rank_shifts: false,
       },
       memory: { limit_gb: null, micro_batch_tokens: 2048, recompute: false },
       evaluation: { instances: 512, samples: 1, before: true, every: 0, batch: 256 },
