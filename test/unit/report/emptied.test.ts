@@ -46,7 +46,7 @@ function readerOf(made: readonly Made[]): EmptiedRows {
 const HELD: readonly Made[] = [
   { message: 1, instance: 'a', kept: [1, 1], gone: [0, 1] },
   { message: 2, instance: 'a', kept: [1, null], gone: [1, 0] },
-  { message: 3, instance: 'b', kept: [0, 0], gone: [0, 1] },
+  { message: 3, instance: 'b', kept: [0, 0, 1], gone: [0, 1, null] },
 ];
 
 it('questions are the units, and only pairs of one stream count', () => {

@@ -101,6 +101,10 @@ describe('`bundled` in a configuration', () => {
     assert.deepEqual((await recipeOf(...logic, 'policies={voter3: {model: bundled-small}}')).config.policies, {
       voter3: { kind: 'model', model: 'bundled-small' },
     });
+    const example = join(import.meta.dirname, '../../../../media/examples/logic-sizes.c3.yaml');
+    assert.deepEqual((await readRecipe(example, [], import.meta.dirname)).config.policies, {
+      voter3: { kind: 'model', model: 'bundled-small' },
+    });
     await assert.rejects(recipeOf('model=bundled-small'), /bundled-small comes with the task logic alone/u);
     await assert.rejects(
       recipeOf('policies={actor: {model: bundled-small}}'),
