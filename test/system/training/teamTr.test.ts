@@ -312,6 +312,18 @@ describe('a run of teamtr', () => {
     }
     const diagnosis = diagnose(store, 'run-1', { origin: null, estimator: 'magrpo', protocol: PAIR });
     assert.deepEqual([diagnosis.certificate?.steps, diagnosis.certificate?.compared], [STEPS, STEPS]);
+    // Two samplings in each step: halves of both, and halves of the first.
+    const { contextDrift, stability } = diagnosis;
+    assert.deepEqual([contextDrift?.plugIn.n, stability?.n], [STEPS, STEPS - 1]);
+    close(
+      contextDrift?.excess.value ?? NaN,
+      (contextDrift?.plugIn.value ?? NaN) - (contextDrift?.samePolicy.value ?? NaN),
+      1e-12,
+    );
+    assert.match(
+      diagnosisWords(diagnosis),
+      /context drift {5}[\d.]+ .*n 3\n.*by chance.*\n.*beyond chance.*\n {2}stability/u,
+    );
     assert.match(diagnosisWords(diagnosis), /certificate {7}-?[\d.]+ .*in the last of 3 steps; .* above the measured/u);
     const [last] = store.steps('run-1', STEPS - 1, 1);
     const { evaluatorCalls = 0, reusedEvaluations = 0 } = last?.ledger ?? {};
