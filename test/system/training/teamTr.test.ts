@@ -42,6 +42,10 @@ describe('the parts of an update', () => {
     const score = standardScore(returns, { epsilon: 1e-6, clip: null });
     close(score(1), 1.732046);
     close(score(0), -0.577349);
+    // Its appendix adds epsilon to the root (1.732047); the main text, which is followed, under it.
+    const appendix = 0.75 / (Math.sqrt(0.1875) + 1e-6);
+    assert.equal(appendix.toFixed(6), '1.732047');
+    close(appendix - score(1), 6.1879e-7, 1e-10);
     const clipped = standardScore(returns, { epsilon: 1e-6, clip: 1.5 });
     assert.equal(clipped(1), 1.5);
     close(clipped(0), -0.577349);
