@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FrameLocator, Locator } from 'playwright-core';
+import type { FrameLocator } from 'playwright-core';
 import { findingReport, reportJson, reportPage, runReport } from '../../src/report/report.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { saveAs, saveField } from './saveReport.ts';
 import { assertQuiet, choose, reading, storeOf, unfold } from './team.ts';
 
 const scenario = workbenchScenarios();
@@ -56,38 +57,6 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
   // Keys are about rows, which come after the page.
   await transcript.locator('[role="treeitem"][aria-selected="true"]').waitFor();
   return transcript;
-}
-
-/** The field of the dialog that asks where to save, once it proposes a file of this name. */
-async function saveField(workbench: Workbench, proposed: string): Promise<Locator> {
-  const field = workbench.page
-    .locator('.quick-input-widget:visible')
-    .filter({ hasText: 'Export report' })
-    .locator('input.input');
-  await eventually(
-    `${proposed} to be proposed`,
-    async () => (await field.inputValue()) === join(workbench.folder, proposed),
-  );
-  return field;
-}
-
-async function saveAs(workbench: Workbench, proposed: string, name: string): Promise<string> {
-  const path = join(workbench.folder, name);
-  const field = await saveField(workbench, proposed);
-  await field.fill(path);
-  // The dialog looks at the path before it takes it.
-  await eventually(`${name} to be written`, async () => {
-    if (existsSync(path) && readFileSync(path, 'utf8').length > 0) {
-      return true;
-    }
-    if (await field.isVisible()) {
-      await field.press('Enter', { timeout: 1_000 });
-    }
-    return false;
-  });
-  // A file that is there may still be half written.
-  await workbench.notification(`The report was saved as ${name}`).waitFor();
-  return path;
 }
 
 async function clipboard(workbench: Workbench): Promise<string> {

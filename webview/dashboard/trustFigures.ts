@@ -117,8 +117,8 @@ const RANK_SHIFTS: FigureSpec = {
     title: 'rank before the update, in the region, then out of it',
     format: (x) => (x <= SINGLE_RANKS + 1 ? rankPlace(x) : rankPlace(x - OUTSIDE)),
   }),
-  yAxis: 'change in probability',
-  formatY: percent,
+  yAxis: 'change, percentage points',
+  formatY: (value) => decimal(100 * value, 3),
   always: [0],
   boxes: false,
   smooth: false,
@@ -148,8 +148,10 @@ const RANK_SHIFTS: FigureSpec = {
         })),
         ...(ranks.some(({ region }) => region === 'outside') && {
           front: [
-            { x: OUTSIDE, y: Math.max(0, ...changes) },
             { x: OUTSIDE, y: Math.min(0, ...changes) },
+            { x: OUTSIDE, y: Math.max(0, ...changes) },
+            // Back to the zero line, along which it goes on to the right.
+            { x: OUTSIDE, y: 0 },
           ],
         }),
       };

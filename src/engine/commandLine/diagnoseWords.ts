@@ -29,6 +29,23 @@ function certificateWords(found: NonNullable<Diagnosis['certificate']>): string 
   return `${last} in the last of ${String(steps)} steps; ${String(positive)} positive, ${String(vacuous)} vacuous; ${against}`;
 }
 
+/** Of runs that sample within their steps all of them, of others what was measured. */
+function teamRows({ coordination, contextDrift, stability, certificate, reasons }: Diagnosis): [string, string][] {
+  const row = (name: string, value: Interval | null, reason: string | undefined): [string, string][] =>
+    value === null && certificate === undefined ? [] : [[name, interval(value, reason)]];
+  return [
+    ...row('coordination', coordination, reasons['coordination']),
+    ...(contextDrift === undefined
+      ? []
+      : [
+          ['context drift', interval(contextDrift.plugIn, undefined)] as [string, string],
+          ['  by chance', interval(contextDrift.samePolicy, undefined)] as [string, string],
+          ['  beyond chance', interval(contextDrift.excess, undefined)] as [string, string],
+        ]),
+    ...row('stability', stability, reasons['stability']),
+  ];
+}
+
 export function diagnosisWords(found: Diagnosis): string {
   const { reasons, overhead } = found;
   const added = overhead.diagnostic;
@@ -52,6 +69,7 @@ export function diagnosisWords(found: Diagnosis): string {
     ...(found.certificate === undefined
       ? []
       : [['certificate', certificateWords(found.certificate)] as [string, string]]),
+    ...teamRows(found),
     ['ledger', `${costs(found.ledger)}, ${found.ledger.seconds.toFixed(1)} s`],
     [
       'sampling took',

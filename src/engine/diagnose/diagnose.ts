@@ -23,7 +23,6 @@ import {
 import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
 import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
-import { certified, type Certified } from '../../diagnostics/certified.ts';
 import { contextVariance, publishedVariance, withinContextVariance } from '../../diagnostics/variance.ts';
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
@@ -40,6 +39,7 @@ import { solved } from '../../training/measure/evaluation.ts';
 import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets.ts';
 import { costOf, type Overhead } from './diagnoseCost.ts';
 import { newestEvaluations } from './newestEvaluations.ts';
+import { teamDiagnosis, type TeamDiagnosis } from './teamDiagnosis.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 
 export interface DiagnoseSettings {
@@ -52,7 +52,7 @@ export interface DiagnoseSettings {
 /** An interval with what is beside it. */
 type Measured = Interval & Readonly<Record<string, unknown>>;
 
-export interface Diagnosis {
+export interface Diagnosis extends TeamDiagnosis {
   readonly run: string;
   readonly origin: BucketOrigin;
   readonly contexts: number;
@@ -80,8 +80,6 @@ export interface Diagnosis {
   readonly accuracy: { readonly greedy: Measured | null; readonly average: Measured | null };
   /** Every complete evaluation over training, by step. */
   readonly evaluations: readonly EvaluationPoint[];
-  /** Of runs whose steps have certificates; left out for others. */
-  readonly certificate?: Certified;
   readonly byRole: Readonly<
     Record<
       string,
@@ -145,7 +143,6 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
   const corrected = distinctInfluence(buckets, PAPER_INFLUENCE);
   const accuracies = accuracyOf(store, run, protocol, reasons);
   const { ledger, overhead } = costOf(store, run, protocol, buckets);
-  const certificate = certified(store.steps(run, 0, store.countSteps(run)).flatMap(({ metrics }) => metrics ?? []));
   const answers = answerInfluence(buckets, (text) => extractAnswer(text).answer);
   return {
     run,
@@ -202,7 +199,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
     duplicates: duplicateRates(buckets),
     accuracy: { greedy: accuracies.greedy, average: accuracies.average },
     evaluations: evaluationCurve(evaluationsOf(store.run(run), store.evaluations(run))),
-    ...(certificate !== null && { certificate }),
+    ...teamDiagnosis(store, run, protocol, reasons),
     byRole: byRole(buckets, estimator),
     signals: signalsOf(store, run, buckets, estimator),
     clearest: clearestOf(store, run),

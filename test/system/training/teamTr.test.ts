@@ -42,6 +42,10 @@ describe('the parts of an update', () => {
     const score = standardScore(returns, { epsilon: 1e-6, clip: null });
     close(score(1), 1.732046);
     close(score(0), -0.577349);
+    // Its appendix adds epsilon to the root (1.732047); the main text, which is followed, under it.
+    const appendix = 0.75 / (Math.sqrt(0.1875) + 1e-6);
+    assert.equal(appendix.toFixed(6), '1.732047');
+    close(appendix - score(1), 6.1879e-7, 1e-10);
     const clipped = standardScore(returns, { epsilon: 1e-6, clip: 1.5 });
     assert.equal(clipped(1), 1.5);
     close(clipped(0), -0.577349);
@@ -312,6 +316,18 @@ describe('a run of teamtr', () => {
     }
     const diagnosis = diagnose(store, 'run-1', { origin: null, estimator: 'magrpo', protocol: PAIR });
     assert.deepEqual([diagnosis.certificate?.steps, diagnosis.certificate?.compared], [STEPS, STEPS]);
+    // Two samplings in each step: halves of both, and halves of the first.
+    const { contextDrift, stability } = diagnosis;
+    assert.deepEqual([contextDrift?.plugIn.n, stability?.n], [STEPS, STEPS - 1]);
+    close(
+      contextDrift?.excess.value ?? NaN,
+      (contextDrift?.plugIn.value ?? NaN) - (contextDrift?.samePolicy.value ?? NaN),
+      1e-12,
+    );
+    assert.match(
+      diagnosisWords(diagnosis),
+      /context drift {5}[\d.]+ .*n 3\n.*by chance.*\n.*beyond chance.*\n {2}stability/u,
+    );
     assert.match(diagnosisWords(diagnosis), /certificate {7}-?[\d.]+ .*in the last of 3 steps; .* above the measured/u);
     const [last] = store.steps('run-1', STEPS - 1, 1);
     const { evaluatorCalls = 0, reusedEvaluations = 0 } = last?.ledger ?? {};

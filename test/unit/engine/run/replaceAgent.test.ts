@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { TextPool } from '../../../../src/engine/models/texts.ts';
-import { parseRecipe, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
+import { parseRecipe, protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { planRun } from '../../../../src/engine/run/plan.ts';
+import { prepareBeginning } from '../../../../src/engine/run/prepareBeginning.ts';
 import type { EarlierSnapshot } from '../../../../src/engine/run/prepareRoles.ts';
 import { prepareRun } from '../../../../src/engine/run/prepareRun.ts';
 import { replacementRun } from '../../../../src/engine/run/replaceAgent.ts';
@@ -93,6 +94,7 @@ it('says in one sentence what does not go together', () => {
     [{ source: '.' }, /has neither an adapter_config\.json nor a config\.json;/u],
     [{ source: 'model' }, /is another model, which answers without learning: stage 0 cannot align it;/u],
     [{ source: 'run-2', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained agent/u],
+    [{ source: 'adapter', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained agent/u],
   ];
   for (const [given, message] of sentences) {
     assert.throws(() => asked(given), { name: 'C3Error', kind: 'input', message });
@@ -120,6 +122,28 @@ it('refuses a team that speaks another protocol, and names what differs', async 
   for (const [change, message] of cases) {
     await assert.rejects(prepared(change), { kind: 'input', message });
   }
+  // One template, with and without a reasoning part.
+  const before = parseRecipe(stored, 'run-1');
+  const spoken = await recipeOf(...RUN, begin);
+  const from = async (thinking: boolean) => {
+    const rendering = before.rendering ?? assert.fail();
+    const recipe = { ...before, rendering: { ...rendering, template: { ...template, thinking } } };
+    return prepareBeginning(spoken, {
+      texts,
+      protocol: protocolOf(before),
+      fingerprint: before.fingerprint ?? assert.fail(),
+      rendering: { ...rendering, template },
+      tokenizer: await texts.tokenizer(spoken.modelFolder, never),
+      data: { train: [], evaluation: [] },
+      find: (run) => ({ run, snapshot: 'x', recipe }),
+      signal: never,
+    });
+  };
+  assert.equal((await from(false))?.run, 'run-1');
+  await assert.rejects(from(true), {
+    kind: 'input',
+    message: 'begin.run: Run run-1 had other reasoning tags than this one; write chat.thinking as there.',
+  });
   // Another file of the tokenizer is no other tokenizer where it splits the questions as this one does.
   const same = ({ fingerprint }: ReturnType<typeof parseRecipe>) => ({
     fingerprint: { ...fingerprint, tokenizer: '0' },

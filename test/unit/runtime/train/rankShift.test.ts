@@ -73,8 +73,9 @@ it('is drawn in a report and on the dashboard, updates out of the region apart',
   const [outside] = line.points.slice(6);
   assert.deepEqual([outside?.x, outside?.y], [8, 0.25]);
   assert.deepEqual(line.front, [
-    { x: 7, y: 0.25 },
     { x: 7, y: -0.25 },
+    { x: 7, y: 0.25 },
+    { x: 7, y: 0 },
   ]);
   assert.equal(figure?.latest(plain), 'rank 1: 2.000 points');
 });

@@ -1,0 +1,120 @@
+/** How a team holds together while it trains (TeamTR reference section 6): coordination, drift, stability. Pure. */
+import type { Interval } from '../shared/records/records.ts';
+import { stabilityOf } from '../shared/records/trustRegion.ts';
+import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
+
+/** One episode of a question: the last answer that each agent who spoke gave, in their order; null without one. */
+export interface AnsweredEpisode {
+  readonly answers: readonly (string | null)[];
+  readonly solved: boolean;
+}
+
+/**
+ * Coordination: the share of questions on which all agents agree on the correct answer. An agent whose message states
+ * none agrees with nobody; the answer that all gave is correct where the episode is solved.
+ * @param questions the episodes of each, averaged; questions without one are left out
+ * @returns its 95 % bootstrap interval over questions; null where no episode has answers of two agents
+ */
+export function coordination(questions: readonly (readonly AnsweredEpisode[])[], seed = 0): Interval | null {
+  const several = ({ answers }: AnsweredEpisode): boolean => answers.filter((one) => one !== null).length > 1;
+  if (!questions.some((episodes) => episodes.some(several))) {
+    return null;
+  }
+  const agreed = ({ answers, solved }: AnsweredEpisode): boolean =>
+    solved && answers.length > 1 && answers[0] !== null && answers.every((one) => one === answers[0]);
+  return bootstrapMean(
+    questions.flatMap((episodes) =>
+      episodes.length === 0 ? [] : [episodes.filter((one) => agreed(one)).length / episodes.length],
+    ),
+    seed,
+  );
+}
+
+/**
+ * Total variation of two samples by their plug-in estimate: half the L1 distance of the shares that each context has in
+ * them. Two finite samples of one distribution are apart too.
+ */
+export function pluginVariation(some: readonly string[], others: readonly string[]): number {
+  const shares = new Map<string, number>();
+  const add = (keys: readonly string[], sign: 1 | -1): void => {
+    for (const key of keys) {
+      shares.set(key, (shares.get(key) ?? 0) + sign / keys.length);
+    }
+  };
+  add(some, 1);
+  add(others, -1);
+  return [...shares.values()].reduce((sum, one) => sum + Math.abs(one), 0) / 2;
+}
+
+/** One context of an episode of a stage; `group` are those that are split evenly, a role at one question. */
+export interface SeenContext {
+  readonly group: string;
+  readonly key: string;
+}
+
+/** D_occ of steps: the sum over stages after the first of the total variation of their contexts from the first's. */
+export interface ContextDrift {
+  /** By the plug-in estimate on halves of the stages' samples. */
+  readonly plugIn: Interval;
+  /** The same between two halves of the first stage, which one policy sampled: what chance alone comes to. */
+  readonly samePolicy: Interval;
+  /** The difference of both, paired by step. */
+  readonly excess: Interval;
+}
+
+/**
+ * @param steps the contexts of each stage in the order in which they were sampled
+ * @returns bootstrap intervals over the steps with two stages or more; null without one
+ */
+export function contextDrift(steps: readonly (readonly (readonly SeenContext[])[])[], seed = 0): ContextDrift | null {
+  const measured = steps.flatMap((stages) => {
+    const [first, ...later] = stages.map(halves).filter(([one, other]) => one.length > 0 && other.length > 0);
+    if (first === undefined || later.length === 0) {
+      return [];
+    }
+    const [own, same] = first;
+    const plugIn = later.reduce((sum, [, other]) => sum + pluginVariation(other, own), 0);
+    return [{ plugIn, samePolicy: later.length * pluginVariation(same, own) }];
+  });
+  const [plugIn, samePolicy, excess] = [
+    bootstrapMean(
+      measured.map((one) => one.plugIn),
+      seed,
+    ),
+    bootstrapMean(
+      measured.map((one) => one.samePolicy),
+      seed,
+    ),
+    bootstrapMean(
+      measured.map((one) => one.plugIn - one.samePolicy),
+      seed,
+    ),
+  ];
+  return plugIn === null || samePolicy === null || excess === null ? null : { plugIn, samePolicy, excess };
+}
+
+/** Every other context of each group, so that both halves have as many of every question and role. */
+function halves(contexts: readonly SeenContext[]): readonly [string[], string[]] {
+  const seen = new Map<string, number>();
+  const found: [string[], string[]] = [[], []];
+  for (const { group, key } of contexts) {
+    const place = seen.get(group) ?? 0;
+    seen.set(group, place + 1);
+    found[place % 2 === 0 ? 0 : 1].push(key);
+  }
+  return found;
+}
+
+/**
+ * Stability of training with its 95 % bootstrap interval over gains; n counts them.
+ * @param returns of the steps in order
+ * @returns null with fewer than two gains
+ */
+export function stability(returns: readonly (number | null)[], seed = 0): Interval | null {
+  const gains = returns.slice(1).flatMap((value, index): [number, number][] => {
+    const before = returns[index] ?? null;
+    return value === null || before === null ? [] : [[before, value]];
+  });
+  // A null between them keeps each gain apart from the next one.
+  return bootstrap(gains, (drawn) => stabilityOf(drawn.flatMap((gain) => [null, ...gain])), seed);
+}

@@ -1,0 +1,111 @@
+/** What `c3 diagnose` says of the team as a whole: certificates, coordination, drift within steps, stability. */
+import { certified, type Certified } from '../../diagnostics/certified.ts';
+import {
+  contextDrift,
+  coordination,
+  stability,
+  type AnsweredEpisode,
+  type ContextDrift,
+  type SeenContext,
+} from '../../diagnostics/teamwork.ts';
+import { extractAnswer } from '../../evaluate/math/extract.ts';
+import type { Interval, Message } from '../../shared/records/records.ts';
+import type { StoreReader } from '../../store/types.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { solvedReturn } from '../../team/rounds.ts';
+import { solved } from '../../training/measure/evaluation.ts';
+import { newestEvaluations } from './newestEvaluations.ts';
+
+export interface TeamDiagnosis {
+  /** Of runs whose steps have certificates; left out for others. */
+  readonly certificate?: Certified;
+  /** The share of held-out questions on which all agents agree on the correct answer; null where not measured. */
+  readonly coordination: Interval | null;
+  /** Drift of contexts within steps, summed over their samplings; left out for runs that sample once in a step. */
+  readonly contextDrift?: ContextDrift;
+  /** The deviation of what the mean return gains from one step to the next; null with fewer than two gains. */
+  readonly stability: Interval | null;
+}
+
+/** Episodes that are read, at most. */
+const MOST_EPISODES = 20_000;
+const PAGE = 1000;
+
+/** @param reasons gets why what is null was not measured */
+export function teamDiagnosis(
+  store: StoreReader,
+  run: string,
+  protocol: Protocol,
+  reasons: Record<string, string>,
+): TeamDiagnosis {
+  const steps = store.steps(run, 0, store.countSteps(run));
+  const certificate = certified(steps.flatMap(({ metrics }) => metrics ?? []));
+  const agreed = coordination(answeredQuestions(store, run, protocol));
+  if (agreed === null) {
+    reasons['coordination'] = 'No episode of the last evaluation has answers of two agents, which could agree.';
+  }
+  const stable = stability(steps.map(({ metrics }) => metrics?.meanReturn ?? null));
+  if (stable === null) {
+    reasons['stability'] = 'The run has fewer than three steps with a mean return one after the other.';
+  }
+  const drift = contextDrift(stagedSteps(store, run));
+  return {
+    ...(certificate !== null && { certificate }),
+    coordination: agreed,
+    ...(drift !== null && { contextDrift: drift }),
+    stability: stable,
+  };
+}
+
+/** What the agents answered in the last evaluation, greedy or sampled, by question. */
+function answeredQuestions(store: StoreReader, run: string, protocol: Protocol): AnsweredEpisode[][] {
+  const [newest] = newestEvaluations(store, run);
+  const found = new Map<string, AnsweredEpisode[]>();
+  if (newest === undefined || protocol.roles.length < 2) {
+    return [];
+  }
+  for (const { instance, leaf, return: value } of episodesOf(store, run, 'evaluate', newest.iteration)) {
+    const right = solved(value, solvedReturn(protocol));
+    if (right !== null) {
+      const last = new Map(store.chain(leaf).map(({ eventType, text }) => [eventType, text]));
+      const answers = protocol.roles.map(({ name }) => extractAnswer(last.get(name) ?? '').answer?.toLowerCase());
+      const own = { answers: answers.map((one) => one ?? null), solved: right === 1 };
+      found.set(instance, [...(found.get(instance) ?? []), own]);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The contexts of all stages of the newest steps that have several. */
+function stagedSteps(store: StoreReader, run: string): SeenContext[][][] {
+  const found: SeenContext[][][] = [];
+  let read = 0;
+  for (let step = store.run(run).steps; step > 0 && read < MOST_EPISODES; step--) {
+    if (store.stages(run, step).length > 0) {
+      const stages = new Map<number, SeenContext[]>();
+      for (const { leaf } of episodesOf(store, run, 'train', step)) {
+        read++;
+        const chain = store.chain(leaf);
+        const stage = chain[0]?.stage ?? 0;
+        stages.set(stage, [...(stages.get(stage) ?? []), ...chain.map(seenIn)]);
+      }
+      found.push([...stages].sort(([one], [other]) => one - other).map(([, contexts]) => contexts));
+    }
+  }
+  return found;
+}
+
+const seenIn = ({ instance, eventType, turn, contextKey }: Message): SeenContext => {
+  const group = `${instance} ${eventType} ${String(turn)}`;
+  return { group, key: `${group} ${contextKey}` };
+};
+
+function* episodesOf(store: StoreReader, run: string, phase: 'train' | 'evaluate', iteration: number) {
+  for (let offset = 0; offset < MOST_EPISODES; offset += PAGE) {
+    const page = store.episodes({ run, phase, iteration, offset, limit: PAGE });
+    yield* page;
+    if (page.length < PAGE) {
+      return;
+    }
+  }
+}
