@@ -15,6 +15,8 @@ export interface EvaluatorParts {
   readonly answer: Evaluator;
   /** Runs the user's command. */
   readonly command: Evaluator;
+  /** Asks a model that scores by a rubric. */
+  readonly judge: Evaluator;
   /** Adds up the points of the parts of a message. */
   readonly points: Evaluator;
   /** Checks a chain of letters. */

@@ -7,6 +7,7 @@ import { chain } from './kinds/chain.ts';
 import { command } from './kinds/command.ts';
 import { exact } from './kinds/exact.ts';
 import { jsonSchema } from './kinds/jsonSchema.ts';
+import { judge } from './kinds/judge.ts';
 import { ladder } from './kinds/ladder.ts';
 import { ladderPublished } from './kinds/ladderPublished.ts';
 import { math } from './kinds/math.ts';
@@ -29,6 +30,7 @@ const TABLE = [
   tolerance,
   jsonSchema,
   command,
+  judge,
   points,
   chain,
   zebra,

@@ -43,24 +43,29 @@ const WITHOUT_COMMAND: Evaluator = {
   evaluate: () => Promise.resolve({ score: null, rule: 'command', masked: 'No command is run here.' }),
 };
 
+/** Where no model is asked. */
+const WITHOUT_JUDGE: Evaluator = {
+  name: 'judge',
+  evaluate: () => Promise.resolve({ score: null, rule: 'judge', masked: 'No model judge is asked here.' }),
+};
+
 /** The evaluator that `auto` is for a form whose messages are scored together. */
 const OF_TURNS: Readonly<Partial<Record<AnswerForm, EvaluatorName>>> = { functions: 'ladder', chain: 'chain' };
 
 /**
  * The evaluator of a name.
  * @param grader gives the grader of a rule; asked for only where code may be scored
- * @param command the user's; what it would score is masked unless given
+ * @param own the user's command, or the model judge; what it would score is masked unless given
  */
 export function evaluatorNamed(
   name: EvaluatorName,
   form: AnswerForm,
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
-  command: Evaluator = WITHOUT_COMMAND,
+  own?: Evaluator,
 ): Evaluator {
   const math = mathEvaluator('strict');
   const answers = byAnswer(math);
-  const own = name === 'auto' ? (OF_TURNS[form] ?? name) : name;
-  return evaluatorKind(own).make({
+  return evaluatorKind(name === 'auto' ? (OF_TURNS[form] ?? name) : name).make({
     plain: {
       stated: answerEvaluator,
       points: pointsEvaluator,
@@ -70,7 +75,8 @@ export function evaluatorNamed(
       puzzle: answers,
     }[form],
     answer: answerEvaluator,
-    command,
+    command: own ?? WITHOUT_COMMAND,
+    judge: own ?? WITHOUT_JUDGE,
     points: pointsEvaluator,
     chain: chainEvaluator,
     puzzles: { zebra: zebraEvaluator, numbers: numbersEvaluator, blocksworld: blocksworldEvaluator },

@@ -16,6 +16,11 @@ export interface PolicyCapabilities {
 /** The role of `policies` that answers what environments ask; it is in no protocol. */
 export const EXPERT_ROLE = 'expert';
 
+/** Where what a model judge costs is counted, and shown; no role has a name with a space. */
+export const JUDGE_ROLE = 'model judge';
+/** Tokens of its answer at most. */
+export const JUDGE_TOKENS = 1024;
+
 /** What a kind of policy is and can do. */
 export interface PolicyKind {
   readonly name: string;

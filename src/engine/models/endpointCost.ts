@@ -1,10 +1,17 @@
 /** What runs and replays may ask of servers at most, known before they begin. */
 import { mostOf } from '../../policy/endpoint/endpointPolicy.ts';
+import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { moneyOf, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import { isLocal } from '../../shared/endpointKeys.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
 import type { Sampling } from '../../shared/records/records.ts';
-import { isServed, type RolePolicies } from '../../shared/rolePolicies.ts';
+import {
+  isServed,
+  JUDGE_ROLE,
+  JUDGE_TOKENS,
+  type RolePolicies,
+  type RolePolicySettings,
+} from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { decisionsAtMost } from '../../team/rounds.ts';
 
@@ -25,6 +32,12 @@ export interface CostedTeam {
   readonly spent: (role: string) => TokenCount;
   /** Limits in the place of the configuration's. */
   readonly limit?: Partial<SpendingLimit>;
+}
+
+/** What of a configuration says who judges, and by what. */
+export interface Scorer {
+  readonly judge?: RolePolicySettings | undefined;
+  readonly rubric?: string | undefined;
 }
 
 /** Bytes of a new token at most, over a whole message: those of known tokenizers have 3 to 5 on average. */
@@ -91,4 +104,27 @@ export function replayCosts(
         : decisionsAtMost(team.protocol);
     return own + after * continued;
   });
+}
+
+/** Characters of the judge's instructions, and of what names its parts. */
+const JUDGE_INSTRUCTIONS = 1000;
+
+/**
+ * The costs of a model judge, which is asked once for each message that is scored, and first what it can do.
+ * @param bytes of the question, what is right and the messages that are scored, at most
+ */
+export function judgeCosts(
+  scorer: Scorer | null,
+  { protocol, sampling, spent, limit }: Pick<CostedTeam, 'protocol' | 'sampling' | 'spent' | 'limit'>,
+  bytes: number,
+  requests: number,
+): readonly EndpointCost[] {
+  const { judge, rubric = '' } = scorer ?? {};
+  if (judge === undefined || !isServed(judge)) {
+    return [];
+  }
+  const policies = { [JUDGE_ROLE]: { ...judge, spending: { ...judge.spending, ...limit } } };
+  const asked = { protocol, policies, spent, sampling: { ...sampling, maxNewTokens: JUDGE_TOKENS } };
+  const said = Buffer.byteLength(JSON.stringify(rubric)) + JUDGE_INSTRUCTIONS + bytes;
+  return endpointCosts(asked, said, decisionsAtMost(protocol), () => requests + MOST_PROBES);
 }

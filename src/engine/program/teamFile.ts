@@ -13,8 +13,8 @@ const MOST_TOKENS = 2 ** 20;
 const MOST_TEMPERATURE = 100;
 const LONGEST = 4096;
 
-/** A driver that wants a command to score runs it itself, and ends with its return. */
-const SCORERS = EVALUATOR_KINDS.map(({ name }) => name).filter((name) => name !== 'command');
+/** A driver that wants a command or a judge to score runs it itself, and ends with its return. */
+const SCORERS = EVALUATOR_KINDS.map(({ name }) => name).filter((name) => name !== 'command' && name !== 'judge');
 const endpoint = rolePolicySchema.refine((one) => one.kind === 'endpoint' && one.api === 'chat', {
   error: 'must be an endpoint with api: chat, such as {endpoint: https://api.example.com/v1, model_name: NAME}',
 });

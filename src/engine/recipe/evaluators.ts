@@ -4,6 +4,8 @@
  */
 import { commandEvaluator } from '../../evaluate/command.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { judgeEvaluator, type AskJudge } from '../../evaluate/judge.ts';
+import { EvaluatorLost } from '../../evaluate/lost.ts';
 import { answerFormOf, evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
 import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';
@@ -29,9 +31,14 @@ export class Evaluators {
 
   /**
    * The evaluator that a configuration asks for, while the work continues.
+   * @param ask the model judge; what it scored cannot be scored again unless given
    * @throws C3Error('input') where it is a command, and commands are not allowed
    */
-  async using<Result>(recipe: Scored, work: (evaluator: Evaluator) => Promise<Result>): Promise<Result> {
+  async using<Result>(
+    recipe: Scored,
+    work: (evaluator: Evaluator) => Promise<Result>,
+    ask: AskJudge | null = null,
+  ): Promise<Result> {
     const { evaluator, task } = recipe.config;
     this.users++;
     clearTimeout(this.timer);
@@ -41,7 +48,7 @@ export class Evaluators {
           evaluator,
           answerFormOf(task.train_file === null ? task.name : null),
           (rule) => this.grader(rule),
-          commandOf(recipe),
+          judgeOf(recipe, ask) ?? commandOf(recipe),
         ),
       );
     } finally {
@@ -80,12 +87,28 @@ interface Scored {
   readonly folder: string;
 }
 
+/** A model need not say the same again: where it is not asked, its scores stay as they were stored. */
+function judgeOf({ config: { evaluator, scorer } }: Scored, ask: AskJudge | null): Evaluator | undefined {
+  if (evaluator !== 'judge') {
+    return undefined;
+  }
+  return ask === null
+    ? {
+        name: 'judge',
+        evaluate: () =>
+          Promise.reject(
+            new EvaluatorLost('A model judge scored it, which need not say the same again', 'the judge can be asked'),
+          ),
+      }
+    : judgeEvaluator({ rubric: scorer?.rubric ?? '', ask });
+}
+
 /**
  * A command comes with a configuration or a store, which somebody else may have written: an engine that a window of a
  * trusted workspace started may run it, and whoever says so on the command line.
  */
 function commandOf({ config: { evaluator, scorer }, folder }: Scored): Evaluator | undefined {
-  if (evaluator !== 'command' || scorer === null) {
+  if (evaluator !== 'command' || scorer?.command === undefined) {
     return undefined;
   }
   if (process.env[ALLOW_COMMANDS] !== '1') {

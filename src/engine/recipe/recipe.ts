@@ -6,6 +6,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readRegular } from '../../files/regularFile.ts';
+import { isAgreement, JUDGE_KEY, type JudgeAgreement } from '../../shared/records/judge.ts';
 import { probeSchema, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
@@ -83,6 +84,8 @@ export interface StoredRecipe extends Recipe {
   readonly roles?: Readonly<Record<string, RoleWeights>> | undefined;
   /** What was found of the servers that answer for roles; missing where there are none. */
   readonly endpoints?: Readonly<Record<string, EndpointProbe>> | undefined;
+  /** How far the model judge agreed before the run; missing where none scores. */
+  readonly [JUDGE_KEY]?: JudgeAgreement | undefined;
 }
 
 const storedSchema = z.object({
@@ -95,6 +98,7 @@ const storedSchema = z.object({
   rendering: renderingSchema.nullable().default(null),
   roles: z.record(z.string(), roleWeightsSchema).optional(),
   endpoints: z.record(z.string(), probeSchema).optional(),
+  [JUDGE_KEY]: z.custom<JudgeAgreement>(isAgreement).optional(),
 });
 
 /**
@@ -166,7 +170,7 @@ const isBundled = (model: string): boolean => model === BUNDLED_MODEL || model =
  * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
  */
 async function checkPaths(
-  { config: { model, protocol, begin, policies = {}, task, evaluation, output }, error }: ConfigDocument,
+  { config: { model, protocol, begin, policies = {}, scorer, task, evaluation, output }, error }: ConfigDocument,
   folder: string,
 ): Promise<void> {
   const named: readonly (readonly [key: KeyPath, names: NamedPath, path: string | null])[] = [
@@ -181,6 +185,7 @@ async function checkPaths(
         policy.kind === 'model' && !isBundled(policy.model) ? policy.model : null,
       ] as const,
     ]),
+    [['scorer', 'labels'], 'rows', scorer?.labels ?? null],
     [['task', 'train_file'], 'rows', task.train_file],
     [['task', 'evaluation_file'], 'rows', evaluation.instances === 0 ? null : task.evaluation_file],
   ];
@@ -214,10 +219,12 @@ export const serialiseRecipe = (
     roles = {},
     endpoints = {},
     replacement = null,
+    judged = null,
   }: {
     readonly roles?: Readonly<Record<string, RoleWeights>> | undefined;
     readonly endpoints?: Readonly<Record<string, EndpointProbe>> | undefined;
     readonly replacement?: Replacement | null | undefined;
+    readonly judged?: JudgeAgreement | null | undefined;
   } = {},
 ): string =>
   JSON.stringify({
@@ -228,6 +235,7 @@ export const serialiseRecipe = (
     ...(Object.keys(roles).length > 0 && { roles }),
     ...(Object.keys(endpoints).length > 0 && { endpoints }),
     ...(replacement !== null && { [REPLACEMENT_KEY]: replacement }),
+    ...(judged !== null && { [JUDGE_KEY]: judged }),
   } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
 
 /** The folder that `model` of a role's policy names. */

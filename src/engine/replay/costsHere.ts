@@ -5,17 +5,18 @@ import type { Decision, Replay } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { runSampling } from '../../training/config/config.ts';
 import { isTerminal } from '../../team/protocol.ts';
-import { decisionsAtMost } from '../../team/rounds.ts';
-import { endpointCosts, replayCosts, type CostedTeam } from '../models/endpointCost.ts';
+import { decisionsAtMost, scoredAtMost } from '../../team/rounds.ts';
+import { endpointCosts, judgeCosts, replayCosts, type CostedTeam, type Scorer } from '../models/endpointCost.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 
-type Team = Omit<CostedTeam, 'spent'>;
+type Team = Omit<CostedTeam, 'spent'> & { readonly scorer?: Scorer | null };
 
 /** The team of a run as it costs. @param limit in the place of the configuration's */
 export const costedTeam = (recipe: StoredRecipe, limit: CostedTeam['limit'] = {}): Team => ({
   protocol: protocolOf(recipe),
   policies: recipe.config.policies,
   sampling: runSampling(recipe.config),
+  scorer: recipe.config.scorer,
   limit,
 });
 
@@ -28,7 +29,13 @@ export function costsOf(
 ): readonly EndpointCost[] {
   const { run, position } = decision;
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
-  return replayCosts(asked, costed, position, bytesOf(store, decision));
+  const bytes = bytesOf(store, decision);
+  const { alternatives, replays, text, design } = asked;
+  const others = alternatives + (text === null ? 0 : 1);
+  const each = isTerminal(team.protocol, position) ? 1 : replays;
+  const ends = design === 'paired' ? 2 * (alternatives + 1) : (others + 1) * each;
+  const judge = judgeCosts(team.scorer ?? null, costed, bytes, ends * scoredAtMost(team.protocol));
+  return [...replayCosts(asked, costed, position, bytes), ...judge];
 }
 
 /** Bytes of what a context after a decision may have, the later messages left out. */
@@ -69,5 +76,7 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
   }
   const later = rounds === undefined ? occurrences.length : decisionsAtMost(team.protocol);
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
-  return endpointCosts(costed, bytes, later, (role) => requests.get(role) ?? 0).filter((one) => one.requests > 0);
+  const asked = endpointCosts(costed, bytes, later, (role) => requests.get(role) ?? 0);
+  const calls = 2 * replays.length * scoredAtMost(team.protocol);
+  return [...asked.filter((one) => one.requests > 0), ...judgeCosts(team.scorer ?? null, costed, bytes, calls)];
 }

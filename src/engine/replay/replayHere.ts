@@ -11,6 +11,7 @@ import { IMPORTED } from '../../shared/records/logImport.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
+import { JUDGE_KEY, judgeWords } from '../../shared/records/judge.ts';
 import type { BucketView, Decision, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { ReturnSamples } from '../../shared/records/verification.ts';
@@ -18,6 +19,7 @@ import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { ModelPool } from '../models/models.ts';
+import { judging } from '../models/judging.ts';
 import { runRenderer, type LentTeam } from '../models/roles.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { templateRemark } from '../recipe/fingerprint.ts';
@@ -124,20 +126,27 @@ export async function replayHere(
       { ...control, signal, due: paced() },
     );
   };
+  const agreement = recipe[JUDGE_KEY];
+  if (agreement !== undefined) {
+    control.onRemark?.(judgeWords(agreement));
+  }
   return untilBegun(work, signal, async (begin) => {
     const snapshot = model === null ? named : await lending.lendModel(run, recipe, model, signal);
-    return evaluators.using(recipe, (evaluator) =>
-      lending.withSnapshot(
-        run,
-        recipe,
-        snapshot,
-        signal,
-        (lent) => {
-          begin();
-          return replay(lent, evaluator);
-        },
-        request.spending,
-      ),
+    return evaluators.using(
+      recipe,
+      (evaluator) =>
+        lending.withSnapshot(
+          run,
+          recipe,
+          snapshot,
+          signal,
+          (lent) => {
+            begin();
+            return replay(lent, evaluator);
+          },
+          request.spending,
+        ),
+      judging(models.endpoints, config.scorer?.judge, () => models.endpoints.account(store, run), request.spending),
     );
   });
 }
@@ -244,7 +253,8 @@ export async function verifyReturns(
   }
   const samples: ReturnSamples[] = [];
   for (const [snapshot, own] of Map.groupBy(unseeded, ({ bucket }) => store.bucket(bucket).snapshot)) {
-    await evaluators.using(recipe, (evaluator) =>
+    const ask = judging(models.endpoints, config.scorer?.judge, () => models.endpoints.account(store, run));
+    const sampled = (evaluator: Evaluator): Promise<void> =>
       lending.withSnapshot(run, recipe, snapshot, signal, async (lent) => {
         if (typeof lent !== 'string') {
           const dependencies = {
@@ -259,8 +269,8 @@ export async function verifyReturns(
           };
           samples.push(...(await sampleAgain(own, dependencies, signal)));
         }
-      }),
-    );
+      });
+    await evaluators.using(recipe, sampled, ask);
   }
   const returns = compareReturns(samples);
   return { ...report, ...(returns !== null && { returns }) };

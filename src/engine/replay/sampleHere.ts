@@ -6,6 +6,7 @@ import type { StoreWriter } from '../../store/types.ts';
 import { runSampling } from '../../training/config/config.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
 import { sampleDiagnostics, type SampleControl, type SampleSettings } from '../diagnose/diagnoseSample.ts';
+import { judging } from '../models/judging.ts';
 import { runRenderer } from '../models/roles.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import type { ReplayPlace } from './replayHere.ts';
@@ -44,7 +45,9 @@ export function sampleHere(
     samples: (role: string) => capabilitiesOf(config.policies, role).samples,
     lend: valuesStates(config) ? lending.valuesLender(run, recipe, signal) : lending.lender(run, recipe, signal),
   };
-  return evaluators.using(recipe, (evaluator) =>
-    sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, signal }),
+  return evaluators.using(
+    recipe,
+    (evaluator) => sampleDiagnostics(run, settings, { ...dependencies, evaluator }, { ...control, signal }),
+    judging(models.endpoints, config.scorer?.judge, () => models.endpoints.account(store, run)),
   );
 }

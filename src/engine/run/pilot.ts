@@ -7,6 +7,7 @@ import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
 import { SpendingAccount } from '../models/endpoints.ts';
+import { judging } from '../models/judging.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
@@ -52,7 +53,9 @@ export async function pilotHere(
       `Rho is measured for teams of two or more messages in a known order; that of the protocol ${protocol.name} is not.`,
     );
   }
-  return evaluators.using(recipe, (evaluator) =>
+  const account = new SpendingAccount();
+  const ask = judging(models.endpoints, recipe.config.scorer?.judge, () => account);
+  const work = (evaluator: Evaluator): Promise<RhoReport> =>
     models.exclusively(
       recipe,
       (model) =>
@@ -60,7 +63,7 @@ export async function pilotHere(
           const { runtime, tokenizer, info } = model;
           const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
           const { policies } = await models.endpoints.open(
-            { policies: recipe.config.policies, known: {}, tokenizer, account: new SpendingAccount() },
+            { policies: recipe.config.policies, known: {}, tokenizer, account },
             signal,
           );
           const weights = new Map<string, RolePolicy>([
@@ -71,8 +74,8 @@ export async function pilotHere(
           return measureRho(prepared, policy, evaluator, settings, signal);
         }),
       { signal },
-    ),
-  );
+    );
+  return evaluators.using(recipe, work, ask);
 }
 
 /** The same with a policy and an evaluator that are there. */

@@ -32,7 +32,8 @@ import { treeWords } from '../../training/methods/joint.ts';
 import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
 import { availableMemory } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
-import { endpointCosts } from '../models/endpointCost.ts';
+import { endpointCosts, judgeCosts } from '../models/endpointCost.ts';
+import { MOST_LABELS } from '../recipe/judgeLabels.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
 import { NEVER } from '../../shared/cancellation.ts';
@@ -177,12 +178,13 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
     (most, { question }) => Math.max(most, Buffer.byteLength(question)),
     0,
   );
-  const endpoints = endpointCosts(
-    { protocol, policies: config.policies, sampling: runSampling(config), spent: () => ({ prompt: 0, completion: 0 }) },
-    bytes,
-    decisionsAtMost(protocol),
-    (role) => (total.decisions[role] ?? 0) + MOST_PROBES,
-  );
+  const nothing = { prompt: 0, completion: 0 };
+  const team = { protocol, policies: config.policies, sampling: runSampling(config), spent: () => nothing };
+  const endpoints = [
+    ...endpointCosts(team, bytes, decisionsAtMost(protocol), (role) => (total.decisions[role] ?? 0) + MOST_PROBES),
+    // It answers for every label twice before the run.
+    ...judgeCosts(config.scorer, team, bytes, total.evaluatorCalls + 2 * MOST_LABELS),
+  ];
   return {
     steps: config.steps,
     evaluations,

@@ -1,4 +1,5 @@
 /** The preparation of a run: all that is read and checked before anything is loaded or stored. */
+import type { JudgeAgreement } from '../../shared/records/judge.ts';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -37,6 +38,7 @@ export interface PreparedRun extends RunInputs {
     roles: Readonly<Record<string, RoleWeights>>,
     endpoints?: EndpointProbes,
     replacement?: Replacement | null,
+    judged?: JudgeAgreement | null,
   ) => string;
   readonly roles: readonly PreparedRole[];
   /** The earlier run whose team it begins with; null where it begins with its model. */
@@ -103,8 +105,8 @@ export async function prepareRun(
     recipe,
     interrupted,
     beginning,
-    stored: (weights, endpoints, replacement) =>
-      serialiseRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement }),
+    stored: (weights, endpoints, replacement, judged) =>
+      serialiseRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement, judged }),
     remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
   };
 }

@@ -2,6 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
+import type { AskJudge } from '../../evaluate/judge.ts';
+import { JUDGE_KEY, judgeWords, type JudgeAgreement } from '../../shared/records/judge.ts';
+import { readLabels } from '../recipe/judgeLabels.ts';
+import type { Recipe } from '../recipe/recipe.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
@@ -18,6 +22,7 @@ import type { LoadedModel, ModelPool } from '../models/models.ts';
 import type { Lease } from './storeHold.ts';
 import type { Timing } from './timing.ts';
 import { loadingWords } from '../models/loadingWords.ts';
+import { judging, measureJudge } from '../models/judging.ts';
 import { endpointRemarks, SpendingAccount, type OpenEndpoints } from '../models/endpoints.ts';
 import type { LentRoles } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
@@ -48,6 +53,8 @@ export async function trainHere(
   hold: () => Promise<Lease>,
 ): Promise<RunSummary> {
   const { recipe, interrupted, stored, remarks, data, protocol, tokenizer, render, roles } = prepared;
+  let account = new SpendingAccount();
+  const ask = judging(models.endpoints, recipe.config.scorer?.judge, () => account);
   const work = async (model: LoadedModel, lent: LentRoles, evaluator: Evaluator): Promise<RunSummary> => {
     const { runtime, info, remark } = model;
     if (remark !== null) {
@@ -77,7 +84,6 @@ export async function trainHere(
         runInstances(recipe.config, data),
       );
     }
-    const account = new SpendingAccount();
     const openEndpoints = (spent: SpendingAccount): Promise<OpenEndpoints> =>
       models.endpoints.open(
         { policies: recipe.config.policies, known: interrupted?.recipe.endpoints ?? {}, tokenizer, account: spent },
@@ -85,12 +91,19 @@ export async function trainHere(
       );
     // A new run learns first whether its servers answer; what it spends on that is stored with it.
     const asked = interrupted === null ? await openEndpoints(account) : null;
+    // And how far its judge is to be believed.
+    const judged = interrupted === null ? await measured(recipe, ask, control.signal) : null;
     const lease = await hold();
     const { store } = lease;
-    const endpoints = asked ?? (await openEndpoints(models.endpoints.account(store, interrupted?.id ?? '')));
+    if (interrupted !== null) {
+      account = models.endpoints.account(store, interrupted.id);
+    }
+    const endpoints = asked ?? (await openEndpoints(account));
     await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
     await keepAdapters(roles, lent, snapshotFolder);
-    for (const line of [...remarks, ...endpointRemarks(endpoints.probes)]) {
+    const words = judged ?? interrupted?.recipe[JUDGE_KEY];
+    const judgeRemarks = words === undefined ? [] : [judgeWords(words)];
+    for (const line of [...remarks, ...endpointRemarks(endpoints.probes), ...judgeRemarks]) {
       onRemark(line);
     }
     const policies = new Map<string, RolePolicy>([
@@ -122,7 +135,7 @@ export async function trainHere(
       maxPositions,
       evaluator,
       ...data,
-      recipe: stored(storedRoles(roles, lent), endpoints.probes, replacement),
+      recipe: stored(storedRoles(roles, lent), endpoints.probes, replacement, judged),
       roles: policies,
       modelFolder: recipe.modelFolder,
       snapshotFolder,
@@ -159,16 +172,30 @@ export async function trainHere(
     });
   };
   const loading = { onProgress, signal: control.signal };
-  return evaluators.using(recipe, (evaluator) =>
-    models.exclusively(
-      recipe,
-      (model) =>
-        withRunRoles(models, prepared, model, { earlier, snapshotFolder }, loading, (lent) =>
-          work(model, lent, evaluator),
-        ),
-      loading,
-    ),
+  return evaluators.using(
+    recipe,
+    (evaluator) =>
+      models.exclusively(
+        recipe,
+        (model) =>
+          withRunRoles(models, prepared, model, { earlier, snapshotFolder }, loading, (lent) =>
+            work(model, lent, evaluator),
+          ),
+        loading,
+      ),
+    ask,
   );
+}
+
+/** How far the judge of a run agrees with itself and with the user's labels; null where none scores. */
+async function measured(
+  { config: { scorer }, folder }: Recipe,
+  ask: AskJudge | null,
+  signal: AbortSignal,
+): Promise<JudgeAgreement | null> {
+  return ask === null || scorer?.rubric === undefined || scorer.labels === undefined
+    ? null
+    : measureJudge({ rubric: scorer.rubric, ask }, await readLabels(scorer.labels, folder), signal);
 }
 
 /** Evaluates teams greedily on a run's held-out questions, as the run does. */

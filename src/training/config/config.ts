@@ -124,14 +124,41 @@ export const configSchema = z.strictObject({
       command: z
         .array(z.string().min(1))
         .min(1)
+        .optional()
         .describe(
-          'The program and its arguments, started in the folder of this file without a shell. It reads one JSON object (`uid`, `question`, `answer`, `text`) and prints a number from 0 to 1.',
+          'The program of `evaluator: command` and its arguments, started in the folder of this file without a shell. It reads one JSON object (`uid`, `question`, `answer`, `text`) and prints a number from 0 to 1.',
         ),
-      time_limit: z.number().positive().max(600).default(30).describe('Seconds for one message.'),
+      time_limit: z
+        .number()
+        .positive()
+        .max(600)
+        .default(30)
+        .describe('Seconds that the program of `evaluator: command` has for one message.'),
+      rubric: z
+        .string()
+        .min(1)
+        .max(20_000)
+        .optional()
+        .describe('What a good message is for `evaluator: judge`, in your words.'),
+      judge: z
+        .record(z.string(), z.unknown())
+        .pipe(rolePolicySchema)
+        .refine((one) => one.kind === 'vscode' || (one.kind === 'endpoint' && one.api === 'chat'), {
+          error: 'must be an endpoint with api: chat, or a chat model of VS Code',
+        })
+        .optional()
+        .describe('The model that scores with `evaluator: judge`: the keys of a policy with `endpoint` or `vscode`.'),
+      labels: pathTo('rows')
+        .optional()
+        .describe(
+          'Messages that you scored, for `evaluator: judge`: one JSON object a line (`question`, `text`, `score` from 0 to 1, and `answer`), relative to this file. The judge is measured on them before the run.',
+        ),
     })
     .nullable()
     .default(null)
-    .describe('What scores a message with `evaluator: command`. It runs with your rights, in trusted workspaces only.'),
+    .describe(
+      'What scores a message with `evaluator: command`, which runs with your rights, in trusted workspaces only, or `evaluator: judge`.',
+    ),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
   instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
   dynamic_sampling: z

@@ -10,6 +10,7 @@ import type { configSchema, RunConfig } from './config.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
 import { runsTests } from './externalKeys.ts';
 import { EVERY_POLICY_KEY } from './policyKeys.ts';
+import { evaluatorProblem, scorerProblem } from './scorerProblems.ts';
 
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;
@@ -76,18 +77,8 @@ const RULES: readonly Rule[] = [
         ? `${external.mode} executes programs, and evaluator: ${evaluator} executes none; choose evaluator: ladder or auto, or mode: plain.`
         : null,
   },
-  {
-    keys: ['evaluator', 'scorer'],
-    problem: ({ evaluator, scorer }) =>
-      evaluator === 'command' && scorer === null
-        ? 'command needs the command that scores; add scorer: {command: [PROGRAM, ARGUMENT]}.'
-        : null,
-  },
-  {
-    keys: ['scorer', 'evaluator'],
-    problem: ({ evaluator, scorer }) =>
-      evaluator === 'command' || scorer === null ? null : 'belongs to evaluator: command; omit it, or choose that.',
-  },
+  { keys: ['evaluator', 'scorer'], problem: evaluatorProblem },
+  { keys: ['scorer', 'evaluator'], problem: scorerProblem },
   {
     keys: ['credit.estimator', 'magrpo', 'method'],
     problem: ({ credit: { estimator }, magrpo, method }) =>

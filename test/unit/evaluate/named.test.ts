@@ -81,14 +81,17 @@ test('each kind is described once, is what a configuration may name, and names w
   assert.equal(new Set(names).size, names.length);
   for (const { name, words } of EVALUATOR_KINDS) {
     assert.match(words, /^[A-Z].*\.$/u);
-    // A command needs to be named.
-    const more = name === 'command' ? ['scorer={command: [score]}'] : [];
+    // A command needs to be named, and a judge.
+    const more =
+      { command: ['scorer={command: [score]}'], judge: ['scorer={rubric: a, labels: a.jsonl, judge: {vscode: {}}}'] }[
+        name as string
+      ] ?? [];
     assert.equal(readConfig('', 'test', [`evaluator=${name}`, ...more]).evaluator, name);
     assert.equal(named(name).name, name);
   }
   assert.throws(
     () => readConfig('', 'test', ['evaluator=maths']),
-    /did you mean math\? It must be one of auto, answer, exact, pattern, tolerance, json-schema, command, points, chain, zebra, zebra-cells, numbers, blocksworld, math, math-lenient, python, python-fraction/u,
+    /did you mean math\? It must be one of auto, answer, exact, pattern, tolerance, json-schema, command, judge, points, chain, zebra, zebra-cells, numbers, blocksworld, math, math-lenient, python, python-fraction/u,
   );
   for (const name of ['auto', 'python', 'python-fraction'] as const) {
     assert.equal(evaluatorKind(name).runsCode, true, name);

@@ -334,6 +334,7 @@ export class DetailPane {
       h(
         'dl',
         { class: 'facts' },
+        ...(detail.judged === null ? [] : fact('Judge', detail.judged)),
         ...fact(term('return', 'Return'), this.returned),
         ...fact(term('credit', 'Credit'), this.credit.element),
         ...(policy === null ? [] : fact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),

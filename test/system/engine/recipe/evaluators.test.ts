@@ -54,7 +54,7 @@ test('a command scores where commands are allowed, and is not started elsewhere'
   process.env['C3_ALLOW_COMMANDS'] = '1';
   assert.equal(await score(), 0.5);
   for (const wrong of ['evaluator: command', `scorer: {command: ${command}}`]) {
-    assert.throws(() => readConfig(wrong, 'test'), /command needs the command|belongs to evaluator: command/);
+    assert.throws(() => readConfig(wrong, 'test'), /command needs the command|belongs to evaluator: command or judge/);
   }
 });
 

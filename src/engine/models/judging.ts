@@ -1,0 +1,85 @@
+/** A model judge that is asked as a role would be: with its limits, its attempts, and a spending limit of its own. */
+import { createHash } from 'node:crypto';
+import { wilson } from '../../credit/interval.ts';
+import { askTwice, type AskJudge, type JudgeSettings, type LabeledMessage } from '../../evaluate/judge.ts';
+import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
+import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
+import type { JudgeAgreement, ScoreAgreement } from '../../shared/records/judge.ts';
+import { isServed, JUDGE_ROLE, JUDGE_TOKENS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
+import type { EndpointProbes, Endpoints, SpendingAccount } from './endpoints.ts';
+
+const SAMPLING = { temperature: 0, topP: 1, topK: 0, maxNewTokens: JUDGE_TOKENS };
+/** What the judge says is read and thrown away: nobody needs its tokens. */
+const NO_TOKENS = { encode: () => new Int32Array(), decode: () => '' };
+
+/** What an engine found of its judges when it asked them first. */
+const probed = new WeakMap<Endpoints, Map<string, EndpointProbes>>();
+
+/**
+ * Asks the judge of a configuration, which is connected to when it is asked first.
+ * @param account where what it costs is counted
+ * @param limit in the place of the configuration's
+ * @returns null where no judge scores
+ */
+export function judging(
+  endpoints: Endpoints,
+  judge: RolePolicySettings | undefined,
+  account: () => SpendingAccount,
+  limit: Partial<SpendingLimit> = {},
+): AskJudge | null {
+  if (judge === undefined || !isServed(judge)) {
+    return null;
+  }
+  const policies = { [JUDGE_ROLE]: judge };
+  const name = JSON.stringify(judge);
+  const before = probed.get(endpoints) ?? new Map<string, EndpointProbes>();
+  probed.set(endpoints, before);
+  const open = async (signal: AbortSignal): Promise<EndpointPolicy | undefined> => {
+    const opening = { policies, known: before.get(name) ?? {}, tokenizer: NO_TOKENS, account: account(), limit };
+    const found = await endpoints.open(opening, signal);
+    before.set(name, found.probes);
+    return found.policies.get(JUDGE_ROLE);
+  };
+  let opened: Promise<EndpointPolicy | undefined> | null = null;
+  const policy = (signal: AbortSignal): Promise<EndpointPolicy | undefined> =>
+    (opened ??= open(signal).catch((error: unknown) => {
+      opened = null;
+      throw error;
+    }));
+  return async (asked, messages, signal) => {
+    const streamKey = createHash('sha256').update(asked).digest('hex').slice(0, 32);
+    const context = JSON.stringify(messages);
+    const request = { agent: JUDGE_ROLE, context, sampling: SAMPLING, streamKey, place: 'the judge' };
+    const [answer] = (await (await policy(signal))?.answer([request], { signal })) ?? [];
+    return answer === undefined || answer.lost !== undefined
+      ? { lost: answer?.lost ?? 'nobody was asked' }
+      : { text: answer.text };
+  };
+}
+
+/** Asks the judge twice about each message that the user labeled. @throws as AskJudge */
+export async function measureJudge(
+  settings: JudgeSettings,
+  labels: readonly LabeledMessage[],
+  signal: AbortSignal,
+): Promise<JudgeAgreement> {
+  const scores = await askTwice(settings, labels, signal);
+  return {
+    labels: labels.length,
+    unread: scores.flat().filter((score) => score === null).length,
+    self: agreementOf(scores),
+    user: agreementOf(scores.map(([first], index) => [first, labels[index]?.score ?? null])),
+  };
+}
+
+/** How far two scores of the same messages agree; pairs without both are left out. */
+export function agreementOf(pairs: readonly (readonly [number | null, number | null])[]): ScoreAgreement {
+  const both = pairs.flatMap(([one, other]) => (one === null || other === null ? [] : [[one, other] as const]));
+  const same = wilson(both.filter(([one, other]) => one >= 0.5 === other >= 0.5).length, both.length);
+  return {
+    n: both.length,
+    same: same === null ? null : { value: same.value, low: same.low ?? 0, high: same.high ?? 1 },
+    distance:
+      both.length === 0 ? null : both.reduce((sum, [one, other]) => sum + Math.abs(one - other), 0) / both.length,
+  };
+}
