@@ -80,6 +80,8 @@ for (const { name, folder: place, own, tools } of REAL) {
       { name: 'planner', by: 'name', messages: 1 },
       { name: 'actor', by: 'name', messages: 1 },
     ]);
+    const team = join(folder, 'team.yaml');
+    const driver = [process.execPath, join(program, 'driver.mjs'), ANSWER];
     const textOf = (id: number): string => service.reading((store) => store.decision(id).text);
     if (own !== null) {
       const imported = await service.importLog({ path: file, maskSecrets: false }, CONTROL.signal);
@@ -88,8 +90,6 @@ for (const { name, folder: place, own, tools } of REAL) {
     }
 
     const plan = textOf(1);
-    const team = join(folder, 'team.yaml');
-    const driver = [process.execPath, join(program, 'driver.mjs'), ANSWER];
     writeFileSync(team, JSON.stringify({ driver, policy: policy(), max_new_tokens: 48 }));
     const forked = await service.replay({ message: 1, alternatives: 7, replays: 8, text: null, team }, CONTROL);
 
@@ -100,7 +100,8 @@ for (const { name, folder: place, own, tools } of REAL) {
     const otherDriver = [process.execPath, join(PROGRAMS, 'callsDriver.mjs')];
     writeFileSync(other, JSON.stringify({ driver: otherDriver, policy: policy() }));
     await assert.rejects(service.replay({ ...asked, team: other }, CONTROL), {
-      message: /the program asks planner with another context than the recorded one\./u,
+      message:
+        /the program asks planner with another context than the recorded one; .*contexts: program in the team file\./u,
     });
 
     writeFileSync(join(folder, 'one.jsonl'), JSON.stringify({ question: QUESTION, answer: `#### ${ANSWER}$` }));
