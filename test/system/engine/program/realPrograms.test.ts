@@ -150,7 +150,10 @@ for (const { name, folder: place, own, tools } of REAL) {
       // The same without the program, by what its log shows of it.
       const steps = service.reading((store) => inferredTeam(store, 1, { endpoint: url, model: 'c3-arithmetic' }));
       const right = `evaluator: pattern\nanswer: '#### ${ANSWER}$'\nmax_new_tokens: 48`;
-      writeFileSync(team, steps.replace('evaluator: exact', () => right));
+      writeFileSync(
+        team,
+        steps.replace('evaluator: exact', () => right),
+      );
       equal(await service.replay({ message: 1, alternatives: 7, replays: 8, text: null, team }, CONTROL), native, plan);
     }
 
