@@ -22,6 +22,23 @@ function blockOf(message: ChatMessage): string {
   return block;
 }
 
+const ROLES: readonly ChatMessage['role'][] = ['system', 'user', 'assistant', 'tool'];
+
+/** The messages of a text that `contextText` wrote; null for one that is not whole, or was written otherwise. */
+export function contextMessages(text: string): ChatMessage[] | null {
+  const messages: ChatMessage[] = [];
+  for (const block of text.split(/\n\n(?=### )/u)) {
+    const [, named, name = null] = /^### (\w+)(?: (.*))?$/mu.exec(block.split('\n', 1)[0] ?? '') ?? [];
+    const role = ROLES.find((one) => one === named);
+    if (role === undefined) {
+      return null;
+    }
+    const lines = block.split('\n').slice(1);
+    messages.push({ role, name, text: lines.map((line) => line.replace(/^\\(?=\\*### )/u, '')).join('\n') });
+  }
+  return messages;
+}
+
 /**
  * Messages as one text; different messages give different texts, where they are not too long.
  * @param most characters; of a longer one the end is kept, and how many messages were left out is said before it

@@ -15,6 +15,8 @@ export type ProgramStep =
   | { readonly kind: 'end'; readonly text: string; readonly reward: number | null };
 
 export interface EpisodeProgram {
+  /** Whether what it asks with counts where something else was recorded: some logs do not have what was asked. */
+  readonly ownContexts: boolean;
   /**
    * What comes after a log; the same log gives the same step, so far as the program is a function of it.
    * @throws C3Error('engine') where the program does not go on from there; CancelledError

@@ -11,7 +11,7 @@ import { placedDecision } from './program.ts';
 import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } from './record.ts';
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
-import { frozenBranch, storedNode, typedNode } from './storedBranch.ts';
+import { editedResult, frozenBranch, storedNode, typedNode, type EditedResult } from './storedBranch.ts';
 import { type Branch, callsOfReplay, type TreeNode } from './tree.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
 
@@ -42,12 +42,14 @@ export async function replayMessage(
   return new Replaying(
     request,
     decision,
-    branch,
+    { ...branch, results: editedResult(dependencies, decision, request.result) },
     dependencies,
     control,
     store.nextRequestNumber(decision.run),
   ).execute();
 }
+
+type ForkedBranch = Branch & { readonly results: EditedResult | null };
 
 class Replaying {
   private readonly request: ReplayRequest;
@@ -56,7 +58,7 @@ class Replaying {
   private readonly control: ReplayControl;
   private readonly settings: TreeSettings;
   private readonly round: RoundRecord;
-  private readonly branch: Branch;
+  private readonly branch: ForkedBranch;
   private readonly bucket: number;
   private readonly terminal: boolean;
   /** Replays that have ended, by alternative. */
@@ -70,7 +72,7 @@ class Replaying {
   constructor(
     request: ReplayRequest,
     decision: Decision,
-    branch: Branch,
+    branch: ForkedBranch,
     dependencies: ReplayDependencies,
     control: ReplayControl,
     number: number,
@@ -133,7 +135,8 @@ class Replaying {
   private async fill(): Promise<ReplayResult> {
     const { store } = this.dependencies;
     const { branch } = this;
-    const original = storedNode(store, branch.instance, this.decision, branch.node);
+    const stored = storedNode(store, branch.instance, this.decision, branch.node);
+    const original = this.branch.results === null ? stored : { ...stored, edited: this.branch.results.recorded };
     this.original = original;
     // The scores of stored messages are taken again where they are part of the return.
     for (let node: TreeNode | null = original; node !== null; node = node.parent) {
@@ -145,10 +148,9 @@ class Replaying {
     }
     const control: PolicyControl = { signal: this.control.signal };
     // What is stored is UTF-8, which has no lone surrogates.
-    if (this.request.text !== null) {
-      alternatives.push(
-        await this.typedNode(branch, this.request.text.toWellFormed(), this.request.alternatives + 1, control),
-      );
+    const typed = this.request.text?.toWellFormed() ?? (this.branch.results === null ? null : this.decision.text);
+    if (typed !== null) {
+      alternatives.push(await this.typedNode(branch, typed, this.request.alternatives + 1, control));
     }
     if (this.paired) {
       await this.pair(original, control);
@@ -216,7 +218,7 @@ class Replaying {
     const { eventType: agent, context } = this.decision;
     const sampling = samplingOf(this.settings, this.decision.position);
     const answer = await policy.typed({ agent, context, text, temperature: sampling.temperature }, control);
-    const node = typedNode(branch, this.decision, { sibling, sampling, answer });
+    const node = typedNode(branch, this.decision, { sibling, sampling, answer, edited: this.branch.results?.edited });
     await this.score(node);
     this.appear(node);
     return node;
@@ -361,7 +363,7 @@ class Replaying {
     if (this.paired) {
       return this.request.alternatives * (this.terminal ? 1 : 2);
     }
-    return this.request.alternatives + (this.request.text === null ? 0 : 1);
+    return this.request.alternatives + (this.request.text === null && this.branch.results === null ? 0 : 1);
   }
 
   /** Replays that complete an alternative. */

@@ -6,6 +6,7 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { choiceProblem, type ContinuationChoice } from '../shared/records/continuation.ts';
 import { C3Error } from '../shared/errors.ts';
+import { MAX_EVENT_TEXT } from '../shared/records/events.ts';
 import type { BucketView, Sampling } from '../shared/records/records.ts';
 import { SETTLE_LIMITS } from '../shared/records/settle.ts';
 import type { StoreWriter } from '../store/types.ts';
@@ -22,6 +23,11 @@ export interface ReplayRequest {
   readonly replays: number;
   /** A message of the user's own, beside the sampled ones. */
   readonly text: string | null;
+  /**
+   * Where a program says what is next: what the tool that the message called gave instead. The alternative is the text,
+   * where one is given, else the message as it is, followed by this result in the place of the recorded one.
+   */
+  readonly result?: string | null;
   /**
    * crossed, unless given: every alternative and the message itself are continued `replays` times. paired:
    * `alternatives` pairs, the i-th (from 0) of a fresh alternative and the message itself, each continued once with the
@@ -92,17 +98,24 @@ export const REPLAY_LIMITS = {
 } as const;
 
 /** @throws C3Error('input') for a request out of bounds */
-export function checkRequest({ alternatives, replays, text, continuation, design }: ReplayRequest): void {
+export function checkRequest({
+  alternatives,
+  replays,
+  text,
+  result = null,
+  continuation,
+  design,
+}: ReplayRequest): void {
   const within = (value: number, low: number, high: number): boolean =>
     Number.isInteger(value) && value >= low && value <= high;
   if (design === 'paired') {
     if (!within(alternatives, 1, REPLAY_LIMITS.pairs)) {
       throw new C3Error('input', `pairs must be a whole number from 1 to ${String(REPLAY_LIMITS.pairs)}.`);
     }
-    if (replays !== 1 || text !== null) {
+    if (replays !== 1 || text !== null || result !== null) {
       throw new C3Error(
         'input',
-        'In pairs every alternative is sampled and continued once; leave out the text and further replays.',
+        'In pairs every alternative is sampled and continued once; leave out the text, the result and further replays.',
       );
     }
   } else if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) {
@@ -111,11 +124,14 @@ export function checkRequest({ alternatives, replays, text, continuation, design
   if (!within(replays, 1, REPLAY_LIMITS.replays)) {
     throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
   }
-  if (alternatives === 0 && text === null) {
+  if (alternatives === 0 && text === null && result === null) {
     throw new C3Error('input', 'Nothing to replay: ask for at least one alternative or give a text.');
   }
   if (text !== null && text.length > REPLAY_LIMITS.textLength) {
     throw new C3Error('input', `The text is longer than ${String(REPLAY_LIMITS.textLength)} characters; shorten it.`);
+  }
+  if (result !== null && result.length > MAX_EVENT_TEXT) {
+    throw new C3Error('input', `The result is longer than ${String(MAX_EVENT_TEXT)} characters; shorten it.`);
   }
   const problem = continuation === undefined ? null : choiceProblem(continuation);
   if (problem !== null) {

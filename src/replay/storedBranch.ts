@@ -1,7 +1,9 @@
 /** Stored messages as nodes of a tree: the branch that a stored message is on. */
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
+import { EDITED } from '../shared/records/editedResult.ts';
 import type { Decision, Message } from '../shared/records/records.ts';
+import { textHash } from '../store/tokens.ts';
 import { contextOf } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
 import { logOf, type Branch, type EnvironmentNode, type TreeNode } from './tree.ts';
@@ -25,14 +27,14 @@ export async function frozenBranch(
   if (program !== undefined) {
     const step = await program.next(instance, logOf(protocol, branch), signal);
     const { eventType, context } = decision;
-    if (step.kind === 'message' && step.role === eventType && step.context === context) {
-      return { ...branch, asked: context };
+    if (step.kind === 'message' && step.role === eventType && (step.context === context || program.ownContexts)) {
+      return { ...branch, asked: step.context };
     }
     const found =
       step.kind === 'message' ? `asks ${step.role}` : step.kind === 'end' ? 'ends' : `has an event of ${step.source}`;
     throw new C3Error(
       'engine',
-      `Message ${String(decision.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === eventType ? ' with another context than the recorded one' : `, where ${eventType} was recorded`}.`,
+      `Message ${String(decision.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === eventType ? ' with another context than the recorded one; where the log has the state of the program and not what a model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file' : `, where ${eventType} was recorded`}.`,
     );
   }
   // What was sampled without the first message may have kept the heading of an empty context.
@@ -51,7 +53,12 @@ export async function frozenBranch(
 export const typedNode = (
   { instance, node, events }: Branch,
   { position, context, contextKey }: Decision,
-  { sibling, sampling, answer }: Pick<TreeNode, 'sibling' | 'sampling' | 'answer'>,
+  {
+    sibling,
+    sampling,
+    answer,
+    edited,
+  }: Pick<TreeNode, 'sibling' | 'sampling' | 'answer'> & { readonly edited: EnvironmentNode | undefined },
 ): TreeNode => ({
   instance,
   position,
@@ -61,14 +68,51 @@ export const typedNode = (
   replay: null,
   context,
   contextKey,
-  streamKey: '',
+  streamKey: edited === undefined ? '' : `${EDITED}${textHash(edited.event.text).slice(0, 16)}`,
   sampling,
   answer,
   score: undefined,
   children: [],
   ...(events !== undefined && { before: events }),
+  ...(edited !== undefined && { edited }),
   stored: undefined,
 });
+
+/** A result of a tool with another text, and as it was recorded: the message itself goes on from that. */
+export interface EditedResult {
+  readonly edited: EnvironmentNode;
+  readonly recorded: EnvironmentNode;
+}
+
+/**
+ * The first result of a tool that follows a recorded message, with another text; null where none is asked for.
+ * @throws C3Error('input') where no result follows the message, or its run was not recorded elsewhere
+ */
+export function editedResult(
+  { store, program }: Pick<ReplayDependencies, 'store' | 'program'>,
+  { id }: Decision,
+  text: string | null | undefined,
+): EditedResult | null {
+  if (text === null || text === undefined) {
+    return null;
+  }
+  if (program === undefined) {
+    throw new C3Error(
+      'input',
+      'Results of tools are edited in runs that were recorded elsewhere; leave out the result.',
+    );
+  }
+  const [next] = store.children(id).filter(({ phase }) => phase !== 'replay');
+  const [recorded] = next === undefined ? storedEvents(store, id, 'after') : storedEvents(store, next.id, 'before');
+  if (recorded === undefined) {
+    throw new C3Error(
+      'input',
+      `No result of a tool follows message ${String(id)}; choose the message that called the tool, or leave out the result.`,
+    );
+  }
+  const event = { ...recorded.event, text: text.toWellFormed(), json: { edited: true } };
+  return { edited: { event, stored: undefined }, recorded };
+}
 
 const storedEvents = (
   store: ReplayDependencies['store'],

@@ -63,6 +63,8 @@ export interface TreeNode {
   readonly children: TreeNode[];
   /** What environments said since the decision before it. */
   readonly before?: readonly EnvironmentNode[];
+  /** What follows it in the place of what was recorded; it is the first event after it. */
+  readonly edited?: EnvironmentNode;
   /** What environments said at the end of the episode, where it ends with this decision and that is known. */
   after?: readonly EnvironmentNode[];
   /** The decision's id once it is stored; known from the start for a decision that came from the store. */

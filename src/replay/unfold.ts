@@ -88,7 +88,7 @@ async function advanceProgram(
   signal: AbortSignal,
 ): Promise<Advanced> {
   const { protocol } = settings;
-  let events = given ?? [];
+  let events = given ?? (node?.edited === undefined ? [] : [node.edited]);
   for (;;) {
     const log = logOf(protocol, { node, events });
     const step = await program.next(instance, log, signal);

@@ -53,6 +53,10 @@ const TRANSCRIPT: Table<TranscriptToHost> = {
     'the engine samples and stores a replay',
     `${OWN}; a model folder that the user did not choose in the editor is asked about first`,
   ],
+  replayResult: [
+    'the engine continues a recorded message with a given result',
+    `${OWN}; the team file is asked for first`,
+  ],
   settle: ['the engine samples and stores replays', OWN],
   verify: ['the engine re-executes replays', 'stores verdicts that follow from the replays alone'],
   cancelReplay: ["the panel's own replay ends", 'what arrived is kept'],

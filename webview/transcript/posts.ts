@@ -44,8 +44,12 @@ export function detailPosts(
   setModel: (folder: string) => void,
 ): Pick<DetailEvents, 'replay' | 'cancelReplay' | 'settle' | 'verify' | 'chooseModel' | 'tokens' | 'open'> {
   return {
-    replay: (message, request) => {
-      post({ type: 'replay', message, ...request });
+    replay: (message, { result, ...request }) => {
+      post(
+        result === undefined
+          ? { type: 'replay', message, ...request }
+          : { type: 'replayResult', message, replays: request.replays, result },
+      );
     },
     cancelReplay: () => {
       post({ type: 'cancelReplay' });

@@ -87,3 +87,13 @@ export function whole(parsed: ParsedArguments, name: string, least: number, fall
   }
   return number;
 }
+
+/** The message that a command is about. */
+export function messageNumber(command: string, parsed: ParsedArguments): number {
+  const given = parsed.positionals[0] ?? '';
+  const message = /^\d+$/.test(given) ? Number(given) : NaN;
+  if (!Number.isSafeInteger(message) || message < 1) {
+    throw new C3Error('input', `c3 ${command} needs the number of a message, for example \`c3 ${command} 17\`.`);
+  }
+  return message;
+}

@@ -6,6 +6,7 @@ import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './me
 import { convert } from './convert.ts';
 import { cancel, status } from './jobs.ts';
 import { generate, modelCommand, planCommand, score } from './models.ts';
+import { infer } from './infer.ts';
 import { mcp } from './mcp.ts';
 import { record } from './record.ts';
 import { report } from './report.ts';
@@ -42,10 +43,17 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   replay: {
     usage:
-      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--spend-tokens N] [--spend-money X] [--team FILE] [--json]',
+      'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--result TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--spend-tokens N] [--spend-money X] [--team FILE] [--json]',
     summary:
-      'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided; --team says who answers for a recorded one',
+      'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided; --team says who answers for a recorded one, --result tries another result of the tool that it called',
     run: replay,
+  },
+  infer: {
+    usage: 'infer MESSAGE [--endpoint URL] [--model-name NAME]',
+    summary:
+      'a team file for a message that was recorded elsewhere: who spoke next and saw what, to be read and confirmed',
+    onlyReads: always,
+    run: infer,
   },
   verify: {
     usage: 'verify [MESSAGE] [--run RUN] [--sample N] [--json]',

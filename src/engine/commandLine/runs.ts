@@ -12,7 +12,7 @@ import type { BucketView, Message, RunSummary } from '../../shared/records/recor
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import { reportWords } from '../../shared/records/verification.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
+import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { defaultReplays, settledWords } from '../replay/settling.ts';
 import { storedVote, votedEpisode } from '../replay/storedVote.ts';
@@ -165,6 +165,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     alternatives: { type: 'string' },
     replays: { type: 'string' },
     text: { type: 'string' },
+    result: { type: 'string' },
     independent: { type: 'boolean' },
     settle: { type: 'boolean' },
     'at-most': { type: 'string' },
@@ -184,6 +185,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     alternatives: whole(parsed, 'alternatives', 0, 4),
     replays: whole(parsed, 'replays', 1, 4),
     text: text(parsed, 'text'),
+    result: text(parsed, 'result'),
     independent: parsed.values['independent'] === true,
     continuation: continuationOf(parsed, context),
     spending: spendingOf(parsed),
@@ -363,14 +365,4 @@ export async function verify(args: readonly string[], context: CommandContext): 
       process.exitCode = 1;
     }
   });
-}
-
-/** The message that a command is about. */
-function messageNumber(command: string, parsed: ParsedArguments): number {
-  const given = parsed.positionals[0] ?? '';
-  const message = /^\d+$/.test(given) ? Number(given) : NaN;
-  if (!Number.isSafeInteger(message) || message < 1) {
-    throw new C3Error('input', `c3 ${command} needs the number of a message, for example \`c3 ${command} 17\`.`);
-  }
-  return message;
 }

@@ -19,6 +19,7 @@ import { decisionsAtMost } from '../../team/rounds.ts';
 interface Asked {
   readonly alternatives: number;
   readonly replays: number;
+  readonly result?: string | null;
   readonly text: string | null;
   readonly design?: 'crossed' | 'paired';
 }
@@ -87,13 +88,14 @@ export function endpointCosts(
  * @param bytes of its context
  */
 export function replayCosts(
-  { alternatives, replays, text, design }: Asked,
+  { alternatives, replays, text, result = null, design }: Asked,
   team: CostedTeam,
   position: number,
   bytes: number,
 ): readonly EndpointCost[] {
   const { occurrences, rounds } = team.protocol;
-  const continued = design === 'paired' ? 2 * alternatives : (alternatives + (text === null ? 0 : 1) + 1) * replays;
+  const continued =
+    design === 'paired' ? 2 * alternatives : (alternatives + (text === null && result === null ? 0 : 1) + 1) * replays;
   const later = rounds === undefined ? occurrences.length - 1 - position : decisionsAtMost(team.protocol);
   return endpointCosts(team, bytes, later, (role) => {
     const own = occurrences[position]?.role === role ? alternatives : 0;

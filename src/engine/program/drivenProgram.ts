@@ -28,12 +28,20 @@ const answerSchema = z.union([
   }),
 ]);
 
-export class DrivenProgram implements EpisodeProgram {
+/** A program with the requests behind its contexts. */
+export interface AskingProgram extends EpisodeProgram {
+  /** The request behind a context that this program asked with, as JSON. */
+  readonly bodyOf: (context: string) => string;
+}
+
+export class DrivenProgram implements AskingProgram {
+  readonly ownContexts: boolean;
   private readonly driver: Pick<DriverProcess, 'ask'>;
   /** What each context was asked with. */
   private readonly bodies = new Map<string, string>();
 
-  constructor(driver: Pick<DriverProcess, 'ask'>) {
+  constructor(driver: Pick<DriverProcess, 'ask'>, ownContexts = false) {
+    this.ownContexts = ownContexts;
     this.driver = driver;
   }
 

@@ -3,7 +3,9 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { readRegular } from '../../files/regularFile.ts';
 import { EVALUATOR_KINDS, type EvaluatorName } from '../../evaluate/kinds.ts';
+import { MOST_STEPS, type EpisodeStep, type TextPart } from '../../logs/inferred.ts';
 import type { EndpointSettings } from '../../shared/rolePolicies.ts';
+import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { readDocument } from '../../team/document.ts';
 import { rolePolicySchema } from '../../training/config/policyKeys.ts';
@@ -18,8 +20,24 @@ const SCORERS = EVALUATOR_KINDS.map(({ name }) => name).filter((name) => name !=
 const endpoint = rolePolicySchema.refine((one) => one.kind === 'endpoint' && one.api === 'chat', {
   error: 'must be an endpoint with api: chat, such as {endpoint: https://api.example.com/v1, model_name: NAME}',
 });
+const part = z.union([z.string(), z.strictObject({ of: z.union([z.literal('question'), z.int().min(1)]) })]);
+const seen = z.strictObject({
+  as: z.enum(['system', 'user', 'assistant', 'tool']),
+  name: z.string().max(LONGEST).optional(),
+  text: z.union([z.string().transform((text): TextPart[] => [text]), z.array(part)]),
+});
+const step = z.union(
+  [
+    z.strictObject({ role: z.string().min(1), sees: z.array(seen).min(1) }),
+    z.strictObject({ event: z.string().min(1), text: z.string().max(MAX_EVENT_TEXT).optional() }),
+  ],
+  { error: 'must be {role, sees} or {event, text}' },
+);
 const teamSchema = z.strictObject({
-  driver: z.array(z.string().min(1).max(LONGEST)).min(1).max(MOST_ARGUMENTS),
+  driver: z.array(z.string().min(1).max(LONGEST)).min(1).max(MOST_ARGUMENTS).optional(),
+  steps: z.array(step).min(1).max(MOST_STEPS).optional(),
+  contexts: z.enum(['recorded', 'program']).default('recorded'),
+  answer: z.string().min(1).max(LONGEST).nullable().default(null),
   time_limit: z.number().min(1).max(3600).default(60),
   policy: endpoint.optional(),
   policies: z.record(z.string(), endpoint).default({}),
@@ -31,8 +49,14 @@ const teamSchema = z.strictObject({
 export interface RecordedTeam {
   readonly path: string;
   readonly folder: string;
-  /** The driver's command. */
-  readonly driver: readonly [string, ...string[]];
+  /** What is next: the driver's command, or the steps that the user confirmed. */
+  readonly next:
+    | { readonly kind: 'driver'; readonly command: readonly [string, ...string[]] }
+    | { readonly kind: 'steps'; readonly steps: readonly EpisodeStep[] };
+  /** Whether what the program asks with counts where the log has something else. */
+  readonly ownContexts: boolean;
+  /** What is right, where the log does not say; null where neither does. */
+  readonly answer: string | null;
   /** Milliseconds for one of its answers. */
   readonly timeLimit: number;
   /** Who answers for a role; undefined where nobody is named. */
@@ -53,13 +77,25 @@ export async function readTeam(path: string): Promise<RecordedTeam> {
     const key = (issue?.path ?? []).filter((part) => typeof part !== 'symbol');
     throw document.error(key, `${issue?.message ?? 'is not valid'}.`);
   }
-  const { driver, policy, policies, evaluator, temperature } = parsed.data;
-  const [program = '', ...args] = driver;
+  const { driver, steps, policy, policies, evaluator, temperature } = parsed.data;
+  if ((driver === undefined) === (steps === undefined)) {
+    throw document.error([], 'needs a driver, or steps in its place: `c3 infer MESSAGE` writes those of a recording.');
+  }
+  const early = (steps ?? []).findIndex(
+    (one, index) =>
+      'sees' in one && one.sees.some(({ text }) => text.some((of) => typeof of !== 'string' && Number(of.of) > index)),
+  );
+  if (early >= 0) {
+    throw document.error(['steps', early], 'sees what is said in it or later; refer to earlier steps.');
+  }
+  const [program = '', ...args] = driver ?? [];
   const asEndpoint = (one: typeof policy): EndpointSettings | undefined => (one?.kind === 'endpoint' ? one : undefined);
   return {
     path,
     folder: dirname(path),
-    driver: [program, ...args],
+    next: steps === undefined ? { kind: 'driver', command: [program, ...args] } : { kind: 'steps', steps },
+    ownContexts: parsed.data.contexts === 'program',
+    answer: parsed.data.answer,
     timeLimit: parsed.data.time_limit * 1000,
     policyOf: (role) => asEndpoint(Object.hasOwn(policies, role) ? policies[role] : policy),
     evaluator,

@@ -21,8 +21,9 @@ import type { Protocol } from '../../team/protocol.ts';
 import { renderPlain } from '../../team/render.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { ModelPool } from '../models/models.ts';
-import { DrivenProgram } from '../program/drivenProgram.ts';
+import { DrivenProgram, type AskingProgram } from '../program/drivenProgram.ts';
 import { DriverProcess } from '../program/driverProcess.ts';
+import { InferredProgram } from '../program/inferredProgram.ts';
 import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
@@ -57,11 +58,17 @@ export async function forkHere(
   const { run } = decision;
   const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
   const team = await readTeam(request.team);
-  const protocol = openProtocol(protocolOf({ config, ...recipe }));
+  const protocol = openProtocol(protocolOf({ config, ...recipe }), turnsOf(team));
   const policies = policiesOf(team, protocol);
   const { snapshot = null, temperature = null, model = null } = request.continuation ?? {};
   if (snapshot !== null || model !== null) {
     throw new C3Error('input', `Who answers for run ${run} is said by ${team.path}; name another model there.`);
+  }
+  const { next } = team;
+  if (next.kind === 'steps') {
+    // An edited result follows no other message than its own.
+    const isGiven = typeof request.result === 'string' && request.alternatives === 0;
+    new InferredProgram(next.steps, team).check(entriesThrough(store, decision.id) + (isGiven ? 1 : 0));
   }
   const asked = withPairs(request, store.message(decision.id), true, protocol);
   const sampling = {
@@ -78,8 +85,7 @@ export async function forkHere(
     { policies, known: {}, tokenizer: NO_TOKENS, account, limit },
     control.signal,
   );
-  const driver = new DriverProcess({ command: team.driver, folder: team.folder, timeLimit: team.timeLimit });
-  const program = new DrivenProgram(driver);
+  const { program, close } = programOf(team);
   const policy = policyOf(store.environment(decision.environment), policies, endpoints, program);
   const using = {
     config: { evaluator: team.evaluator, scorer: null, task: { ...config.task, train_file: team.path } },
@@ -95,7 +101,7 @@ export async function forkHere(
           program,
           render: renderPlain,
           policy,
-          evaluator: needingAnswers(evaluator),
+          evaluator: needingAnswers(evaluator, team.answer),
           sampling,
           seed: config.seed,
           returnBound: config.credit.return_clip,
@@ -106,7 +112,7 @@ export async function forkHere(
       ),
     );
   } finally {
-    driver.close();
+    close();
   }
 }
 
@@ -121,7 +127,7 @@ export function forkCosts(
   team: RecordedTeam,
 ): readonly EndpointCost[] {
   const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
-  const protocol = openProtocol(protocolOf(recipe));
+  const protocol = openProtocol(protocolOf(recipe), turnsOf(team));
   const policies = policiesOf(team, protocol);
   const asked = withPairs(request, store.message(decision.id), true, protocol);
   const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
@@ -130,9 +136,9 @@ export function forkCosts(
   return costsOf(store, { ...decision, position }, asked, { protocol, policies, sampling, limit });
 }
 
-/** The roles of a protocol, where every one may speak at any time: the program knows when. */
-function openProtocol({ roles, name }: Protocol): Protocol {
-  const turns = Math.max(1, Math.min(MOST_TURNS, Math.floor(MOST_OCCURRENCES / roles.length)));
+/** The roles of a protocol, where every one may speak at any time: the program knows when. @param most turns of each */
+function openProtocol({ roles, name }: Protocol, most: number): Protocol {
+  const turns = Math.max(1, Math.min(most, Math.floor(MOST_OCCURRENCES / roles.length)));
   const text = JSON.stringify({
     name,
     roles: roles.map(({ name: role }) => ({ role, prompt: 'Asked by the program.' })),
@@ -161,7 +167,7 @@ function policyOf(
   environment: NumericEnvironment,
   policies: Readonly<Record<string, EndpointSettings>>,
   endpoints: ReadonlyMap<string, EndpointPolicy>,
-  program: DrivenProgram,
+  program: AskingProgram,
 ): Policy {
   const none = (): never => {
     throw new Error('Every role is answered by a server.');
@@ -182,16 +188,48 @@ function policyOf(
   return teamPolicy(nobody, policies, NO_TOKENS, new Map(asking));
 }
 
-/** An evaluator that refuses what nobody said the answer of: else every message would be wrong. */
-const needingAnswers = (evaluator: Evaluator): Evaluator => ({
+/**
+ * An evaluator that refuses what nobody said the answer of: else every message would be wrong.
+ * @param answer in the place of what the log says; null for that
+ */
+const needingAnswers = (evaluator: Evaluator, answer: string | null): Evaluator => ({
   ...evaluator,
   evaluate: (instance, text, signal) => {
-    if (instance.answer === '') {
+    const right = answer ?? instance.answer;
+    if (right === '') {
       throw new C3Error(
         'input',
-        `The log does not say what is right for ${JSON.stringify(instance.question.slice(0, 80))}; let the driver end with a return of its own.`,
+        `The log does not say what is right for ${JSON.stringify(instance.question.slice(0, 80))}; write answer in the team file, or let a driver end with a return of its own.`,
       );
     }
-    return evaluator.evaluate(instance, text, signal);
+    return evaluator.evaluate({ ...instance, answer: right }, text, signal);
   },
 });
+
+/** Turns of a role at most: those of the steps, or as many as a driver may let it have. */
+function turnsOf({ next }: RecordedTeam): number {
+  if (next.kind === 'driver') {
+    return MOST_TURNS;
+  }
+  const speakers = next.steps.flatMap((step) => ('role' in step ? [step.role] : []));
+  return Math.max(1, ...[...Map.groupBy(speakers, (role) => role).values()].map(({ length }) => length));
+}
+
+/** Entries of the log of an episode up to a message, with it. */
+const entriesThrough = (store: StoreReader, message: number): number =>
+  store.chain(message).reduce((count, { id }) => count + 1 + store.environmentEvents(id, 'before').length, 0);
+
+/** What says what is next, and what ends it. */
+function programOf(team: RecordedTeam): { readonly program: AskingProgram; readonly close: () => void } {
+  const { next, folder, timeLimit, ownContexts } = team;
+  if (next.kind === 'steps') {
+    return { program: new InferredProgram(next.steps, team), close: () => undefined };
+  }
+  const driver = new DriverProcess({ command: next.command, folder, timeLimit });
+  return {
+    program: new DrivenProgram(driver, ownContexts),
+    close: () => {
+      driver.close();
+    },
+  };
+}

@@ -59,7 +59,7 @@ export async function replayHere(
     if (team === undefined) {
       throw new C3Error(
         'input',
-        `Message ${String(decision.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer.`,
+        `Message ${String(decision.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what c3 infer ${String(decision.id)} writes.`,
       );
     }
     return work.tracked(

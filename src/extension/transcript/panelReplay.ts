@@ -132,6 +132,11 @@ export class PanelReplay implements Disposable {
     });
   }
 
+  /** Continues a recorded message with another result of the tool that it called. */
+  withResult({ message, replays, result }: Extract<TranscriptToHost, { type: 'replayResult' }>): Promise<void> {
+    return this.begin({ message, alternatives: 0, replays, text: null, result, continuation: AS_RECORDED });
+  }
+
   /** Stops what is in progress; what arrived is kept. */
   cancel(): void {
     this.cancellation?.cancel();

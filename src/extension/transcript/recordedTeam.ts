@@ -1,5 +1,6 @@
 /** The team file of a run that was recorded elsewhere: who answers, and which program goes on. */
-import { window, type Uri } from 'vscode';
+import { window, workspace, type Uri } from 'vscode';
+import { inferredTeam } from '../../logs/recordedEpisode.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
 import type { Services } from '../services.ts';
 
@@ -18,23 +19,30 @@ export class RecordedTeam {
     if (reader?.run(reader.message(message).run).method !== IMPORTED) {
       return {};
     }
-    this.chosen ??= await chooseTeam();
+    this.chosen ??= await chooseTeam(() => inferredTeam(reader, message, { endpoint: null, model: null }));
     return this.chosen === undefined ? null : { team: this.chosen.fsPath };
   }
 }
 
-/** Naming a file here starts the program that it names. */
-async function chooseTeam(): Promise<Uri | undefined> {
-  const choose = 'Choose Team File…';
+/**
+ * Naming a file here starts the program that it names.
+ * @param infer writes a team file from the log; it is opened for the user to read, complete and save
+ */
+async function chooseTeam(infer: () => string): Promise<Uri | undefined> {
+  const [choose, write] = ['Choose Team File…', 'Infer From Log'];
   const said = await window.showInformationMessage(
-    'This message was recorded elsewhere: what comes after another message is known to its program alone.',
+    'This message was recorded elsewhere: a team file says who answers, and what comes after another message.',
     {
       modal: true,
       detail:
-        'A team file names the servers that answer and the driver of your program, which is started. The guide has how to write one (Your own agents).',
+        'It names the servers that answer and the driver of your program, which is started. Without a driver, the order and what each agent saw can be inferred from the log: read the file, complete it, save it, and choose it here. The guide has more (Your own agents).',
     },
     choose,
+    write,
   );
+  if (said === write) {
+    await window.showTextDocument(await workspace.openTextDocument({ language: 'yaml', content: infer() }));
+  }
   if (said !== choose) {
     return undefined;
   }

@@ -187,6 +187,9 @@ export class TranscriptPanel {
       case 'replay':
         this.later(this.replay.request(message));
         break;
+      case 'replayResult':
+        this.later(this.replay.withResult(message));
+        break;
       case 'settle':
         this.later(this.replay.settle(message.message, message.replays));
         break;

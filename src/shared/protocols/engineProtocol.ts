@@ -97,6 +97,8 @@ export interface ReplayParams {
   readonly replays: number;
   /** A typed alternative, beside the sampled ones. */
   readonly text: string | null;
+  /** What the tool that a recorded message called gave instead; its alternative is beside the sampled ones. */
+  readonly result?: string | null;
   /** True: no common random numbers; every alternative draws its own. */
   readonly independent?: boolean;
   /** Another snapshot, temperature or model for the alternatives and what continues them; as recorded unless given. */

@@ -7,6 +7,7 @@
  * layout does, and the panel then drops the rows that it holds.
  */
 import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../records/continuation.ts';
+import { MAX_EVENT_TEXT } from '../records/events.ts';
 import type { MessageEstimate } from '../records/estimates.ts';
 import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Comparison } from '../transcript/comparison.ts';
@@ -242,6 +243,8 @@ export interface MessageDetail {
    */
   readonly own: OwnContinuation;
   readonly snapshots: readonly OfferedSnapshot[];
+  /** What the tool gave that the message called, where it was recorded elsewhere: another result can be tried. */
+  readonly result?: { readonly source: string; readonly text: string };
 }
 
 export interface ReplayDefaults {
@@ -353,6 +356,13 @@ export const isTranscriptToHost = anyOf(
     text: nullable(text()),
     independent: literal(true, false),
     continuation: isContinuationChoice,
+  }),
+  // Continue a message that was recorded elsewhere with another result of the tool that it called.
+  object({
+    type: literal('replayResult'),
+    message: integer(),
+    replays: integer(1, MAX_REPLAYS),
+    result: text(MAX_EVENT_TEXT),
   }),
   // Re-execute the replays that a message represents.
   object({ type: literal('verify'), message: integer() }),

@@ -1,14 +1,15 @@
 /** The pool of replays that a headline is computed from, out of the rows of the store. */
 import { IS_OTHER } from '../conditions.ts';
 import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
+import { EDITED } from '../../shared/records/editedResult.ts';
 import type { FinishReason } from '../../shared/records/records.ts';
 
 /**
- * Equal for messages of equal tokens; where a policy gives none, of equal text.
+ * Equal for messages of equal tokens; where a policy gives none, of equal text that the same result follows.
  * @param said the alias of the row of `decision`
  */
 export const tokenKey = (said: string): string =>
-  `iif(length(${said}.tokens) = 0, 'text ' || ${said}.message, ${said}.token_hash)`;
+  `iif(length(${said}.tokens) = 0, 'text ' || ${said}.message || iif(${said}.stream_key GLOB '${EDITED}*', ' ' || ${said}.stream_key, ''), ${said}.token_hash)`;
 
 export interface ResultRow {
   readonly bucket: number;

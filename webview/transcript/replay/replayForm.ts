@@ -21,6 +21,7 @@ import {
   type TextField,
 } from '../../common/toolkit.ts';
 import { ContinueWith } from './continueWith.ts';
+import { otherResult } from './otherResult.ts';
 import { sameFields, type ReplayFields } from './drafts.ts';
 import { parseCount, progressOf } from './replayWords.ts';
 
@@ -30,6 +31,8 @@ export interface ReplayRequest {
   readonly text: string | null;
   readonly independent: boolean;
   readonly continuation: ContinuationChoice;
+  /** Another result of the tool that the message called; nothing is sampled then. */
+  readonly result?: string;
 }
 
 export interface ReplayFormEvents {
@@ -65,7 +68,7 @@ export class ReplayForm {
 
   constructor(
     defaults: ReplayDefaults,
-    { own, snapshots }: Pick<MessageDetail, 'own' | 'snapshots'>,
+    { own, snapshots, result }: Pick<MessageDetail, 'own' | 'snapshots' | 'result'>,
     events: ReplayFormEvents,
   ) {
     this.events = events;
@@ -134,6 +137,11 @@ export class ReplayForm {
         : h('p', { class: 'muted' }, defaults.unavailable),
       defaults.unavailable === null ? this.typedPart : null,
       defaults.unavailable === null ? this.continuation.element : null,
+      defaults.unavailable === null && result !== undefined
+        ? otherResult(result, (text) => {
+            this.replay({ alternatives: 0, text: null, result: text });
+          })
+        : null,
       this.problem,
       h('div', { class: 'progress' }, this.ring, this.words, this.cancel),
     );
@@ -172,16 +180,15 @@ export class ReplayForm {
 
   /** Replays the emptied message under the model and settings of its run, with the number of replays in the field. */
   removeMessage(): void {
+    this.replay({ alternatives: 0, text: '' });
+  }
+
+  private replay(asked: Pick<ReplayRequest, 'alternatives' | 'text' | 'result'>): void {
     const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
     this.problem.textContent = typeof replays === 'string' ? replays : '';
     if (!this.running && typeof replays !== 'string') {
-      this.events.start({
-        alternatives: 0,
-        replays,
-        text: '',
-        independent: !this.common.checked,
-        continuation: AS_RECORDED,
-      });
+      const independent = !this.common.checked;
+      this.events.start({ ...asked, replays, independent, continuation: AS_RECORDED });
     }
   }
 

@@ -11,6 +11,7 @@ import type {
 import { drawsOf } from '../../../shared/records/draws.ts';
 import { roundTitleOf } from '../../../shared/records/evaluationRounds.ts';
 import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
+import { IMPORTED } from '../../../shared/records/logImport.ts';
 import type { Message } from '../../../shared/records/records.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
@@ -111,7 +112,20 @@ export async function messageDetail(
     buckets: shown,
     estimates: withVote(estimatesOf(message, known), id, vote),
     ...continuationsOf(reader, decision),
+    ...recordedResult(reader, message),
   };
+}
+
+/** What follows a message that was recorded elsewhere, where that is no message. */
+function recordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<MessageDetail, 'result'> {
+  if (phase === 'replay' || reader.run(run).method !== IMPORTED) {
+    return {};
+  }
+  const next = reader.children(id).find((child) => child.phase !== 'replay');
+  const events =
+    next === undefined ? reader.environmentEvents(id, 'after') : reader.environmentEvents(next.id, 'before');
+  const event = events[0]?.event;
+  return event === undefined ? {} : { result: { source: event.source, text: event.text } };
 }
 
 const closesWithVote = ({ rounds }: ProtocolGraph): boolean =>

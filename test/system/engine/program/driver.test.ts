@@ -162,12 +162,12 @@ describe('a team file', () => {
   };
 
   it('names a policy for all roles, and others for some', async (t) => {
-    const { policyOf, driver, timeLimit } = await team(
+    const { policyOf, next, timeLimit } = await team(
       t,
       'driver: [node, d.mjs]\npolicy: {endpoint: "http://a/v1", model_name: m}\npolicies: {judge: {endpoint: "http://b/v1", model_name: n}}\n',
     );
     assert.deepEqual([policyOf('judge')?.model_name, policyOf('planner')?.model_name], ['n', 'm']);
-    assert.deepEqual([driver, timeLimit], [['node', 'd.mjs'], 60_000]);
+    assert.deepEqual([next, timeLimit], [{ kind: 'driver', command: ['node', 'd.mjs'] }, 60_000]);
   });
 
   it('that is wrong is refused with its line and key', async (t) => {

@@ -11,6 +11,7 @@ import { protocolOfRun, readRecipe } from '../../../../src/engine/recipe/recipe.
 import { keyVariable } from '../../../../src/shared/endpointKeys.ts';
 import { record } from '../../../../src/engine/record/record.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
+import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
 import type { BucketView } from '../../../../src/shared/records/records.ts';
 import { finished, startC3 } from '../../../unit/engine/workspace.ts';
 
@@ -18,6 +19,7 @@ const PROGRAMS = join(import.meta.dirname, '../../../programs');
 /** With the file that it writes of its own, where it writes one. */
 const REAL = [
   { name: 'LangGraph', folder: 'langGraph', own: 'checkpoints.sqlite', tools: [] },
+  { name: 'the AI SDK', folder: 'aiSdk', own: 'spans.jsonl', tools: [] },
   { name: 'the OpenAI Agents SDK', folder: 'openaiAgents', own: null, tools: ['note'] },
 ] as const;
 /** Of the bundled task, in its own words: the team solves some and not others. */
@@ -57,6 +59,42 @@ const creditOf = ({ alternatives }: BucketView, text: string): { value: number; 
   return { value: found.value, low: found.low, high: found.high };
 };
 
+/** The same team as a protocol of ours, with the plan among its alternatives; made once for all programs. */
+const natives = new Map<string, Promise<BucketView>>();
+function nativeOf(plan: string): Promise<BucketView> {
+  const known = natives.get(plan) ?? asProtocol(plan, natives.size);
+  natives.set(plan, known);
+  return known;
+}
+async function asProtocol(plan: string, number: number): Promise<BucketView> {
+  writeFileSync(join(folder, 'one.jsonl'), JSON.stringify({ question: QUESTION, answer: `#### ${ANSWER}$` }));
+  const config = {
+    steps: 0,
+    evaluator: 'pattern',
+    task: { train_file: 'one.jsonl', evaluation_file: 'one.jsonl', refuse_overlap: false },
+    evaluation: { instances: 1 },
+    policies: { reasoner: policy(), actor: policy() },
+    device: { threads: 1 },
+  };
+  writeFileSync(join(folder, 'native.c3.yaml'), JSON.stringify(config));
+  const service = new EngineService(join(folder, `native ${String(number)}.sqlite`));
+  try {
+    const { run } = await service.run(await readRecipe('native.c3.yaml', [], folder), CONTROL);
+    const message = service.reading((store) => {
+      const [episode] = store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 });
+      return store.chain(episode?.leaf ?? 0)[0]?.id ?? 0;
+    });
+    return await service.replay({ message, alternatives: 7, replays: 8, text: plan }, CONTROL);
+  } finally {
+    await service.close();
+  }
+}
+const equal = (bucket: BucketView, native: BucketView, plan: string): void => {
+  const [ours, theirs] = [creditOf(native, plan), creditOf(bucket, plan)];
+  assert.ok(theirs.value >= ours.low && theirs.value <= ours.high, JSON.stringify({ ours, theirs }));
+  assert.ok(ours.value >= theirs.low && ours.value <= theirs.high, JSON.stringify({ ours, theirs }));
+};
+
 for (const { name, folder: place, own, tools } of REAL) {
   it(`a team of ${name} is recorded, forked and credited as the same team is as a protocol`, async (t) => {
     const program = join(PROGRAMS, place);
@@ -80,6 +118,8 @@ for (const { name, folder: place, own, tools } of REAL) {
       { name: 'planner', by: 'name', messages: 1 },
       { name: 'actor', by: 'name', messages: 1 },
     ]);
+    const team = join(folder, 'team.yaml');
+    const driver = [process.execPath, join(program, 'driver.mjs'), ANSWER];
     const textOf = (id: number): string => service.reading((store) => store.decision(id).text);
     if (own !== null) {
       const imported = await service.importLog({ path: file, maskSecrets: false }, CONTROL.signal);
@@ -88,10 +128,34 @@ for (const { name, folder: place, own, tools } of REAL) {
     }
 
     const plan = textOf(1);
-    const team = join(folder, 'team.yaml');
-    const driver = [process.execPath, join(program, 'driver.mjs'), ANSWER];
+    const native = await nativeOf(plan);
     writeFileSync(team, JSON.stringify({ driver, policy: policy(), max_new_tokens: 48 }));
     const forked = await service.replay({ message: 1, alternatives: 7, replays: 8, text: null, team }, CONTROL);
+
+    if (own !== null) {
+      // What it wrote itself is forked in the same way; checkpoints have the state, and not what was asked.
+      const once = { message: 3, alternatives: 1, replays: 1, text: null, team };
+      if (place === 'langGraph') {
+        await assert.rejects(service.replay(once, CONTROL), { message: /contexts: program in the team file/u });
+        const states = { driver, policy: policy(), max_new_tokens: 48, contexts: 'program' };
+        writeFileSync(team, JSON.stringify(states));
+      }
+      const bucket = await service.replay(once, CONTROL);
+      assert.deepEqual(
+        bucket.alternatives.map(({ returns }) => returns.length),
+        [1, 1],
+      );
+    }
+    if (tools.length === 0) {
+      // The same without the program, by what its log shows of it.
+      const steps = service.reading((store) => inferredTeam(store, 1, { endpoint: url, model: 'c3-arithmetic' }));
+      const right = `evaluator: pattern\nanswer: '#### ${ANSWER}$'\nmax_new_tokens: 48`;
+      writeFileSync(
+        team,
+        steps.replace('evaluator: exact', () => right),
+      );
+      equal(await service.replay({ message: 1, alternatives: 7, replays: 8, text: null, team }, CONTROL), native, plan);
+    }
 
     // What is not known is refused: without a program, and with one that asks otherwise.
     const asked = { message: 1, alternatives: 1, replays: 1, text: null };
@@ -100,30 +164,11 @@ for (const { name, folder: place, own, tools } of REAL) {
     const otherDriver = [process.execPath, join(PROGRAMS, 'callsDriver.mjs')];
     writeFileSync(other, JSON.stringify({ driver: otherDriver, policy: policy() }));
     await assert.rejects(service.replay({ ...asked, team: other }, CONTROL), {
-      message: /the program asks planner with another context than the recorded one\./u,
+      message:
+        /the program asks planner with another context than the recorded one; .*contexts: program in the team file\./u,
     });
 
-    writeFileSync(join(folder, 'one.jsonl'), JSON.stringify({ question: QUESTION, answer: `#### ${ANSWER}$` }));
-    const config = {
-      steps: 0,
-      evaluator: 'pattern',
-      task: { train_file: 'one.jsonl', evaluation_file: 'one.jsonl', refuse_overlap: false },
-      evaluation: { instances: 1 },
-      policies: { reasoner: policy(), actor: policy() },
-      device: { threads: 1 },
-    };
-    writeFileSync(join(folder, 'native.c3.yaml'), JSON.stringify(config));
-    const recipe = await readRecipe('native.c3.yaml', [], folder);
-    const { run } = await service.run(recipe, CONTROL);
-    const message = service.reading((store) => {
-      const [episode] = store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 });
-      return store.chain(episode?.leaf ?? 0)[0]?.id ?? 0;
-    });
-    const native = await service.replay({ message, alternatives: 7, replays: 8, text: plan }, CONTROL);
-
-    const [ours, theirs] = [creditOf(native, plan), creditOf(forked, plan)];
-    assert.ok(theirs.value >= ours.low && theirs.value <= ours.high, JSON.stringify({ ours, theirs }));
-    assert.ok(ours.value >= theirs.low && ours.value <= theirs.high, JSON.stringify({ ours, theirs }));
+    equal(forked, native, plan);
     // Some of the returns are won and others lost, so that it is a comparison of something.
     const returns = new Set(forked.alternatives.flatMap((one) => one.returns));
     assert.deepEqual([...returns].toSorted(), [0, 1]);

@@ -48,6 +48,7 @@ test('messages of the panels that follow the protocol are taken', () => {
     { type: 'endComparison' },
     { type: 'request', id: 1, kind: 'rows', asked: { revision: 1, offset: 200 } },
     { type: 'replay', message: 5, alternatives: 0, replays: 1, text: 'my own', independent: false, continuation },
+    { type: 'replayResult', message: 5, replays: 4, result: '' },
     { type: 'verify', message: 5 },
     { type: 'exportReport', message: 5 },
     { type: 'copyLink', message: 5 },
@@ -154,6 +155,8 @@ test('anything else is refused: other types, extra or missing keys, numbers out 
       independent: false,
       continuation: wrong,
     })),
+    { type: 'replayResult', message: 5, replays: 4, result: 'a'.repeat(16_385) },
+    { type: 'replayResult', message: 5, replays: 0, result: '' },
     { type: 'replay', message: 5, alternatives: 65, replays: 1, text: null, independent: false, continuation },
     { type: 'replay', message: 5, alternatives: 4, replays: 0, text: null, independent: false, continuation },
     {

@@ -1,0 +1,94 @@
+/** A stored episode that was recorded elsewhere, as a log, and the team file that its protocol gives. */
+import { stringify } from 'yaml';
+import { C3Error } from '../shared/errors.ts';
+import { IMPORTED } from '../shared/records/logImport.ts';
+import type { EnvironmentEvent } from '../shared/records/events.ts';
+import type { Decision, Message } from '../shared/records/records.ts';
+import { MAX_YAML_CHARACTERS } from '../shared/text/yaml.ts';
+import { inferredSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';
+
+/** What is read of a store. */
+export interface EpisodeReader {
+  readonly decision: (id: number) => Decision;
+  readonly chain: (leaf: number) => readonly Message[];
+  readonly children: (decision: number) => readonly Message[];
+  readonly environmentEvents: (
+    decision: number,
+    side: 'before' | 'after',
+  ) => readonly { readonly event: EnvironmentEvent }[];
+  readonly instance: (uidSha: string) => { readonly question: string };
+  readonly run: (id: string) => { readonly method: string };
+}
+
+/** Who answers in a team file; null for what the user has yet to write. */
+export interface NamedModel {
+  readonly endpoint: string | null;
+  readonly model: string | null;
+}
+
+/** The entries of the recorded episode that goes through a message. */
+function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] {
+  const ids = reader.chain(message).map(({ id }) => id);
+  for (let last = ids.at(-1); last !== undefined && ids.length <= MOST_STEPS;) {
+    last = reader.children(last).find(({ phase }) => phase !== 'replay')?.id;
+    ids.push(...(last === undefined ? [] : [last]));
+  }
+  return ids.flatMap((id): EpisodeEntry[] => {
+    const { eventType: role, context, text } = reader.decision(id);
+    const before = reader
+      .environmentEvents(id, 'before')
+      .map(({ event: { source, text: given } }) => ({ kind: 'event' as const, source, text: given }));
+    return [...before, { kind: 'message', role, context, text }];
+  });
+}
+
+/**
+ * A team file whose steps are the protocol of the recorded episode that goes through a message, for the user to read.
+ * @throws C3Error('input') for a message that was not recorded elsewhere, or an episode that does not show its protocol
+ */
+export function inferredTeam(reader: EpisodeReader, message: number, { endpoint, model }: NamedModel): string {
+  const { run, instance } = reader.decision(message);
+  if (reader.run(run).method !== IMPORTED) {
+    throw new C3Error(
+      'input',
+      `Message ${String(message)} is of a run with a protocol of its own; replay it without a team file.`,
+    );
+  }
+  const steps = inferredSteps(reader.instance(instance).question, episodeThrough(reader, message));
+  const file = steps === null ? null : teamText(message, steps, { endpoint, model });
+  if (file === null || file.length > MAX_YAML_CHARACTERS) {
+    throw new C3Error(
+      'input',
+      `What each agent saw in the episode of message ${String(message)} is longer than is recorded or written in a team file; write one with a driver.`,
+    );
+  }
+  return file;
+}
+
+function teamText(message: number, steps: readonly EpisodeStep[], { endpoint, model }: NamedModel): string {
+  const unknown = steps.flatMap((step, index) => ('event' in step ? [`${String(index + 1)} (${step.event})`] : []));
+  const unseen = unseenSteps(steps);
+  const policy = { endpoint: endpoint ?? 'http://127.0.0.1:8000/v1', model_name: model ?? 'NAME' };
+  const isNamed = endpoint !== null && model !== null;
+  const notes = [
+    `Inferred from the episode of message ${String(message)}: who spoke next, and what each saw. Read it, then replay with it.`,
+    '{of: 2} is what step 2 said, {of: question} the question; every other text stays as it was recorded.',
+    ...(unknown.length > 0
+      ? [
+          `No source is known for step ${unknown.join(', ')}. Where its text is always the same, write it there as text.`,
+        ]
+      : []),
+    ...(unseen.length > 0
+      ? [`No later step shows what was said in step ${unseen.join(', ')}: another text there changes nothing after it.`]
+      : []),
+  ];
+  const named = stringify({ policy }, { lineWidth: 0 }).trimEnd().split('\n');
+  return [
+    ...notes.map((note) => `# ${note.replace(/\s+/gu, ' ')}`),
+    ...(isNamed ? named : ['# Name who answers:', ...named.map((line) => `# ${line}`)]),
+    '# What is right, where the log does not say, and how it is scored:',
+    "# answer: '19'",
+    'evaluator: exact',
+    stringify({ steps }, { lineWidth: 0 }),
+  ].join('\n');
+}

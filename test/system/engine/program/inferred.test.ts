@@ -1,0 +1,190 @@
+/** Recorded episodes continued by the protocol that their log shows, and results of tools that are edited. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { EngineService } from '../../../../src/engine/service.ts';
+import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
+import type { ReplayResult } from '../../../../src/shared/records/settle.ts';
+
+const CONTROL = { signal: new AbortController().signal, onProgress: () => undefined };
+const QUESTION = 'How many toys are 12 and 7?';
+const CALLS = [{ id: 'a', type: 'function', function: { name: 'sum', arguments: '[12,7]' } }];
+/** A planner that calls a tool, and a writer that is asked with all of it. */
+const CONVERSATION = {
+  messages: [
+    { role: 'user', content: QUESTION },
+    { role: 'assistant', name: 'planner', content: null, tool_calls: CALLS },
+    { role: 'tool', tool_call_id: 'a', content: '19' },
+    { role: 'assistant', name: 'writer', content: 'They are 19 toys.' },
+  ],
+};
+
+interface Asked {
+  readonly messages: readonly { readonly role: string; readonly content: string | null }[];
+}
+
+/** A server that repeats what a tool gave, and else guesses. */
+async function serverOf(t: TestContext, guess: string): Promise<{ readonly url: string; readonly asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(pieces).toString() || '{}') as Partial<Asked>;
+      const { messages = [] } = body;
+      if (messages.some(({ content }) => content?.includes('toys') === true)) {
+        asked.push({ messages });
+      }
+      const given = messages.findLast(({ role }) => role === 'tool')?.content;
+      const content = given === undefined ? guess : `They are ${given ?? ''} toys.`;
+      const choices = [{ message: { role: 'assistant', content }, finish_reason: 'stop' }];
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ model: 'm', choices }));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`, asked };
+}
+
+interface Place {
+  readonly service: EngineService;
+  readonly asked: Asked[];
+  /** Writes a team file from what is inferred of a message; the user's change is made to its text. */
+  readonly team: (message: number, change?: (text: string) => string) => string;
+}
+
+async function imported(t: TestContext, guess = 'sum [7,12]'): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-inferred-'));
+  const service = new EngineService(join(folder, 'c3.sqlite'));
+  t.after(async () => {
+    await service.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const { url, asked } = await serverOf(t, guess);
+  writeFileSync(join(folder, 'log.jsonl'), JSON.stringify(CONVERSATION));
+  const report = await service.importLog({ path: join(folder, 'log.jsonl'), maskSecrets: false }, CONTROL.signal);
+  assert.deepEqual(
+    report.speakers.map(({ name }) => name),
+    ['planner', 'writer'],
+  );
+  const team = (message: number, change = (text: string): string => text): string => {
+    const path = join(folder, `team ${String(message)}.yaml`);
+    const text = service.reading((store) => inferredTeam(store, message, { endpoint: url, model: 'm' }));
+    writeFileSync(
+      path,
+      change(text.replace("# answer: '19'\nevaluator: exact", "answer: '19 toys'\nevaluator: pattern")),
+    );
+    return path;
+  };
+  return { service, asked, team };
+}
+const returnsOf = ({ alternatives }: ReplayResult): unknown =>
+  alternatives.map(({ text, returns }) => ({ text, returns }));
+
+describe('a recorded episode without a driver', () => {
+  it('is forked by the protocol that its log shows, with calls and results as a server takes them', async (t) => {
+    const { service, asked, team } = await imported(t);
+    const request = { message: 2, alternatives: 1, replays: 1, text: 'They are 5.' };
+    const bucket = await service.replay({ ...request, team: team(2) }, CONTROL);
+    assert.deepEqual(returnsOf(bucket), [
+      { text: 'They are 19 toys.', returns: [1] },
+      { text: 'They are 19 toys.', returns: [1] },
+      { text: 'They are 5.', returns: [0] },
+    ]);
+    assert.deepEqual(asked.at(-1)?.messages, [
+      { role: 'user', content: QUESTION },
+      {
+        role: 'assistant',
+        content: null,
+        name: 'planner',
+        tool_calls: [{ id: 'call_1_0', type: 'function', function: { name: 'sum', arguments: '[12,7]' } }],
+      },
+      { role: 'tool', tool_call_id: 'call_1_0', content: '19' },
+    ]);
+  });
+
+  it('is blocked by what has no known source before anybody is asked, until the user gives it', async (t) => {
+    const { service, asked, team } = await imported(t);
+    const request = { message: 1, alternatives: 1, replays: 1, text: null };
+    await assert.rejects(service.replay({ ...request, team: team(1) }, CONTROL), {
+      kind: 'engine',
+      message: /what sum gives in step 2 has no known source; .*Nothing was invented\.$/u,
+    });
+    assert.deepEqual(asked, []);
+    const known = team(1, (text) => text.replace('- event: sum', "- event: sum\n    text: '19'"));
+    const bucket = await service.replay({ ...request, team: known }, CONTROL);
+    assert.deepEqual(returnsOf(bucket), [
+      { text: 'sum [12,7]', returns: [1] },
+      { text: 'sum [7,12]', returns: [1] },
+    ]);
+  });
+
+  it('is blocked where another message does not call the tool whose result is known', async (t) => {
+    const { service, team } = await imported(t, 'Some toys.');
+    const known = team(1, (text) => text.replace('- event: sum', "- event: sum\n    text: '19'"));
+    await assert.rejects(
+      service.replay({ message: 1, alternatives: 1, replays: 1, text: null, team: known }, CONTROL),
+      { kind: 'engine', message: /what sum gave is sent to a model without the call that it answers; name a driver/u },
+    );
+  });
+
+  it('is forked by another result of its tool, which is another alternative than the message itself', async (t) => {
+    const { service, asked, team } = await imported(t);
+    const request = { message: 1, alternatives: 0, replays: 2, text: null, result: '20', team: team(1) };
+    const bucket = await service.replay(request, CONTROL);
+    assert.deepEqual(returnsOf(bucket), [
+      { text: 'sum [12,7]', returns: [1, 1] },
+      { text: 'sum [12,7]', returns: [0, 0] },
+    ]);
+    assert.deepEqual(asked.map(({ messages }) => messages.at(-1)?.content).toSorted(), ['19', '19', '20', '20']);
+    const results = bucket.alternatives.map(({ decision }) =>
+      service.reading((store) =>
+        store
+          .children(decision)
+          .flatMap(({ id }) => store.environmentEvents(id, 'before').map(({ event }) => event.text)),
+      ),
+    );
+    assert.deepEqual(results, [
+      ['19', '19', '19'],
+      ['20', '20'],
+    ]);
+    assert.deepEqual(
+      bucket.alternatives.map(({ bucketCredit }) => bucketCredit?.value),
+      [1, -1],
+    );
+    // What another result is worth is no part of what the message is worth with its own.
+    assert.deepEqual(
+      bucket.alternatives.map(({ decision }) => service.reading((store) => store.message(decision).credit?.n)),
+      [2, 2],
+    );
+    await assert.rejects(service.replay({ ...request, message: 2 }, CONTROL), {
+      kind: 'input',
+      message: /No result of a tool follows message 2/u,
+    });
+  });
+
+  it('is refused where the steps do not fit what was recorded', async (t) => {
+    const { service, asked, team } = await imported(t);
+    const request = { message: 2, alternatives: 1, replays: 1, text: null };
+    const other = team(2, (text) => text.replace('role: planner', 'role: writer'));
+    await assert.rejects(service.replay({ ...request, team: other }, CONTROL), {
+      message: /step 1 is writer, where planner was recorded/u,
+    });
+    const early = team(2, (text) => text.replace('of: 1', 'of: 3'));
+    await assert.rejects(service.replay({ ...request, team: early }, CONTROL), {
+      kind: 'input',
+      message: /line \d+: steps\[2\].*refer to earlier steps/u,
+    });
+    assert.deepEqual(asked, []);
+  });
+});
