@@ -90,6 +90,7 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
   for (const args of [
     ['report', '--run', report.run, '--out', 'report.html'],
     ['report', '--message', '1', '--out', 'message.html'],
+    ['export', '--run', report.run, '--format', 'buckets', '--out', 'buckets.json'],
   ]) {
     const made = await c3(folder, args);
     assert.equal(made.code, 0, made.stderr);
