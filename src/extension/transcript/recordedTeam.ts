@@ -1,7 +1,7 @@
 /** The team file of a run that was recorded elsewhere: who answers, and which program goes on. */
 import { window, workspace, type Uri } from 'vscode';
-import { inferredTeam } from '../../logs/recordedEpisode.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
+import { loadService } from '../configuration/load.ts';
 import type { Services } from '../services.ts';
 
 export class RecordedTeam {
@@ -19,7 +19,9 @@ export class RecordedTeam {
     if (reader?.run(reader.message(message).run).method !== IMPORTED) {
       return {};
     }
-    this.chosen ??= await chooseTeam(() => inferredTeam(reader, message, { endpoint: null, model: null }));
+    this.chosen ??= await chooseTeam(async () =>
+      (await loadService()).inferredTeam(reader, message, { endpoint: null, model: null }),
+    );
     return this.chosen === undefined ? null : { team: this.chosen.fsPath };
   }
 }
@@ -28,7 +30,7 @@ export class RecordedTeam {
  * Naming a file here starts the program that it names.
  * @param infer writes a team file from the log; it is opened for the user to read, complete and save
  */
-async function chooseTeam(infer: () => string): Promise<Uri | undefined> {
+async function chooseTeam(infer: () => Promise<string>): Promise<Uri | undefined> {
   const [choose, write] = ['Choose Team File…', 'Infer From Log'];
   const said = await window.showInformationMessage(
     'This message was recorded elsewhere: a team file says who answers, and what comes after another message.',
@@ -41,7 +43,7 @@ async function chooseTeam(infer: () => string): Promise<Uri | undefined> {
     write,
   );
   if (said === write) {
-    await window.showTextDocument(await workspace.openTextDocument({ language: 'yaml', content: infer() }));
+    await window.showTextDocument(await workspace.openTextDocument({ language: 'yaml', content: await infer() }));
   }
   if (said !== choose) {
     return undefined;
