@@ -45,6 +45,8 @@ export interface EvaluatorKind {
   readonly words: string;
   /** Whether it runs the code of instances that have tests, which takes sandboxes and their time. */
   readonly runsCode: boolean;
+  /** True: a message may get a part of what a solved one gets, which bounds what rounds can add up to. */
+  readonly fractional?: true;
   /** Why it cannot score these instances, in one sentence; null where it can. */
   readonly problem: (instances: readonly Instance[]) => string | null;
   readonly make: (parts: EvaluatorParts) => Evaluator;

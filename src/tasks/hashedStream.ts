@@ -37,6 +37,14 @@ export class HashedStream {
     return item;
   }
 
+  /** So many of the items or all, in any order, none twice. */
+  some<Item>(items: readonly Item[], count: number): Item[] {
+    const rest = [...items];
+    return Array.from({ length: Math.min(count, items.length) }).flatMap(() =>
+      rest.splice(this.integer(0, rest.length - 1), 1),
+    );
+  }
+
   /** True with the given probability, to 2^-32. */
   chance(probability: number): boolean {
     return this.word() < probability * WORD_RANGE;

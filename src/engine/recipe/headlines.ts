@@ -3,6 +3,7 @@
  * from its recipe.
  */
 import { headlinesOf, returnRange } from '../../credit/headline.ts';
+import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HeadlineRule } from '../../store/write/writer.ts';
 import { parseRecipe, protocolOf } from './recipe.ts';
@@ -13,7 +14,7 @@ export const HEADLINE_RULE: HeadlineRule = {
   rangeOf: (runConfig) => {
     try {
       const recipe = parseRecipe(runConfig, 'of these headlines');
-      const most = mostReturn(protocolOf(recipe), recipe.config.evaluator !== 'python-fraction');
+      const most = mostReturn(protocolOf(recipe), evaluatorKind(recipe.config.evaluator).fractional !== true);
       return returnRange(most, recipe.config.credit.return_clip);
     } catch (error) {
       // A run of another version still shows its values; only their intervals need the range.

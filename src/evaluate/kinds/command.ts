@@ -5,6 +5,7 @@ export const command = {
   name: 'command',
   words: 'A command of yours (`scorer`) reads the message as JSON and prints a number from 0 to 1.',
   runsCode: false,
+  fractional: true,
   problem: noProblem,
   make: ({ command: evaluator }) => evaluator,
 } as const satisfies EvaluatorKind;

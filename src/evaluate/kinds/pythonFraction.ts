@@ -7,6 +7,7 @@ export const pythonFraction = {
   name: NAME,
   words: 'Code in the sandbox: the share of the tests that pass.',
   runsCode: true,
+  fractional: true,
   problem: (instances) => withoutTests(NAME, instances),
   make: ({ plain, python }) => python('fraction', NAME, plain),
 } as const satisfies EvaluatorKind;

@@ -76,8 +76,7 @@ function solvable(
   goal: LevelRule['goal'],
 ): { readonly problem: Problem; readonly plan: readonly string[] } {
   for (;;) {
-    const rest = [...BLOCK_COLORS];
-    const objects = Array.from({ length: count }, () => rest.splice(stream.integer(0, rest.length - 1), 1)).flat();
+    const objects = stream.some(BLOCK_COLORS, count);
     const piles = drawPiles(stream, objects);
     const lying = drawPiles(stream, objects).flatMap((pile) => factsOn(pile));
     const wanted = goal === 'all' || lying.length < 2 ? lying : [stream.pick(lying)];

@@ -182,10 +182,7 @@ const letter = (place: number): string => String.fromCharCode(FIRST + place);
 
 /** So many of the letters, in their order, each such set equally likely. */
 function someOf(numbers: readonly number[], count: number, stream: HashedStream): number[] {
-  const rest = [...numbers];
-  return Array.from({ length: count }, () => rest.splice(stream.integer(0, rest.length - 1), 1))
-    .flat()
-    .sort((one, other) => one - other);
+  return stream.some(numbers, count).sort((one, other) => one - other);
 }
 
 function checkLevels(levels: readonly number[]): void {

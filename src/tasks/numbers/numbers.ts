@@ -42,10 +42,7 @@ export function distinctNumbers(seed: string, levels: readonly number[] = DEFAUL
 function drawGame(seed: string, index: number, levels: readonly number[]): DemonstratedProblem {
   const stream = new HashedStream(`numbers\0${seed}\0${index}`);
   const { level, length, digits } = stream.weighted(LEVEL_RULES, levels);
-  const rest = DIGITS.slice(0, digits);
-  const secret = Array.from({ length }, () => rest.splice(stream.integer(0, rest.length - 1), 1))
-    .flat()
-    .join('');
+  const secret = stream.some(DIGITS.slice(0, digits), length).join('');
   const question = numbersQuestion(secret, digits);
   const said = consistentGuesses(secret, digits).map((guess) => `Guess: ${guess}`);
   return {

@@ -54,13 +54,13 @@ function drawZebra(
   const stream = new HashedStream(`zebra\0${seed}\0${index}`);
   const { level, houses, attributes: count } = stream.weighted(LEVEL_RULES, levels);
   const roles = sizes[stream.integer(0, sizes.length - 1)] ?? 2;
-  const attributes = [NAMES, ...some(stream, ATTRIBUTES, count - 1)].map((one) => ({
+  const attributes = [NAMES, ...stream.some(ATTRIBUTES, count - 1)].map((one) => ({
     ...one,
-    values: some(stream, one.values, houses),
+    values: stream.some(one.values, houses),
   }));
   const all = ALL.get(level) ?? [];
   const placing = all[stream.integer(0, all.length - 1)] ?? [];
-  const clues = some(stream, fewest(trueClues(stream, attributes, houses, placing), all), Infinity);
+  const clues = stream.some(fewest(trueClues(stream, attributes, houses, placing), all), Infinity);
   const said = clues.map((clue) => clueWords(clue, attributes));
   const grid = gridOf(attributes, houses, placing);
   const question = `${introWords(attributes, houses)}\n\n## Clues:\n${said.map((one, at) => `${String(at + 1)}. ${one}`).join('\n')}\n\n${zebraForm(grid)}`;
@@ -108,9 +108,8 @@ function trueClues(stream: HashedStream, attributes: readonly Attribute[], house
   // What gives a house away is left out first, so that puzzles are mostly made of relations.
   const isGiven = ({ kind }: Clue): boolean => kind === 'at';
   return [
-    ...some(stream, clues.filter(isGiven), Infinity),
-    ...some(
-      stream,
+    ...stream.some(clues.filter(isGiven), Infinity),
+    ...stream.some(
       clues.filter((clue) => !isGiven(clue)),
       Infinity,
     ),
@@ -161,11 +160,3 @@ const gridOf = (attributes: readonly Attribute[], houses: number, placing: Placi
       new Map(attributes.map(({ name, values }, one) => [name, values[placing[one]?.indexOf(house) ?? 0] ?? ''])),
     ]),
   );
-
-/** So many of the items or all, in any order, none twice. */
-function some<Item extends string | object>(stream: HashedStream, items: readonly Item[], count: number): Item[] {
-  const rest = [...items];
-  return Array.from({ length: Math.min(count, items.length) }, () =>
-    rest.splice(stream.integer(0, rest.length - 1), 1),
-  ).flat();
-}
