@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LeftOutCounts } from '../../logs/episode.ts';
+import { isProtobuf } from '../../logs/otlpProtobuf.ts';
 import type { LogSource } from '../../logs/source.ts';
 import { checkpointsAsJson } from './checkpoints.ts';
 import { LogFile } from './logFile.ts';
+import { tracesAsJson } from './protobufLog.ts';
 import { isZip, samplesAsJson } from './zippedLog.ts';
 
 export interface OpenLog {
@@ -25,7 +27,13 @@ const SQLITE = Buffer.from('SQLite format 3\0', 'latin1');
 export async function openLog(path: string, signal: AbortSignal): Promise<OpenLog> {
   const file = new LogFile(path);
   const head = Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));
-  const unpack = head.equals(SQLITE) ? checkpointsAsJson : isZip(head) ? samplesAsJson : null;
+  const unpack = head.equals(SQLITE)
+    ? checkpointsAsJson
+    : isZip(head)
+      ? samplesAsJson
+      : isProtobuf(head)
+        ? tracesAsJson
+        : null;
   if (unpack === null) {
     return {
       source: file,

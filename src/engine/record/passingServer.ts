@@ -6,9 +6,10 @@ import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { API_PATHS, bodyIn, type RecordedApi } from '../../logs/apiCalls.ts';
+import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
 import { eventsIn } from '../../policy/endpoint/events.ts';
 import { returnOf } from '../../logs/conversations.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { PassedCall, Recording } from './recording.ts';
 
@@ -123,9 +124,24 @@ export class PassingServer {
   }
 
   private spans({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
-    if (!/^application\/json\b/iu.test(headers['content-type'] ?? '')) {
-      this.recording.leaveOut('batches of spans that are not JSON: use the OTLP exporter for HTTP with JSON');
-      refuse(response, 415, 'Spans are taken as JSON only (OTEL_EXPORTER_OTLP_PROTOCOL=http/json).');
+    const type = headers['content-type'] ?? '';
+    if (/^application\/x-protobuf\b/iu.test(type)) {
+      try {
+        this.onSpans(Buffer.from(JSON.stringify(tracesInProtobuf(body, 'The batch of spans'))));
+      } catch (error) {
+        if (!(error instanceof C3Error)) {
+          throw error;
+        }
+        this.recording.leaveOut('batches of spans that are no protocol buffers of OTLP');
+        refuse(response, 400, error.message);
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'application/x-protobuf', 'content-length': 0 }).end();
+      return;
+    }
+    if (!/^application\/json\b/iu.test(type)) {
+      this.recording.leaveOut('batches of spans that are neither JSON nor protocol buffers: use OTLP over HTTP');
+      refuse(response, 415, 'Spans are taken as JSON and as protocol buffers (OTEL_EXPORTER_OTLP_PROTOCOL=http/json).');
       return;
     }
     this.onSpans(body);

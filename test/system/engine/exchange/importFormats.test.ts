@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import type { LogImport } from '../../../../src/shared/records/logImport.ts';
 
@@ -66,6 +68,32 @@ describe('c3 import', () => {
       ['langGraph.sqlite'],
     );
     assert.deepEqual(readFileSync(database), readFileSync(join(LOGS, 'langGraph.sqlite')));
+  });
+
+  it('reads traces as protocol buffers, as the exporter of OpenTelemetry writes them', async (t) => {
+    const exporter = new InMemorySpanExporter();
+    const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+    const said = (role: string, content: string): string =>
+      JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.agent.name': 'planner',
+      'gen_ai.input.messages': said('user', '?'),
+      'gen_ai.output.messages': said('assistant', 'Yes.'),
+    };
+    provider.getTracer('team').startSpan('chat', { attributes }).end();
+    const folder = folderOf(t);
+    const file = join(folder, 'traces.bin');
+    writeFileSync(file, ProtobufTraceSerializer.serializeRequest(exporter.getFinishedSpans()) ?? '');
+    const { format, episodes, speakers } = await imported(folder, file);
+    assert.deepEqual(
+      [format, episodes, speakers],
+      ['OpenTelemetry spans', 1, [{ name: 'planner', by: 'name', messages: 1 }]],
+    );
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('c3-import-')),
+      [],
+    );
   });
 
   it('refuses archives and databases that are damaged or hold something else, in one sentence', async (t) => {
