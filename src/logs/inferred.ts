@@ -1,6 +1,6 @@
 /**
  * The protocol of one recorded episode, as far as its log shows it: who spoke next, and where what each saw is what was
- * said before. A text that stands for nothing before it is taken as it was recorded.
+ * said before. A text that repeats nothing before it is taken as it was recorded.
  */
 import type { ChatMessage } from './episode.ts';
 import { contextMessages } from './contextForm.ts';

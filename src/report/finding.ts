@@ -3,6 +3,7 @@ import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
 import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/records/continuation.ts';
 import { drawsOf } from '../shared/records/draws.ts';
+import { judgeWordsIn } from '../shared/records/judge.ts';
 import { roundTitleOf } from '../shared/records/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
 import {
@@ -117,6 +118,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
 /** A run's row, with the name of its protocol. */
 export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: string): ReportedRun {
   const { title, method, seed, status, createdAt, finishedAt, steps, plannedSteps } = store.run(id);
+  const judge = judgeWordsIn(store.runConfig(id));
   // Whether a process still writes it is not for a report to find out.
   return {
     run: id,
@@ -129,6 +131,7 @@ export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: s
     steps,
     plannedSteps,
     protocol: protocolName(store.runConfig(id)),
+    ...(judge !== null && { judge }),
   };
 }
 

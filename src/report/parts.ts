@@ -79,6 +79,7 @@ export function runFacts({
   steps,
   plannedSteps,
   protocol,
+  judge,
 }: ReportedRun): readonly (readonly [string, string])[] {
   return [
     ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`],
@@ -87,6 +88,7 @@ export function runFacts({
     ['Protocol', protocol === null ? 'unknown' : escaped(protocol)],
     ['Started', moment(createdAt)],
     ['Ended', finishedAt === null ? 'unknown' : moment(finishedAt)],
+    ...(judge === undefined ? [] : [['Judge', escaped(judge, 1000)] as const]),
   ];
 }
 

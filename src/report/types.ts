@@ -53,6 +53,8 @@ export interface ReportedRun {
   readonly plannedSteps: number;
   /** The protocol's name; null where the run's configuration does not say it. */
   readonly protocol: string | null;
+  /** What is said of the model judge that scored the run; left out where none did. */
+  readonly judge?: string;
 }
 
 export interface ReportedMessage {

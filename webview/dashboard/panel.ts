@@ -20,7 +20,7 @@ import { Controls, type Drawing } from './controls.ts';
 import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
 import type { Target } from './chart/lines.ts';
-import { ledgerTable, outcomeTable } from './summary.ts';
+import { judgeNote, ledgerTable, outcomeTable } from './summary.ts';
 import {
   asItStood,
   onlyRuns,
@@ -218,7 +218,7 @@ export class DashboardPanel {
       return;
     }
     const { smoothing, axis, scale } = this.drawing;
-    replace(this.summary, outcomeTable(view), ledgerTable(view.snapshot));
+    replace(this.summary, outcomeTable(view), ledgerTable(view.snapshot), judgeNote(view.snapshot));
     this.drawLegend();
     this.figures.show(view, { smoothing, axis, scales: logScales(scale) });
     this.scrollBack(view);

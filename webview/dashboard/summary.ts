@@ -84,6 +84,10 @@ function intervalCell(interval: Interval | null, write: (share: number) => strin
   );
 }
 
+/** How far the model judge of the run is to be believed, beside what it scored; null where none scored it. */
+export const judgeNote = ({ judge }: DashboardSnapshot): HTMLElement | null =>
+  judge === null ? null : h('p', { class: 'judge' }, judge);
+
 /** The ledger: evaluator calls, tokens, decisions by role, seconds. */
 export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLElement {
   const ledger = ledgerOf(run.summary, latest);

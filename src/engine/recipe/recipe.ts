@@ -219,12 +219,12 @@ export const serialiseRecipe = (
     roles = {},
     endpoints = {},
     replacement = null,
-    judged = null,
+    agreement = null,
   }: {
     readonly roles?: Readonly<Record<string, RoleWeights>> | undefined;
     readonly endpoints?: Readonly<Record<string, EndpointProbe>> | undefined;
     readonly replacement?: Replacement | null | undefined;
-    readonly judged?: JudgeAgreement | null | undefined;
+    readonly agreement?: JudgeAgreement | null | undefined;
   } = {},
 ): string =>
   JSON.stringify({
@@ -235,7 +235,7 @@ export const serialiseRecipe = (
     ...(Object.keys(roles).length > 0 && { roles }),
     ...(Object.keys(endpoints).length > 0 && { endpoints }),
     ...(replacement !== null && { [REPLACEMENT_KEY]: replacement }),
-    ...(judged !== null && { [JUDGE_KEY]: judged }),
+    ...(agreement !== null && { [JUDGE_KEY]: agreement }),
   } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
 
 /** The folder that `model` of a role's policy names. */

@@ -38,7 +38,7 @@ export interface PreparedRun extends RunInputs {
     roles: Readonly<Record<string, RoleWeights>>,
     endpoints?: EndpointProbes,
     replacement?: Replacement | null,
-    judged?: JudgeAgreement | null,
+    agreement?: JudgeAgreement | null,
   ) => string;
   readonly roles: readonly PreparedRole[];
   /** The earlier run whose team it begins with; null where it begins with its model. */
@@ -105,8 +105,8 @@ export async function prepareRun(
     recipe,
     interrupted,
     beginning,
-    stored: (weights, endpoints, replacement, judged) =>
-      serialiseRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement, judged }),
+    stored: (weights, endpoints, replacement, agreement) =>
+      serialiseRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement, agreement }),
     remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
   };
 }

@@ -92,7 +92,7 @@ export async function trainHere(
     // A new run learns first whether its servers answer; what it spends on that is stored with it.
     const asked = interrupted === null ? await openEndpoints(account) : null;
     // And how far its judge is to be believed.
-    const judged = interrupted === null ? await measured(recipe, ask, control.signal) : null;
+    const agreement = interrupted === null ? await measured(recipe, ask, control.signal) : null;
     const lease = await hold();
     const { store } = lease;
     if (interrupted !== null) {
@@ -101,7 +101,7 @@ export async function trainHere(
     const endpoints = asked ?? (await openEndpoints(account));
     await mkdir(snapshotFolder, { recursive: true, mode: PRIVATE_FOLDER });
     await keepAdapters(roles, lent, snapshotFolder);
-    const words = judged ?? interrupted?.recipe[JUDGE_KEY];
+    const words = agreement ?? interrupted?.recipe[JUDGE_KEY];
     const judgeRemarks = words === undefined ? [] : [judgeWords(words)];
     for (const line of [...remarks, ...endpointRemarks(endpoints.probes), ...judgeRemarks]) {
       onRemark(line);
@@ -135,7 +135,7 @@ export async function trainHere(
       maxPositions,
       evaluator,
       ...data,
-      recipe: stored(storedRoles(roles, lent), endpoints.probes, replacement, judged),
+      recipe: stored(storedRoles(roles, lent), endpoints.probes, replacement, agreement),
       roles: policies,
       modelFolder: recipe.modelFolder,
       snapshotFolder,

@@ -10,6 +10,7 @@ import {
 } from '../../shared/protocols/dashboardProtocol.ts';
 import { evaluationsOf } from '../../shared/records/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
+import { judgeWordsIn } from '../../shared/records/judge.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { Phase, RunRecord } from '../../shared/records/records.ts';
 import { roleModels } from '../../shared/records/pairings.ts';
@@ -362,6 +363,7 @@ export class Dashboard {
       regions: [run, ...compared].map((one) => regionFacts(reader.runConfig(one.id))),
       models: [run, ...compared].map((one) => roleModels(reader.runConfig(one.id))),
       ledger: reader.latestLedger(run.id),
+      judge: judgeWordsIn(reader.runConfig(run.id)),
       outcomes,
       removal,
       live:

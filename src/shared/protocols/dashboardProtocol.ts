@@ -96,6 +96,8 @@ export interface DashboardSnapshot {
   readonly models: readonly RoleModels[];
   /** Cumulative cost at the last finished step; null before the first. */
   readonly ledger: Ledger | null;
+  /** What is said of the model judge that scored the shown run; null where none did. */
+  readonly judge: string | null;
   /** Of the newest runs of the store. */
   readonly outcomes: readonly RunOutcome[];
   /** Of the shown run, where it credits by removal and has solo rollouts. */

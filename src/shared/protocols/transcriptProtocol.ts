@@ -221,7 +221,7 @@ export interface MessageDetail {
   /** What answered in place of the run's model; null where the model did. */
   readonly policy: PolicyKind | null;
   /** How far the model judge that scored its run is to be believed, in one sentence; null where none scored. */
-  readonly judged: string | null;
+  readonly judge: string | null;
   /** What environments added before it, and after it where it ends its episode. */
   readonly events: ShownEvents;
   /** The vote that ended its episode; null where none did, and for a message of several episodes. */

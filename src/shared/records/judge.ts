@@ -24,7 +24,7 @@ export interface JudgeAgreement {
 }
 
 /** Where the recipe of a run keeps it. */
-export const JUDGE_KEY = 'judged';
+export const JUDGE_KEY = 'judge';
 
 /** One sentence, for whatever shows a credit that the judge's scores made. */
 export function judgeWords({ labels, unread, self, user }: JudgeAgreement): string {
@@ -36,8 +36,17 @@ export function judgeWords({ labels, unread, self, user }: JudgeAgreement): stri
   return `Scored by a model judge: pass or fail is the same as its own second answer for ${share(self)}, and the same as your labels for ${share(user)}.${missing}`;
 }
 
-/** The sentence of a run's recipe as its row keeps it; null where no judge scored it. */
-export function judgeWordsOf(recipe: unknown): string | null {
+/**
+ * The sentence of a run's recipe; null where no judge scored it.
+ * @param runConfig the row's JSON, which an imported run has not
+ */
+export function judgeWordsIn(runConfig: string): string | null {
+  let recipe: unknown;
+  try {
+    recipe = JSON.parse(runConfig);
+  } catch {
+    return null;
+  }
   const found = isRecord(recipe) ? recipe[JUDGE_KEY] : undefined;
   return isAgreement(found) ? judgeWords(found) : null;
 }

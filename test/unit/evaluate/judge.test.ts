@@ -6,9 +6,12 @@ import { it } from 'node:test';
 import { readLabels } from '../../../src/engine/recipe/judgeLabels.ts';
 import { askTwice, judgeEvaluator, judgeMessages, scoreIn, type AskJudge } from '../../../src/evaluate/judge.ts';
 import { agreementOf, measureJudge } from '../../../src/engine/models/judging.ts';
-import { judgeWords, judgeWordsOf } from '../../../src/shared/records/judge.ts';
+import { reportedRun } from '../../../src/report/finding.ts';
+import { runFacts } from '../../../src/report/parts.ts';
+import { judgeWords, judgeWordsIn } from '../../../src/shared/records/judge.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
+import { record } from '../webview/dashboardFixture.ts';
 
 const instance: Instance = {
   uid: 'u',
@@ -96,8 +99,12 @@ it('agreement is a share on the same side of one half, with its interval, and a 
   const words = judgeWords(measured);
   assert.match(words, /its own second answer for 100 % \[21, 100\] of 1 messages/);
   assert.match(words, /your labels for 50 % \[9, 91\] of 2 messages .* 1 of 4 answers had no score\.$/);
-  assert.equal(judgeWordsOf(JSON.parse(JSON.stringify({ judged: measured }))), words);
-  assert.deepEqual([judgeWordsOf({}), judgeWordsOf(null), judgeWordsOf({ judged: { labels: 1 } })], [null, null, null]);
+  const kept = JSON.stringify({ judge: measured });
+  assert.equal(judgeWordsIn(kept), words);
+  assert.deepEqual(['{}', 'null', '', '{"judge":{"labels":1}}'].map(judgeWordsIn), [null, null, null, null]);
+  // Wherever credits of its scores are shown.
+  const store = { run: () => record('r'), runConfig: () => kept };
+  assert.match(runFacts(reportedRun(store, 'r')).map(String).join('\n'), /^Judge,Scored by a model judge: /mu);
 });
 
 it('labels are read line by line, and a wrong one is named', async (t) => {

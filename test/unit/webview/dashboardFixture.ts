@@ -86,6 +86,7 @@ export function view(
     regions: [],
     models: [],
     ledger: null,
+    judge: null,
     outcomes,
     removal: null,
     live: null,

@@ -334,7 +334,7 @@ export class DetailPane {
       h(
         'dl',
         { class: 'facts' },
-        ...(detail.judged === null ? [] : fact('Judge', detail.judged)),
+        ...(detail.judge === null ? [] : fact('Judge', detail.judge)),
         ...fact(term('return', 'Return'), this.returned),
         ...fact(term('credit', 'Credit'), this.credit.element),
         ...(policy === null ? [] : fact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),

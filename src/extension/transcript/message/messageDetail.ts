@@ -11,11 +11,12 @@ import type {
 import { drawsOf } from '../../../shared/records/draws.ts';
 import { roundTitleOf } from '../../../shared/records/evaluationRounds.ts';
 import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
+import { judgeWordsIn } from '../../../shared/records/judge.ts';
 import { IMPORTED } from '../../../shared/records/logImport.ts';
 import type { Message } from '../../../shared/records/records.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
-import { judgeOfRun, policyOfRole } from './policyReader.ts';
+import { policyOfRole } from './policyReader.ts';
 import type { ProtocolReader } from './protocolReader.ts';
 import { nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import { shownEvents, type EventReader } from './shownEvents.ts';
@@ -101,7 +102,7 @@ export async function messageDetail(
   return {
     message,
     policy: policyOfRole(reader, message.run, message.eventType),
-    judged: judgeOfRun(reader, message.run),
+    judge: judgeWordsIn(reader.runConfig(message.run)),
     code: isCode(reader, target, graph, message),
     events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
     vote,

@@ -1,7 +1,6 @@
 /** What answered for a role of a stored run in the place of its model. */
 import { basename } from 'node:path';
 import { isRecord } from '../../../shared/guard.ts';
-import { judgeWordsOf } from '../../../shared/records/judge.ts';
 import { POLICY_KINDS, type PolicyKind } from '../../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 
@@ -21,10 +20,6 @@ export function policyOfRole(reader: Pick<StoreReader, 'runConfig'>, run: string
     ? { ...kind, words: `${kind.words} Weights ${snapshot.slice(0, 12)} of ${basename(folder)}.` }
     : kind;
 }
-
-/** What is said of the model judge that scored a run; null where none did. */
-export const judgeOfRun = (reader: Pick<StoreReader, 'runConfig'>, run: string): string | null =>
-  judgeWordsOf(recipeOf(reader.runConfig(run)));
 
 function valueIn(recipe: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
