@@ -140,6 +140,7 @@ scenario(
     await workbench.page.keyboard.press('ArrowUp');
     await workbench.page.keyboard.press('Enter');
     await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
+    await eventually('the keyboard in the transcript', () => hasFocus(transcript.getByRole('tree')));
   },
 );
 
@@ -155,9 +156,10 @@ scenario('by keyboard alone the menu of a bucket copies a link to it, and compar
   await eventually('the keyboard on the first bucket', async () => (await focused(buckets).count()) === 1);
   const choose = async (key: string, name: string): Promise<void> => {
     const entry = page.getByRole('menuitem', { name, exact: true });
-    // The list has the keyboard again only a moment after a menu has closed.
+    // A menu that has just closed has it for a moment, and a transcript that has just opened takes it for good.
     await eventually(`the menu with "${name}"`, async () => {
       if (!(await buckets.evaluate((list) => list.contains(list.ownerDocument.activeElement)))) {
+        await buckets.locator('.monaco-list').first().focus();
         return false;
       }
       await page.keyboard.press(key);
