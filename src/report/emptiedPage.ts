@@ -1,7 +1,7 @@
 /** The part of a run's page about held-out questions without what a role said. Pure: numbers in, text out. */
 import { barsPicture } from './bars.ts';
 import type { EmptiedEffect } from './emptied.ts';
-import { bounds, figure, table } from './page.ts';
+import { bounds, figure, row, table } from './page.ts';
 import { count, decimal, escaped, signed } from './words.ts';
 
 /** Nothing where no message of an evaluation was emptied. */
@@ -33,9 +33,12 @@ function effectFigure(effect: EmptiedEffect, index: number): string {
     table(
       `${title} in numbers`,
       ['', 'mean return', '95 % interval', 'questions'],
-      rows.map(
-        ([label, value]) =>
-          `<tr><th scope="row">${label}</th><td>${label === 'difference' ? signed(value.value) : decimal(value.value, 3)}</td><td>${bounds(value, write) ?? 'no interval'}</td><td>${count(value.n)}</td></tr>`,
+      rows.map(([label, value]) =>
+        row(label, [
+          label === 'difference' ? signed(value.value) : decimal(value.value, 3),
+          bounds(value, write) ?? 'no interval',
+          count(value.n),
+        ]),
       ),
       'numbers',
     ),

@@ -35,6 +35,10 @@ export function table(label: string, head: readonly string[], lines: readonly st
   return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(label)}"><table${kind === '' ? '' : ` class="${kind}"`}><thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join('')}</tr></thead>${lines.join('')}</table></div>`;
 }
 
+/** A row of a table. @param head its heading @param cells both markup */
+export const row = (head: string, cells: readonly string[]): string =>
+  `<tr><th scope="row">${head}</th>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
+
 /**
  * The page to show in the editor for a file, in the editor's own colours: those follow its theme, where the reader's
  * system may be of another. A file that is gone, or none of ours, is reported in one sentence: only what begins as our

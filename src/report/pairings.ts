@@ -7,6 +7,7 @@ import { isRecord } from '../shared/guard.ts';
 import { modelOf, pairingsOf, roleModels, type TeamContributions } from '../shared/records/pairings.ts';
 import { contributionsIn, REMOVAL_STATE } from '../shared/records/removal.ts';
 import type { Interval } from '../shared/records/records.ts';
+import { sectionOf, storedRecipe } from '../shared/records/storedRecipe.ts';
 import type { StoreReader } from '../store/types.ts';
 
 type Reader = Pick<StoreReader, 'run' | 'runs' | 'runConfig' | 'methodState' | 'stepCredits'>;
@@ -37,20 +38,15 @@ const FREE_POLICIES = new Set<unknown>(['model', 'snapshot', 'adapter']);
 
 /** What is the same for runs that are compared; null for a row that cannot be read. */
 function likeness(runConfig: string): string | null {
-  let stored: unknown;
-  try {
-    stored = JSON.parse(runConfig);
-  } catch {
+  const recipe = storedRecipe(runConfig);
+  if (!isRecord(recipe['config'])) {
     return null;
   }
-  const config = isRecord(stored) ? stored['config'] : undefined;
-  if (!isRecord(stored) || !isRecord(config)) {
-    return null;
-  }
-  const policies = isRecord(config['policies']) ? Object.entries(config['policies']) : [];
+  const config = sectionOf(recipe, 'config');
+  const policies = Object.entries(sectionOf(config, 'policies'));
   const kept = policies.filter(([, policy]) => !isRecord(policy) || !FREE_POLICIES.has(policy['kind']));
   const settings = Object.entries(config).filter(([key]) => !FREE.has(key));
-  return JSON.stringify([stored['protocolText'], settings.sort(([a], [b]) => (a < b ? -1 : 1)), kept]);
+  return JSON.stringify([recipe['protocolText'], settings.sort(([a], [b]) => (a < b ? -1 : 1)), kept]);
 }
 
 /** @returns null where fewer than two models are compared */

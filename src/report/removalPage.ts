@@ -1,7 +1,7 @@
 /** The part of a run's page about credit by removal. Pure: a report in, text out. */
 import { boxesPicture, type BoxRow } from './boxes.ts';
 import { curvePicture } from './curves.ts';
-import { bounds, figure, table } from './page.ts';
+import { bounds, figure, row, table } from './page.ts';
 import type { OutcomeCredits } from '../shared/records/removal.ts';
 import { barsPicture } from './bars.ts';
 import type { RemovalReport, WithAndWithout } from './removal.ts';
@@ -128,9 +128,14 @@ function pairingsFigure({ pairings }: RemovalReport): string {
     table(
       'Contribution by pairing of models in numbers',
       ['pairing', 'agent', 'model', 'contribution', '95 % interval', 'runs'],
-      contributions.map(
-        ({ pairing, role, model, contribution }) =>
-          `<tr><th scope="row">${escaped(pairing)}</th><td>${escaped(role, 60)}</td><td>${escaped(model, 60)}</td><td>${signed(contribution.value)}</td><td>${bounds(contribution, write) ?? 'no interval'}</td><td>${count(contribution.n)}</td></tr>`,
+      contributions.map(({ pairing, role, model, contribution }) =>
+        row(escaped(pairing), [
+          escaped(role, 60),
+          escaped(model, 60),
+          signed(contribution.value),
+          bounds(contribution, write) ?? 'no interval',
+          count(contribution.n),
+        ]),
       ),
       'numbers',
     ),

@@ -7,7 +7,7 @@ import type { StepMeasureName, StepMetrics } from '../shared/records/stepMetrics
 import { comparedSteps, klHistogram, stabilityOf, turnKls, type RegionFacts } from '../shared/records/trustRegion.ts';
 import { barsPicture } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
-import { bounds, figure, table } from './page.ts';
+import { bounds, figure, row, table } from './page.ts';
 import { scatterPicture } from './scatter.ts';
 import type { ReportedStep } from './types.ts';
 import { count, decimal, escaped, NOT_MEASURED, percentage } from './words.ts';
@@ -133,9 +133,12 @@ function ranksFigure(steps: readonly MeasuredStep[]): string {
     label: `${side(region)}, ${rankWords(rank)}`,
     value: bare(100 * (after - before)),
   }));
-  const lines = shown.map(
-    ({ region, rank, before, after, updates }) =>
-      `<tr><th scope="row">${side(region)}, ${rankWords(rank)}</th><td>${decimal(100 * before, 3)} %</td><td>${decimal(100 * after, 3)} %</td><td>${count(updates)}</td></tr>`,
+  const lines = shown.map(({ region, rank, before, after, updates }) =>
+    row(`${side(region)}, ${rankWords(rank)}`, [
+      `${decimal(100 * before, 3)} %`,
+      `${decimal(100 * after, 3)} %`,
+      count(updates),
+    ]),
   );
   return figure(
     title,

@@ -5,14 +5,12 @@
  * that a comparison goes on where it ended.
  * Usage: node test/team/compareRemoval.ts RESULTS.jsonl [--seeds FIRST-LAST] [--only NAME ...] [more overrides ...]
  */
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { student } from '../../src/credit/interval.ts';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { finishedRun } from './finishedRun.ts';
 import { describeInterval } from './measure.ts';
 
 const LOGIC = [
@@ -75,18 +73,7 @@ const row = z.object({
 type Row = z.infer<typeof row>;
 
 function measured(name: string, seed: number, overrides: readonly string[]): Row {
-  const folder = mkdtempSync(join(tmpdir(), 'c3-removal-'));
-  const path = join(folder, 'c3.sqlite');
-  const cli = join(import.meta.dirname, '../../dist/cli.js');
-  try {
-    const arguments_ = [cli, 'run', '--json', '--store', path, '--override', `seed=${String(seed)}`, ...overrides];
-    const printed = execFileSync(process.execPath, arguments_, {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-      maxBuffer: 1 << 26,
-    });
-    const { run, seconds } = z.object({ run: z.string(), seconds: z.number() }).parse(JSON.parse(printed));
-    const store = openStoreForReading(path);
+  return finishedRun([`seed=${String(seed)}`, ...overrides], (store, { run, seconds }) => {
     const returnAfter = (step: number): number => {
       const found = store.evaluations(run).find((one) => one.kind === 'sampled' && one.step === step);
       const iteration = found?.iteration ?? NaN;
@@ -97,15 +84,12 @@ function measured(name: string, seed: number, overrides: readonly string[]): Row
     const steps = store.countSteps(run);
     const sampledTokens = store.steps(run, steps - 1, 1)[0]?.ledger.tokens.completion ?? NaN;
     const metrics = store.steps(run, 0, steps).flatMap((step) => step.metrics ?? []);
-    const meanOf = (name: 'gradientNorm' | 'signal'): number =>
-      metrics.reduce((sum, one) => sum + (one[name] ?? 0), 0) / metrics.length;
+    const meanOf = (measure: 'gradientNorm' | 'signal'): number =>
+      metrics.reduce((sum, one) => sum + (one[measure] ?? 0), 0) / metrics.length;
     const moved = { gradientNorm: meanOf('gradientNorm'), signal: meanOf('signal'), kl: metrics.at(-1)?.kl ?? NaN };
     const result = { name, seed, before: returnAfter(0), after: returnAfter(steps), sampledTokens, seconds, ...moved };
-    store.close();
     return { ...result, overrides: [...overrides] };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const { values, positionals } = parseArgs({

@@ -4,19 +4,13 @@
  * with 95 % intervals over questions.
  * Usage: node test/team/measurePairings.ts [questions] [seed]
  */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { z } from 'zod';
 import { mean } from '../../src/credit/describe.ts';
 import { student } from '../../src/credit/interval.ts';
 import { ballotOf } from '../../src/environment/voting.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../src/shared/runNames.ts';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { finishedRun } from './finishedRun.ts';
 
 const [questions = '128', seed = '1'] = process.argv.slice(2);
-const CLI = join(import.meta.dirname, '../../dist/cli.js');
 const ROLES = ['voter1', 'voter2', 'voter3'] as const;
 /** The first voter is the run's own model. */
 const PAIRINGS = [
@@ -31,28 +25,19 @@ for (const sizes of PAIRINGS) {
   const others = ROLES.flatMap((role, voter) =>
     sizes[voter] === sizes[0] ? [] : [`${role}: {model: ${modelOf(sizes[voter])}}`],
   );
-  const work = mkdtempSync(join(tmpdir(), 'c3-pairings-'));
-  const path = join(work, 'c3.sqlite');
-  try {
-    const overrides = [
-      'method=ccpo',
-      'task={name: logic, roles: 3}',
-      `model=${modelOf(sizes[0])}`,
-      ...(others.length === 0 ? [] : [`policies={${others.join(', ')}}`]),
-      'steps=1',
-      `instances_per_step=${questions}`,
-      'evaluation={instances: 0}',
-      'ccpo={shaping: none, normalise: none}',
-      'device.threads=1',
-      `seed=${seed}`,
-    ];
-    const printed = execFileSync(
-      process.execPath,
-      [CLI, 'run', '--json', '--store', path, '--override', ...overrides],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    const { run } = z.object({ run: z.string() }).parse(JSON.parse(printed));
-    const store = openStoreForReading(path);
+  const overrides = [
+    'method=ccpo',
+    'task={name: logic, roles: 3}',
+    `model=${modelOf(sizes[0])}`,
+    ...(others.length === 0 ? [] : [`policies={${others.join(', ')}}`]),
+    'steps=1',
+    `instances_per_step=${questions}`,
+    'evaluation={instances: 0}',
+    'ccpo={shaping: none, normalise: none}',
+    'device.threads=1',
+    `seed=${seed}`,
+  ];
+  const pairing = finishedRun(overrides, (store, { run }) => {
     const episodes = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100_000 });
     const read = episodes.map((episode) => ({ ...episode, chain: store.chain(episode.leaf) }));
     const overQuestions = (valueOf: (one: (typeof read)[number]) => number) =>
@@ -63,9 +48,7 @@ for (const sizes of PAIRINGS) {
       right: overQuestions(({ chain, answer }) => (ballotOf(chain[voter]?.text ?? '')?.answer === answer ? 1 : 0)),
       contribution: overQuestions(({ chain }) => chain[voter]?.trainingCredit?.value ?? 0),
     }));
-    console.log(JSON.stringify({ pairing: sizes.join(''), team: overQuestions((one) => one.return ?? 0), voters }));
-    store.close();
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
+    return { pairing: sizes.join(''), team: overQuestions((one) => one.return ?? 0), voters };
+  });
+  console.log(JSON.stringify(pairing));
 }

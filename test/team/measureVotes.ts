@@ -3,52 +3,34 @@
  * same held-out questions with four samples each; printed as JSON with 95 % intervals over questions.
  * Usage: node test/team/measureVotes.ts [questions] [seed]
  */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { z } from 'zod';
 import { mean } from '../../src/credit/describe.ts';
 import { student } from '../../src/credit/interval.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../src/shared/runNames.ts';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { finishedRun } from './finishedRun.ts';
 
 const [questions = '1500', seed = '1'] = process.argv.slice(2);
-const CLI = join(import.meta.dirname, '../../dist/cli.js');
 
 /** The mean return of each question. */
 function returnsOf(model: string, roles: number): ReadonlyMap<string, number> {
-  const work = mkdtempSync(join(tmpdir(), 'c3-votes-'));
-  const path = join(work, 'c3.sqlite');
-  try {
-    const overrides = [
-      `task={name: logic, roles: ${String(roles)}}`,
-      roles === 1 ? 'fanout=[8]' : 'method=ccpo',
-      `model=${model}`,
-      'steps=0',
-      `evaluation={instances: ${questions}, samples: 4}`,
-      'device.threads=1',
-      `seed=${seed}`,
-    ];
-    const printed = execFileSync(
-      process.execPath,
-      [CLI, 'run', '--json', '--store', path, '--override', ...overrides],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    const { run } = z.object({ run: z.string() }).parse(JSON.parse(printed));
-    const store = openStoreForReading(path);
+  const overrides = [
+    `task={name: logic, roles: ${String(roles)}}`,
+    roles === 1 ? 'fanout=[8]' : 'method=ccpo',
+    `model=${model}`,
+    'steps=0',
+    `evaluation={instances: ${questions}, samples: 4}`,
+    'device.threads=1',
+    `seed=${seed}`,
+  ];
+  return finishedRun(overrides, (store, { run }) => {
     const iteration = store.evaluations(run).find(({ kind }) => kind === 'sampled')?.iteration ?? NaN;
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: 1_000_000 });
-    store.close();
     return new Map(
       [...Map.groupBy(episodes, ({ instance }) => instance)].map(([instance, own]) => [
         instance,
         mean(own.flatMap((episode) => episode.return ?? [])),
       ]),
     );
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
+  });
 }
 
 for (const model of [BUNDLED_MODEL, SMALL_MODEL]) {

@@ -33,7 +33,7 @@ export async function emptiedRun(
 }
 
 const share = ({ value, low, high, n }: Interval): string =>
-  `${value.toFixed(3)}${low === null || high === null ? ' [no interval]' : ` [${low.toFixed(3)}, ${high.toFixed(3)}]`}, n ${String(n)}`;
+  `${value.toFixed(3)} [${low === null || high === null ? 'no interval' : `${low.toFixed(3)}, ${high.toFixed(3)}`}], n ${String(n)}`;
 
 /** One paragraph for each role and evaluation. */
 export const emptiedWords = (effects: readonly EmptiedEffect[]): readonly string[] =>

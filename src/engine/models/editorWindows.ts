@@ -18,6 +18,7 @@ import type {
   EditorQuestion,
 } from '../../shared/protocols/editorProtocol.ts';
 import { editorModelWords, type EditorSettings } from '../../shared/rolePolicies.ts';
+import { clientLimits } from './clientLimits.ts';
 
 /** The client's only address: whichever window is there. */
 const WINDOW = 'vscode://VS-Code';
@@ -77,10 +78,7 @@ export class EditorWindows {
       bases: [WINDOW],
       api: 'chat',
       keyOf: () => null,
-      concurrency: settings.concurrency,
-      perMinute: settings.requests_per_minute,
-      retries: settings.retries,
-      timeLimit: 1000 * settings.time_limit,
+      ...clientLimits(settings),
       spending,
       servedAs,
       exchange: async (request, under) => {

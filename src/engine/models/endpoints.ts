@@ -9,6 +9,7 @@ import { C3Error } from '../../shared/errors.ts';
 import { isServed, type EndpointSettings, type RolePolicies, type ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import type { Renderer } from '../../team/render.ts';
+import { clientLimits } from './clientLimits.ts';
 import { EditorWindows } from './editorWindows.ts';
 
 /** By role. */
@@ -175,10 +176,7 @@ export class Endpoints {
       bases: settings.endpoint,
       api: settings.api,
       keyOf: (base) => keys.get(base) ?? null,
-      concurrency: settings.concurrency,
-      perMinute: settings.requests_per_minute,
-      retries: settings.retries,
-      timeLimit: 1000 * settings.time_limit,
+      ...clientLimits(settings),
       spending,
       servedAs,
     });

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { RunTask } from '../../shared/protocols/dashboardProtocol.ts';
-import { isRecord } from '../../shared/guard.ts';
+import { sectionOf, storedRecipe } from '../../shared/records/storedRecipe.ts';
 
 /** Characters of a label. */
 const LABEL = 80;
@@ -16,12 +16,9 @@ const UNKNOWN: RunTask = { key: 'unknown', label: 'unknown task' };
  * @param configuration the run's recipe as the store holds it; one that says nothing of its task has an unknown one
  */
 export function taskOf(configuration: string): RunTask {
-  const recipe = parsed(configuration);
-  const config = isRecord(recipe) ? recipe['config'] : undefined;
-  const task = isRecord(config) ? config['task'] : undefined;
-  if (!isRecord(recipe) || !isRecord(config) || !isRecord(task)) {
-    return UNKNOWN;
-  }
+  const recipe = storedRecipe(configuration);
+  const config = sectionOf(recipe, 'config');
+  const task = sectionOf(config, 'task');
   const evaluator = textOf(config['evaluator']) ?? 'auto';
   const scored = evaluator === 'auto' ? '' : `, ${evaluator}`;
   const file = textOf(task['evaluation_file']) ?? textOf(task['train_file']);
@@ -36,14 +33,6 @@ export function taskOf(configuration: string): RunTask {
   const levels = Array.isArray(task['levels']) ? task['levels'].map(String) : [];
   const mixed = levels.length > 0 && levels.join() !== '1,1,1,1' ? `, levels ${levels.join(' ')}` : '';
   return { key: keyOf([name, levels, evaluator]), label: `${name}${mixed}${scored}`.slice(0, LABEL) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

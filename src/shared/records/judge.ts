@@ -1,6 +1,7 @@
 /** How far a model that scores by a rubric agrees with itself and with its user: measured before its scores count. */
 import { decimal } from '../text/figures.ts';
 import { isRecord } from '../guard.ts';
+import { storedRecipe } from './storedRecipe.ts';
 
 /** Two scores of the same messages. */
 export interface ScoreAgreement {
@@ -28,10 +29,13 @@ export const JUDGE_KEY = 'judge';
 
 /** One sentence, for whatever shows a credit that the judge's scores made. */
 export function judgeWords({ labels, unread, self, user }: JudgeAgreement): string {
-  const share = ({ same, n, distance }: ScoreAgreement): string =>
-    same === null || distance === null
-      ? 'no message'
-      : `${decimal(100 * same.value, 0)} % [${decimal(100 * same.low, 0)}, ${decimal(100 * same.high, 0)}] of ${String(n)} messages (mean difference ${decimal(distance, 2)})`;
+  const share = ({ same, n, distance }: ScoreAgreement): string => {
+    if (same === null || distance === null) {
+      return 'no message';
+    }
+    const [value, low, high] = [same.value, same.low, same.high].map((one) => decimal(100 * one, 0));
+    return `${value} % [${low}, ${high}] of ${String(n)} messages (mean difference ${decimal(distance, 2)})`;
+  };
   const missing = unread === 0 ? '' : ` ${String(unread)} of ${String(2 * labels)} answers had no score.`;
   return `Scored by a model judge: pass or fail is the same as its own second answer for ${share(self)}, and the same as your labels for ${share(user)}.${missing}`;
 }
@@ -41,13 +45,7 @@ export function judgeWords({ labels, unread, self, user }: JudgeAgreement): stri
  * @param runConfig the row's JSON, which an imported run has not
  */
 export function judgeWordsIn(runConfig: string): string | null {
-  let recipe: unknown;
-  try {
-    recipe = JSON.parse(runConfig);
-  } catch {
-    return null;
-  }
-  const found = isRecord(recipe) ? recipe[JUDGE_KEY] : undefined;
+  const found = storedRecipe(runConfig)[JUDGE_KEY];
   return isAgreement(found) ? judgeWords(found) : null;
 }
 

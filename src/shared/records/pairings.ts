@@ -1,5 +1,6 @@
 /** Which models answer for the roles of teams, and what agents contributed to teams of other models. Pure. */
 import { isRecord } from '../guard.ts';
+import { sectionOf, storedRecipe } from './storedRecipe.ts';
 import type { AgentContribution } from './stepRows.ts';
 
 /** What answers for roles: names of model folders, of models that servers have, or of what else there is. */
@@ -44,18 +45,12 @@ const nameOf = (path: unknown): string =>
 
 /** @param runConfig the row's JSON; what it does not say has no name */
 export function roleModels(runConfig: string): RoleModels {
-  let stored: unknown;
-  try {
-    stored = JSON.parse(runConfig);
-  } catch {
-    return { own: '', roles: {} };
-  }
-  const recipe = isRecord(stored) ? stored : {};
-  const [weights, config] = [recipe['roles'], recipe['config']];
-  const policies = isRecord(config) && isRecord(config['policies']) ? config['policies'] : {};
+  const recipe = storedRecipe(runConfig);
+  const weights = sectionOf(recipe, 'roles');
+  const policies = sectionOf(sectionOf(recipe, 'config'), 'policies');
   const named = Object.entries(policies).flatMap(([role, policy]): [string, string][] => {
     const { kind, model_name: served } = isRecord(policy) ? policy : {};
-    const own = isRecord(weights) && Object.hasOwn(weights, role) ? weights[role] : undefined;
+    const own = Object.hasOwn(weights, role) ? weights[role] : undefined;
     if (isRecord(own)) {
       return [[role, nameOf(own['folder'])]];
     }

@@ -1,6 +1,7 @@
 /** What replacing an agent of a trained team came to, before the run began: kept with the run's recipe. */
-import { isRecord, list, nullable, number, object, text, integer, type Guarded } from '../guard.ts';
+import { list, nullable, number, object, text, integer, type Guarded } from '../guard.ts';
 import type { Interval } from './records.ts';
+import { storedRecipe } from './storedRecipe.ts';
 
 const finite = number(-Number.MAX_VALUE, Number.MAX_VALUE);
 const interval = nullable(object({ value: finite, low: nullable(finite), high: nullable(finite), n: integer() }));
@@ -42,13 +43,7 @@ export const REPLACEMENT_KEY = 'replacement';
 
 /** What a run's row says of a replacement; null where it began without one. @param runConfig the row's JSON */
 export function replacementOf(runConfig: string): Replacement | null {
-  let stored: unknown;
-  try {
-    stored = JSON.parse(runConfig);
-  } catch {
-    return null;
-  }
-  const found = isRecord(stored) ? stored[REPLACEMENT_KEY] : undefined;
+  const found = storedRecipe(runConfig)[REPLACEMENT_KEY];
   return isReplacement(found) ? found : null;
 }
 

@@ -1,8 +1,8 @@
 /** What the steps of a run of method teamtr showed of its trust region, for pictures. Pure. */
-import { isRecord } from '../guard.ts';
 import { MEASURED_AGENT_TURNS } from './driftMeasures.ts';
 import { replacementOf, type Replacement } from './replacement.ts';
 import type { StepMetrics } from './stepMetrics.ts';
+import { sectionOf, storedConfig } from './storedRecipe.ts';
 
 /** What a run's own row says beside its steps. */
 export interface RegionFacts {
@@ -21,18 +21,11 @@ export function regionFacts(runConfig: string): RegionFacts {
 }
 
 function deltaIn(runConfig: string): number | null {
-  let stored: unknown;
-  try {
-    stored = JSON.parse(runConfig);
-  } catch {
+  const config = storedConfig(runConfig);
+  if (config['method'] !== 'teamtr') {
     return null;
   }
-  const config = isRecord(stored) ? stored['config'] : undefined;
-  if (!isRecord(config) || config['method'] !== 'teamtr') {
-    return null;
-  }
-  const section = config['teamtr'];
-  const delta = isRecord(section) ? section['delta'] : undefined;
+  const { delta } = sectionOf(config, 'teamtr');
   return typeof delta === 'number' && Number.isFinite(delta) && delta > 0 ? delta : USUAL_DELTA;
 }
 

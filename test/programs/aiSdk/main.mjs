@@ -1,6 +1,6 @@
 /**
- * Runs the team once: `main.mjs SPANS QUESTION`. OpenTelemetry's exporter sends its spans to where the environment says,
- * and to a collector that keeps them in a file.
+ * Runs the team once: `main.mjs SPANS QUESTION`. OpenTelemetry's exporter sends its spans to where the environment
+ * says, and to a collector that keeps them in a file.
  */
 import { OpenTelemetry } from '@ai-sdk/otel';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';

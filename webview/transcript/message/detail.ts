@@ -340,7 +340,8 @@ export class DetailPane {
         ...(policy === null ? [] : fact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),
         ...fact(
           'Tokens',
-          `${tokenWords(message.tokenCount, empty, count)}${message.finish === 'length' ? ', cut off by the length limit' : ''}`,
+          tokenWords(message.tokenCount, empty, count),
+          message.finish === 'length' ? ', cut off by the length limit' : '',
         ),
       ),
       context === null

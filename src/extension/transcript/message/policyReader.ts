@@ -1,6 +1,7 @@
 /** What answered for a role of a stored run in the place of its model. */
 import { basename } from 'node:path';
 import { isRecord } from '../../../shared/guard.ts';
+import { storedRecipe } from '../../../shared/records/storedRecipe.ts';
 import { POLICY_KINDS, type PolicyKind } from '../../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 
@@ -9,7 +10,7 @@ import type { StoreReader } from '../../../store/read/reader.ts';
  * its own; null for the run's model, and for a kind of another version.
  */
 export function policyOfRole(reader: Pick<StoreReader, 'runConfig'>, run: string, role: string): PolicyKind | null {
-  const recipe = recipeOf(reader.runConfig(run));
+  const recipe = storedRecipe(reader.runConfig(run));
   const name = valueIn(recipe, ['config', 'policies', role, 'kind']);
   const kind: PolicyKind | undefined = POLICY_KINDS.find((one) => one.name === name);
   if (kind === undefined) {
@@ -26,13 +27,4 @@ function valueIn(recipe: unknown, path: readonly string[]): unknown {
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     recipe,
   );
-}
-
-/** A run that was imported has no recipe. */
-function recipeOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,15 +1,13 @@
 /** Recorded episodes continued by the protocol that their log shows, and results of tools that are edited. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
 import type { ReplayResult } from '../../../../src/shared/records/settle.ts';
+import { answeringServer } from '../../../support/answeringServer.ts';
 
 const CONTROL = { signal: new AbortController().signal, onProgress: () => undefined };
 const QUESTION = 'How many toys are 12 and 7?';
@@ -31,29 +29,18 @@ interface Asked {
 /** A server that repeats what a tool gave, and else guesses. */
 async function serverOf(t: TestContext, guess: string): Promise<{ readonly url: string; readonly asked: Asked[] }> {
   const asked: Asked[] = [];
-  const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(pieces).toString() || '{}') as Partial<Asked>;
-      const { messages = [] } = body;
-      if (messages.some(({ content }) => content?.includes('toys') === true)) {
-        asked.push({ messages });
-      }
-      const given = messages.findLast(({ role }) => role === 'tool')?.content;
-      const content = given === undefined ? guess : `They are ${given ?? ''} toys.`;
-      const choices = [{ message: { role: 'assistant', content }, finish_reason: 'stop' }];
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ model: 'm', choices }));
-    });
+  const url = await answeringServer(t, (body, _request, response) => {
+    const { messages = [] } = body as Partial<Asked>;
+    if (messages.some(({ content }) => content?.includes('toys') === true)) {
+      asked.push({ messages });
+    }
+    const given = messages.findLast(({ role }) => role === 'tool')?.content;
+    const content = given === undefined ? guess : `They are ${given ?? ''} toys.`;
+    const choices = [{ message: { role: 'assistant', content }, finish_reason: 'stop' }];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ model: 'm', choices }));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`, asked };
+  return { url, asked };
 }
 
 interface Place {

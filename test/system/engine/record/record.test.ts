@@ -1,9 +1,7 @@
 /** `c3 record`: a program of the user's, a model server that it asks, and what is stored of both. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -11,6 +9,7 @@ import { record, type RecordSettings } from '../../../../src/engine/record/recor
 import type { Recorded } from '../../../../src/shared/records/logImport.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
+import { answeringServer } from '../../../support/answeringServer.ts';
 
 /** What the server of the test answers a body with: status, type and pieces. */
 type Answer = (body: Readonly<Record<string, unknown>>) => {
@@ -29,27 +28,16 @@ const whole = (text: string): string =>
 
 async function upstreamOf(t: TestContext, answer: Answer): Promise<Upstream> {
   const asked: Upstream['asked'] = [];
-  const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      asked.push({ path: request.url ?? '', headers: request.headers });
-      const body = JSON.parse(Buffer.concat(pieces).toString() || '{}') as Record<string, unknown>;
-      const { status = 200, stream = false, pieces: said } = answer(body);
-      response.writeHead(status, { 'content-type': stream ? 'text/event-stream' : 'application/json', 'x-own': 'yes' });
-      for (const piece of said) {
-        response.write(piece);
-      }
-      response.end();
-    });
+  const url = await answeringServer(t, (body, request, response) => {
+    asked.push({ path: request.url ?? '', headers: request.headers });
+    const { status = 200, stream = false, pieces: said } = answer(body);
+    response.writeHead(status, { 'content-type': stream ? 'text/event-stream' : 'application/json', 'x-own': 'yes' });
+    for (const piece of said) {
+      response.write(piece);
+    }
+    response.end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`, asked };
+  return { url, asked };
 }
 
 /** Calls that the programs of the tests make. */
