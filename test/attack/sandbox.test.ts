@@ -189,7 +189,7 @@ class Rooms {
   async says(sandbox: SandboxProcess, code: string): Promise<string> {
     const said: string[] = [];
     for (const request of [
-      `L${JSON.stringify({ code, imports: [] })}`,
+      `L${JSON.stringify({ code, imports: [], longest: DEFAULT_LIMITS.message })}`,
       `C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`,
     ]) {
       try {

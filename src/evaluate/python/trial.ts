@@ -230,7 +230,10 @@ export class Trial {
       }
       imports = report.imports;
     }
-    const loaded = await this.candidate(candidate, encode(`L${JSON.stringify({ code, imports })}`));
+    const loaded = await this.candidate(
+      candidate,
+      encode(`L${JSON.stringify({ code, imports, longest: this.limits.message })}`),
+    );
     this.throwFinal();
     if (decode(loaded) !== 'v') {
       throw new Final('crash', 'it did not load');

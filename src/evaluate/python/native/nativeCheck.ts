@@ -110,7 +110,7 @@ export async function weakness(
     const code = `${Object.entries(known)
       .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
       .join('\n')}\n${ESCAPES}`;
-    const loaded = await ask(`L${JSON.stringify({ code, imports: [] })}`);
+    const loaded = await ask(`L${JSON.stringify({ code, imports: [], longest: LIMITS.message })}`);
     if (loaded !== 'v') {
       return `the check does not run: ${loaded.slice(0, 200)}`;
     }

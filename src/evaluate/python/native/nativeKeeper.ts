@@ -10,7 +10,7 @@
  * next. To the parent: `O` ready; `V` the harness's reply; `A` what the tests ask of the candidate; `F` the run has
  * ended, by the rule in it, and so has all of this; `E` there is no wall here.
  */
-import { HARNESS, HARNESS_MODULE } from '../sandbox/harness.ts';
+import { HARNESS, HARNESS_MODULE, TOO_LONG } from '../sandbox/harness.ts';
 import { NO_CHANCE } from './nativeChance.ts';
 
 /** What must be loaded before the wall is built, because libraries of the system lie outside it. */
@@ -306,7 +306,7 @@ class Guard:
                 if kind != b'V' and (kind != b'A' or ROLE != 'tests'):
                     self.last('crash', 'it broke the sandbox')
                 if length > (MESSAGE if kind == b'V' else LARGEST):
-                    self.last('message-limit', 'returned more than a message may hold')
+                    self.last('message-limit', '${TOO_LONG}')
                 if len(reply) > 5 + length:
                     self.last('crash', 'it broke the sandbox')
                 if len(reply) == 5 + length:

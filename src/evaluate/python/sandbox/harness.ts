@@ -1,10 +1,10 @@
 /**
  * The Python that runs inside a sandbox beside the code of others, and the messages that it understands.
  *
- * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate, `C` calls one of its
- * functions, `N` says how two functions are written, `J` runs tests against a candidate in another process. Replies of
- * a candidate begin with `v` (a value), `x` (an exception: type and message), `u` (a value that has no wire form) or
- * `f` (final: rule and detail).
+ * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate (`{code, imports,
+ * longest}`), `C` calls one of its functions, `N` says how two functions are written, `J` runs tests against a
+ * candidate in another process. Replies of a candidate begin with `v` (a value), `x` (an exception: type and message),
+ * `u` (a value that has no wire form) or `f` (final: rule and detail).
  *
  * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 represent themselves;
  * everything else is `[tag, content]`: u string with surrogates, i integer in hexadecimal, f NaN or an infinity, c
@@ -15,6 +15,9 @@
 import { FUNCTIONS_HARNESS } from './functionsHarness.ts';
 
 export const HARNESS_MODULE = 'c3_harness';
+
+/** What is said of a value beyond the limit of a message. */
+export const TOO_LONG = 'returned more than a message may hold';
 
 /**
  * File descriptors that the sandbox answers itself: the tests' way to the candidate's process, and where sleeping moves
@@ -45,6 +48,10 @@ def sleep(seconds, /):
 
 time.sleep = sleep
 
+class Length:
+    "The longest text of a reply. A longer one ends the run; writing it out first could take more than a run has."
+    most, beyond = math.inf, False
+
 class Unfit(Exception):
     "A value without a wire form."
 
@@ -61,6 +68,9 @@ def pack(value, depth=DEPTH):
     kind = type(value)
     if value is None or kind is bool:
         return value
+    if (kind is str or kind is bytes or kind is bytearray) and len(value) > Length.most:
+        Length.beyond = True
+        return None
     if kind is str:
         return ['u', value.encode('utf-8', 'surrogatepass').hex()] if SURROGATE.search(value) else value
     if kind is int:
@@ -132,6 +142,7 @@ CANDIDATE = types.ModuleType('candidate')
 
 def load(request):
     source = json.loads(request)
+    Length.most = source['longest']
     sys.modules['candidate'] = CANDIDATE
     try:
         code = compile(source['code'], '<candidate>', 'exec', dont_inherit=True)
@@ -165,8 +176,13 @@ def call(request):
     except BaseException as error:
         return final('exit', ': '.join(described(error)))
     sys.setrecursionlimit(LIMIT)
+    # A call before may have noted one and been answered for what was beside it.
+    Length.beyond = False
     try:
-        return b'v' + json.dumps(pack(result)).encode()
+        wire = pack(result)
+        if Length.beyond:
+            return final('message-limit', '${TOO_LONG}')
+        return b'v' + json.dumps(wire).encode()
     except Unfit as error:
         return b'u' + str(error).encode('utf-8', 'replace')
 

@@ -14,6 +14,7 @@
 import { constants, readSync, writeSync } from 'node:fs';
 import { Capabilities, Ended } from './capabilities.ts';
 import { framePieces, HEADER, readHeader, type Frame } from './frames.ts';
+import { TOO_LONG } from './harness.ts';
 import { Interpreter, makeImage } from './interpreter.ts';
 
 const [folder = '', role = '', seconds = '', memory = '', output = '', message = ''] = process.argv.slice(2);
@@ -167,7 +168,7 @@ async function work(): Promise<void> {
     try {
       const reply = interpreter.handle(content);
       if (reply.length > Number(message)) {
-        throw new Ended('message-limit', 'returned more than a message may hold');
+        throw new Ended('message-limit', TOO_LONG);
       }
       send('V', reply);
     } catch (error) {

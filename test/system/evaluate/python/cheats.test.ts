@@ -105,7 +105,8 @@ for (const backend of BACKENDS) {
       const sandbox = await startOne(backend, keep);
       const ask = async (request: string): Promise<string> =>
         new TextDecoder().decode((await sandbox.exchange('H', new TextEncoder().encode(request))).content);
-      const load = (code: string): Promise<string> => ask(`L${JSON.stringify({ code, imports: [] })}`);
+      const load = (code: string): Promise<string> =>
+        ask(`L${JSON.stringify({ code, imports: [], longest: DEFAULT_LIMITS.message })}`);
       const call = (): Promise<string> =>
         ask(`C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`);
       try {
@@ -168,6 +169,17 @@ for (const backend of BACKENDS) {
         assert.equal(reached, 0);
       } finally {
         server.close();
+      }
+    });
+
+    it('fails one test by a giant text beside an object, not those after it', async () => {
+      const some = grader({ backend, lanes: 1, passRule: 'fraction' });
+      try {
+        const code = 'def f(x): return ["x" * 5 * 10**6, object()] if x == 2 else x * x';
+        const { rule, passed, detail } = await some.grade(code, SQUARES);
+        assert.deepEqual([rule, passed, detail], ['partly', 2, 'test 1: a value of type object']);
+      } finally {
+        some.close();
       }
     });
 

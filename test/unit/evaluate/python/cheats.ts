@@ -64,6 +64,7 @@ export const CHEATS: Readonly<
   ],
   'doubling memory': ['memory-limit', 'def f(x):\n    a = [0]\n    while True: a += a'],
   'a giant text': ['message-limit', 'def f(x): return "x" * 10**8'],
+  'giant bytes': ['message-limit', 'def f(x): return {1: (b"x" * 10**8,)}'],
   'an endless loop': ['time-limit', 'def f(x):\n    while True: pass'],
   'an endless loop while loading': ['time-limit', 'while True: pass'],
   'an endless loop below Python': ['time-limit', 'import re\ndef f(x): return re.match("(a+)+$", "a" * 60 + "b")'],
