@@ -75,6 +75,11 @@ export function driftPage({ command, hardware, finishedAt, runs }: DriftPage): s
     const share = outOfRegion(runs, arm);
     return share === null ? [] : [`${ARM_NAMES[arm]} ${percentage(share)} %`];
   });
+  const figures = [
+    measureFigure(runs, 'staleGap', 'Stale gap', 'stale gap, in units of the return'),
+    measureFigure(runs, 'scaledGap', 'Scaled gap', 'stale gap, in standard deviations of the credit'),
+    measureFigure(runs, 'occupancyDrift', 'Occupancy drift', 'total variation, sum over turns'),
+  ];
   return page(
     TITLE,
     `<header><h1>${TITLE}</h1>${facts([
@@ -83,7 +88,7 @@ export function driftPage({ command, hardware, finishedAt, runs }: DriftPage): s
       ['Ended', moment(finishedAt)],
       ['Runs', count(runs.length)],
     ])}</header>
-<section><h2>Drift by team size</h2><div class="figures">${measureFigure(runs, 'staleGap', 'Stale gap', 'stale gap, in units of the return')}${measureFigure(runs, 'occupancyDrift', 'Occupancy drift', 'total variation, sum over turns')}</div></section>
+<section><h2>Drift by team size</h2><div class="figures">${figures.join('')}</div></section>
 <section><h2>Updates out of region</h2><p>Before they went back: ${left.length === 0 ? NOT_MEASURED : left.join('; ')}.</p></section>
 <section><h2>Greedy accuracy on held-out chains</h2>${sizeTable(
       'Greedy accuracy',

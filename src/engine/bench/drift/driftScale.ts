@@ -27,7 +27,7 @@ const RUN: Keys = {
   checkpoint_every: 4,
 };
 
-export const FULL: DriftScale = { sizes: [2, 3, 4, 6, 8], seeds: [0, 1, 2], callsPerRole: 4, run: RUN };
+export const FULL: DriftScale = { sizes: [2, 3, 4, 6, 8], seeds: [0, 1, 2, 3, 4, 5], callsPerRole: 8, run: RUN };
 export const QUICK: DriftScale = {
   ...FULL,
   sizes: [2, 3, 4],

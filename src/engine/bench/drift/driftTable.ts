@@ -31,11 +31,29 @@ export interface DriftRun {
   readonly seconds: number;
 }
 
-export type DriftMeasure = 'staleGap' | 'occupancyDrift';
+/** What is fitted over team size: the gap in units of the return and of its credits, and the drift. */
+export const DRIFT_MEASURES = ['staleGap', 'scaledGap', 'occupancyDrift'] as const;
+export type DriftMeasure = (typeof DRIFT_MEASURES)[number];
+
+/**
+ * A measure of a step. The scaled gap is the stale gap in standard deviations of the credit: the published surrogate is
+ * one of standardized advantages, and a longer chain, solved less often, has smaller credits.
+ */
+function ofStep(step: DriftRun['steps'][number], measure: DriftMeasure): number | null {
+  if (measure !== 'scaledGap') {
+    return step[measure] ?? null;
+  }
+  const { staleGap = null, creditVariance = null } = step;
+  if (staleGap === null || creditVariance === null) {
+    return null;
+  }
+  // Without any credit nothing is learned, and there is no gap.
+  return creditVariance === 0 ? 0 : staleGap / Math.sqrt(creditVariance);
+}
 
 /** The mean of a measure over the steps of a run; null where none has it. */
-export function meanOf(run: DriftRun, measure: keyof StepMetrics): number | null {
-  const values = run.steps.flatMap((step) => step[measure] ?? []);
+export function meanOf(run: DriftRun, measure: DriftMeasure): number | null {
+  const values = run.steps.flatMap((step) => ofStep(step, measure) ?? []);
   return values.length === 0 ? null : mean(values);
 }
 

@@ -16,6 +16,7 @@ import { driftPage } from './driftPage.ts';
 import { ARM_KEYS, fanoutFor, FULL, QUICK, type DriftScale, type Keys } from './driftScale.ts';
 import {
   ARM_NAMES,
+  DRIFT_MEASURES,
   exponentOf,
   exponentOfMeans,
   outOfRegion,
@@ -136,12 +137,12 @@ async function write(
     exponents: Object.fromEntries(
       STAGED_ARMS.map((arm) => [
         arm,
-        {
-          staleGap: exponentOf(runs, arm, 'staleGap'),
-          staleGapOfMeans: exponentOfMeans(runs, arm, 'staleGap'),
-          occupancyDrift: exponentOf(runs, arm, 'occupancyDrift'),
-          occupancyDriftOfMeans: exponentOfMeans(runs, arm, 'occupancyDrift'),
-        },
+        Object.fromEntries(
+          DRIFT_MEASURES.flatMap((measure) => [
+            [measure, exponentOf(runs, arm, measure)],
+            [`${measure}OfMeans`, exponentOfMeans(runs, arm, measure)],
+          ]),
+        ),
       ]),
     ),
     runs,
@@ -153,6 +154,7 @@ async function write(
 function figuresOf(runs: readonly DriftRun[]): BenchFigure[] {
   const exponents = STAGED_ARMS.flatMap((arm: DriftArm) => [
     figure(`${ARM_NAMES[arm]}: exponent of the stale gap`, exponentOf(runs, arm, 'staleGap')?.value ?? null, ''),
+    figure(`${ARM_NAMES[arm]}: exponent of the scaled gap`, exponentOf(runs, arm, 'scaledGap')?.value ?? null, ''),
     figure(`${ARM_NAMES[arm]}: exponent of the drift`, exponentOf(runs, arm, 'occupancyDrift')?.value ?? null, ''),
   ]);
   return [...exponents, figure('TeamTR: updates out of region', outOfRegion(runs, 'teamtr'), 'share')];

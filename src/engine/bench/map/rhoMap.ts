@@ -42,6 +42,8 @@ const MOST_EPISODES = 1_000_000;
 const OTHER_SEED = 1000;
 /** What a map may have more of than the one that it continues. */
 const EXTENDED = ['seeds', 'learning rates tried', 'seeds of the search'];
+/** Between the names of machines. */
+const BETWEEN = '; ';
 /** A learning rate whose steps are lost in the rounding of the weights. */
 const RESTING = 1e-15;
 
@@ -245,7 +247,9 @@ class RhoMap {
       this.options.note(`${path} has other settings (${others.join(', ')}): what it recorded is not continued`);
       return;
     }
-    this.hardware.add(earlier.hardware);
+    for (const one of earlier.hardware.split(BETWEEN)) {
+      this.hardware.add(one);
+    }
     for (const { rho, ratios, ...place } of earlier.pilots) {
       await this.lines.adopt(this.pilotNamed(place).name, { rho, ratios });
     }
@@ -292,7 +296,7 @@ class RhoMap {
     const { quick } = this.options;
     const report: MapReport = {
       command: `c3 bench rho-map${quick ? ' --quick' : ''}`,
-      hardware: [...this.hardware].join('; '),
+      hardware: [...this.hardware].join(BETWEEN),
       environment: `Node ${process.versions.node}, ${process.platform} ${process.arch}`,
       finishedAt: new Date().toISOString(),
       quick,

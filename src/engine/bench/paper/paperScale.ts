@@ -20,12 +20,16 @@ export interface Scale {
     readonly steps: number;
     /** Of the search. */
     readonly searchSteps: number;
+    /** Learning rates that every method tries on seeds outside the table; of one there is nothing to choose. */
+    readonly rates: readonly number[];
   }[];
   /** In the order of rows. */
   readonly methods: readonly MethodName[];
   readonly budgets: readonly Budget[];
-  /** Learning rates that every method tries on seeds outside the table; of one there is nothing to choose. */
-  readonly rates: readonly number[];
+  /** The comparison that is made with all seeds before anything else of the table is; none where it has no method. */
+  readonly first: { readonly methods: readonly MethodName[]; readonly budgets: readonly Budget[] };
+  /** How many seeds of a task have diagnostics, which vary less from seed to seed than what is solved. */
+  readonly sampledSeeds: number;
   readonly searchSeeds: readonly number[];
   /** How many rates each method tries with the seeds after the first: those that did best with it. */
   readonly ratesKept: number;
@@ -45,28 +49,38 @@ export type Task = Scale['tasks'][number];
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-/** The paper has ten samples and a budget of eight evaluator calls; the rest is that of the bundled teams. */
+/**
+ * The paper has ten samples and a budget of eight evaluator calls; the rest is that of the bundled teams. One thread:
+ * then another program on another core does not change the seconds.
+ */
 export const FULL: Scale = {
   tasks: [
-    { name: 'arithmetic', seeds: upTo(5), steps: 8, searchSteps: 8 },
-    { name: 'python', seeds: upTo(20), steps: 24, searchSteps: 12 },
+    // Two rates below and two above what an earlier search of four rates chose for every method.
+    { name: 'arithmetic', seeds: upTo(5), steps: 8, searchSteps: 8, rates: [3e-5, 5.6e-5, 1e-4, 1.8e-4, 3e-4] },
+    { name: 'python', seeds: upTo(20), steps: 24, searchSteps: 12, rates: [1e-4, 1.8e-4, 3e-4, 5.6e-4, 1e-3] },
   ],
   methods: METHODS,
   budgets: BUDGETS,
-  rates: [3e-5, 5.6e-5, 1e-4, 1.8e-4, 3e-4, 5.6e-4, 1e-3],
+  first: { methods: ['magrpo', 'c3'], budgets: ['calls', 'tokens'] },
+  sampledSeeds: 5,
   searchSeeds: [1000, 1001],
   ratesKept: 3,
-  run: { instances_per_step: 32, evaluator_budget: 8, 'evaluation.instances': 256, 'evaluation.samples': 10 },
+  run: {
+    instances_per_step: 32,
+    evaluator_budget: 8,
+    'evaluation.instances': 256,
+    'evaluation.samples': 10,
+    'device.threads': 1,
+  },
   search: { 'evaluation.samples': 4 },
   sample: { contexts: 40, alternatives: 8, replays: 4, valueSamples: 8 },
 };
 export const QUICK: Scale = {
   ...FULL,
   tasks: [
-    { name: 'arithmetic', seeds: upTo(2), steps: 8, searchSteps: 8 },
-    { name: 'python', seeds: upTo(2), steps: 8, searchSteps: 8 },
+    { name: 'arithmetic', seeds: upTo(2), steps: 8, searchSteps: 8, rates: [1e-4] },
+    { name: 'python', seeds: upTo(2), steps: 8, searchSteps: 8, rates: [1e-4] },
   ],
-  rates: [1e-4],
   searchSeeds: [1000],
   run: { ...FULL.run, 'evaluation.instances': 64 },
   search: {},
@@ -89,21 +103,54 @@ export interface PaperRun {
  * @param tries whether a method tries a rate with this seed
  */
 export const searchRuns = (
-  { tasks, methods, rates }: Scale,
+  { tasks, methods }: Scale,
   seed: number,
-  tries: (task: TaskName, method: MethodName, rate: number) => boolean,
+  tries: (task: Task, method: MethodName, rate: number) => boolean,
 ): PaperRun[] =>
-  rates.flatMap((rate) =>
-    tasks.flatMap(({ name, searchSteps }) =>
-      methods
-        .filter((method) => methodWords(method).trains && tries(name, method, rate))
-        .map((method): PaperRun => ({ part: 'search', task: name, method, seed, rate, steps: searchSteps })),
-    ),
+  [...new Set(tasks.flatMap(({ rates }) => rates))].flatMap((rate) =>
+    tasks
+      .filter(({ rates }) => rates.includes(rate))
+      .flatMap((task) =>
+        methods
+          .filter((method) => methodWords(method).trains && tries(task, method, rate))
+          .map((method): PaperRun => ({
+            part: 'search',
+            task: task.name,
+            method,
+            seed,
+            rate,
+            steps: task.searchSteps,
+          })),
+      ),
   );
 
+/** A piece of the table: methods of a task with one seed at some budgets. */
+export interface TablePart {
+  readonly task: Task;
+  readonly seed: number;
+  readonly methods: readonly MethodName[];
+  readonly budgets: readonly Budget[];
+}
+
+/**
+ * The table in the order in which it is measured: the first comparison with all its seeds, then all methods; seed by
+ * seed, so that what there is after a stop compares methods.
+ */
+export function tableParts({ tasks, methods, budgets, first }: Scale): TablePart[] {
+  const seeds = [...new Set(tasks.flatMap((task) => task.seeds))];
+  return [first, { methods, budgets }]
+    .filter((part) => part.methods.length > 0)
+    .flatMap((part) =>
+      seeds.flatMap((seed) =>
+        tasks.filter((task) => task.seeds.includes(seed)).map((task) => ({ task, seed, ...part })),
+      ),
+    );
+}
+
 /** How many runs the whole search has. */
-export function searchLength({ tasks, methods, rates, searchSeeds, ratesKept }: Scale): number {
+export function searchLength({ tasks, methods, searchSeeds, ratesKept }: Scale): number {
   const training = methods.filter((method) => methodWords(method).trains).length;
-  const later = Math.max(0, searchSeeds.length - 1) * Math.min(ratesKept, rates.length);
-  return searchSeeds.length === 0 ? 0 : tasks.length * training * (rates.length + later);
+  const later = Math.max(0, searchSeeds.length - 1);
+  const ofTask = ({ rates }: Task): number => rates.length + later * Math.min(ratesKept, rates.length);
+  return searchSeeds.length === 0 ? 0 : training * tasks.reduce((sum, task) => sum + ofTask(task), 0);
 }

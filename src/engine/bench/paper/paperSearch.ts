@@ -4,7 +4,7 @@ import { measureOf, type Budget } from '../../../diagnostics/methods/methodCompa
 import { methodWords, type MethodName } from '../../../training/methods/methods.ts';
 import type { PaperReport } from './paperPage.ts';
 import type { KeptRun } from './paperRecord.ts';
-import type { Scale, TaskName } from './paperScale.ts';
+import type { Scale, Task, TaskName } from './paperScale.ts';
 import { medianOf } from '../report.ts';
 
 /** What a run of the search cost; all methods take as many steps there. */
@@ -33,8 +33,8 @@ export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matche
  * equal ones the lower.
  */
 export function keptRates(
-  { rates, searchSeeds: [first], ratesKept }: Scale,
-  task: TaskName,
+  { searchSeeds: [first], ratesKept }: Pick<Scale, 'searchSeeds' | 'ratesKept'>,
+  { name: task, rates }: Pick<Task, 'name' | 'rates'>,
   method: MethodName,
   search: readonly KeptRun[],
 ): ReadonlySet<number> {
@@ -53,8 +53,12 @@ export function keptRates(
  * Of the rates that a method tried with most seeds the one with which it solved most, and its cost: tokens are those
  * at this rate; seconds, which no rate changes, the median of its whole search, which other work hardly moves.
  */
-export function bestOf({ rates }: Scale, task: TaskName, method: MethodName, search: readonly KeptRun[]): Searched {
-  const own = ofMethod(search, task, method);
+export function bestOf(
+  { name, rates }: Pick<Task, 'name' | 'rates'>,
+  method: MethodName,
+  search: readonly KeptRun[],
+): Searched {
+  const own = ofMethod(search, name, method);
   const tried = rates.map((rate) => own.filter((one) => one.rate === rate));
   const seeds = Math.max(...tried.map((runs) => runs.length));
   const [first, ...others] = tried.filter((runs) => runs.length === seeds);
@@ -86,33 +90,34 @@ function solvedShare(runs: readonly KeptRun[]): number | null {
  * @param chosen by task and method; null while the search is not finished
  */
 export function searchLines(
-  { tasks, methods, rates }: Scale,
+  { tasks, methods }: Scale,
   search: readonly KeptRun[],
-  chosen: ((task: TaskName, method: MethodName) => number) | null,
+  chosen: ((task: Task, method: MethodName) => number) | null,
 ): PaperReport['search'] {
   const training = methods.filter((method) => methodWords(method).trains);
-  return rates.length < 2
-    ? []
-    : tasks.flatMap(({ name: task }) =>
-        training.flatMap((method) =>
-          rates.flatMap((rate) => {
-            const of = (one: MethodName): KeptRun[] => ofMethod(search, task, one).filter((run) => run.rate === rate);
-            const own = of(method);
-            return training.some((other) => of(other).length === 0)
-              ? []
-              : [
-                  {
-                    task,
-                    method,
-                    rate,
-                    value: solvedShare(own),
-                    seeds: own.length,
-                    chosen: chosen?.(task, method) === rate,
-                  },
-                ];
-          }),
-        ),
-      );
+  return tasks
+    .filter(({ rates }) => rates.length > 1)
+    .flatMap((task) =>
+      training.flatMap((method) =>
+        task.rates.flatMap((rate) => {
+          const of = (one: MethodName): KeptRun[] =>
+            ofMethod(search, task.name, one).filter((run) => run.rate === rate);
+          const own = of(method);
+          return training.some((other) => of(other).length === 0)
+            ? []
+            : [
+                {
+                  task: task.name,
+                  method,
+                  rate,
+                  value: solvedShare(own),
+                  seeds: own.length,
+                  chosen: chosen?.(task, method) === rate,
+                },
+              ];
+        }),
+      ),
+    );
 }
 
 /**

@@ -9,14 +9,25 @@ import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { MEASURES, type Budget, type MethodRun } from '../../../diagnostics/methods/methodComparison.ts';
 import { methodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { CancelledError } from '../../../shared/errors.ts';
-import { type MethodName, valuesStates } from '../../../training/methods/methods.ts';
+import { methodWords, type MethodName, valuesStates } from '../../../training/methods/methods.ts';
 import { parseRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { VERSION } from '../../version.ts';
 import { methodRunOf } from './methodRun.ts';
 import { paperPage, type PaperReport } from './paperPage.ts';
 import { PaperRecord, recipeOf, type KeptRun } from './paperRecord.ts';
-import { FULL, QUICK, searchLength, searchRuns, type PaperRun, type Scale, type Task } from './paperScale.ts';
+import {
+  FULL,
+  QUICK,
+  searchLength,
+  searchRuns,
+  tableParts,
+  type PaperRun,
+  type Scale,
+  type TablePart,
+  type Task,
+  type TaskName,
+} from './paperScale.ts';
 import { bestOf, hardwareWords, keptRates, oneHardware, searchLines, stepsAt, type Searched } from './paperSearch.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 
@@ -72,6 +83,17 @@ interface Work {
   readonly scale: Scale;
 }
 
+/** A run of the table at a budget. */
+interface Place {
+  readonly budget: Budget;
+  readonly run: PaperRun;
+  /** Whether it has diagnostics. */
+  readonly sampled: boolean;
+}
+
+const keyOf = (task: TaskName, seed: number, method: MethodName, budget: Budget): string =>
+  JSON.stringify([task, seed, method, budget]);
+
 class PaperTable {
   private readonly service: EngineService;
   private readonly record: PaperRecord;
@@ -80,8 +102,8 @@ class PaperTable {
   private readonly options: PaperTableOptions;
   private readonly scale: Scale;
   private readonly searched: KeptRun[] = [];
-  private readonly kept: KeptRun[] = [];
-  private readonly runs: MethodRun[] = [];
+  /** By task, seed, method and budget: a later part of the table has those of an earlier one again. */
+  private readonly kept = new Map<string, { readonly made: KeptRun; readonly run: MethodRun }>();
   private done = 0;
 
   constructor(service: EngineService, record: PaperRecord, { out, hardware, options, scale }: Work) {
@@ -94,18 +116,22 @@ class PaperTable {
   }
 
   async make(): Promise<BenchReport> {
-    const { tasks, searchSeeds } = this.scale;
-    for (const seed of searchSeeds) {
+    for (const seed of this.scale.searchSeeds) {
       await this.search(seed);
     }
-    // Seed by seed, so that what there is after a stop compares all methods.
-    for (const seed of new Set(tasks.flatMap(({ seeds }) => seeds))) {
-      for (const task of tasks) {
-        if (task.seeds.includes(seed)) {
-          await this.methodsOf(task, seed);
-          await this.write();
-        }
+    const parts = tableParts(this.scale).map((part) => this.placesOf(part));
+    // What there is from before shows, wherever this session is stopped.
+    for (const place of parts.flat()) {
+      this.take(place, this.known(place));
+    }
+    if (this.kept.size > 0) {
+      await this.write();
+    }
+    for (const part of parts) {
+      for (const place of part) {
+        this.take(place, await this.measured(place));
       }
+      await this.write();
     }
     return { suite: 'paper-table', figures: this.figures(), hardware: this.hardware };
   }
@@ -128,45 +154,47 @@ class PaperTable {
   }
 
   private bestOf(task: Task, method: MethodName): Searched {
-    return bestOf(this.scale, task.name, method, this.searched);
+    return bestOf(task, method, this.searched);
   }
 
-  /** All methods of a task with one seed, at each budget. */
-  private async methodsOf(task: Task, seed: number): Promise<void> {
-    const { methods, budgets } = this.scale;
+  private placesOf({ task, seed, methods, budgets }: TablePart): Place[] {
     const matched = this.bestOf(task, MATCHED).cost;
-    const made: KeptRun[] = [];
-    for (const method of methods) {
+    return methods.flatMap((method) => {
       const { rate, cost } = this.bestOf(task, method);
-      for (const budget of budgets) {
+      return budgets.map((budget): Place => {
         const steps = stepsAt(budget, task.steps, cost, matched);
-        const run = await this.atBudget(budget, { part: 'table', task: task.name, method, seed, rate, steps });
-        if (run !== null) {
-          made.push(run);
-          const timed = run.hardware === this.timedOn(task);
-          this.runs.push({ ...run.run, budget, seconds: timed ? run.run.seconds : null });
-        }
-      }
+        return {
+          budget,
+          run: { part: 'table', task: task.name, method, seed, rate, steps },
+          sampled: budget === 'calls' && task.seeds.indexOf(seed) < this.scale.sampledSeeds,
+        };
+      });
+    });
+  }
+
+  private take({ budget, run: { task, seed, method } }: Place, made: KeptRun | null): void {
+    if (made !== null) {
+      const seconds = made.hardware === this.timedOn(task) ? made.run.seconds : null;
+      this.kept.set(keyOf(task, seed, method, budget), { made, run: { ...made.run, budget, seconds } });
     }
-    this.kept.push(...new Set(made));
   }
 
   /** Where the runs of the task's search were timed, which its steps at equal time are found from; null for several. */
-  private timedOn(task: Pick<Task, 'name'>): string | null {
-    return oneHardware(this.searched.filter((one) => one.task === task.name));
+  private timedOn(task: TaskName): string | null {
+    return oneHardware(this.searched.filter((one) => one.task === task));
   }
 
-  /** Null at equal time on other hardware than that of the search: its seconds are no measure there. */
-  private async atBudget(budget: Budget, run: PaperRun): Promise<KeptRun | null> {
-    if (budget !== 'seconds') {
-      return this.finished(run, budget === 'calls');
-    }
-    const timedOn = this.timedOn({ name: run.task });
-    const known = this.record.find(run, null);
-    if (known !== null || timedOn !== this.hardware) {
-      return known?.hardware === timedOn ? known : null;
-    }
-    return this.finished(run, false);
+  /** The run of a place where it is kept; at equal time one on other hardware than that of the search is no measure. */
+  private known({ budget, run, sampled }: Place): KeptRun | null {
+    const known = this.record.find(run, sampled ? this.scale.sample : null);
+    return budget === 'seconds' && known?.hardware !== this.timedOn(run.task) ? null : known;
+  }
+
+  /** Null at equal time on other hardware than that of the search. */
+  private async measured(place: Place): Promise<KeptRun | null> {
+    const { budget, run, sampled } = place;
+    const elsewhere = this.timedOn(run.task) !== this.hardware || this.record.find(run, null) !== null;
+    return budget === 'seconds' && elsewhere ? this.known(place) : this.finished(run, sampled);
   }
 
   /** A finished run: one that is kept, one that is stored, taken to its end where it was stopped, or a new one. */
@@ -239,28 +267,42 @@ class PaperTable {
   }
 
   private table(): MethodTable {
-    return methodTable(this.runs, this.scale.methods);
+    return methodTable(this.runs(), this.scale.methods);
+  }
+
+  private runs(): MethodRun[] {
+    return [...this.kept.values()].map(({ run }) => run);
+  }
+
+  /** How many seeds of a task there are with all of some methods. */
+  private seedsWith(task: Task, methods: readonly MethodName[]): number {
+    return task.seeds.filter((seed) =>
+      methods.every((method) => this.kept.has(keyOf(task.name, seed, method, 'calls'))),
+    ).length;
   }
 
   private async write(): Promise<void> {
     const { quick, from } = this.options;
-    const { tasks, rates, ratesKept, run, sample } = this.scale;
+    const { tasks, methods, first, ratesKept, sampledSeeds, run, sample } = this.scale;
     const settings = Object.fromEntries(
       Object.entries({
         ...Object.fromEntries(
-          tasks.flatMap(({ name, seeds, steps }) => [
+          tasks.flatMap(({ name, seeds, steps, rates }): [string, number | string][] => [
             [`${name}: seeds`, seeds.length],
             [`${name}: steps at equal calls`, steps],
+            [`${name}: learning rates tried`, rates.join(', ')],
           ]),
         ),
         ...run,
-        'learning rates tried': rates.join(', '),
-        'learning rates with further seeds': Math.min(ratesKept, rates.length),
+        'learning rates with further seeds': ratesKept,
+        'seeds with diagnostics': sampledSeeds,
         ...sample,
       }).map(([key, value]) => [key, String(value)]),
     );
     const planned = searchLength(this.scale);
-    const all = [...this.searched, ...this.kept];
+    const made = [...this.searched, ...[...this.kept.values()].map((one) => one.made)];
+    const all = [...new Map(made.map((one) => [one.run.run, one])).values()];
+    const compared = first.methods.map((method) => methodWords(method).label).join(' and ');
     const report: PaperReport = {
       command: `c3 bench paper-table${quick ? ' --quick' : ''}${from === undefined || from === null ? '' : ` --continue ${from}`}`,
       hardware: hardwareWords(all),
@@ -268,21 +310,31 @@ class PaperTable {
       quick,
       progress: [
         { of: 'runs of the search', done: this.searched.length, all: planned },
-        ...tasks.map(({ name, seeds }) => ({
-          of: `seeds of ${name}`,
-          done: new Set(this.kept.filter(({ task }) => task === name).map(({ seed }) => seed)).size,
-          all: seeds.length,
-        })),
+        ...tasks.flatMap((task) => [
+          ...(first.methods.length === 0
+            ? []
+            : [
+                {
+                  of: `seeds of ${task.name} with ${compared}`,
+                  done: this.seedsWith(task, first.methods),
+                  all: task.seeds.length,
+                },
+              ]),
+          { of: `seeds of ${task.name} with all methods`, done: this.seedsWith(task, methods), all: task.seeds.length },
+        ]),
       ],
       settings,
       search: searchLines(
         this.scale,
         this.searched,
-        this.searched.length < planned ? null : (task, method) => bestOf(this.scale, task, method, this.searched).rate,
+        this.searched.length < planned ? null : (task, method) => this.bestOf(task, method).rate,
       ),
       table: this.table(),
     };
-    await writeWhole(join(this.out, 'table.json'), Buffer.from(`${JSON.stringify({ ...report, runs: this.runs })}\n`));
+    await writeWhole(
+      join(this.out, 'table.json'),
+      Buffer.from(`${JSON.stringify({ ...report, runs: this.runs() })}\n`),
+    );
     await writeWhole(join(this.out, 'table.html'), Buffer.from(paperPage(report)));
     this.options.note(`${join(this.out, 'table.html')} holds ${String(all.length)} runs`);
   }

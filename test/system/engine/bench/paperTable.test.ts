@@ -15,14 +15,15 @@ import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 /** Of each evaluated question; the table has 10. */
 const SAMPLES = 3;
 
-const TASK = { name: 'arithmetic', seeds: [0, 1], steps: 2, searchSteps: 1 } as const;
+const TASK = { name: 'arithmetic', seeds: [0, 1], steps: 2, searchSteps: 1, rates: [1e-4, 1e-3] } as const;
 
 /** One step of the bundled team at a size that shows nothing but that all of it is there. */
 const SCALE: Scale = {
   tasks: [TASK],
   methods: ['sft', 'mappo', 'magrpo', 'c3'],
   budgets: ['calls', 'tokens'],
-  rates: [1e-4, 1e-3],
+  first: { methods: ['magrpo', 'c3'], budgets: ['calls'] },
+  sampledSeeds: 2,
   searchSeeds: [1000],
   ratesKept: 1,
   run: { instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': SAMPLES },
@@ -144,17 +145,28 @@ test('the table continues where it was stopped, at one budget for all methods, a
 
 test('another machine goes on from the finished runs alone, and compares no times of the two', async () => {
   const [one, other] = ['here, 2 cores', 'there, 8 cores'];
-  const scale: Scale = { ...SCALE, methods: ['magrpo', 'c3'], budgets: ['calls', 'seconds'] };
-  const controller = new AbortController();
+  const scale: Scale = {
+    ...SCALE,
+    methods: ['magrpo', 'c3'],
+    budgets: ['calls', 'seconds'],
+    first: { methods: [], budgets: [] },
+  };
   const notes: string[] = [];
-  const make = (out: string, from: string | null, hardware: string, stopAfter: number, by = scale): Promise<unknown> =>
-    makePaperTable(
+  const make = (
+    out: string,
+    from: string | null,
+    hardware: string,
+    stopAfter: number,
+    by = scale,
+  ): Promise<unknown> => {
+    const controller = new AbortController();
+    return makePaperTable(
       {
         quick: true,
         folder,
         out,
         from,
-        signal: stopAfter === Infinity ? new AbortController().signal : controller.signal,
+        signal: controller.signal,
         note: (line) => {
           notes.push(line);
           if (notes.length === stopAfter) {
@@ -165,11 +177,12 @@ test('another machine goes on from the finished runs alone, and compares no time
       by,
       hardware,
     );
+  };
   // The search is four runs and two pages; the first seed another three runs at least, with their page.
   await assert.rejects(make('a', null, one, 10), CancelledError);
   const page = readFileSync(join(folder, 'a/table.html'), 'utf8');
   assert.match(page, /Not finished/);
-  assert.match(page, /4 of 4 runs of the search, 1 of 2 seeds of arithmetic/);
+  assert.match(page, /4 of 4 runs of the search, 1 of 2 seeds of arithmetic with all methods/);
   const finished = readFileSync(join(folder, 'a/runs.jsonl'), 'utf8').trimEnd().split('\n');
   assert.ok(finished.length > 6, String(finished.length));
   rmSync(join(folder, 'a/c3.sqlite'));
@@ -197,6 +210,19 @@ test('another machine goes on from the finished runs alone, and compares no time
   assert.match(
     whole,
     /here, 2 cores[^;]*: search \(4 runs\), arithmetic seed 0; there, 8 cores[^;]*: arithmetic seed 1</,
+  );
+
+  // Of a file with a gap the rest shows before the gap is filled.
+  const gap = lines.filter((line) => !line.includes('"seed":0,'));
+  assert.ok(gap.length < lines.length);
+  writeFileSync(join(folder, 'gap.jsonl'), `${gap.join('\n')}\n`);
+  notes.length = 0;
+  await assert.rejects(make('d', 'gap.jsonl', other, 3), CancelledError);
+  assert.deepEqual(
+    (JSON.parse(readFileSync(join(folder, 'd/table.json'), 'utf8')) as { runs: { seed: number }[] }).runs.map(
+      ({ seed }) => seed,
+    ),
+    [1, 1],
   );
 
   const refused = (from: string, says: RegExp, by: Scale = scale): Promise<void> =>

@@ -94,9 +94,15 @@ test('the map continues after its last whole line, at one budget for both method
     variances.map(({ level, ratio }) => [level, ratio.n]),
     [[4, 4]],
   );
+  // One that was made on two machines names each once.
+  const file = join(folder, '.c3/rho-map-quick/map.json');
+  const hardware = (): string => (JSON.parse(text('map.json')) as { hardware: string }).hardware;
+  const here = hardware();
+  writeFileSync(file, text('map.json').replace(`"hardware":"${here}"`, `"hardware":"Another, 2 cores; ${here}"`));
+  await make(Infinity);
+  assert.equal(hardware(), `${here}; Another, 2 cores`);
   // One of other settings is not continued.
   rmSync(path);
-  const file = join(folder, '.c3/rho-map-quick/map.json');
   writeFileSync(file, readFileSync(file, 'utf8').replace('"steps":"1"', '"steps":"2"'));
   notes = 0;
   await assert.rejects(make(2), CancelledError);

@@ -4,6 +4,7 @@ import { driftPage } from '../../../../src/engine/bench/drift/driftPage.ts';
 import {
   exponentOf,
   exponentOfMeans,
+  meanOf,
   outOfRegion,
   type DriftRun,
 } from '../../../../src/engine/bench/drift/driftTable.ts';
@@ -37,6 +38,16 @@ it('fits the exponent of each seed, and leaves out a seed that lacks a size or h
     3,
   );
   assert.deepEqual([exponentOf(runs, 'teamtr', 'staleGap'), exponentOfMeans(runs, 'c3', 'staleGap')], [null, null]);
+});
+
+it('scales the gap by the deviation of the credit, step by step', () => {
+  const steps = [
+    { staleGap: 0.06, creditVariance: 0.04 },
+    { staleGap: 0, creditVariance: 0 },
+    { staleGap: 0.5, creditVariance: null },
+  ];
+  close(meanOf({ ...run(2, 0, 0), steps }, 'scaledGap'), 0.15);
+  assert.equal(meanOf(run(2, 0, 1), 'scaledGap'), null);
 });
 
 it('counts updates out of region by agents', () => {

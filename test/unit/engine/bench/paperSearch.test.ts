@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KeptRun } from '../../../../src/engine/bench/paper/paperRecord.ts';
-import { searchLength, searchRuns, type Scale } from '../../../../src/engine/bench/paper/paperScale.ts';
+import {
+  searchLength,
+  searchRuns,
+  tableParts,
+  type Scale,
+  type Task,
+} from '../../../../src/engine/bench/paper/paperScale.ts';
 import {
   bestOf,
   hardwareWords,
@@ -10,14 +16,14 @@ import {
   searchLines,
 } from '../../../../src/engine/bench/paper/paperSearch.ts';
 
+const ARITHMETIC: Task = { name: 'arithmetic', seeds: [0], steps: 2, searchSteps: 1, rates: [1e-4, 3e-4, 1e-3] };
+const PYTHON: Task = { name: 'python', seeds: [0], steps: 2, searchSteps: 3, rates: [1e-4, 1e-2] };
 const SCALE: Scale = {
-  tasks: [
-    { name: 'arithmetic', seeds: [0], steps: 2, searchSteps: 1 },
-    { name: 'python', seeds: [0], steps: 2, searchSteps: 3 },
-  ],
+  tasks: [ARITHMETIC, PYTHON],
   methods: ['sft', 'magrpo', 'c3'],
   budgets: ['calls'],
-  rates: [1e-4, 3e-4, 1e-3],
+  first: { methods: ['magrpo', 'c3'], budgets: ['calls'] },
+  sampledSeeds: 1,
   searchSeeds: [1000, 1001],
   ratesKept: 2,
   run: {},
@@ -67,16 +73,21 @@ const tried = (
 describe('the search', () => {
   it('tries all rates of all methods that train with the first seed', () => {
     const runs = searchRuns(SCALE, 1000, () => true);
-    assert.equal(runs.length, 12);
+    assert.equal(runs.length, 2 * (3 + 2));
     assert.ok(runs.every(({ seed }) => seed === 1000));
     assert.deepEqual(
-      runs.slice(0, 5).map(({ task, method, rate, steps }) => [task, method, rate, steps]),
+      runs.map(({ task, method, rate, steps }) => [task, method, rate, steps]),
       [
         ['arithmetic', 'magrpo', 1e-4, 1],
         ['arithmetic', 'c3', 1e-4, 1],
         ['python', 'magrpo', 1e-4, 3],
         ['python', 'c3', 1e-4, 3],
         ['arithmetic', 'magrpo', 3e-4, 1],
+        ['arithmetic', 'c3', 3e-4, 1],
+        ['arithmetic', 'magrpo', 1e-3, 1],
+        ['arithmetic', 'c3', 1e-3, 1],
+        ['python', 'magrpo', 1e-2, 3],
+        ['python', 'c3', 1e-2, 3],
       ],
     );
   });
@@ -93,8 +104,8 @@ describe('the search', () => {
       tried('c3', 1001, 3e-4, 10),
       tried('c3', 1000, 3e-4, 10, { task: 'python' }),
     ];
-    assert.deepEqual(keptRates(SCALE, 'arithmetic', 'c3', found), new Set([1e-3, 1e-4]));
-    assert.deepEqual(keptRates(SCALE, 'arithmetic', 'magrpo', found), new Set([1e-4, 3e-4]));
+    assert.deepEqual(keptRates(SCALE, ARITHMETIC, 'c3', found), new Set([1e-3, 1e-4]));
+    assert.deepEqual(keptRates(SCALE, ARITHMETIC, 'magrpo', found), new Set([1e-4, 3e-4]));
     const runs = searchRuns(SCALE, 1001, (task, method, rate) => keptRates(SCALE, task, method, found).has(rate));
     assert.deepEqual(
       runs.filter(({ task }) => task === 'arithmetic').map(({ method, rate }) => [method, rate]),
@@ -105,10 +116,10 @@ describe('the search', () => {
         ['c3', 1e-3],
       ],
     );
-    // Two methods and two tasks: three rates with the first seed, two with the second.
-    assert.equal(searchLength(SCALE), 2 * 2 * (3 + 2));
-    assert.equal(searchLength({ ...SCALE, ratesKept: 7 }), 2 * 2 * (3 + 3));
-    assert.equal(searchLength({ ...SCALE, searchSeeds: [1000] }), 2 * 2 * 3);
+    // Two methods and two tasks: three and two rates with the first seed, as many as are kept with the second.
+    assert.equal(searchLength(SCALE), 2 * (3 + 2 + 2 + 2));
+    assert.equal(searchLength({ ...SCALE, ratesKept: 7 }), 2 * (3 + 3 + 2 + 2));
+    assert.equal(searchLength({ ...SCALE, searchSeeds: [1000] }), 2 * (3 + 2));
   });
 
   it('chooses the rate with the best mean over seeds, not the best run, among those with most seeds', () => {
@@ -120,11 +131,11 @@ describe('the search', () => {
       tried('c3', 1001, 1e-3, 1),
       tried('magrpo', 1000, 1e-3, 10),
     ];
-    const { rate, cost } = bestOf(SCALE, 'arithmetic', 'c3', found);
+    const { rate, cost } = bestOf(ARITHMETIC, 'c3', found);
     assert.equal(rate, 1e-4);
     // Tokens at this rate; seconds are the median of 8, 5, 6, 9 and 1.
     assert.deepEqual(cost, { tokens: (50 + 60 + 1000 + 1001) / 2, seconds: 6 });
-    assert.deepEqual(bestOf(SCALE, 'arithmetic', 'sft', found), { rate: 1e-4, cost: null });
+    assert.deepEqual(bestOf(ARITHMETIC, 'sft', found), { rate: 1e-4, cost: null });
   });
 
   it('shows means of the rates that all methods have tried, over the seeds of each', () => {
@@ -140,6 +151,25 @@ describe('the search', () => {
     ]);
     const chosen = searchLines(SCALE, found, () => 1e-4);
     assert.ok(chosen.every((line) => line.chosen));
+  });
+});
+
+describe('the table', () => {
+  it('has the first comparison with all seeds before it has anything else, and the rest seed by seed', () => {
+    const [one, two] = SCALE.tasks.map((task, index) => ({ ...task, seeds: index === 0 ? [0, 1] : [0] }));
+    assert.ok(one !== undefined && two !== undefined);
+    const scale: Scale = { ...SCALE, tasks: [one, two], budgets: ['calls', 'tokens'] };
+    const first = { methods: ['magrpo', 'c3'], budgets: ['calls'] };
+    const rest = { methods: ['sft', 'magrpo', 'c3'], budgets: ['calls', 'tokens'] };
+    assert.deepEqual(tableParts(scale), [
+      { task: one, seed: 0, ...first },
+      { task: two, seed: 0, ...first },
+      { task: one, seed: 1, ...first },
+      { task: one, seed: 0, ...rest },
+      { task: two, seed: 0, ...rest },
+      { task: one, seed: 1, ...rest },
+    ]);
+    assert.equal(tableParts({ ...scale, first: { methods: [], budgets: [] } }).length, 3);
   });
 });
 
