@@ -55,27 +55,34 @@ export function parseChain(text: string): ChainKey | null {
   return valid ? key : null;
 }
 
+/** The letter of the ring that a message is, by its place; null where it is none. Blanks around it do not count. */
+export function letterOf(text: string, { ring }: Pick<ChainKey, 'ring'>): number | null {
+  const letter = text.trim();
+  return /^[A-Z]$/u.test(letter) && placeOf(letter) < ring ? placeOf(letter) : null;
+}
+
 /**
  * Scores the letters of a chain, separated by commas; blanks around them do not count. All links have to hold.
  * @param text what the roles of a turn said, or one message with all of it
  */
-export function gradeChain({ ring, from, to, links, steps, without }: ChainKey, text: string): ChainVerdict {
+export function gradeChain(key: ChainKey, text: string): ChainVerdict {
+  const { ring, from, to, links, steps, without } = key;
   const wrong = (why: string): ChainVerdict => ({ score: 0, rule: `chain: ${why}` });
-  const said = text.split(',', links + 1).map((part) => part.trim());
+  const said = text.split(',', links + 1);
   if (said.length !== links) {
     return wrong(`not ${links} letters`);
   }
   let before = from;
   for (const [index, letter] of said.entries()) {
-    const [link, place] = [`link ${index + 1}`, placeOf(letter)];
-    if (!/^[A-Z]$/u.test(letter) || place >= ring) {
+    const [link, place] = [`link ${index + 1}`, letterOf(letter, key)];
+    if (place === null) {
       return wrong(`${link} is not a letter of the ring`);
     }
     if (!steps.has((place - before + ring) % ring)) {
-      return wrong(`${link}, from ${letterAt(before)} to ${letter}, is not one of the steps`);
+      return wrong(`${link}, from ${letterAt(before)} to ${letterAt(place)}, is not one of the steps`);
     }
     if (without.has(place)) {
-      return wrong(`${link} comes to ${letter}, which is left out`);
+      return wrong(`${link} comes to ${letterAt(place)}, which is left out`);
     }
     before = place;
   }

@@ -15,6 +15,8 @@ export const hasTeam = (task: TaskName): task is TeamTask => TEAM_TASKS.some((na
 /** Names of models that come with the product, as values of `model` and of `model` in `policies`. */
 export const BUNDLED_MODEL = 'bundled';
 export const SMALL_MODEL = 'bundled-small';
+/** Whether a name is of a model that comes with the product, and no path. */
+export const isBundledName = (name: string): boolean => name === BUNDLED_MODEL || name === SMALL_MODEL;
 /** The tasks whose team comes in a smaller size too. */
 const SMALL_TEAM_TASKS = ['logic'] as const;
 export type SmallTeamTask = (typeof SMALL_TEAM_TASKS)[number];

@@ -27,7 +27,7 @@ export async function replace(args: readonly string[], context: CommandContext):
   if (run === undefined || at < 1) {
     throw new C3Error(
       'input',
-      'c3 replace needs a run, and a role with what takes its place: c3 replace RUN ROLE=SOURCE; SOURCE is base, a folder, or RUN:STEP:ROLE.',
+      'c3 replace needs a run, and a role with what takes its place: c3 replace RUN ROLE=SOURCE; SOURCE is base, bundled-small, a folder, or RUN:STEP:ROLE.',
     );
   }
   const given = text(parsed, 'strategy') ?? 'align';
@@ -51,6 +51,10 @@ export async function replace(args: readonly string[], context: CommandContext):
   await withService(storePath(parsed, context), async (service) => {
     await service.updated(context.signal);
     const started = service.replacement(params);
+    const recipe = await readRecipe(null, started.overrides, started.folder ?? folder);
+    if (strategy === 'retrain') {
+      note(`Retraining has seed ${recipe.config.seed}; --override seed=N gives it another one.`);
+    }
     if (parsed.values['detach'] === true) {
       await detach({ ...started, resumed: null, again: null }, parsed, {
         ...context,
@@ -58,7 +62,6 @@ export async function replace(args: readonly string[], context: CommandContext):
       });
       return;
     }
-    const recipe = await readRecipe(null, started.overrides, started.folder ?? folder);
     const summary = await resumable((onProgress) => service.run(recipe, { signal: context.signal, onProgress }, note));
     const replacement = service.reading((store) => replacementOf(store.runConfig(summary.run)));
     if (parsed.values['json'] === true) {

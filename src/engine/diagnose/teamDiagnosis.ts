@@ -8,6 +8,7 @@ import {
   type ContextDrift,
   type SeenContext,
 } from '../../diagnostics/teamwork.ts';
+import { letterOf, parseChain, type ChainKey } from '../../evaluate/chain.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
 import type { Interval, Message } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
@@ -68,12 +69,24 @@ function answeredQuestions(store: StoreReader, run: string, protocol: Protocol):
     const right = solved(value, solvedReturn(protocol));
     if (right !== null) {
       const last = new Map(store.chain(leaf).map(({ eventType, text }) => [eventType, text]));
-      const answers = protocol.roles.map(({ name }) => extractAnswer(last.get(name) ?? '').answer?.toLowerCase());
-      const own = { answers: answers.map((one) => one ?? null), solved: right === 1 };
+      const said = protocol.roles.map(({ name }) => last.get(name) ?? '');
+      const own = { answers: statedAnswers(said, parseChain(store.instance(instance).answer)), solved: right === 1 };
       found.set(instance, [...(found.get(instance) ?? []), own]);
     }
   }
   return [...found.values()];
+}
+
+/**
+ * The answer that each message states; null where it states none. On a chain each role says its link of the one answer,
+ * so that those who say a letter state the letters of all.
+ * @param said the last message of each role, in their order
+ * @param chain what an answer of the question has to keep to, where it is a chain
+ */
+export function statedAnswers(said: readonly string[], chain: ChainKey | null): (string | null)[] {
+  return chain?.links === said.length
+    ? said.map((text) => (letterOf(text, chain) === null ? null : said.map((one) => one.trim()).join(', ')))
+    : said.map((text) => extractAnswer(text).answer?.toLowerCase() ?? null);
 }
 
 /** The contexts of all stages of the newest steps that have several. */

@@ -83,7 +83,9 @@ export class Evaluators {
 
 /** What of a recipe says how it is scored. */
 interface Scored {
-  readonly config: Pick<RunConfig, 'evaluator' | 'task' | 'scorer'>;
+  readonly config: Pick<RunConfig, 'evaluator' | 'scorer'> & {
+    readonly task: Pick<RunConfig['task'], 'name' | 'train_file'>;
+  };
   readonly folder: string;
 }
 

@@ -14,13 +14,13 @@ import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
 import type { Instance } from '../../shared/records/records.ts';
 import { REPLACEMENT_KEY, type Replacement } from '../../shared/records/replacement.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
-import { BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
+import { isBundledName } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { holdOut } from '../../tasks/holdOut.ts';
 import { loadInstances } from '../../tasks/files/load.ts';
 import { sliced, slicedSides } from '../../tasks/files/slices.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overlap.ts';
-import { generateSplit, type Side } from '../../tasks/split.ts';
+import type { Side } from '../../tasks/split.ts';
 import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -33,6 +33,7 @@ import { samplingProblem } from '../../training/iteration.ts';
 import { policiesProblem } from '../../training/policies.ts';
 import { bundledProtocol, namedModel } from '../places.ts';
 import { factsIn } from './publishedFacts.ts';
+import { bundledQuestions } from './questions.ts';
 
 export interface Recipe {
   readonly config: RunConfig;
@@ -164,8 +165,6 @@ export async function readConfiguration(
   return { document: readConfigDocument(text, source, overrides, factsIn(folder)), source, folder };
 }
 
-const isBundled = (model: string): boolean => model === BUNDLED_MODEL || model === SMALL_MODEL;
-
 /**
  * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
  */
@@ -174,7 +173,7 @@ async function checkPaths(
   folder: string,
 ): Promise<void> {
   const named: readonly (readonly [key: KeyPath, names: NamedPath, path: string | null])[] = [
-    [['model'], 'folder', isBundled(model) ? null : model],
+    [['model'], 'folder', isBundledName(model) ? null : model],
     [['protocol'], 'protocol', protocol === 'bundled' ? null : protocol],
     [['begin', 'replace', 'with'], 'folder', begin?.replace?.with ?? null],
     ...Object.entries(policies).flatMap(([role, policy]) => [
@@ -182,7 +181,7 @@ async function checkPaths(
       [
         ['policies', role, 'model'],
         'folder',
-        policy.kind === 'model' && !isBundled(policy.model) ? policy.model : null,
+        policy.kind === 'model' && !isBundledName(policy.model) ? policy.model : null,
       ] as const,
     ]),
     [['scorer', 'labels'], 'rows', scorer?.labels ?? null],
@@ -283,15 +282,7 @@ export interface RunData {
 export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const { task, evaluation } = config;
   if (task.train_file === null) {
-    const count = Math.max(1, config.steps * config.instances_per_step);
-    const split = generateSplit({
-      task: task.name,
-      seed: `run-${String(config.seed)}`,
-      train: count,
-      evaluation: evaluation.instances,
-      levels: task.levels,
-      roles: task.roles,
-    });
+    const split = bundledQuestions(config, Math.max(1, config.steps * config.instances_per_step));
     refuseOverlap(overlapReport(split.train, split.evaluation));
     return { ...split, remarks: [] };
   }

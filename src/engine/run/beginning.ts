@@ -13,15 +13,13 @@ import type { EarlierSnapshot } from './prepareRoles.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import { replacing } from './replacing.ts';
 import type { EarlierWeights } from './runRoles.ts';
-import type { SolvedBy } from './swapShock.ts';
+import type { TeamEpisodes } from './teamEpisodes.ts';
 
-export interface BeginningPlace {
+export interface BeginningPlace extends TeamEpisodes {
   readonly snapshotFolder: string;
   readonly store: StoreReader;
   /** Finds the weights of earlier runs' snapshots. */
   readonly earlier: EarlierWeights;
-  /** Evaluates a team that the runtime holds. */
-  readonly solvedBy: SolvedBy;
   readonly signal: AbortSignal;
   readonly onRemark: (remark: string) => void;
 }

@@ -198,15 +198,15 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   };
 }
 
-/** What replacing an agent costs: the old one's answers to the probes, and a greedy evaluation of each team. */
+/** What replacing an agent costs: episodes to probe the old one in, and a greedy evaluation of each team. */
 function stage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): WorkCost | null {
   const work = stage0Work(config, evaluated);
-  const role = config.begin?.replace?.role ?? null;
-  if (work === null || role === null) {
+  if (work === null) {
     return null;
   }
+  const probed = costOf(config, protocol, work.probed, { fanout: [] });
   return sumOf([
-    { evaluatorCalls: 0, decisions: { [role]: work.sampled }, tokens: work.sampled * runSampling(config).maxNewTokens },
+    protocol.rounds === undefined ? { ...probed, evaluatorCalls: 0 } : probed,
     costOf(config, protocol, work.episodes, { fanout: [] }),
   ]);
 }

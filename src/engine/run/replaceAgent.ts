@@ -5,6 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
+import { isBundledName } from '../../shared/runNames.ts';
 import type { ReplaceParams, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RunConfig } from '../../training/config/config.ts';
@@ -16,11 +17,14 @@ const BASE = 'base';
 /** What takes an agent's place. */
 type Source =
   | { readonly kind: 'base' }
-  | { readonly kind: 'adapter' | 'model'; readonly folder: string }
+  | { readonly kind: 'adapter'; readonly folder: string }
+  /** @param folder or the name of a model that comes with the product */
+  | { readonly kind: 'model'; readonly folder: string }
   | { readonly kind: 'run'; readonly run: string; readonly snapshot: string | null; readonly role: string | null };
 
 /**
- * The run that begins with the team of a run, an agent of it replaced; retraining begins with the model instead.
+ * The run that begins with the team of a run, an agent of it replaced; retraining begins with the model instead, and
+ * with the next seed: with the seed of the run it would be that run again wherever nothing else changes.
  * @throws C3Error('input') for an unknown run, role or source, or where they do not go together
  */
 export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: ReplaceParams): StartRunParams {
@@ -57,6 +61,7 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
   const changed: Readonly<Record<string, unknown>> = {
     ...config,
     title: titleOf(config, role, strategy),
+    seed: strategy === 'retrain' ? nextSeed(config.seed) : config.seed,
     begin:
       strategy === 'retrain'
         ? null
@@ -77,6 +82,8 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
   };
 }
 
+const nextSeed = (seed: number): number => (seed === Number.MAX_SAFE_INTEGER ? 0 : seed + 1);
+
 const titleOf = ({ title }: RunConfig, role: string, strategy: ReplaceParams['strategy']): string =>
   `${title}, ${role} ${{ align: 'replaced after stage 0', direct: 'replaced directly', retrain: 'retrained' }[strategy]}`;
 
@@ -94,10 +101,13 @@ function replaceOf(
   return { role, ...from, align: strategy === 'align' };
 }
 
-/** What a text names: `base`, a folder, or RUN, RUN:STEP or RUN:STEP:ROLE. */
+/** What a text names: `base`, a model that comes with the product, a folder, or RUN, RUN:STEP or RUN:STEP:ROLE. */
 function sourceOf(store: Pick<StoreReader, 'runConfig'>, { source, folder }: ReplaceParams): Source {
   if (source === BASE) {
     return { kind: 'base' };
+  }
+  if (isBundledName(source)) {
+    return { kind: 'model', folder: source };
   }
   const place = resolve(folder, source);
   if (source !== '' && existsSync(place) && statSync(place).isDirectory()) {
@@ -118,7 +128,7 @@ function sourceOf(store: Pick<StoreReader, 'runConfig'>, { source, folder }: Rep
   }
   throw new C3Error(
     'input',
-    `${JSON.stringify(source.slice(0, 200))} is neither a folder nor a run of this store; write base, the folder of an adapter or of a model, or RUN:STEP:ROLE.`,
+    `${JSON.stringify(source.slice(0, 200))} is neither a folder nor a run of this store; write base, bundled-small, the folder of an adapter or of a model, or RUN:STEP:ROLE.`,
   );
 }
 

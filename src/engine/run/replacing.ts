@@ -2,29 +2,25 @@
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { LocalPolicy } from '../../policy/policy.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Replacement } from '../../shared/records/replacement.ts';
-import type { StoreReader } from '../../store/types.ts';
-import { aligned } from '../../training/align.ts';
+import { aligned, comparedWhole } from '../../training/align.ts';
 import { runAdapter, runSampling } from '../../training/config/config.ts';
-import { methodNamed } from '../../training/methods/methods.ts';
 import type { LoadedModel } from '../models/models.ts';
-import type { EarlierSnapshot } from './prepareRoles.ts';
 import type { PreparedRun } from './prepareRun.ts';
-import { swapShock, type SolvedBy } from './swapShock.ts';
+import { swapShock } from './swapShock.ts';
+import type { TeamEpisodes } from './teamEpisodes.ts';
 
 /** The files of one adapter in PEFT's layout. */
 const ADAPTER_CONFIG = 'adapter_config.json';
 const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
-export interface ReplacingPlace {
-  readonly store: StoreReader;
-  readonly solvedBy: SolvedBy;
+export interface ReplacingPlace extends TeamEpisodes {
   /** The team whose agent takes the place, held by the runtime; null where none gives one. */
   readonly agent: string | null;
   readonly signal: AbortSignal;
+  readonly onRemark: (remark: string) => void;
 }
 
 /**
@@ -34,9 +30,9 @@ export interface ReplacingPlace {
  */
 export async function replacing(
   old: string,
-  { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
+  { runtime, info }: Pick<LoadedModel, 'runtime' | 'info'>,
   { recipe, protocol, beginning }: Pick<PreparedRun, 'recipe' | 'protocol' | 'beginning'>,
-  { store, solvedBy, agent, signal }: ReplacingPlace,
+  { solvedBy, probesUnder, agent, signal, onRemark }: ReplacingPlace,
 ): Promise<{ readonly base: string; readonly replacement: Replacement }> {
   const { config, folder } = recipe;
   const { begin } = config;
@@ -59,31 +55,27 @@ export async function replacing(
     team: agent,
     role: from?.role ?? role,
   });
-  const contexts = probesOf(store, beginning, role, most);
-  if (contexts.length === 0) {
+  const { contexts: probes, evaluatorCalls } = await probesUnder(old, role, most);
+  if (probes.length === 0) {
     throw new C3Error(
       'input',
-      `begin.replace: Run ${beginning.run} has no training message of the role ${role} to probe its agent with; name a run that trained with this role.`,
+      `begin.replace: The role ${role} says nothing in the team of run ${beginning.run}, so that there is no message to probe its agent with; name another role.`,
     );
   }
-  const sampling = runSampling(config);
-  const answers = await new LocalPolicy(runtime, tokenizer, old, info.config.maxPositions).answer(
-    contexts.map((context, index) => ({
-      agent: role,
-      context,
-      sampling,
-      streamKey: index.toString(16).padStart(32, '0'),
-      place: `probe ${String(index + 1)} of ${role}`,
-    })),
-    { signal },
-  );
-  const probes = answers.map(({ prompt, tokens, logprobs }) => ({
-    agent: role,
-    prompt,
-    messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: new Float32Array(tokens.length) }],
-  }));
+  if (evaluatorCalls > 0) {
+    onRemark(
+      `The probes took ${String(evaluatorCalls)} evaluator calls, since the rounds of the team go by what they say.`,
+    );
+  }
   await runtime.beginTraining(swapped, start);
-  const settings = { temperature: sampling.temperature, delta: align ? delta : Infinity, learningRate, maxSteps };
+  const { temperature } = runSampling(config);
+  const settings = {
+    temperature,
+    delta: align ? delta : Infinity,
+    learningRate,
+    maxSteps,
+    old: comparedWhole(old, info.config.vocabularySize),
+  };
   const found = await aligned(runtime, probes, settings, signal);
   const teams = { before: old, direct: swapped, aligned: align ? found.snapshot : null };
   return {
@@ -173,28 +165,4 @@ async function adapterFolders(
     found.set(typeof name === 'string' ? name : '', folder);
   }
   return found;
-}
-
-/** Contexts in which a role spoke while the earlier run trained, each once, the newest first. */
-function probesOf(store: StoreReader, { run, recipe }: EarlierSnapshot, role: string, most: number): string[] {
-  const { config } = recipe;
-  const estimator = methodNamed(config.method).estimator(config);
-  const found = new Set<string>();
-  for (let step = store.run(run).steps; step > 0 && found.size < most; step--) {
-    const stages = [
-      ...store
-        .stages(run, step)
-        .map(({ stage }) => stage)
-        .toReversed(),
-      0,
-    ];
-    for (const { eventType, context } of stages.flatMap((stage) =>
-      store.trainingMessages(run, step, estimator, stage),
-    )) {
-      if (eventType === role && found.size < most) {
-        found.add(context);
-      }
-    }
-  }
-  return [...found];
 }

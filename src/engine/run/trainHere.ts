@@ -10,9 +10,7 @@ import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunSummary } from '../../shared/records/records.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { LocalPolicy, type RolePolicy } from '../../policy/policy.ts';
-import { teamPolicy } from '../../policy/teamPolicy.ts';
-import { evaluate } from '../../training/measure/evaluation.ts';
+import type { RolePolicy } from '../../policy/policy.ts';
 import { exactDivergenceProblem } from '../../training/penalty.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
@@ -27,7 +25,7 @@ import { endpointRemarks, SpendingAccount, type OpenEndpoints } from '../models/
 import type { LentRoles } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import { beganWith, beginningOf } from './beginning.ts';
-import type { SolvedBy } from './swapShock.ts';
+import { teamEpisodes } from './teamEpisodes.ts';
 import { snapshotAfter } from '../../training/state/restore.ts';
 import { keepAdapters, storedRoles, withRunRoles, type EarlierWeights } from './runRoles.ts';
 
@@ -116,7 +114,7 @@ export async function trainHere(
             snapshotFolder,
             store,
             earlier,
-            solvedBy: greedily(model, prepared, { evaluator, policies, signal: control.signal }),
+            ...teamEpisodes(model, prepared, { evaluator, policies, signal: control.signal }),
             signal: control.signal,
             onRemark,
           })
@@ -196,46 +194,4 @@ async function measured(
   return ask === null || scorer?.rubric === undefined || scorer.labels === undefined
     ? null
     : measureJudge({ rubric: scorer.rubric, ask }, await readLabels(scorer.labels, folder), signal);
-}
-
-/** Evaluates teams greedily on a run's held-out questions, as the run does. */
-function greedily(
-  { runtime, tokenizer, info }: LoadedModel,
-  { recipe: { config }, protocol, render, data }: PreparedRun,
-  {
-    evaluator,
-    policies,
-    signal,
-  }: {
-    readonly evaluator: Evaluator;
-    readonly policies: ReadonlyMap<string, RolePolicy>;
-    readonly signal: AbortSignal;
-  },
-): SolvedBy {
-  return async (snapshot) => {
-    const model = new LocalPolicy(runtime, tokenizer, snapshot, info.config.maxPositions);
-    let evaluatorCalls = 0;
-    const outcomes = await evaluate(
-      {
-        protocol,
-        render,
-        policy: teamPolicy(model, config.policies, tokenizer, policies),
-        evaluator,
-        sampling: runSampling(config),
-        seed: config.seed,
-        kind: 'greedy',
-        samples: 1,
-        batch: config.evaluation.batch,
-      },
-      data.evaluation,
-      {
-        signal,
-        onBegin: (calls) => {
-          evaluatorCalls += calls;
-        },
-        onBatch: () => undefined,
-      },
-    );
-    return { outcomes, evaluatorCalls };
-  };
 }

@@ -55,16 +55,24 @@ const replaceSchema = z
     probes: positive
       .max(10_000)
       .default(500)
-      .describe('Contexts of the role in the earlier run in which the old agent is asked, at most, the newest first.'),
+      .describe(
+        'Contexts in which the old agent speaks, at most: of episodes that the team before the swap samples on training questions, each context once.',
+      ),
     delta: z
       .number()
       .positive()
       .max(100)
       .default(0.01)
       .describe(
-        'Stage 0 ends where the mean KL of the old agent from the new one, summed over the tokens of a message, is at most this, in nats; measured on every fifth probe, which is not learned from.',
+        'Stage 0 ends where the mean KL of the old agent from the new one, summed over the tokens of a message, is at most this, in nats; measured on every fifth probe, which is not learned from. Over the whole vocabulary where it has up to 8,192 tokens, else from the sampled ones.',
       ),
-    learning_rate: z.number().positive().default(1e-3).describe('Of the optimizer (AdamW) in stage 0.'),
+    learning_rate: z
+      .number()
+      .positive()
+      .default(3e-3)
+      .describe(
+        'Of the optimizer (AdamW) in stage 0, each of whose steps is on 100 probes; halved after ten steps without a smaller KL.',
+      ),
     max_steps: positive.max(10_000).default(200).describe('Optimizer steps of stage 0, at most.'),
     measure: z
       .boolean()

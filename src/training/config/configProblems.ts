@@ -3,7 +3,7 @@
  */
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
-import { bundledModelProblem, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
+import { bundledModelProblem, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
@@ -138,6 +138,9 @@ const RULES: readonly Rule[] = [
         if (begin.replace.with !== null) {
           return 'has replace.with and replace.from; name one agent to take the place.';
         }
+      }
+      if (isBundledName(begin.replace?.with ?? '')) {
+        return `has a model in replace.with, where an adapter belongs; another model answers without learning: omit replace, and write policies: {${begin.replace?.role ?? ''}: {model: ${begin.replace?.with ?? ''}}}.`;
       }
       if (adapter === null) {
         return 'needs the section adapter: it begins with the adapters of that run.';

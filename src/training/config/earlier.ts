@@ -58,6 +58,7 @@ const EARLIER = {
     epochs: 4,
     clip: 0.2,
     advantage_clip: 3,
+    advantage_scale: 'variance',
     advantage_epsilon: 1e-6,
     beta: 1,
     beta_factor: 2,

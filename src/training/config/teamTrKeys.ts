@@ -78,13 +78,22 @@ export const teamTrSchema = z
       .positive()
       .nullable()
       .default(3)
-      .describe('Advantages are clipped to plus and minus this many standard deviations; null clips none.'),
+      .describe(
+        'Advantages are clipped to plus and minus this, in what `advantage_scale` leaves, standard deviations by default; null clips none.',
+      ),
+    advantage_scale: oneOf(['variance', 'deviation', 'none'], {
+      variance: "The root of the variance of an instance's returns and `advantage_epsilon`, as published.",
+      deviation: 'Their deviation and `advantage_epsilon`, as in the appendix.',
+      none: 'Nothing: advantages are in units of the return, and so is their clip (without group normalization).',
+    })
+      .default('variance')
+      .describe('By what the distance of a return from the mean of its instance is divided.'),
     advantage_epsilon: z
       .number()
       .positive()
       .max(1)
       .default(1e-6)
-      .describe("Added to the variance of an instance's returns before they are divided by its root."),
+      .describe("Added to the variance of an instance's returns, or to their deviation, by `advantage_scale`."),
     beta: z
       .number()
       .min(0)

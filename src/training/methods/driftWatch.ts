@@ -65,7 +65,7 @@ export class DriftWatch {
     this.drifts.push(found?.drift ?? 0);
     this.kls.push(moved);
     this.largest = moves.reduce((most, { worth }) => Math.max(most, Math.abs(worth)), this.largest);
-    const standard = { epsilon: teamtr.advantage_epsilon, clip: teamtr.advantage_clip };
+    const standard = { scale: teamtr.advantage_scale, epsilon: teamtr.advantage_epsilon, clip: teamtr.advantage_clip };
     const zeta = zetaProxy(moves, { clip: teamtr.clip, standard }, this.step.random(`halves:${agent}`));
     this.zetas.push(...(zeta === null ? [] : [zeta]));
     for (const percent of SHARES) {

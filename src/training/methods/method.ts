@@ -10,7 +10,7 @@
  *      between: a stage, which is planned and credited as in 1 and 2, with the policy as the updates before left it.
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
-import type { Standardisation } from '../../credit/standardScore.ts';
+import type { ScoreScale, Standardisation } from '../../credit/standardScore.ts';
 import type { KlPenalty } from '../../runtime/train/graph/klTerm.ts';
 import type { PolicyLoss } from '../../runtime/train/graph/policyLoss.ts';
 import type { ValueSettings } from '../../runtime/train/valueHead.ts';
@@ -94,6 +94,7 @@ export interface MethodSettings {
     readonly epochs: number;
     readonly clip: number;
     readonly advantage_clip: number | null;
+    readonly advantage_scale: ScoreScale;
     readonly advantage_epsilon: number;
     readonly beta: number;
     readonly beta_factor: number;

@@ -4,7 +4,8 @@
  *
  *   1. the team as the agents before left it samples G whole episodes of each instance of the step (a stage of the step
  *      here), with returns R_1 ... R_G;
- *   2. A_g = clip((R_g - mean R) / sqrt(var R + epsilon), -c, c) for each message of the agent in episode g;
+ *   2. A_g = clip((R_g - mean R) / sqrt(var R + epsilon), -c, c), or as `advantage_scale` says, for each message of
+ *      the agent in episode g;
  *   3. up to `epochs` steps of the optimizer on the agent's messages, up the gradient of
  *
  *        1 / M * sum over messages of min(w A, clip(w, 1 - e, 1 + e) A)  -  beta * KL(last || policy)
@@ -66,7 +67,11 @@ export const teamTr: Method = {
   },
   state: { name: 'teamtr', version: 1, initial: () => stateOf(new Map(), new Map()) },
   compared: 'instance',
-  standardised: ({ teamtr: { advantage_epsilon: epsilon, advantage_clip: clip } }) => ({ epsilon, clip }),
+  standardised: ({ teamtr: { advantage_scale: scale, advantage_epsilon: epsilon, advantage_clip: clip } }) => ({
+    scale,
+    epsilon,
+    clip,
+  }),
   estimator: () => 'magrpo',
   valueTarget: () => null,
   problem: episodesProblem(2, stagesOf),

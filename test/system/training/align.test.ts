@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
-import { aligned } from '../../../src/training/align.ts';
+import { aligned, HELD_OUT } from '../../../src/training/align.ts';
 import { teamFolder } from '../../unit/training/tinyRun.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -62,7 +62,12 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
     // Going on from a snapshot with adapters begins with them, to the bit.
     await host.beginTraining(trained, START);
     assert.equal(await host.freeze(), trained);
-    const same = await aligned(host, probes, { temperature: 1, delta: 1e-6, learningRate: 0.01, maxSteps: 5 }, signal);
+    const same = await aligned(
+      host,
+      probes,
+      { old: trained, temperature: 1, delta: 1e-6, learningRate: 0.01, maxSteps: 5 },
+      signal,
+    );
     assert.deepEqual([same.snapshot, same.kls.length, same.met], [trained, 1, true]);
     await assert.rejects(
       host.beginTraining(trained, { ...START, settings: { ...START.settings, rank: 8 } }),
@@ -73,18 +78,27 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
     // The team without its old agent: a fresh one is the model itself.
     const others = [context('other', 1)];
     const before = await host.score(trained, others, 1, signal);
-    await host.beginTraining(base, START);
-    const settings = { temperature: 1, delta: 0.02, learningRate: 0.01, maxSteps: 60 };
-    const { snapshot, kls, met } = await aligned(host, probes, settings, signal);
-    assert.ok((kls[0] ?? 0) > 0.1, String(kls[0]));
-    assert.ok(met && kls.length > 2, kls.map((kl) => kl.toFixed(3)).join(' '));
-    assert.notDeepEqual(before, await host.score(snapshot, others, 1, signal), 'its own adapter was never trained');
-    assert.deepEqual(
-      await host.score(base, others, 1, signal),
-      await host.score(snapshot, others, 1, signal),
-      'nothing but the agent of the probes is moved',
-    );
-    const stopped = await aligned(host, probes, { ...settings, delta: 1e-9, maxSteps: 2 }, signal);
+    for (const old of [null, trained]) {
+      await host.beginTraining(base, START);
+      const settings = { old, temperature: 1, delta: 0.02, learningRate: 0.01, maxSteps: 60 };
+      const { snapshot, kls, met } = await aligned(host, probes, settings, signal);
+      assert.ok((kls[0] ?? 0) > 0.1, String(kls[0]));
+      assert.ok(met && kls.length > 2, kls.map((kl) => kl.toFixed(3)).join(' '));
+      assert.notDeepEqual(before, await host.score(snapshot, others, 1, signal), 'its own adapter was never trained');
+      assert.deepEqual(
+        await host.score(base, others, 1, signal),
+        await host.score(snapshot, others, 1, signal),
+        'nothing but the agent of the probes is moved',
+      );
+      // Whole distributions: what the last KL says is what the snapshot shows on every fifth probe.
+      const held = probes.filter((_, index) => index % HELD_OUT === HELD_OUT - 1);
+      const exact = (await host.divergence(trained, snapshot, held, 1, signal)).flat();
+      const measured = exact.reduce((sum, one) => sum + one.reduce((all, token) => all + token, 0), 0) / exact.length;
+      assert.equal(Math.abs((kls.at(-1) ?? NaN) - measured) < 1e-9, old !== null);
+      assert.ok(old === null || measured <= settings.delta, String(measured));
+    }
+    const settings = { old: null, temperature: 1, delta: 1e-9, learningRate: 0.01, maxSteps: 2 };
+    const stopped = await aligned(host, probes, settings, signal);
     assert.deepEqual([stopped.met, stopped.kls.length], [false, 3]);
   } finally {
     await host.close();

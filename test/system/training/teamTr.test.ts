@@ -39,25 +39,25 @@ describe('the parts of an update', () => {
   it('standardize returns as the reference does', () => {
     // TeamTR reference, section 5.
     const returns = [1, 0, 0, 1, 0, 0, 0, 0];
-    const score = standardScore(returns, { epsilon: 1e-6, clip: null });
+    const score = standardScore(returns, { scale: 'variance', epsilon: 1e-6, clip: null });
     close(score(1), 1.732046);
     close(score(0), -0.577349);
-    // Its appendix adds epsilon to the root (1.732047); the main text, which is followed, under it.
-    const appendix = 0.75 / (Math.sqrt(0.1875) + 1e-6);
-    assert.equal(appendix.toFixed(6), '1.732047');
-    close(appendix - score(1), 6.1879e-7, 1e-10);
-    const clipped = standardScore(returns, { epsilon: 1e-6, clip: 1.5 });
+    // Its appendix adds epsilon to the root; the main text, which is followed by default, under it.
+    const appendix = standardScore(returns, { scale: 'deviation', epsilon: 1e-6, clip: null });
+    assert.equal(appendix(1).toFixed(6), '1.732047');
+    close(appendix(1) - score(1), 6.1879e-7, 1e-10);
+    const clipped = standardScore(returns, { scale: 'variance', epsilon: 1e-6, clip: 1.5 });
     assert.equal(clipped(1), 1.5);
     close(clipped(0), -0.577349);
     // Credits are returns less their mean.
     close(
       standardScore(
         returns.map((one) => one - 0.25),
-        { epsilon: 1e-6, clip: null },
+        { scale: 'variance', epsilon: 1e-6, clip: null },
       )(0.75),
       1.732046,
     );
-    assert.equal(standardScore([], { epsilon: 1e-6, clip: null })(0), 0);
+    assert.equal(standardScore([], { scale: 'variance', epsilon: 1e-6, clip: null })(0), 0);
   });
 
   it('count each message once, whatever its length', () => {

@@ -118,6 +118,7 @@ describe('readConfig', () => {
         epochs: 4,
         clip: 0.2,
         advantage_clip: 3,
+        advantage_scale: 'variance',
         advantage_epsilon: 1e-6,
         beta: 1,
         beta_factor: 2,

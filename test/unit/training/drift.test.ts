@@ -97,13 +97,13 @@ it('gives the parts of zeta: clipped advantages, clipped ratios, statistics of h
   };
   // TeamTR reference, section 5: scores of these returns are 1.732046 and -0.577349.
   const returns = [1, 0, 0, 1, 0, 0, 0, 0];
-  const free = { clip: 0.2, standard: { epsilon: 1e-6, clip: null } };
+  const free = { clip: 0.2, standard: { scale: 'variance', epsilon: 1e-6, clip: null } } as const;
   const draws = new Numbers(33, 0);
   const found = zetaProxy(moves(returns, 1.5), free, () => draws.next());
   close(found?.clip, 0);
   close(found?.ratio, ((2 * 1.732046 + 6 * 0.577349) / 8) * 0.3, 1e-5);
   assert.ok((found?.norm ?? 0) > 0);
-  const cut = zetaProxy(moves(returns), { ...free, standard: { epsilon: 1e-6, clip: 1.5 } }, zero);
+  const cut = zetaProxy(moves(returns), { ...free, standard: { scale: 'variance', epsilon: 1e-6, clip: 1.5 } }, zero);
   close(cut?.clip, (2 * (1.732046 - 1.5)) / 8, 1e-5);
   close(cut?.ratio, 0);
   // Halves that are alike say the same.

@@ -25,8 +25,8 @@ export interface PlannedWork extends RunWork {
 export interface Stage0Work {
   /** Of the evaluations that show what the swap costs. */
   readonly episodes: number;
-  /** Probes that the old agent answers. */
-  readonly sampled: number;
+  /** Those in which the old agent is probed, one for each probe; scored only where rounds go by it. */
+  readonly probed: number;
   /** Messages that all optimizer steps of stage 0 learn from. */
   readonly trained: number;
 }
@@ -39,7 +39,7 @@ export function stage0Work({ begin }: Pick<RunConfig, 'begin'>, evaluated: numbe
   }
   const { align, measure, probes, max_steps: steps } = replace;
   const learned = probes - Math.floor(probes / HELD_OUT);
-  return { episodes: measure ? (align ? 3 : 2) * evaluated : 0, sampled: probes, trained: align ? steps * learned : 0 };
+  return { episodes: measure ? (align ? 3 : 2) * evaluated : 0, probed: probes, trained: align ? steps * learned : 0 };
 }
 
 /** Seconds of the parts that work is made of. */
@@ -125,7 +125,7 @@ function stage0Seconds({ stage0, episodeMessages, stepMessages }: PlannedWork, {
   }
   const sampled = episode / Math.max(1, episodeMessages);
   const trained = stepMessages === 0 ? sampled : Math.max(0, step / stepMessages - sampled);
-  return stage0.episodes * episode + stage0.sampled * sampled + stage0.trained * trained;
+  return (stage0.episodes + stage0.probed) * episode + stage0.trained * trained;
 }
 
 /** The median of some paces, each kind on its own. @returns null without one */

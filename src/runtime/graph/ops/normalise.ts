@@ -106,6 +106,27 @@ export function klDivergence(g: Graph, x: Value, logOther: Value): Value {
 }
 
 /**
+ * The divergence of another distribution from each row's softmax, x and log q [rows, width], q not differentiated:
+ *
+ *   p  = softmax(x)
+ *   y  = sum of q (log q - log p)    [rows, 1]
+ *   dx = dy (p - q)
+ */
+export function klDivergenceFrom(g: Graph, x: Value, logOther: Value): Value {
+  let [probabilities, others] = [x, x];
+  return g.compositeOf(
+    [x],
+    () => {
+      const own = logSoftmax(g, x);
+      probabilities = exp(g, own);
+      others = exp(g, logOther);
+      return sum(g, mul(g, others, sub(g, logOther, own)), [-1], true);
+    },
+    (dy) => [mul(g, dy, sub(g, probabilities, others))],
+  );
+}
+
+/**
  * log(sum) over the last axis, kept. One operator: the element-wise logarithm treats the last few of a vector in
  * another way than the others.
  */

@@ -10,7 +10,7 @@ export interface KlTerm {
   /** k3: estimated from the token that was sampled; exact: over the whole vocabulary. */
   readonly estimator: 'k3' | 'exact';
   /**
-   * True: KL(last || policy), which the sampled tokens estimate without bias; for k3 against the last policy. Else
+   * True: KL(last || policy), against the last policy, which the sampled tokens estimate without bias. Else
    * KL(policy || the other).
    */
   readonly fromLast?: boolean;

@@ -16,7 +16,7 @@ import {
   sub,
 } from '../../graph/ops/elementwise.ts';
 import { matmul, swapLast } from '../../graph/ops/linear.ts';
-import { klDivergence } from '../../graph/ops/normalise.ts';
+import { klDivergence, klDivergenceFrom } from '../../graph/ops/normalise.ts';
 import { maxAll, sumAll } from '../../graph/ops/reduce.ts';
 import type { KlTerm } from './klTerm.ts';
 
@@ -60,9 +60,9 @@ interface Predicted {
  *   exact = sum over v of p(v) (log p(v) - log anchor(v))
  *
  * k3 being Schulman's low-variance estimator of KL(policy || anchor), and the anchor the reference policy or the one
- * that sampled; `fromLast` is k3 with the two exchanged, of KL(sampled || policy). With ratios of messages r is exp of
- * the sum, or mean, of logp - behaviour over the message. Without ratios the first term is -logp A. With dualClip
- * it is at most -dualClip A where A < 0.
+ * that sampled; with `fromLast` the two are exchanged, which is of KL(sampled || policy). With ratios of messages r is
+ * exp of the sum, or mean, of logp - behaviour over the message. Without ratios the first term is -logp A. With
+ * dualClip it is at most -dualClip A where A < 0.
  */
 export function ppoLoss(
   g: Graph,
@@ -84,7 +84,8 @@ export function ppoLoss(
   const fromReference = k3(g, g.floatInput('reference', column), logprobs);
   const divergence = (): Value => {
     if (kl?.estimator === 'exact' && scores !== undefined) {
-      return klDivergence(g, scores, g.floatInput('anchor', ['targets', Number(scores.shape[1])]));
+      const anchor = g.floatInput('anchor', ['targets', Number(scores.shape[1])]);
+      return kl.fromLast === true ? klDivergenceFrom(g, scores, anchor) : klDivergence(g, scores, anchor);
     }
     if (kl?.against !== 'last') {
       return fromReference;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gradeChain, parseChain } from '../../../../src/evaluate/chain.ts';
+import type { Interval } from '../../../../src/shared/records/records.ts';
 import { c3, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
 let folder = '';
@@ -32,8 +33,8 @@ describe('the bundled chain team', () => {
     ]);
     assert.equal(ran.code, 0, ran.stderr);
     const run = String(parseLine(ran.stdout)['run']);
-    withStore(folder, (reader) => {
-      const episodes = reader.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1000 });
+    const share = withStore(folder, (reader) => {
+      const episodes = reader.episodes({ run, phase: 'evaluate', iteration: 2, offset: 0, limit: 1000 });
       assert.ok(episodes.length >= 40);
       let solved = 0;
       for (const { leaf, return: value, instance } of episodes) {
@@ -51,7 +52,13 @@ describe('the bundled chain team', () => {
       const [step] = reader.steps(run, 0, 1);
       assert.equal(reader.stages(run, 1).length, 2);
       assert.ok((step?.metrics?.trustRegionKl ?? NaN) <= 0.01);
+      return solved / episodes.length;
     });
+    // Each role states a letter of the one answer: they agree on the correct one where all letters together are it.
+    const diagnosed = parseLine((await c3(folder, ['diagnose', '--run', run, '--json'])).stdout);
+    const coordination = diagnosed['coordination'] as Interval | null;
+    assert.equal(coordination?.n, 40);
+    assert.ok(Math.abs(coordination.value - share) < 1e-12, `${String(coordination.value)} is not ${String(share)}`);
     const verified = parseLine((await c3(folder, ['verify', '--run', run, '--sample', '20', '--json'])).stdout);
     assert.equal(verified['different'], 0);
     assert.ok(Number(verified['identical']) > 0);

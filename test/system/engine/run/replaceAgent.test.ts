@@ -45,7 +45,7 @@ it('goes on with the trained team, and aligns a new agent first', async () => {
   const shared = await run('steps=1', 'adapter.per=team', `begin={run: ${earlier}}`);
   assert.match(shared.stderr, /begin\.run: Run .* had adapters of other owners/u);
 
-  const begin = `begin={run: ${earlier}, replace: {role: second, max_steps: 30, delta: 0.00001, learning_rate: 0.001}}`;
+  const begin = `begin={run: ${earlier}, replace: {role: second, probes: 30, max_steps: 30, delta: 0.00001, learning_rate: 0.001}}`;
   const next = await run('steps=1', begin);
   assert.equal(next.code, 0, next.stderr);
   const [, from, to] = /stage 0 brought the KL from (\S+) nats per message to (\S+) nats/u.exec(next.stderr) ?? [];
@@ -59,6 +59,8 @@ it('goes on with the trained team, and aligns a new agent first', async () => {
     const found = replacementOf(reader.runConfig(id)) ?? assert.fail();
     assert.deepEqual([found.run, found.role, found.by], [earlier, 'second', 'the model without an adapter']);
     assert.ok((found.kls.at(-1) ?? NaN) < (found.kls[0] ?? NaN), String(found.kls));
+    // More than the earlier run's one step had: the team before the swap is asked further questions.
+    assert.equal(found.probes, 30);
     // Of the same four questions each, as the run itself evaluates them.
     const { before, direct, aligned, directChange, evaluatorCalls } = found.shock ?? assert.fail();
     assert.deepEqual([before?.n, direct?.n, aligned?.n, evaluatorCalls], [4, 4, 4, 12]);

@@ -53,6 +53,8 @@ const store = {
   },
 };
 
+const LOGIC = ['method=teamtr', 'task={name: logic, roles: 3}', 'adapter={per: role, rank: 2}', 'steps=2'] as const;
+
 const asked = (given: Partial<ReplaceParams>) =>
   replacementRun(store, {
     run: 'run-1',
@@ -84,7 +86,31 @@ it('begins with the team of the run and the settings that it had, but for what i
   const model = await begin({ source: 'model', strategy: 'direct' });
   assert.deepEqual(model.begin, { run: 'run-1', snapshot: null, replace: null });
   assert.deepEqual(model.policies, { second: { kind: 'model', model: join(folder, 'model') } });
-  assert.equal((await begin({ strategy: 'retrain' })).begin, null);
+  const retrained = await begin({ strategy: 'retrain' });
+  assert.deepEqual([retrained.begin, retrained.seed], [null, earlier.seed + 1]);
+  assert.equal((await begin({ strategy: 'retrain', overrides: ['seed=7'] })).seed, 7);
+});
+
+it('knows the smaller model of a task by its name, in the place of a trained agent', async () => {
+  const logic = await storedRun(...LOGIC);
+  const { config, overrides } = replacementRun(
+    { runConfig: () => logic },
+    { run: 'run-1', role: 'voter3', source: 'bundled-small', strategy: 'direct', overrides: [], folder },
+  );
+  const begun = (await readRecipe(config, overrides, folder)).config;
+  assert.deepEqual(begun.policies, { voter3: { kind: 'model', model: 'bundled-small' } });
+  assert.deepEqual(begun.begin, { run: 'run-1', snapshot: null, replace: null });
+  assert.throws(
+    () => asked({ source: 'bundled-small' }),
+    /^C3Error: bundled-small is another model, .* cannot align it/u,
+  );
+  // The chain task has no smaller model, and no model is an adapter.
+  const other = asked({ source: 'bundled-small', strategy: 'direct' });
+  await assert.rejects(readRecipe(null, other.overrides, folder), /bundled-small comes with the task logic alone/u);
+  await assert.rejects(
+    recipeOf(...LOGIC, 'begin={run: run-1, replace: {role: voter3, with: bundled-small}}'),
+    /has a model in replace\.with, where an adapter belongs; .*: omit replace, and write policies: \{voter3: \{model: bundled-small\}\}\./u,
+  );
 });
 
 it('says in one sentence what does not go together', () => {
@@ -168,8 +194,8 @@ it('plans stage 0 and the evaluations of the swap', async () => {
     await plan('begin={run: run-1, replace: {role: second, probes: 7}}'),
   ];
   assert.equal(without.budget.stage0, undefined);
-  // Two, and with stage 0 three teams say ten chains of two messages; the old agent says seven more.
-  assert.deepEqual(direct.budget.stage0?.decisions, { first: 20, second: 27 });
-  assert.deepEqual(stage0.budget.stage0?.decisions, { first: 30, second: 37 });
+  // Two, and with stage 0 three teams say ten chains of two messages; seven more are probed, which are not scored.
+  assert.deepEqual(direct.budget.stage0?.decisions, { first: 27, second: 27 });
+  assert.deepEqual(stage0.budget.stage0?.decisions, { first: 37, second: 37 });
   assert.equal(stage0.budget.total.evaluatorCalls - without.budget.total.evaluatorCalls, 30);
 });

@@ -23,6 +23,7 @@ const TERMS: readonly KlTerm[] = [
   { against: 'last', estimator: 'k3' },
   { against: 'last', estimator: 'k3', fromLast: true },
   { against: 'last', estimator: 'exact' },
+  { against: 'last', estimator: 'exact', fromLast: true },
   { against: 'reference', estimator: 'exact' },
 ];
 
@@ -62,7 +63,8 @@ function penaltyAt(
   if (estimator === 'exact') {
     const others = distributionsOf(config, anchor, contexts);
     const own = distributionsOf(config, flat, contexts);
-    return total(own.map((row, index) => klOf(row, present(others[index])))) / own.length;
+    const each = own.map((row, index) => [row, present(others[index])] as const);
+    return total(each.map(([now, other]) => (fromLast ? klOf(other, now) : klOf(now, other)))) / own.length;
   }
   const tokens = tokensOf(config, flat, contexts);
   const anchorOf = against === 'last' ? 'behaviour' : 'reference';

@@ -1,0 +1,126 @@
+/** Episodes of teams that the runtime holds: how many questions they solve, and in which contexts a role speaks. */
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
+import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { EvaluatorBudget } from '../../replay/budget.ts';
+import { grow } from '../../replay/episodes.ts';
+import type { TreeNode } from '../../replay/tree.ts';
+import { occurrenceAt } from '../../team/protocol.ts';
+import { scoredAtMost } from '../../team/rounds.ts';
+import type { Probe } from '../../training/align.ts';
+import { runSampling } from '../../training/config/config.ts';
+import { evaluate } from '../../training/measure/evaluation.ts';
+import type { LoadedModel } from '../models/models.ts';
+import { trainingQuestions } from '../recipe/questions.ts';
+import type { PreparedRun } from './prepareRun.ts';
+import type { SolvedBy } from './swapShock.ts';
+
+/** Contexts in which an agent spoke, each once, with what it said and that message's log-probabilities. */
+export interface Probes {
+  readonly contexts: readonly Probe[];
+  readonly evaluatorCalls: number;
+}
+
+/** Samples contexts of a role under a team that the runtime holds. @param most as many, at most */
+export type ProbesUnder = (snapshot: string, role: string, most: number) => Promise<Probes>;
+
+export interface TeamEpisodes {
+  readonly solvedBy: SolvedBy;
+  readonly probesUnder: ProbesUnder;
+}
+
+export interface TeamPlace {
+  readonly evaluator: Evaluator;
+  /** Of roles that the team's weights do not answer for. */
+  readonly policies: ReadonlyMap<string, RolePolicy>;
+  readonly signal: AbortSignal;
+}
+
+/** Probes of one question, where the task has too few questions for one each. */
+const MOST_EPISODES = 8;
+
+/** A message and all that follow it. */
+const nodesFrom = (node: TreeNode): readonly TreeNode[] => [node, ...node.children.flatMap(nodesFrom)];
+
+/** What scores nothing: episodes that do not go by their scores are not evaluated. */
+const UNSCORED: Evaluator = {
+  name: 'none',
+  evaluate: () => Promise.resolve({ score: null, rule: 'none', masked: 'It is not evaluated.' }),
+};
+
+export function teamEpisodes(
+  { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
+  { recipe: { config }, protocol, render, data }: Pick<PreparedRun, 'recipe' | 'protocol' | 'render' | 'data'>,
+  { evaluator, policies, signal }: TeamPlace,
+): TeamEpisodes {
+  const sampling = runSampling(config);
+  const { seed } = config;
+  const { batch } = config.evaluation;
+  const teamOf = (snapshot: string): Policy =>
+    teamPolicy(
+      new LocalPolicy(runtime, tokenizer, snapshot, info.config.maxPositions),
+      config.policies,
+      tokenizer,
+      policies,
+    );
+
+  const solvedBy: SolvedBy = async (snapshot) => {
+    let evaluatorCalls = 0;
+    const outcomes = await evaluate(
+      {
+        ...{ protocol, render, policy: teamOf(snapshot), evaluator, sampling, seed, batch },
+        kind: 'greedy',
+        samples: 1,
+      },
+      data.evaluation,
+      {
+        signal,
+        onBegin: (calls) => {
+          evaluatorCalls += calls;
+        },
+        onBatch: () => undefined,
+      },
+    );
+    return { outcomes, evaluatorCalls };
+  };
+
+  const probesUnder: ProbesUnder = async (snapshot, role, most) => {
+    const questions = trainingQuestions(config, data, most);
+    const episodes = Math.min(MOST_EPISODES, Math.ceil(most / Math.max(1, questions.length)));
+    // Only rounds go by what was scored.
+    const isScored = protocol.rounds !== undefined;
+    const found = new Map<string, Probe>();
+    let evaluatorCalls = 0;
+    for (let start = 0; start < questions.length && found.size < most; start += batch) {
+      const members = questions.slice(start, start + batch);
+      const budget = new EvaluatorBudget(members.length * episodes * scoredAtMost(protocol));
+      const roots = await grow(
+        {
+          ...{ protocol, render, policy: teamOf(snapshot), sampling, seed, budget },
+          evaluator: isScored ? evaluator : UNSCORED,
+          scope: 'probes',
+          commonRandomNumbers: false,
+        },
+        members.map((instance) => ({ instance, node: null })),
+        [episodes],
+        { signal },
+      );
+      evaluatorCalls += isScored ? budget.calls : 0;
+      for (const { context, position, answer } of roots.flatMap(nodesFrom)) {
+        const { prompt, tokens, logprobs } = answer;
+        if (occurrenceAt(protocol, position).role === role && tokens.length > 0 && found.size < most) {
+          const message = {
+            tokens,
+            behaviour: logprobs,
+            reference: logprobs,
+            advantages: new Float32Array(tokens.length),
+          };
+          found.set(context, found.get(context) ?? { agent: role, prompt, messages: [message] });
+        }
+      }
+    }
+    return { contexts: [...found.values()], evaluatorCalls };
+  };
+
+  return { solvedBy, probesUnder };
+}
